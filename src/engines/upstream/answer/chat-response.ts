@@ -7,26 +7,18 @@ import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
 import { type Repairs, unicode } from './repairs.ts';
-import type { CallKnown } from '../../../core/call-known.ts';
 import type { OwnTraits } from '../../../core/flavor.ts';
-import { checkedUsage, type UsageReader } from './usage.ts';
+import { checkedUsage, type Counting, type UsageReader } from './usage.ts';
 
-export interface ReadOptions {
-  /** Tokens of what was sent, about, where the server does not tell. */
-  asked: () => number;
+export interface ReadOptions extends Counting {
   /** Alternatives of each token that were asked for. */
   alternatives: number;
   /** For tool calls that came without an id. */
   newCallId: () => string;
-  repairs: Repairs;
   /** Where the usage is told. */
   usageOf: UsageReader;
   /** The server's own words for why an answer ended. */
   finishes: OwnTraits['finish'] | undefined;
-  /** The context of a server that cuts longer prompts silently, where it is known. */
-  cutsAt?: number | null | undefined;
-  /** Where what it tells of its usage is written down. */
-  known?: CallKnown | undefined;
 }
 
 /**

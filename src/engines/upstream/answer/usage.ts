@@ -31,12 +31,10 @@ export function usageReader(places: OwnTraits['usage'] | undefined): UsageReader
   };
 }
 
-/** What to estimate from. */
-export interface Spoken {
-  /** Tokens of the prompt, about; asked only where they are needed. */
+/** How the usage of an answer is checked. */
+export interface Counting {
+  /** Tokens of the prompt, about; asked only where the server does not tell them. */
   asked: () => number;
-  /** Tokens of the answer, likewise. */
-  answered: () => number;
   /** The context of a server that cuts longer prompts silently, where it is known. */
   cutsAt?: number | null | undefined;
   repairs: Repairs;
@@ -47,9 +45,13 @@ export interface Spoken {
 /**
  * An upstream's usage made whole numbers that add up (reliability.md, F30). What is missing, negative, not a number or
  * beyond reason is estimated. Some (xAI) count what was thought in the total alone: that is an answer, too.
+ * @param counting `answered`: tokens of the answer, about; asked only where they are needed
  * @throws ApiError `context_length_exceeded` when the prompt was cut: the answer is one to something else
  */
-export function checkedUsage(usage: unknown, { asked, answered, cutsAt, repairs, known }: Spoken): ChatUsage {
+export function checkedUsage(
+  usage: unknown,
+  { asked, answered, cutsAt, repairs, known }: Counting & { answered: () => number },
+): ChatUsage {
   const given = fieldsOf(usage);
   noteReported(known, given);
   // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.

@@ -3,7 +3,7 @@ import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
-import { chatUsage, ending, refusalOf } from './read-message.ts';
+import { addUsage, chatUsage, ending, refusalOf } from './read-message.ts';
 
 /**
  * Reads the events of one streamed message, in order, as chunks of a chat completion; those of other types, such as `ping`,
@@ -23,15 +23,10 @@ export function messageChunks(context: RefusalContext): (event: EventSourceMessa
     return { choices: [{ delta, ...end }] };
   }
 
-  /** A figure that is not told again stays what it was. */
-  function addUsage(told: unknown): void {
-    for (const [name, value] of Object.entries(fieldsOf(told))) if (value !== null) usage[name] = value;
-  }
-
   const readers: Record<string, (event: Fields) => Fields | null> = {
     message_start({ message }) {
       const { id, model, usage: told } = fieldsOf(message);
-      addUsage(told);
+      addUsage(usage, told);
       hasBegun = true;
       return { id, model, ...chunk({ role: 'assistant', content: '' }) };
     },
@@ -59,7 +54,7 @@ export function messageChunks(context: RefusalContext): (event: EventSourceMessa
       return chunk({ tool_calls: [{ index: closed.index, function: { arguments: '{}' } }] });
     },
     message_delta({ delta, usage: told }) {
-      addUsage(told);
+      addUsage(usage, told);
       const fields = fieldsOf(delta);
       const end = ending(fields);
       if (typeof end['finish_reason'] !== 'string') return null;

@@ -45,6 +45,11 @@ export function refusalOf({ stop_details: details }: Fields): Fields {
   return typeof explanation === 'string' ? { refusal: explanation } : {};
 }
 
+/** Puts what an event of a message tells of its usage to what others told: a figure that is not told again stays what it was. */
+export function addUsage(usage: Fields, told: unknown): void {
+  for (const [name, value] of Object.entries(fieldsOf(told))) if (value !== null) usage[name] = value;
+}
+
 /** Cached tokens stand beside the others in a message, among them in a chat completion. */
 export function chatUsage(usage: Fields): Fields {
   const of = (name: string) => count(usage[name]) ?? 0;

@@ -1,5 +1,5 @@
 import type { EventSourceMessage } from 'eventsource-parser';
-import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
+import { estimateText, tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
@@ -9,7 +9,8 @@ import type { Profile } from '../probe/profile.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
 import { unusable } from '../answer/parse-body.ts';
 import { readEach } from '../answer/sse-events.ts';
-import type { NativeFormat, NativeReader, Reading } from './native-format.ts';
+import { checkedUsage, type Counting } from '../answer/usage.ts';
+import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
 
@@ -25,9 +26,11 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const format = formats[op];
       const text = textOf(request, format, profile.now.wording);
       const { fields, bytes } = await exchanges.ask(format.path, text, signal);
-      return { text: bytes.toString(), fields, usage: format.usageOf(fields, readingOf(request, known)) };
+      const { usage, said } = format.read(fields);
+      const answered = () => estimateText(JSON.stringify(said));
+      const counted = checkedUsage(usage, { ...readingOf(request, known), answered });
+      return { text: bytes.toString(), fields, usage: counted };
     },
-
     async *stream(op, request, call) {
       if (op === 'completions')
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
@@ -35,31 +38,33 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const format = formats[op];
       const reply = await exchanges.open(format.path, textOf(request, format, profile.now.wording), signal);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
-      const reader = format.createReader({ ...readingOf(request, known), context: exchanges.context() });
-      yield* readStream(reply.body, reader, reply.finish);
+      const { body, finish } = reply;
+      const reading = readingOf(request, known);
+      const readEvent = format.createReader(exchanges.context());
+      let saidBytes = 0;
+      let isOver = false;
+      function read(event: EventSourceMessage): NativeEvent {
+        const told = readEvent(event);
+        const { begins, ends, said = '' } = told;
+        saidBytes += Buffer.byteLength(said);
+        if (begins) {
+          const atFirst = { ...reading, answered: () => 0, known: undefined };
+          told.promptTokens = checkedUsage(begins, atFirst).prompt_tokens;
+        }
+        if (ends) {
+          told.usage = checkedUsage(ends, { ...reading, answered: () => tokensOfBytes(saidBytes) });
+          isOver = true;
+          finish();
+        }
+        return told;
+      }
+      yield* readEach(body, read, () => isOver);
+      if (!isOver) throw unusable('ended in the middle');
     },
   };
-
-  function readingOf({ text }: JsonBody<NativeRequest>, known: EngineCall['known']): Reading {
+  function readingOf({ text }: JsonBody<NativeRequest>, known: EngineCall['known']): Counting {
     return { asked: () => estimateText(text), repairs: exchanges.repairs, known };
   }
-}
-
-/** @throws ApiError `invalid_upstream_response` when the stream ends before the answer did; what an error in it means */
-async function* readStream(
-  bytes: AsyncIterable<Uint8Array>,
-  reader: NativeReader,
-  finish: () => void,
-): AsyncGenerator<NativeEvent[]> {
-  let isOver = false;
-  function read(event: EventSourceMessage): NativeEvent {
-    const told = reader.read(event);
-    isOver = told.usage !== undefined;
-    if (isOver) finish();
-    return told;
-  }
-  yield* readEach(bytes, read, () => isOver);
-  if (!isOver) throw unusable('ended in the middle');
 }
 
 /** The text to send: the client's bytes with the server's name of the model, without what does not go on. */

@@ -1,30 +1,27 @@
 import type { EventSourceMessage } from 'eventsource-parser';
-import type { ChatUsage } from '../../../wire/chat/chat.ts';
-import type { NativeEvent } from '../../engines.ts';
-import type { ReadOptions } from '../answer/chat-response.ts';
-import type { StreamOptions } from '../answer/chunk-stream.ts';
 import type { Fields } from '../../../base/fields.ts';
+import type { NativeEvent } from '../../engines.ts';
+import type { RefusalContext } from '../connection/status-errors.ts';
 
-/** What is needed to read an answer of which only the usage is read. */
-export type Reading = Pick<ReadOptions, 'asked' | 'repairs' | 'known'>;
-export type StreamReading = Reading & Pick<StreamOptions, 'context'>;
-
-/** A format in which requests go on as their clients wrote them. */
+/** A format in which requests go on as their clients wrote them. What it tells of a usage is in the words of chat completions. */
 export interface NativeFormat {
   /** Behind the base of the URL. */
   path: string;
   /** The members of a request that go on. */
   members: ReadonlySet<string>;
   /** @throws ApiError `invalid_upstream_response` for what is no answer of this format */
-  usageOf(answer: Fields, options: Reading): ChatUsage;
-  createReader(options: StreamReading): NativeReader;
-}
-
-/** Reads the events of one stream, in order. */
-export interface NativeReader {
+  read(answer: Fields): { usage: Fields; said: unknown };
   /**
-   * The last one has the usage.
+   * Reads the events of one stream, in order.
    * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's
    */
-  read(event: EventSourceMessage): NativeEvent;
+  createReader(context: RefusalContext): (event: EventSourceMessage) => NativeTold;
+}
+
+/** An event of which nothing is counted yet. */
+export interface NativeTold extends NativeEvent {
+  /** What the first one tells of the usage. */
+  begins?: Fields;
+  /** What the last one tells of it. */
+  ends?: Fields;
 }
