@@ -3,6 +3,7 @@ import type { CallKnown } from '../core/call-known.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { WaitingCause } from '../core/waiting.ts';
+import type { NativeAnswer } from '../wire/asked.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
@@ -142,13 +143,6 @@ export interface NativeCalls {
   ask(op: Op, request: JsonBody<NativeRequest>, call: EngineCall): Promise<NativeAnswer>;
   /** Ends only after the answer did; otherwise it throws. */
   stream(op: Op, request: JsonBody<NativeRequest>, call: EngineCall): AsyncIterable<readonly NativeEvent[]>;
-}
-
-export interface NativeAnswer {
-  /** JSON text as it came, and what it holds. Of completions the `choices` alone, as `wire/completions` has them, and no text. */
-  text: string;
-  fields: Record<string, unknown>;
-  usage: ChatUsage;
 }
 
 /** One event of a streamed answer as it came; of completions the `choices` in `fields`, and no data. */

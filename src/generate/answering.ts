@@ -4,8 +4,8 @@ import type { Log } from '../base/log.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
-import type { Engine, EngineCall, NativeAnswer, NativeRequest, Op } from '../engines/engines.ts';
-import type { AnswerName } from '../wire/asked.ts';
+import type { Engine, EngineCall, NativeRequest, Op } from '../engines/engines.ts';
+import type { AnswerName, NativeAnswer } from '../wire/asked.ts';
 import type { ChatRequest, ChatResponse, ChatUsage, Tool } from '../wire/chat/chat.ts';
 import type {
   CompletionChoice,

@@ -34,10 +34,10 @@ export function withFallbacks(generate: Generate): Generate {
 
   return {
     ...generate,
-    chat: orElse((request, call) => generate.chat(request, call), ask, 'chat'),
+    chat: orElse((request, call) => generate.chat(request, call), firstAnswer, 'chat'),
     chatStream: orElse((request, call) => generate.chatStream(request, call), inTurn, 'chat'),
-    embeddings: orElse((request, call) => generate.embeddings(request, call), ask, 'embeddings'),
-    completions: orElse((request, call) => generate.completions(request, call), ask, 'completions'),
+    embeddings: orElse((request, call) => generate.embeddings(request, call), firstAnswer, 'embeddings'),
+    completions: orElse((request, call) => generate.completions(request, call), firstAnswer, 'completions'),
     completionsStream: orElse(
       (request, call) => generate.completionsStream(request, call),
       inTurn,
@@ -53,11 +53,15 @@ export function withFallbacks(generate: Generate): Generate {
   };
 }
 
-async function ask<T>(names: readonly string[], run: (name: string) => Promise<T>): Promise<T> {
+/** The first answer that one of them gives; where none does, the first error. What no other would mend is thrown at once. */
+export async function firstAnswer<From, T>(
+  from: readonly From[],
+  run: (each: From) => Promise<T>,
+): Promise<T> {
   let first: unknown;
-  for (const name of names)
+  for (const each of from)
     try {
-      return await run(name);
+      return await run(each);
     } catch (error) {
       first ??= error;
       if (!isWorthAskingElsewhere(error)) throw error;

@@ -4,16 +4,8 @@ import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
-import type {
-  NativeAnswer,
-  NativeEvent,
-  NativeRequest,
-  Op,
-  Pool,
-  ReplicaState,
-  Waiting,
-} from '../engines/engines.ts';
-import type { AnswerName, Asked } from '../wire/asked.ts';
+import type { NativeEvent, NativeRequest, Op, Pool, ReplicaState, Waiting } from '../engines/engines.ts';
+import type { AnswerName, Asked, NativeAnswer } from '../wire/asked.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
   CompletionChunks,

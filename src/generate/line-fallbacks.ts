@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
-import { isWorthAskingElsewhere } from '../core/errors.ts';
 import { shareAt } from '../core/hours.ts';
+import { firstAnswer } from './fallbacks.ts';
 import type { Generate, LineAnswer, LineCall } from './generate.ts';
 
 const none: readonly string[] = [];
@@ -30,28 +30,18 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     return other === undefined ? of(modelId) : Math.max(of(modelId), of(other));
   }
 
-  async function runLine(call: LineCall, others: readonly string[]): Promise<LineAnswer> {
-    let first: unknown;
-    if (generate.room(call.model.id) > 0)
-      try {
-        return await generate.runLine(call);
-      } catch (error) {
-        if (!isWorthAskingElsewhere(error)) throw error;
-        first = error;
-      }
-    for (const id of others) {
+  function runLine(call: LineCall, others: readonly string[]): Promise<LineAnswer> {
+    const tries = others.flatMap((id) => {
       const model = catalog.find(id);
       const paid = call.priced.find((name) => catalog.idOf(name) === id);
-      if (!model || paid === undefined) continue;
-      try {
-        return { ...(await generate.runLine({ ...call, model })), model: paid };
-      } catch (error) {
-        if (!isWorthAskingElsewhere(error)) throw error;
-        first ??= error;
-      }
-    }
-    if (first !== undefined) throw first;
-    return generate.runLine(call);
+      if (!model || paid === undefined) return [];
+      return async (): Promise<LineAnswer> => ({
+        ...(await generate.runLine({ ...call, model })),
+        model: paid,
+      });
+    });
+    if (tries.length === 0 || generate.room(call.model.id) > 0) tries.unshift(() => generate.runLine(call));
+    return firstAnswer(tries, (run) => run());
   }
 
   return {

@@ -24,11 +24,11 @@ export interface AskedNatively<Answer> {
   op: 'messages' | 'responses';
   request: () => JsonBody<Record<string, unknown>>;
   /** The answer under our id and the model's public name. */
-  answer: (given: NativelyAnswered, name: AnswerName) => Answer;
+  answer: (given: NativeAnswer, name: AnswerName) => Answer;
 }
 
-export interface NativelyAnswered {
-  /** JSON text as it came, and what it holds. */
+export interface NativeAnswer {
+  /** JSON text as it came, and what it holds. Of completions the `choices` alone, as `wire/completions` has them, and no text. */
   text: string;
   fields: Record<string, unknown>;
   usage: ChatUsage;

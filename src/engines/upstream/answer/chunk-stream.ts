@@ -1,6 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { ApiError } from '../../../core/errors.ts';
-import type { ChatUsage, FinishReason, PromptUsage } from '../../../wire/chat/chat.ts';
+import type { ChatChunk, ChatUsage, FinishReason, PromptUsage } from '../../../wire/chat/chat.ts';
+import { promptUsage } from '../../../wire/chat/usage.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { createdOf, type ReadOptions } from './chat-response.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
@@ -32,16 +33,9 @@ interface AnyPiece {
   finish_reason: FinishReason | null;
 }
 
-interface Chunk<Piece> {
-  id: string;
-  object: 'chat.completion.chunk';
-  created: number;
-  model: string;
-  system_fingerprint?: string;
+interface Chunk<Piece> extends Omit<ChatChunk, 'choices' | 'usage'> {
   choices: Piece[];
   usage: ChatUsage | null;
-  /** With the first piece, where the server tells it. */
-  prompt?: PromptUsage;
 }
 
 /**
@@ -134,11 +128,7 @@ function fieldsIn({ data, event }: EventSourceMessage, context: RefusalContext):
 /** What llama-server tells while it reads a prompt, `{"total":40,"cache":12,"processed":40,"time_ms":7}`. */
 function promptOf({ total, cache }: Fields): PromptUsage | undefined {
   const tokens = count(total);
-  if (!tokens) return undefined;
-  return {
-    prompt_tokens: tokens,
-    prompt_tokens_details: { cached_tokens: Math.min(tokens, count(cache) ?? 0) },
-  };
+  return tokens ? promptUsage(tokens, Math.min(tokens, count(cache) ?? 0)) : undefined;
 }
 
 /** A connection that broke, or fell silent. */

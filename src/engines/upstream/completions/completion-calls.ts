@@ -9,7 +9,8 @@ import { behindEcho } from '../../../wire/completions/behind-echo.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import type { EngineCall, NativeAnswer, NativeEvent } from '../../engines.ts';
+import type { NativeAnswer } from '../../../wire/asked.ts';
+import type { EngineCall, NativeEvent } from '../../engines.ts';
 import { type Ask as AskOf, unexpected, withMissing, withUsage } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
@@ -37,7 +38,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     ...reading,
   });
 
-  async function once(ask: Ask, server: Known, call: EngineCall): Promise<Told> {
+  async function once(ask: Ask, server: Known, call: EngineCall) {
     const reading = readingOf(ask, server, call);
     const { fields } = await exchanges.ask(path, textOf(ask, false, server), call.signal);
     const choices = readCompletion(fields, reading);
@@ -46,21 +47,13 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     return { choices, usage: checkedUsage(reading.usageOf(fields), { ...reading, answered }) };
   }
 
-  async function* streamOnce(
-    ask: Ask,
-    server: Known,
-    call: EngineCall,
-  ): AsyncGenerator<{ pieces: CompletionPiece[]; usage?: ChatUsage }> {
+  async function opened(ask: Ask, server: Known, call: EngineCall) {
     const reading = readingOf(ask, server, call);
     const reply = await exchanges.open(path, textOf(ask, true, server), call.signal);
     if (!reply.isStream) throw unusable('is not the stream that was asked for');
     const { body, finish, hurry } = reply;
     const pieces = { ...pieceReader(reading), said: behindEcho(ask.body.value) };
-    const options = { ...reading, context: exchanges.context(), finish, hurry };
-    for await (const chunks of readChunks(body, options, pieces)) {
-      const usage = chunks.at(-1)?.usage;
-      yield { pieces: chunks.flatMap(({ choices }) => choices), ...(usage && { usage }) };
-    }
+    return readChunks(body, { ...reading, context: exchanges.context(), finish, hurry }, pieces);
   }
 
   return {
@@ -86,7 +79,9 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
       for (const { ask, came } of withMissing(plan.asks)) {
         const seen = new Set<number>();
         const said = behindEcho(ask.body.value);
-        for await (const { pieces, usage: told } of streamOnce(ask, server, call)) {
+        for await (const chunks of await opened(ask, server, call)) {
+          const pieces = chunks.flatMap(({ choices }) => choices);
+          const told = chunks.at(-1)?.usage;
           for (const { index } of pieces) seen.add(index);
           // What is beyond would be told as the next choice, or of the next prompt.
           if (pieces.some(({ index }) => index >= ask.wanted)) throw unexpected(seen.size, ask.wanted);
@@ -99,11 +94,6 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
       yield [{ type: '', data: '', usage: usage! }];
     },
   };
-}
-
-interface Told {
-  choices: CompletionChoice[];
-  usage: ChatUsage;
 }
 
 /** A choice under its number in the whole answer, behind its prompt where that was asked for. */

@@ -20,19 +20,20 @@ export function createChatAsking(clock: Clock, embeds: () => Promise<boolean>) {
     return asked.embeds;
   }
 
+  async function answered<T>(ask: () => Promise<T>): Promise<T> {
+    const answer = await ask();
+    hasAnswered = true;
+    return answer;
+  }
   return async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
-      const answer = await ask();
-      hasAnswered = true;
-      return answer;
+      return await answered(ask);
     } catch (error) {
       if (!(error instanceof AbsentError) || hasAnswered) throw error;
       if (!(await unlessAborted(embedsLately(), signal))) throw error;
     }
     try {
-      const answer = await ask();
-      hasAnswered = true;
-      return answer;
+      return await answered(ask);
     } catch (error) {
       throw error instanceof AbsentError ? noChat(error.tail) : error;
     }

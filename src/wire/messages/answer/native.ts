@@ -1,11 +1,9 @@
+import type { AnswerName } from '../../asked.ts';
 import { editMembers } from '../../json/edit-members.ts';
 import { namedEvent } from '../../sse.ts';
 import { messageId } from './from-chat-response.ts';
 
-interface Name {
-  id: string;
-  model: string;
-}
+type Name = Pick<AnswerName, 'id' | 'model'>;
 
 /** A message that came as one, to the byte but for its id and the name of its model. */
 export const nativeMessage = {
