@@ -7,6 +7,12 @@ export const instantIn: Record<DateForm, (ms: number) => string | number> = {
   unix: unixSeconds,
 };
 
+/** The same of one that may not have come. */
+export const ifThere =
+  <T>(told: (ms: number) => T) =>
+  (ms: number | null): T | null =>
+    ms === null ? null : told(ms);
+
 /** An instant as clients write it: ISO 8601 with a zone, `2026-11-21T09:30:00Z`, or whole seconds since the epoch. */
 const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/;
 const seconds = /^\d{1,11}$/;

@@ -1,8 +1,8 @@
 import { invalid } from '../core/errors.ts';
 import { quoted } from './json/parse.ts';
-import { choiceParam, pageParams, type Query } from './list.ts';
+import { choiceParam, type PageLimits, pageParams, type Query } from './list.ts';
 
-/** What lists of items, of messages and of chat completions may be asked for. */
+/** What lists of items, of messages, of chat completions and of files may be asked for. */
 export interface ItemsQuery {
   limit: number;
   order: 'asc' | 'desc';
@@ -10,7 +10,7 @@ export interface ItemsQuery {
   after?: string;
 }
 
-export const itemsLimits = { most: 100, otherwise: 20 } as const;
+export const itemsLimits: PageLimits = { most: 100, otherwise: 20 };
 
 /**
  * @param isCursor items may bring ids of their own, whose form tells nothing
@@ -20,8 +20,9 @@ export function parseItemsQuery(
   query: Query,
   order: ItemsQuery['order'],
   isCursor?: (id: string) => boolean,
+  limits = itemsLimits,
 ): ItemsQuery {
-  const page = pageParams(query, itemsLimits, isCursor);
+  const page = pageParams(query, limits, isCursor);
   return { ...page, order: choiceParam(query, 'order', ['asc', 'desc']) ?? order };
 }
 

@@ -3,7 +3,7 @@ import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
 import { type ApiKey, type NewKey, type Scope, scopes } from '../../core/org.ts';
 import { describe } from '../explain.ts';
-import { parseInstant } from '../instant.ts';
+import { ifThere, parseInstant } from '../instant.ts';
 import { parseBody, validator } from '../validate.ts';
 
 /** `POST /v1/admin/keys` (api.md, section 8). */
@@ -61,6 +61,8 @@ export function parseCreateKey(text: string): NewKey {
   };
 }
 
+const iso = ifThere(isoSeconds);
+
 /** @param secret the key itself, given once when it was made */
 export function presentKey(key: ApiKey, secret?: string) {
   return {
@@ -77,8 +79,4 @@ export function presentKey(key: ApiKey, secret?: string) {
     last_used_at: iso(key.lastUsedAt),
     ...(secret !== undefined && { key: secret }),
   };
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : isoSeconds(ms);
 }

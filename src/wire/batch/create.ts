@@ -3,7 +3,7 @@ import { nameDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
 import { describe } from '../explain.ts';
 import { parseJson, readJson } from '../json/parse.ts';
-import { type JsonMember, type JsonSpan, scanJson } from '../json/scan.ts';
+import { type JsonSpan, memberOf, scanJson } from '../json/scan.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { faultsError, validator } from '../validate.ts';
 import { notOpen } from './line.ts';
@@ -151,10 +151,6 @@ function* scanBody(bytes: Uint8Array, limits: RequestLimits): Generator<undefine
     'validation_error',
     'The request body is not valid JSON: a bracket or a string is not closed.',
   );
-}
-
-function memberOf(scan: FrameScan, name: string): JsonMember | undefined {
-  return scan.members.find((member) => member.name === name);
 }
 
 /** Of bytes that are known to be UTF-8. */

@@ -3,7 +3,7 @@ import type { Batch, BatchEndpoint, BatchFault, DateForm } from '../../core/batc
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
-import { instantIn } from '../instant.ts';
+import { instantIn, ifThere } from '../instant.ts';
 import { presentWaiting } from '../waiting.ts';
 
 /** A batch with what is added up on reading. */
@@ -41,7 +41,7 @@ export interface DryRun {
 export function presentBatch(view: BatchView, dates: DateForm) {
   const { batch } = view;
   const instant = instantIn[dates];
-  const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms));
+  const instantOrNull = ifThere(instant);
   const { total, ok, err } = batch;
   return {
     id: batch.id,

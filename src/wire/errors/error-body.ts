@@ -91,6 +91,12 @@ export function errorObject(error: unknown, format: ErrorFormat = 'chat'): Error
   return { code, message, type, param };
 }
 
+/** The same for a stream of responses: flat as one family of clients reads it, and nested as the other does. */
+export function flatAndNested(error: unknown): Omit<ErrorObject, 'type'> & { error: ErrorObject } {
+  const { code, message, param, type } = errorObject(error);
+  return { code, message, param, error: { type, code, message, param } };
+}
+
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(

@@ -27,9 +27,8 @@ export function hasOtherMembers(value: unknown, shape: Shape): boolean {
 export function pickMembers(text: string, value: unknown, shape: Shape): string {
   if (shape === 'anything' || !hasOtherMembers(value, shape)) return text;
   if (Array.isArray(value)) {
-    const list = `{"":${text}}`;
-    const { elements } = scanJson(list, { maxDepth: Infinity, maxNodes: Infinity, elementsOf: '' });
-    const items = elements.map(({ start, end }, at) => pickMembers(list.slice(start, end), value[at], shape));
+    const { elements } = scanJson(text, { maxDepth: Infinity, maxNodes: Infinity });
+    const items = elements.map(({ start, end }, at) => pickMembers(text.slice(start, end), value[at], shape));
     return `[${items.join(',')}]`;
   }
   const members = value as Record<string, unknown>;

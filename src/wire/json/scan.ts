@@ -20,10 +20,8 @@ export interface JsonScan {
   inside: number;
   /** Values of the top-level object's members, in order. Keys are unescaped. */
   members: JsonMember[];
-  /** Elements of the top-level array member named by `elementsOf`. */
+  /** Elements of a top-level array, in order. */
   elements: JsonSpan[];
-  /** How many elements that array really has. */
-  elementCount: number;
 }
 
 /** UTF-16 positions `[start, end)` in the scanned text. */
@@ -41,7 +39,6 @@ export interface ScanOptions {
   maxDepth?: number;
   /** 200,000 when absent. */
   maxNodes?: number;
-  elementsOf?: string;
   /** Top-level members with whose last the scan ends. */
   until?: ReadonlyMap<string, unknown>;
 }
@@ -56,7 +53,7 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
-  const { maxDepth = 64, maxNodes = 200_000, elementsOf, until } = options;
+  const { maxDepth = 64, maxNodes = 200_000, until } = options;
   const scan: JsonScan = {
     closed: false,
     nodes: 0,
@@ -65,7 +62,6 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
     inside: -1,
     members: [],
     elements: [],
-    elementCount: 0,
   };
   const length = text.length;
   /** By depth: true in an object. */
@@ -113,8 +109,8 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
           memberStart = -1;
           missing -= !scan.duplicate && until?.has(memberName) ? 1 : 0;
         }
-      } else if (depth === 2 && elementStart >= 0) {
-        endElement(scan, elementStart, tokenEnd);
+      } else if (depth === 1) {
+        scan.elements.push({ start: elementStart, end: Math.max(elementStart, tokenEnd) });
         elementStart = skipSpace(text, at);
       }
     } else if (code === openBrace || code === openBracket) {
@@ -129,17 +125,14 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
       objects[depth] = expectKey;
       keys.open(depth);
       if (depth === 1 && expectKey) scan.inside = at;
-      if (depth === 2 && !expectKey && objects[1]! && memberName === elementsOf)
-        elementStart = skipSpace(text, at);
+      else if (depth === 1) elementStart = skipSpace(text, at);
     } else if (code === closeBrace || code === closeBracket) {
       if (depth === 0 || objects[depth] !== (code === closeBrace)) break;
       if (depth === 1 && memberStart >= 0) {
         scan.members.push({ name: memberName, start: memberStart, end: tokenEnd });
         memberStart = -1;
-      } else if (depth === 2 && elementStart >= 0) {
-        if (at > elementStart || scan.elementCount > 0) endElement(scan, elementStart, tokenEnd);
-        elementStart = -1;
-      }
+      } else if (depth === 1 && !objects[1]! && (at > elementStart || scan.elements.length > 0))
+        scan.elements.push({ start: elementStart, end: Math.max(elementStart, tokenEnd) });
       depth -= 1;
       at += 1;
       keys.close(depth);
@@ -160,13 +153,8 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
 }
 
 /** The span of a top-level member's value, or undefined. */
-export function memberOf(scan: JsonScan, name: string): JsonMember | undefined {
-  return scan.members.find((member) => member.name === name);
-}
-
-function endElement(scan: JsonScan, start: number, end: number): void {
-  scan.elementCount += 1;
-  scan.elements.push({ start, end: Math.max(start, end) });
+export function memberOf({ members }: Pick<JsonScan, 'members'>, name: string): JsonMember | undefined {
+  return members.find((member) => member.name === name);
 }
 
 /** Position of the next backslash, or behind the text. */

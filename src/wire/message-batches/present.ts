@@ -1,6 +1,9 @@
 import { isoSeconds } from '../../base/clock.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
+import { ifThere } from '../instant.ts';
 import type { BatchView } from '../batch/present.ts';
+
+const iso = ifThere(isoSeconds);
 
 type View = Pick<BatchView, 'batch' | 'errorSummary'>;
 
@@ -44,8 +47,4 @@ export function presentMessageBatches(views: readonly View[], hasMore: boolean) 
 
 function endOf({ completedAt, failedAt, expiredAt, cancelledAt }: Batch): number | null {
   return completedAt ?? failedAt ?? expiredAt ?? cancelledAt;
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : isoSeconds(ms);
 }

@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '../../core/errors.ts';
-import { errorObject } from '../errors/error-body.ts';
+import { flatAndNested } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
 import { faultsError } from '../validate.ts';
@@ -32,16 +32,13 @@ export function parseSocketRequest(text: string): JsonBody<ResponsesRequest> {
  * @param next the number after that of the last event of the turn
  */
 export function socketError(error: unknown, next: number): string {
-  const { code, message, param, type } = errorObject(error);
+  const told = flatAndNested(error);
   const status = error instanceof ApiError ? error.status : 500;
   return JSON.stringify({
     type: 'error',
     // As the specification of this transport has it.
-    status: code === 'previous_response_not_found' ? 400 : status,
+    status: told.code === 'previous_response_not_found' ? 400 : status,
     sequence_number: next,
-    code,
-    message,
-    param,
-    error: { type, code, message, param },
+    ...told,
   });
 }

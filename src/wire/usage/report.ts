@@ -1,4 +1,4 @@
-import { utcDay } from '../../base/clock.ts';
+import { dayMs, utcDay } from '../../base/clock.ts';
 import { csvRecord } from '../../base/csv-record.ts';
 import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
@@ -8,7 +8,6 @@ import { listBody, pageParams, type Query, textParam } from '../list.ts';
 
 export const usageLimits = { most: 10_000, otherwise: 1_000 } as const;
 const days = { most: 366, otherwise: 30 } as const;
-const dayMs = 86_400_000;
 
 /** What `GET /v1/usage` asks for (api.md, section 8). @throws ApiError `validation_error` */
 export function parseUsageQuery(query: Query, now: number): UsageQuery {

@@ -1,5 +1,8 @@
 import { unixSeconds } from '../../base/clock.ts';
+import { ifThere } from '../instant.ts';
 import { type Delivery, toldEvent } from '../../core/webhook.ts';
+
+const secondsOrNull = ifThere(unixSeconds);
 
 /** What a webhook was told, and how far that is. Times are Unix seconds, as in the event. */
 export function presentDelivery(delivery: Delivery) {
@@ -16,8 +19,4 @@ export function presentDelivery(delivery: Delivery) {
     last_status_code: delivery.lastStatus,
     last_error: delivery.lastError,
   };
-}
-
-function secondsOrNull(ms: number | null): number | null {
-  return ms === null ? null : unixSeconds(ms);
 }

@@ -1,4 +1,5 @@
 import { quoted } from '../../json/parse.ts';
+import { checkNames } from '../../tool-names.ts';
 import { type AddFault, parseBody, validator } from '../../validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
 import { type CanonicalChat, canonicalChat, toolName } from './canonical.ts';
@@ -25,9 +26,11 @@ function checkAgreement(request: ChatBody, add: AddFault): void {
 
 function checkTools({ tools, tool_choice: choice }: ChatBody, add: AddFault): void {
   if (!tools && !choice) return;
-  const given = (tools ?? []).map(toolName);
-  const placeOf = (index: number) => `tools[${index}].${tools![index]!.type}.name`;
-  const names = checkNames(given, (index) => [placeOf(index), `tools[${index}]`], add);
+  const given = (tools ?? []).map((tool, index) => {
+    const whole = `tools[${index}]`;
+    return { name: toolName(tool), whole, place: `${whole}.${tool.type}.name` };
+  });
+  const names = checkNames(given, add);
   if (choice === 'required' && names.size === 0) add('tool_choice', '"required" needs tools');
   if (typeof choice !== 'object' || choice === null) return;
   if (choice.type !== 'allowed_tools') {
@@ -49,26 +52,10 @@ function checkFunctions(request: ChatBody, add: AddFault): void {
   const hasTools = (request.tools ?? request.tool_choice ?? null) !== null;
   if (hasTools)
     return add(functions ? 'functions' : 'function_call', 'cannot be mixed with tools: use one of the two');
-  const defined = (functions ?? []).map(({ name }) => name);
-  const names = checkNames(defined, (index) => [`functions[${index}].name`, `functions[${index}]`], add);
+  const defined = (functions ?? []).map(({ name }, index) => ({ name, whole: `functions[${index}]` }));
+  const names = checkNames(defined, add);
   if (typeof choice === 'object' && choice !== null && !names.has(choice.name))
     add('function_call.name', `${quoted(choice.name)} is not among the functions`);
-}
-
-/** The names that are there, and a fault for each that is there twice. */
-function checkNames(
-  given: readonly (string | undefined)[],
-  placesOf: (index: number) => [name: string, whole: string],
-  add: AddFault,
-): ReadonlySet<string> {
-  const names = new Map<string, number>();
-  for (const [index, name] of given.entries()) {
-    if (name === undefined) continue;
-    const first = names.get(name);
-    if (first === undefined) names.set(name, index);
-    else add(placesOf(index)[0], `${quoted(name)} is already the name of ${placesOf(first)[1]}`);
-  }
-  return new Set(names.keys());
 }
 
 function checkMessages(messages: BodyMessage[], add: AddFault): void {

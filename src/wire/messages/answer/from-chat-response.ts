@@ -12,15 +12,26 @@ export interface AnswerOptions {
 export function fromChatResponse(response: ChatResponse, options: AnswerOptions): Message {
   const { message, finish_reason: finish, stop_reason: stop = null } = response.choices[0]!;
   const ending = { finish, hasCalls: (message.tool_calls ?? []).length > 0, stop, refusal: message.refusal };
+  const content = blocksOf(message, options);
+  return { ...begunMessage(response, fromChatUsage(response.usage)), content, ...endingFields(ending) };
+}
+
+/** A message before anything of it is there. */
+export function begunMessage(
+  { id, model }: Pick<ChatResponse, 'id' | 'model'>,
+  usage: MessagesUsage,
+): Message {
   return {
-    id: messageId(response.id),
+    id: messageId(id),
     type: 'message',
     role: 'assistant',
-    model: response.model,
-    content: blocksOf(message, options),
-    ...endingFields(ending),
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    stop_details: null,
     container: null,
-    usage: fromChatUsage(response.usage),
+    usage,
   };
 }
 

@@ -1,6 +1,7 @@
 import { ApiError } from '../../../core/errors.ts';
 import { parseExact } from '../../json/exact-numbers.ts';
 import { parseJson, quoted } from '../../json/parse.ts';
+import { checkNames } from '../../tool-names.ts';
 import { type AddFault, faultsError, type Validator, validator } from '../../validate.ts';
 import type { Block, MessagesRequest } from '../messages.ts';
 import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
@@ -46,13 +47,11 @@ function checkAgreement(request: MessagesRequest, add: AddFault): void {
 }
 
 function checkTools({ tools, tool_choice: choice }: MessagesRequest, add: AddFault): void {
-  const names = new Map<string, number>();
-  for (const [index, tool] of (tools ?? []).entries()) {
-    if (!isClientTool(tool)) continue;
-    const first = names.get(tool.name);
-    if (first === undefined) names.set(tool.name, index);
-    else add(`tools[${index}].name`, `${quoted(tool.name)} is already the name of tools[${first}]`);
-  }
+  const given = (tools ?? []).map((tool, index) => ({
+    name: isClientTool(tool) ? tool.name : undefined,
+    whole: `tools[${index}]`,
+  }));
+  const names = checkNames(given, add);
   if (choice?.type === 'any' && names.size === 0)
     add('tool_choice', '"any" needs tools of the client\'s own: others are not run here');
   if (choice?.type === 'tool' && !names.has(choice.name!))
@@ -77,20 +76,16 @@ function checkResults({ messages }: MessagesRequest, add: AddFault): void {
 
 /** A checked request; inputs of earlier calls go back to the model as text, of which every digit counts. */
 export function withExactInputs(request: MessagesRequest, text: string): MessagesRequest {
-  const exact = lazy(() => parseExact(text) as MessagesRequest);
-  const isLong = /\d{16}/.test(text);
-  if (!isLong) return request;
+  if (!/\d{16}/.test(text)) return request;
+  let exact: MessagesRequest | undefined;
   const messages = request.messages.map((turn, at) => {
     if (turn.role !== 'assistant' || typeof turn.content === 'string') return turn;
-    const content = turn.content.map((block, index) =>
-      block.type === 'tool_use' ? (exact().messages[at]!.content as Block[])[index]! : block,
-    );
+    const content = turn.content.map((block, index) => {
+      if (block.type !== 'tool_use') return block;
+      exact ??= parseExact(text) as MessagesRequest;
+      return (exact.messages[at]!.content as Block[])[index]!;
+    });
     return { ...turn, content };
   });
   return { ...request, messages };
-}
-
-function lazy<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

@@ -1,7 +1,13 @@
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatChunk, FinishReason } from '../../chat/chat.ts';
+import { promptUsage } from '../../chat/usage.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
-import { type AnswerOptions, endingFields, fromChatUsage, messageId } from '../answer/from-chat-response.ts';
+import {
+  type AnswerOptions,
+  begunMessage,
+  endingFields,
+  fromChatUsage,
+} from '../answer/from-chat-response.ts';
 import type { MessageEvent, MessagesUsage } from '../messages.ts';
 
 export interface StreamOptions extends AnswerOptions {
@@ -27,28 +33,12 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
   let pieces = 0;
   let begun: MessagesUsage | null = null;
   let usage: MessagesUsage | null = null;
-  const guessed = { prompt_tokens: inputTokens, prompt_tokens_details: { cached_tokens: 0 } };
+  const guessed = promptUsage(inputTokens, 0);
 
-  function start({ id, model, prompt = guessed }: ChatChunk): MessageEvent[] {
+  function start(chunk: ChatChunk): MessageEvent[] {
     if (begun) return [];
-    begun = fromChatUsage({ ...prompt, completion_tokens: 0 });
-    return [
-      {
-        type: 'message_start',
-        message: {
-          id: messageId(id),
-          type: 'message',
-          role: 'assistant',
-          model,
-          content: [],
-          stop_reason: null,
-          stop_sequence: null,
-          stop_details: null,
-          container: null,
-          usage: begun,
-        },
-      },
-    ];
+    begun = fromChatUsage({ ...(chunk.prompt ?? guessed), completion_tokens: 0 });
+    return [{ type: 'message_start', message: begunMessage(chunk, begun) }];
   }
 
   return {

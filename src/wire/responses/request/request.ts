@@ -1,6 +1,7 @@
 import { invalid } from '../../../core/errors.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { quoted } from '../../json/parse.ts';
+import { checkNames } from '../../tool-names.ts';
 import { type AddFault, faultsError, faultsIn, parseBody, validator } from '../../validate.ts';
 import { summaryIn } from '../compaction.ts';
 import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
@@ -8,7 +9,7 @@ import { answeredCall, calledType, resultType } from '../known-tools.ts';
 import { itemsWithTools } from '../stored-items.ts';
 import { chatLimits } from '../../chat/request/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
-import type { ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
+import type { ResponsesRequest, StoredItem } from '../responses.ts';
 import type { PlacedItem } from './to-chat-messages.ts';
 
 /**
@@ -35,7 +36,11 @@ export function conversationOf({ conversation }: ResponsesRequest): string | nul
 }
 
 function checkTools(request: ResponsesRequest, add: AddFault): void {
-  if (request.tools?.length) checkNames(request.tools, add);
+  const given = [...listed(request.tools, 'tools')];
+  checkNames(
+    given.map(({ own, path }) => ({ name: own.name, whole: path, key: keyOf(own) })),
+    add,
+  );
   const tools = clientTools(request, itemsWithTools(request));
   if (tools.length > chatLimits.tools)
     add('tools', `expected at most ${chatLimits.tools} items, got ${tools.length} with those in input`);
@@ -50,16 +55,6 @@ function checkTools(request: ResponsesRequest, add: AddFault): void {
   } else if (!tools.some((tool) => means(choice, tool))) {
     const path = choice.function ? 'tool_choice.function.name' : 'tool_choice.name';
     add(path, `${quoted(chosenName(choice))} is not among the functions of tools`);
-  }
-}
-
-function checkNames(tools: readonly ResponsesTool[], add: AddFault): void {
-  const names = new Map<string, string>();
-  for (const { own, path } of listed(tools, 'tools')) {
-    const key = keyOf(own);
-    const first = names.get(key);
-    if (first === undefined) names.set(key, path);
-    else add(`${path}.name`, `${quoted(own.name)} is already the name of ${first}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { errorObject } from '../../errors/error-body.ts';
+import { flatAndNested } from '../../errors/error-body.ts';
 import { namedEvent } from '../../sse.ts';
 import type { ResponseEvent } from '../responses.ts';
 
@@ -12,13 +12,5 @@ export function responseEvent(event: ResponseEvent): string {
  * raised by all of them (wire-formats.md, section 1b).
  */
 export function responseErrorEvent(error: unknown, sequenceNumber: number): string {
-  const { code, message, param, type } = errorObject(error);
-  return responseEvent({
-    type: 'error',
-    sequence_number: sequenceNumber,
-    code,
-    message,
-    param,
-    error: { type, code, message, param },
-  });
+  return responseEvent({ type: 'error', sequence_number: sequenceNumber, ...flatAndNested(error) });
 }
