@@ -59,6 +59,7 @@ describe('what goes wrong', () => {
   it.each([
     ['ECONNREFUSED', 'nothing listens there'],
     ['ENOTFOUND', 'its name is not known'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'it does not speak HTTPS; write http://'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is signed by nobody whom this machine trusts'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its certificate is signed by nobody whom this machine trusts'],
   ])('is Unreachable when the network says %s', async (code, reason) => {

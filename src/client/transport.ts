@@ -95,6 +95,7 @@ function reasonOf(error: unknown): string {
   if (code === 'ECONNREFUSED') return 'nothing listens there';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'its name is not known';
   if (/^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF|UNABLE_TO_(VERIFY|GET_ISSUER))/.test(code)) return untrusted;
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'it does not speak HTTPS; write http://';
   if (inner.message === 'unexpected redirect')
     return 'it redirects uploads; name the address that it redirects to';
   return inner.message || code || 'the connection failed';

@@ -88,6 +88,8 @@ export interface Blame {
   certain: boolean;
   /** Of a request's own failure: whether another attempt may end otherwise. */
   retry: boolean;
+  /** Whether a server that is asked how it is may say that it is well all the same: then only requests tell. */
+  hidden?: boolean;
 }
 
 /** The request's, and the same again however often it is asked. */

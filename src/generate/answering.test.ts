@@ -1,13 +1,16 @@
 import { expect, it } from 'vitest';
-import { chatResponse, createFakeEngine } from '../../test/support/fake-engine.ts';
+import { chatRequest, chatResponse, createFakeEngine } from '../../test/support/fake-engine.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
+import { unixSeconds } from '../base/clock.ts';
 import { createIds } from '../base/ids.ts';
 import { silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
+import type { EngineCall } from '../engines/engines.ts';
 import type { ChatBody } from '../wire/chat/request/body.ts';
 import { canonicalChat } from '../wire/chat/request/canonical.ts';
 import { createAnswering, usageOf } from './answering.ts';
+import type { ServedModel } from './generate.ts';
 
 it.each([
   [false, 'validation_error'],
@@ -36,4 +39,18 @@ it.each([
 
 it('counts cached tokens among the input that is paid', () => {
   expect(usageOf(chatResponse('').usage)).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5 });
+});
+
+it('tells when an answer was made by our own clock, because a server may leave that out', async () => {
+  const clock = createManualClock();
+  const ids = createIds(clock, systemRandom);
+  const answering = createAnswering({ schemas: createInlineSchemas(clock), clock, ids, log: silent });
+  const engine = createFakeEngine();
+  engine.answers = [{ ...chatResponse('hello'), created: 0 }];
+  const signal = new AbortController().signal;
+  const request = chatRequest();
+  const promised = await answering.promise(engine, request.value, 'org_1', signal);
+  const served = { pool: engine, model: { id: 'public' } } as unknown as ServedModel;
+  const { body } = await answering.chat(served, request, promised, { signal } as EngineCall);
+  expect([body.created, body.model]).toEqual([unixSeconds(clock.now()), 'public']);
 });

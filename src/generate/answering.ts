@@ -87,12 +87,7 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts) {
       how: EngineCall,
     ): Promise<Answered<ChatResponse>> {
       const response = await promised.run(asking(pool, model, request), how);
-      const body: ChatResponse = {
-        ...response,
-        id: ids.next('chatcmpl_'),
-        object: 'chat.completion',
-        model: model.id,
-      };
+      const body: ChatResponse = { ...response, ...name(model), object: 'chat.completion' };
       return { body, usage: usageOf(response.usage) };
     },
 

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -230,6 +231,16 @@ describe('the files of a run', () => {
     ]);
     expect(read('out.errors.jsonl')).toBe(jsonl(['a']));
   });
+
+  it.each(['folder', '/dev/null'])(
+    'do not take the place of %s, which is told before any is paid for',
+    async (place) => {
+      mkdirSync(join(cwd, 'folder'), { recursive: true });
+      const { code, err } = await run('in.jsonl', '-o', place, '--force');
+      expect([code, err]).toEqual([1, expect.stringContaining(`${place} is not a file`)]);
+      expect(server.requests).toEqual([]);
+    },
+  );
 
   it('are of one format, from the first start to the last', async () => {
     server.behaviour.polls = 1000;

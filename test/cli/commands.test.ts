@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeServer, failed, refusal } from './support/fake-server.ts';
 import type { FakeServer } from './support/fake-server.ts';
@@ -147,6 +147,10 @@ describe('batches', () => {
       err: expect.stringContaining('is there already'),
     });
     expect((await cli('batch', 'results', 'batch_1', '-o', file, '--force')).code).toBe(0);
+    expect(await cli('batch', 'results', 'batch_1', '-o', dirname(file), '--force')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is a folder'),
+    });
     expect(JSON.parse(results.out)).toMatchObject({ custom_id: 'a', response: { status_code: 200 } });
     expect(await cli('batch', 'errors', 'batch_1')).toMatchObject({ code: 0, out: '' });
     const [head, row, ...rest] = (await cli('batch', 'results', 'batch_1', '--format', 'csv')).out.split(

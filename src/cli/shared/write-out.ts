@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream, existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -26,7 +26,7 @@ export function withOutput(command: Command): Command {
 /**
  * Writes what a server sends to the file that is named, whose folder is made, else to stdout. A new file that the disk has no
  * room for is removed.
- * @throws CliError where the file is there already, without `force`
+ * @throws CliError for a folder, and where the file is there already, without `force`
  */
 export async function writeOut(
   bytes: AsyncIterable<Uint8Array>,
@@ -36,6 +36,8 @@ export async function writeOut(
   if (output === undefined) return print(bytes, terminal);
   const path = resolve(cwd, output);
   const isThere = existsSync(path);
+  if (isThere && statSync(path).isDirectory())
+    throw new CliError(`${output} is a folder.`, 'Name a file in it.');
   if (isThere && force !== true)
     throw new CliError(`${output} is there already.`, 'Pass --force to overwrite it.');
   await makeFolder(dirname(path));

@@ -55,6 +55,8 @@ export class Health {
   #hasAnswered = false;
   /** It was away whenever it was asked what it is: nobody knows what it can. */
   #isUnseen = false;
+  /** Whether its last failure is one of which it says nothing when it is asked. */
+  #isHidden = false;
 
   constructor(name: string, engine: Engine, parts: HealthParts) {
     this.#name = name;
@@ -85,6 +87,7 @@ export class Health {
     this.#declines = false;
     this.#declined = 0;
     this.#isUnseen = false;
+    this.#isHidden = false;
     this.breaker.answered();
     if (wasUp) return;
     this.#isSaid = false;
@@ -109,6 +112,7 @@ export class Health {
   failed(error: ApiError, sentAt = this.#parts.clock.monotonic(), slackMs?: number): void {
     if (this.#isStopped) return;
     const { log, inFlight, onChange, onPause } = this.#parts;
+    this.#isHidden = error.blame.hidden === true;
     const isNews = this.breaker.failed(error, inFlight(), sentAt, slackMs);
     const { msLeft } = this.breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
@@ -132,9 +136,9 @@ export class Health {
     try {
       const report = await this.#engine.probe();
       this.#parts.onReport(report);
-      this.breaker.said(true);
+      this.breaker.said(!this.#isHidden);
       if (this.#declines || this.#isUnseen) this.answers();
-      this.#parts.onWell();
+      if (!this.#isHidden) this.#parts.onWell();
       this.#parts.onChange();
       // Where it only did not say so this once, it is asked again.
       if (report.queued !== null) this.#everyMs = reportMs.queue;

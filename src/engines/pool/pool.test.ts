@@ -52,6 +52,9 @@ const broken = new ApiError('upstream_error', 'The server failed.');
 const wrongKey = new ApiError('upstream_error', 'Refused.', {
   blame: { scope: 'account', certain: true, retry: true },
 });
+const noCredit = new ApiError('upstream_error', 'No credit.', {
+  blame: { scope: 'account', certain: false, retry: true, hidden: true },
+});
 const bad = new ApiError('request_refused', 'No such field.', { blame: final });
 const busy = new ApiError('engine_overloaded', 'Busy.', { blame: away, retryAfter: 5 });
 const tooFast = new ApiError('engine_overloaded', 'Too fast.', {
@@ -574,6 +577,28 @@ describe('createPool', () => {
     await again;
     await turn();
     expect(pool.workedAt).toBe(failedAt);
+  });
+
+  it('counts nothing of it where credit is missing, which a server that lists its models does not say', async () => {
+    const one = server(4);
+    poolOf([one]);
+    const asked = settled(ask());
+    await turn();
+    one.open[0]!.fail(noCredit);
+    await asked;
+    await turn();
+    expect(pool.workedAt).toBe(Number.NEGATIVE_INFINITY);
+    const paid = ask();
+    await turn();
+    one.open[0]!.answer();
+    await paid;
+    await clock.advance(1_000);
+    const again = settled(ask());
+    await turn();
+    one.open[0]!.fail(broken);
+    await again;
+    await turn();
+    expect(pool.workedAt).toBe(clock.monotonic());
   });
 
   it('asks a server that works again for its slots, which may be others', async () => {

@@ -55,7 +55,8 @@ const asItIs = <T>(value: T): T => value;
 const prompted = (given: object, moved: LinePrompt['moved']): LinePrompt => {
   const chat = given as ChatBody;
   const most = (chat['max_completion_tokens'] ?? chat['max_tokens'] ?? assumedTokens) as number;
-  return { chat, output: Math.min(most, assumedTokens), moved };
+  const answers = (chat['n'] ?? 1) as number;
+  return { chat, output: Math.min(most, assumedTokens) * answers, moved };
 };
 
 const placed = ({ chat, places }: { chat: object; places: Places }): LinePrompt =>

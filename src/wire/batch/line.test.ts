@@ -62,6 +62,8 @@ describe('a good line', () => {
     expect(est({ max_tokens: 20 }, 401)).toBe(101 + 20);
     expect(est({ max_tokens: 20, max_completion_tokens: 30 }, 400)).toBe(100 + 30);
     expect(est({ max_tokens: 100_000 }, 400)).toBe(100 + 512);
+    expect(est({ max_tokens: 20, n: 3 }, 400)).toBe(100 + 60);
+    expect(est({ n: null }, 400)).toBe(100 + 512);
   });
 
   it('of embeddings has no output to estimate', () => {

@@ -233,12 +233,12 @@ describe('statuses', () => {
   });
 
   it.each([
-    [401, true],
-    [402, false],
-    [403, false],
+    [401, true, false],
+    [402, false, true],
+    [403, false, false],
   ])(
-    'F22: %i is a failure of our account, for certain: %s, logged once, and no client is told why',
-    async (code, certain) => {
+    'F22: %i is a failure of our account, for certain: %s, seen by requests alone: %s, logged once, and no client is told why',
+    async (code, certain, hidden) => {
       const log = createLogBook();
       const { engine } = await upstream(
         status(code, { error: { message: 'Incorrect API key sk-abcdefgh' } }),
@@ -247,7 +247,7 @@ describe('statuses', () => {
       for (let i = 0; i < 3; i++)
         await expect(generate(engine)).rejects.toMatchObject({
           code: 'upstream_error',
-          blame: { scope: 'account', certain },
+          blame: { scope: 'account', certain, hidden },
           shouldRetry: false,
           message: expect.not.stringContaining('API key'),
         });

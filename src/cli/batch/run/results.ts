@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
@@ -133,10 +133,17 @@ export async function outputOf(
   const written = format === 'csv' ? [output] : [output, errorsOf(output)];
   if (source !== undefined && written.includes(source))
     throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
-  const taken = written.find((path) => existsSync(path));
-  if (taken !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
+  const taken = written.filter((path) => existsSync(path));
+  // A device would be replaced as well: the results get their name in one step.
+  const odd = taken.find((path) => !statSync(path).isFile());
+  if (odd !== undefined)
     throw new CliError(
-      `${shown(cli, taken)} is there already.`,
+      `${shown(cli, odd)} is not a file.`,
+      'Choose another with -o; -o - prints the results.',
+    );
+  if (taken[0] !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
+    throw new CliError(
+      `${shown(cli, taken[0])} is there already.`,
       'Pass --force to overwrite it, or another -o.',
     );
   await makeFolder(dirname(output));

@@ -48,7 +48,8 @@ export function errorForStatus(
   if (status === 401 || status === 402 || status === 403)
     return new ApiError('upstream_error', `The model's server refuses this service (status ${status}).`, {
       // The key is nobody's but ours; credit may have sufficed for a shorter answer, and rights for another prompt.
-      blame: { scope: 'account', certain: status === 401, retry: true },
+      // Models are listed without credit, too.
+      blame: { scope: 'account', certain: status === 401, retry: true, hidden: status === 402 },
       shouldRetry: false,
     });
   if (status === 408 || status === 504)
