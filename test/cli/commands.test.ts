@@ -368,6 +368,12 @@ describe('the key', () => {
     expect(server.requests[0]?.headers.get('authorization')).toBe('Bearer admin-of-file');
   });
 
+  it.each(['one two', 'one\ntwo', 'é'])('is not shown where no header could carry it: %j', async (key) => {
+    const { code, err } = await runCli(['batch', 'list'], { server, env: { OFFPEAK_API_KEY: key } });
+    expect([code, err]).toEqual([1, expect.stringContaining('must be one key and nothing else')]);
+    expect(err).not.toContain(key);
+  });
+
   it('is told to be seen by others where it is an argument', async () => {
     const { out } = await cli('batch', 'list', '--help');
     expect(out.replaceAll(/\s+/g, ' ')).toContain('which everybody on this machine can read');
@@ -452,6 +458,10 @@ describe('what goes wrong', () => {
     [['keys', 'list'], 'needs an admin key'],
     [['orgs', 'update', 'org_1', '--key', 'k'], 'There is nothing to change.\nSay what: --name or --budget.'],
     [['webhooks', 'update', 'wh_1'], 'There is nothing to change.\nSay what: --to, --name,'],
+    [
+      ['orgs', 'update', 'org_1', '--key', 'k', '--budget', '5/week'],
+      "such as 50/month or 500, or none, not '5/week'",
+    ],
     [['batch', 'list', '--url', 'nonsense'], 'is not an http:// or https:// URL'],
     [['batch', 'run'], 'Run the command with --help to see how it is used.'],
   ])('is usage: %j', async (argv, message) => {

@@ -216,6 +216,8 @@ describe('against a real server', () => {
     expect((await runHere(['orgs', 'update', org.id, '--budget', '50/month'], env)).out).toContain(
       '0 of 50/month',
     );
+    const lifted = await runHere(['orgs', 'update', org.id, '--budget', 'none'], env);
+    expect([lifted.code, lifted.out]).toEqual([0, expect.stringMatching(/budget +none/)]);
     const key = JSON.parse(made.out) as { id: string; key: string };
     const asNew = { ...env, OFFPEAK_API_KEY: key.key };
     expect((await runHere(['files', 'list'], asNew)).code).toBe(0);

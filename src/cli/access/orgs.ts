@@ -7,11 +7,11 @@ import type { Terminal } from '../terminal/terminal.ts';
 const budgetOption = new Option(
   '--budget <amount>',
   'what it may spend in USD: 50/month, 500 in all, or none',
-).argParser(readBudget);
+);
 
 interface Fields {
   name?: string;
-  budget?: RemoteBudget | null;
+  budget?: string;
 }
 
 const create = asking({
@@ -22,7 +22,7 @@ const create = asking({
   options: [budgetOption],
   examples: ['search', 'search --budget 50/month'],
   async ask({ orgs: remote }, name, { budget, json }: Fields & { json?: boolean }, { terminal }) {
-    const org = await remote.create({ name, budget });
+    const org = await remote.create({ name, budget: readBudget(budget) });
     if (json === true) return org;
     // The org is made: whatever cannot be told of others, its id is shown.
     const { data } = await remote.list().catch(() => ({ data: [] }));
@@ -57,7 +57,7 @@ const update = asking({
   examples: ['org_0199f3a2 --budget 50/month', 'org_0199f3a2 --budget none'],
   ask(client, id, { name, budget }: Fields) {
     requireChange({ name, budget }, '--name or --budget');
-    return client.orgs.update(id, { name, budget });
+    return client.orgs.update(id, { name, budget: readBudget(budget) });
   },
   show: showOrg,
 });
@@ -73,7 +73,8 @@ function showOrg(org: RemoteOrg, terminal: Terminal): void {
 }
 
 /** `50/month`, `500` or `none`, as the server takes it. */
-export function readBudget(text: string): RemoteBudget | null {
+export function readBudget(text: string | undefined): RemoteBudget | null | undefined {
+  if (text === undefined) return undefined;
   if (text === 'none') return null;
   const [, amount, period = 'total'] = /^(\d+(?:\.\d{1,9})?)(?:\/(month|total))?$/.exec(text) ?? [];
   if (amount === undefined)

@@ -6,6 +6,9 @@ import type { Cli, ClientOptions } from './cli.ts';
 import { CliError, exitCodes } from './exit-codes.ts';
 import { readProfile } from './profile.ts';
 
+/** What a header can carry as a key; an error of the network would show the rest. */
+const oneKey = /^[\x21-\x7e]+$/;
+
 /** Where a server is that nobody named. */
 export const localServer = 'http://127.0.0.1:8080';
 
@@ -48,7 +51,7 @@ function readKey(path: string, cwd: string): string {
   } catch {
     throw new CliError(`The key file ${path} cannot be read.`);
   }
-  if (/^[\x21-\x7e]+$/.test(text)) return text;
+  if (oneKey.test(text)) return text;
   throw new CliError(`${path} must hold one key and nothing else.`);
 }
 
@@ -59,5 +62,11 @@ export function clientOf(cli: Cli, asked: string | undefined, key: string | unde
       `'${url}' is not an http:// or https:// URL.`,
       'For example --url http://127.0.0.1:8080',
     );
-  return createClient({ baseUrl: url, apiKey: key, fetch: cli.fetch });
+  const apiKey = key?.trim();
+  if (apiKey !== undefined && !oneKey.test(apiKey))
+    throw new CliError(
+      'The key must be one key and nothing else: no spaces or line breaks are in it.',
+      'Look at OFFPEAK_API_KEY, or at OFFPEAK_ADMIN_KEY for orgs and keys.',
+    );
+  return createClient({ baseUrl: url, apiKey, fetch: cli.fetch });
 }
