@@ -12,7 +12,7 @@ export interface Clock {
    * until now.
    */
   arrival(): number;
-  /** Calls `fn` once after `ms`. A pending timer does not keep the process alive. */
+  /** Calls `fn` once after `ms`; after 0 when what has come meanwhile was heard. A pending timer does not keep the process alive. */
   after(ms: number, fn: () => void): Timer;
 }
 

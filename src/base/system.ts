@@ -8,6 +8,10 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   arrival,
   after(ms, fn) {
+    if (ms <= 0) {
+      const next = setImmediate(fn);
+      return { cancel: () => clearImmediate(next) };
+    }
     const timer = setTimeout(fn, ms);
     timer.unref();
     return { cancel: () => clearTimeout(timer) };

@@ -29,17 +29,18 @@ it('runs a batch from its creation to its files', async () => {
 
 it('sends a few lines at a time, so that those who wait are heard between them, and fills the server all the same', async () => {
   const single = await startSingle(database, { slots: 64 });
-  await single.settle(single.batches.start());
   await single.create('b0', 200, { delayMs: 10_000 });
-  while (single.sent() === 0) await single.pass(1);
-  const sent = [single.sent()];
-  for (let ms = 0; ms < 30; ms++) {
-    await single.pass(1);
-    sent.push(single.sent());
-  }
-  const atOnce = sent.map((lines, ms) => lines - (sent[ms - 1] ?? 0));
-  // The first ones wait for their file together.
-  expect(Math.max(...atOnce.slice(1))).toBe(4);
+  let [sent, most] = [0, 0];
+  const look = () => {
+    const [before, known] = [sent, (sent = single.sent())];
+    // The first ones wait for their file together.
+    if (before > 0) most = Math.max(most, known - before);
+    return false;
+  };
+  const started = single.batches.start();
+  await single.time.run(single.time.elapsed + 500, look);
+  await started;
+  expect(most).toBe(2);
   expect(single.running()).toBe(64);
 });
 
@@ -374,7 +375,12 @@ it('F33: leaves lines to the process that can send them, and asks for little whi
   await single.pass(60_000);
   // Each of the two tries now and then.
   expect(single.calls.filter((name) => name === 'batches.release').length).toBeLessThan(10);
-  expect(await linesInHand()).toBe(0);
+  let held = 0;
+  for (let look = 0; look < 100; look++) {
+    await single.pass(101);
+    if ((await linesInHand()) > 0) held++;
+  }
+  expect(held, 'of a hundred looks').toBeLessThan(20);
   for (const process of [0, 1])
     expect(await single.see(second, process)).toMatchObject({ waiting: { reason: 'credentials_refused' } });
   single.outage.of = [1];

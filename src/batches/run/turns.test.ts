@@ -2,19 +2,19 @@ import { expect, it } from 'vitest';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { Turns } from './turns.ts';
 
-it('allows four lines of each model a turn of the event loop, and goes on in the next, once', async () => {
+it('allows two lines of each model a turn of the event loop, and goes on in the next, once', async () => {
   const clock = createManualClock();
   let next = 0;
   const turns = new Turns(clock, () => next++);
-  expect(turns.left('m')).toBe(4);
-  turns.sent('m', 3);
-  expect([turns.left('m'), turns.left('other')]).toEqual([1, 4]);
+  expect(turns.left('m')).toBe(2);
+  turns.sent('m', 1);
+  expect([turns.left('m'), turns.left('other')]).toEqual([1, 2]);
   turns.sent('m', 1);
   turns.goOn();
   turns.goOn();
   expect([turns.left('m'), next]).toEqual([0, 0]);
-  await clock.advance(1);
-  expect([turns.left('m'), next]).toEqual([4, 1]);
+  await clock.advance(0);
+  expect([turns.left('m'), next]).toEqual([2, 1]);
   await clock.advance(10);
   expect(next).toBe(1);
 });

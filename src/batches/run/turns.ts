@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 
 /** Lines of a model that are sent between two looks at what has come. */
-const mostATurn = 4;
+const mostATurn = 2;
 
 /**
  * Sends lines a few a turn of the event loop. What is sent together comes back together: 64 lines at a time would keep the
@@ -37,8 +37,9 @@ export class Turns {
   goOn(): void {
     if (this.#goesOn) return;
     this.#goesOn = true;
-    this.#clock.after(1, () => {
+    this.#clock.after(0, () => {
       this.#goesOn = false;
+      this.#sent.clear();
       this.#onNext();
     });
   }
