@@ -1,6 +1,6 @@
 import { showBytes } from '../../../base/bytes.ts';
 import { ModelFileError, diskFault } from './faults.ts';
-import type { ModelFs } from './part-file.ts';
+import type { ModelFs } from './model-deps.ts';
 
 /** Left to others on the same disk: their logs and databases have to go on. */
 const spareBytes = 64 * 1024 ** 2;

@@ -1,21 +1,11 @@
 import { atOnce } from '../../../base/at-once.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
-import type { ModelFs, PartFile } from './part-file.ts';
+import type { ModelDeps } from './model-deps.ts';
+import type { PartFile } from './part-file.ts';
 import { type Range, missingPieces } from './ranges.ts';
 import { type RemoteFile, checkAnswer, contentLength, hostOf } from './remote.ts';
-import { type RetryCall, type RetryDeps, retried } from './retried.ts';
-import type { Web, WebAnswer } from './web.ts';
-
-/** What models are fetched with. */
-export interface ModelDeps extends RetryDeps {
-  /** Where fetched models stand. */
-  folder: string;
-  hubEndpoint: string;
-  fs: ModelFs;
-  web: Web;
-  /** The most that is asked for at once. */
-  pieceBytes: number;
-}
+import { type RetryCall, retried } from './retried.ts';
+import type { WebAnswer } from './web.ts';
 
 /** At once. More does not help where the line is the limit, and is impolite where the server is. */
 const connections = 4;

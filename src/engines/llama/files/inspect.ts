@@ -1,12 +1,17 @@
 import { availableMemory } from 'node:process';
+import { buffer } from 'node:stream/consumers';
 import type { InspectRequest, ModelReport } from '../../../core/model-file.ts';
 import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { describeModel } from '../gguf/describe.ts';
+import { readGgufHeader } from '../gguf/header.ts';
+import { Broken, Changed, ModelFileError } from './faults.ts';
 import { sizeOf } from './pull-file.ts';
 import { localPath, partSources } from './places.ts';
-import type { ModelDeps } from './fetch-file.ts';
+import type { Range } from './ranges.ts';
+import type { ModelDeps } from './model-deps.ts';
 import { type ReadFile, named, readModel, readModelFile, readParts } from './read-model.ts';
-import { readRemoteHeader } from './remote-header.ts';
+import { checkAnswer, hostOf, lookAt } from './remote.ts';
+import { retried } from './retried.ts';
 
 /** What a model's headers tell. Of a file elsewhere only the header is fetched, unless the file is here already. */
 export async function inspectModel(request: InspectRequest, deps: ModelDeps): Promise<ModelReport> {
@@ -22,4 +27,42 @@ async function readAnywhere(source: RemoteSource, deps: ModelDeps, signal: Abort
   const path = localPath(source, deps.folder);
   if ((await sizeOf(path, deps.fs)) !== null) return readModelFile(path, deps.fs);
   return named(showSource(source), () => readRemoteHeader(source, deps, signal));
+}
+
+/** Asked for at once: most of a vocabulary, without most of the weights. */
+const pieceBytes = 2 * 1024 ** 2;
+
+/** Fetches the header of a file on a server, and little behind it. */
+async function readRemoteHeader(
+  source: RemoteSource,
+  deps: ModelDeps,
+  signal: AbortSignal,
+): Promise<ReadFile> {
+  const call = { signal, onNote: () => {} };
+  const file = await lookAt(source, deps, call);
+  const { url, size, ranges } = file;
+  if (size === null || !ranges)
+    throw new ModelFileError(
+      `${hostOf(url)} gives the file only as a whole.`,
+      'Pull it first, then inspect it.',
+    );
+  async function* pieces(whole: number): AsyncGenerator<Buffer> {
+    for (let start = 0; start < whole; start += pieceBytes) {
+      const wanted = { start, end: Math.min(start + pieceBytes, whole) };
+      yield await retried(deps, call, () => readRange(wanted));
+    }
+  }
+  async function readRange(wanted: Range): Promise<Buffer> {
+    const answer = await deps.web.open(url, { range: wanted, signal });
+    try {
+      checkAnswer(answer, wanted, file);
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      throw new ModelFileError('The file changed on the server while it was read.');
+    }
+    const bytes = await buffer(answer.body);
+    if (bytes.length === wanted.end - wanted.start) return bytes;
+    throw new Broken(`${hostOf(url)} sent less than it had announced`);
+  }
+  return { header: await readGgufHeader(pieces(size)), bytes: size };
 }

@@ -1,16 +1,14 @@
 import { type FileLock, isHeld, lockFile } from '../../../base/file-lock.ts';
-import type { ModelFs } from './part-file.ts';
+import type { ModelFs } from './model-deps.ts';
 
 /** The right to write a file's part. */
-export interface Lease {
-  release(): Promise<void>;
-}
+export type Lease = NonNullable<Awaited<ReturnType<typeof takeLease>>>;
 
 /**
  * Takes the lease of `path`, whose folder is there: a lock on `<name>.part.lock.db`. Undefined while another process has it, or
  * another pull of this one. Where a disk cannot lock, everybody has it.
  */
-export async function takeLease(path: string, fs: ModelFs): Promise<Lease | undefined> {
+export async function takeLease(path: string, fs: ModelFs) {
   // Not `.part.lock`: earlier versions wrote that, and not as a database.
   const lockPath = `${path}.part.lock.db`;
   let lock: FileLock | undefined;

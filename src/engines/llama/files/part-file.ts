@@ -1,14 +1,8 @@
-import type * as nodeFs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Timer } from '../../../base/clock.ts';
+import type { ModelDeps, ModelFs } from './model-deps.ts';
 import { type Range, addRange, bytesIn } from './ranges.ts';
 import type { RemoteFile } from './remote.ts';
-
-/** The part of the file system that downloads need; tests pass one that fails. */
-export type ModelFs = Pick<
-  typeof nodeFs,
-  'mkdir' | 'open' | 'readFile' | 'readdir' | 'rename' | 'rm' | 'stat' | 'statfs' | 'writeFile'
->;
 
 /**
  * A file that is not whole yet: `<name>.part`, and beside it `<name>.part.json`, which tells what of it is on the disk.
@@ -30,7 +24,7 @@ export const partOf = (path: string): string => `${path}.part`;
 export const stateOf = (path: string): string => `${path}.part.json`;
 
 /** Opens the part of `path`, with what an earlier attempt left of the same version of the same file. */
-export async function openPart(path: string, file: RemoteFile, { fs, clock }: { fs: ModelFs; clock: Clock }) {
+export async function openPart(path: string, file: RemoteFile, { fs, clock }: ModelDeps) {
   let done = await doneBefore(path, file, fs);
   const handle: FileHandle = await fs.open(partOf(path), done.length > 0 ? 'r+' : 'w');
   let saving: Promise<void> = Promise.resolve();

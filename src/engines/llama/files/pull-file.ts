@@ -1,42 +1,44 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { sleep } from '../../../base/clock.ts';
-import type { PulledFile } from '../../../core/model-file.ts';
+import type { PullProgress, PulledFile } from '../../../core/model-file.ts';
+import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { Changed, ModelFileError, diskFault } from './faults.ts';
-import { type ModelDeps, fetchFile } from './fetch-file.ts';
+import { fetchFile } from './fetch-file.ts';
 import { type Lease, takeLease } from './lease.ts';
-import { type ModelFs, openPart, partOf, stateOf } from './part-file.ts';
+import type { ModelDeps, ModelFs } from './model-deps.ts';
+import { openPart, partOf, stateOf } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
 import { readModelFile } from './read-model.ts';
-import type { RemoteFile } from './remote.ts';
+import { type RemoteFile, lookAt } from './remote.ts';
 import type { RetryCall } from './retried.ts';
+
+/** One file of a model: where it comes from and where it goes. */
+export interface PlannedFile {
+  source: RemoteSource;
+  path: string;
+  /** What the server told of it; null when it is here already. */
+  remote: RemoteFile | null;
+}
 
 export interface FileCall extends RetryCall {
   sha256: string | undefined;
-  /** How the source is written, for messages. */
-  shown: string;
-  /** Asks the server about the file. */
-  look: () => Promise<RemoteFile>;
-  onDone: (phase: 'waiting' | 'fetching' | 'checking', bytes: number) => void;
+  onDone: (phase: PullProgress['phase'], bytes: number) => void;
 }
 
 /** How often a file that changes under way is begun anew. */
 const mostChanges = 2;
 const askAgainMs = 1000;
 
-/**
- * Brings one file to `path`, under its name only when it is whole and what it should be. Another process that is at it
- * is waited for.
- * @param file what the server told of it, where it was asked already
- */
+/** Brings one file to its path, only when it is whole and what it should be. Another process that is at it is waited for. */
 export async function pullFile(
-  path: string,
-  file: RemoteFile | null,
+  { source, path, remote }: PlannedFile,
   deps: ModelDeps,
   call: FileCall,
 ): Promise<PulledFile> {
   const { fs } = deps;
-  const { shown, signal, onDone } = call;
+  const { signal, onDone } = call;
+  const shown = showSource(source);
   const part = partOf(path);
 
   /** The file, when it is here already. */
@@ -68,10 +70,10 @@ export async function pullFile(
   }
 
   async function pullNewest(): Promise<PulledFile> {
-    let version = file;
+    let version = remote;
     for (let changes = 0; ; changes++) {
       try {
-        return await pullVersion(version ?? (await call.look()));
+        return await pullVersion(version ?? (await lookAt(source, deps, call)));
       } catch (error) {
         if (!(error instanceof Changed)) throw error;
         if (changes === mostChanges)

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { GgufFault } from '../gguf/cursor.ts';
 import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { ModelFileError } from './faults.ts';
-import type { ModelFs } from './part-file.ts';
+import type { ModelFs } from './model-deps.ts';
 import { partPaths } from './places.ts';
 
 /** Read at once: most headers are some megabytes. */

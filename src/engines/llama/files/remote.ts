@@ -1,7 +1,11 @@
+import type { RemoteSource } from '../../../core/model-source.ts';
 import { GgufFault } from '../gguf/cursor.ts';
 import { checkMagic } from '../gguf/header.ts';
 import { Broken, Changed, ModelFileError } from './faults.ts';
+import type { ModelDeps } from './model-deps.ts';
+import { urlOf } from './places.ts';
 import type { Range } from './ranges.ts';
+import { type RetryCall, retried } from './retried.ts';
 import type { Web, WebAnswer } from './web.ts';
 
 /** A file on a server, as its first bytes showed it. */
@@ -20,7 +24,12 @@ export interface RemoteFile {
 const headBytes = 4096;
 
 /** Looks at the first bytes: what the server tells of the file, and whether it can be a GGUF at all. */
-export async function lookAt(web: Web, url: string, signal: AbortSignal): Promise<RemoteFile> {
+export function lookAt(source: RemoteSource, deps: ModelDeps, call: RetryCall): Promise<RemoteFile> {
+  const url = urlOf(source, deps.hub.endpoint);
+  return retried(deps, call, () => lookOnce(url, deps.web, call.signal));
+}
+
+async function lookOnce(url: string, web: Web, signal: AbortSignal): Promise<RemoteFile> {
   const answer = await web.open(url, { range: { start: 0, end: headBytes }, signal });
   const head = await readHead(answer);
   try {

@@ -1,12 +1,7 @@
 import { backoffMs } from '../../../base/backoff.ts';
-import { type Clock, sleep } from '../../../base/clock.ts';
-import type { Random } from '../../../base/random.ts';
+import { sleep } from '../../../base/clock.ts';
 import { Broken, ModelFileError } from './faults.ts';
-
-export interface RetryDeps {
-  clock: Clock;
-  random: Random;
-}
+import type { ModelDeps } from './model-deps.ts';
 
 export interface RetryCall {
   signal: AbortSignal;
@@ -24,7 +19,7 @@ const longestWaitMs = 300_000;
  * longer than the one before.
  */
 export async function retried<T>(
-  { clock, random }: RetryDeps,
+  { clock, random }: ModelDeps,
   { signal, onNote }: RetryCall,
   attempt: () => Promise<T | undefined>,
 ): Promise<T> {

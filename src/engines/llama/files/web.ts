@@ -24,22 +24,15 @@ export interface WebAnswer {
   linked: { sha256: string | null; size: number | null };
 }
 
-/** GET requests that follow redirects. The hub's token goes to the hub and nowhere else. */
-export interface Web {
-  /**
-   * @throws Broken when trying again is worth it
-   * @throws ModelFileError when it is not
-   */
-  open(url: string, options: { range?: Range; signal: AbortSignal }): Promise<WebAnswer>;
-  close(): Promise<void>;
-}
+export type Web = ReturnType<typeof createWeb>;
 
 const connectMs = 15_000;
 /** Until the headers come, and between two pieces of a body. */
 const idleMs = 60_000;
 const mostRedirects = 10;
 
-export function createWeb(hub: Hub): Web {
+/** GET requests that follow redirects. The hub's token goes to the hub and nowhere else. */
+export function createWeb(hub: Hub) {
   let dispatcher: Agent | undefined;
   const hubOrigin = new URL(hub.endpoint).origin;
 
@@ -64,7 +57,11 @@ export function createWeb(hub: Hub): Web {
   }
 
   return {
-    async open(first, { range, signal }) {
+    /**
+     * @throws Broken when trying again is worth it
+     * @throws ModelFileError when it is not
+     */
+    async open(first: string, { range, signal }: { range?: Range; signal: AbortSignal }): Promise<WebAnswer> {
       const begin = new URL(first);
       const linked: WebAnswer['linked'] = { sha256: null, size: null };
       let url = begin;

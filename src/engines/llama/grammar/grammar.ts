@@ -33,22 +33,12 @@ export class SchemaTooLarge extends Error {
 /** What two schemas ask for together cannot be written as one schema without growing out of hand. */
 export const tooManyBranches = () => new SchemaTooLarge('the combinations of its branches are too many');
 
-export interface GrammarBuilder {
-  rule(alternatives: readonly Alternative[]): RuleElement;
-  /** A rule to refer to before it is defined; without a definition it matches nothing. */
-  declare(): { element: RuleElement; define: (alternatives: readonly Alternative[]) => void };
-  literal(text: string): CharElement[];
-  chars(...ranges: CharRange[]): CharElement;
-  optional(elements: Alternative): RuleElement;
-  /** `elements` from `min` to `max` times; `max` may be Infinity. */
-  repeat(elements: Alternative, min: number, max: number): RuleElement;
-  build(root: RuleElement): Grammar;
-}
+export type GrammarBuilder = ReturnType<typeof createGrammarBuilder>;
 
 /** Elements in all rules together; llama.cpp copies them for every request. */
 const maxElements = 50_000;
 
-export function createGrammarBuilder(): GrammarBuilder {
+export function createGrammarBuilder() {
   const rules: Alternative[][] = [];
   const letters = new Map<number, CharElement>();
   let elements = 0;
@@ -67,17 +57,27 @@ export function createGrammarBuilder(): GrammarBuilder {
     return { rule: index };
   }
 
+  /** A rule to refer to before it is defined; without a definition it matches nothing. */
+  function declare() {
+    const element = rule([]);
+    const define = (alternatives: readonly Alternative[]): void => set(element.rule, alternatives);
+    return { element, define };
+  }
+
   function letter(codePoint: number): CharElement {
     let element = letters.get(codePoint);
     if (!element) letters.set(codePoint, (element = { ranges: [[codePoint, codePoint]] }));
     return element;
   }
 
-  // A chain of short rules, not one long sequence: llama.cpp copies the whole stack at every character.
+  /**
+   * `what` from `min` to `max` times; `max` may be Infinity. A chain of short rules, not one long sequence: llama.cpp copies the
+   * whole stack at every character.
+   */
   function repeat(what: Alternative, min: number, max: number): RuleElement {
     let tail: RuleElement;
     if (max === Infinity) {
-      const { element, define } = builder.declare();
+      const { element, define } = declare();
       define([[], [...what, element]]);
       tail = element;
     } else {
@@ -88,19 +88,16 @@ export function createGrammarBuilder(): GrammarBuilder {
     return tail;
   }
 
-  const builder: GrammarBuilder = {
+  return {
     rule,
-    declare() {
-      const element = rule([]);
-      return { element, define: (alternatives) => set(element.rule, alternatives) };
-    },
-    literal: (text) => Array.from(text, (character) => letter(character.codePointAt(0)!)),
-    chars: (...ranges) => ({ ranges }),
-    optional: (what) => rule([[], what]),
+    declare,
+    literal: (text: string): CharElement[] =>
+      Array.from(text, (character) => letter(character.codePointAt(0)!)),
+    chars: (...ranges: CharRange[]): CharElement => ({ ranges }),
+    optional: (what: Alternative): RuleElement => rule([[], what]),
     repeat,
-    build: (root) => ({ rules, root: root.rule }),
+    build: (root: RuleElement): Grammar => ({ rules, root: root.rule }),
   };
-  return builder;
 }
 
 export function isChar(element: Element): element is CharElement {
