@@ -3,7 +3,7 @@ import type { Json } from './any-value.ts';
 import type { Element, GrammarBuilder } from './grammar.ts';
 import type { SchemaObject } from './keywords.ts';
 import type { Walk } from './merge.ts';
-import type { Language } from './regular/patterns.ts';
+import type { Language } from './regular/automaton.ts';
 
 /** Makes the error of a schema, at a JSON pointer in it. */
 export type FaultAt = (pointer: string, message: string, code?: ErrorCode) => ApiError;

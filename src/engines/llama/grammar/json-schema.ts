@@ -9,7 +9,7 @@ import { type Schema, type SchemaObject, constrainsBeyond, impliedType } from '.
 import { type Walk, inlined, mergeSchemas, normal } from './merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
-import { createPatterns } from './regular/patterns.ts';
+import { createPatterns } from './regular/automaton.ts';
 import { satisfies } from './satisfies.ts';
 import { stringRule } from './string-rule.ts';
 

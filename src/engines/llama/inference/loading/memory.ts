@@ -5,16 +5,6 @@ import { batchSize } from '../scheduling/batch-gate.ts';
 export type WantedContext = Pick<LoadOptions, 'contextSize' | 'sequences' | 'flashAttention'>;
 type Need = WantedContext & { contextSize: number };
 
-export interface ContextPlan {
-  /** Tokens of each sequence. */
-  contextSize: number;
-  cacheBytes: number;
-  /** What is needed to work with weights and caches. */
-  workBytes: number;
-  /** Why it does not fit into the memory that is free, and what would; null when it fits. */
-  misfit: string | null;
-}
-
 /** Tokens of context a model gets when the configuration leaves it open. */
 const usualContext = 4096;
 const smallestContext = 512;
@@ -26,8 +16,11 @@ const workNumber = 4;
 /** For the vocabulary, the compiled code and Node itself. */
 export const processBytes = 128 * 1024 ** 2;
 
-/** Chooses the context size. An `auto` one shrinks until weights, caches and work fit into `freeBytes`. */
-export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes: number): ContextPlan {
+/**
+ * Chooses the context size, in tokens of each sequence. An `auto` one shrinks until weights, caches and work fit into `freeBytes`.
+ * `misfit` tells why it does not fit into them, and what would; null when it fits.
+ */
+export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes: number) {
   const { sequences, contextSize: asked } = wanted;
   const needs = (change: Partial<Need>): number => {
     const need = { contextSize: 0, sequences, flashAttention: wanted.flashAttention, ...change };

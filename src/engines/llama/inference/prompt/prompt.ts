@@ -32,14 +32,10 @@ export function createPrompts(
 
   function render(request: ChatRequest): string {
     const tools = request.tool_choice === 'none' ? [] : toTemplateTools(request.tools ?? []);
-    return renderTemplate({
-      messages: shield.cover(toTemplateMessages(request.messages)),
-      tools: shield.cover(tools),
-      variables: {
-        bos_token: tokenizer.bosText,
-        eos_token: tokenizer.eosText,
-        ...thinkingVariables(request),
-      },
+    return renderTemplate(shield.cover(toTemplateMessages(request.messages)), shield.cover(tools), {
+      bos_token: tokenizer.bosText,
+      eos_token: tokenizer.eosText,
+      ...thinkingVariables(request),
     });
   }
 

@@ -13,14 +13,6 @@ import {
 import type { Family } from '../families.ts';
 import { type TemplateMessage, toTemplateTools } from './messages.ts';
 
-/** What a template is rendered with. */
-export interface Conversation {
-  messages: TemplateMessage[];
-  /** None where the answer may not call any. */
-  tools: Tool[];
-  variables: Record<string, unknown>;
-}
-
 /** For models without a template of their own. */
 const plainTemplate =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}" +
@@ -64,7 +56,12 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     return shows([system, user], {}) ? 'system' : 'nowhere';
   }
 
-  function render({ messages, tools, variables }: Conversation): string {
+  /** @param tools none where the answer may not call any */
+  function render(
+    messages: TemplateMessage[],
+    tools: readonly Tool[],
+    variables: Record<string, unknown>,
+  ): string {
     let turns = family.hasShortCallIds ? withShortCallIds(messages) : messages;
     // Some of these templates refuse a second call, others forget it.
     if (!family.calls.isRepeatable) turns = withOneCallATurn(turns);

@@ -1,9 +1,8 @@
 import { RE2JS } from 're2js';
 import { describe, expect, test, vi } from 'vitest';
 import { createGrammarBuilder } from '../grammar.ts';
-import { type Automaton, AutomatonTooLarge, both, ofLength, searchFor } from './automaton.ts';
+import { type Automaton, AutomatonTooLarge, both, createPatterns, ofLength, searchFor } from './automaton.ts';
 import { regularRule } from './regular-rule.ts';
-import { createPatterns } from './patterns.ts';
 
 /** Every text of up to three of these letters. */
 const letters = ['a', 'b', '1', '-', ' ', 'é', '"', '\n'];
