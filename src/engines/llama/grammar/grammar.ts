@@ -57,6 +57,10 @@ export function createGrammarBuilder() {
     return { rule: index };
   }
 
+  function literal(text: string): CharElement[] {
+    return Array.from(text, (character) => letter(character.codePointAt(0)!));
+  }
+
   /** A rule to refer to before it is defined; without a definition it matches nothing. */
   function declare() {
     const element = rule([]);
@@ -91,8 +95,10 @@ export function createGrammarBuilder() {
   return {
     rule,
     declare,
-    literal: (text: string): CharElement[] =>
-      Array.from(text, (character) => letter(character.codePointAt(0)!)),
+    literal,
+    /** One after the other. */
+    sequence: (...parts: readonly (string | Element | Alternative)[]): Alternative =>
+      parts.flatMap((part) => (typeof part === 'string' ? literal(part) : part)),
     chars: (...ranges: CharRange[]): CharElement => ({ ranges }),
     optional: (what: Alternative): RuleElement => rule([[], what]),
     repeat,

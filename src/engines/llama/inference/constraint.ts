@@ -89,44 +89,23 @@ function toolCalls(
 ): Alternative {
   const given = (tool: Tool): Alternative => parameters(b, tool, request.tools!.indexOf(tool));
   const [line, space] = [b.optional(b.literal('\n')), b.optional(b.literal(' '))];
-  const [start, end] = [b.literal(format.start), b.literal(format.end)];
-  const json = b.rule(
-    tools.map((tool) => [
-      ...b.literal('{"name":'),
-      space,
-      ...b.literal(`${JSON.stringify(tool.function.name)},`),
-      space,
-      ...b.literal(`"${format.argumentsKey}":`),
-      space,
-      ...given(tool),
-      ...b.literal('}'),
-    ]),
-  );
+  const { start, end, infix } = format;
+  const object = (tool: Tool): Alternative => {
+    const name = b.sequence('{"name":', space, `${JSON.stringify(tool.function.name)},`, space);
+    return b.sequence(name, `"${format.argumentsKey}":`, space, given(tool), '}');
+  };
   const several = (one: Alternative, between: Alternative): Alternative =>
     format.isRepeatable && !isOne ? [...one, b.repeat([...between, ...one], 0, Infinity)] : one;
   switch (format.shape) {
     case 'list':
-      return [
-        ...start,
-        ...b.literal('['),
-        ...several([json], [...b.literal(','), space]),
-        ...b.literal(']'),
-        ...end,
-      ];
+      return b.sequence(start, '[', several([b.rule(tools.map(object))], b.sequence(',', space)), ']', end);
     case 'named': {
-      const infix = b.literal(format.infix);
-      const named = tools.map((tool) => [
-        ...start,
-        ...b.literal(tool.function.name),
-        ...infix,
-        ...given(tool),
-        ...end,
-      ]);
+      const named = tools.map((tool) => b.sequence(start, tool.function.name, infix, given(tool), end));
       return several([b.rule(named)], []);
     }
     default: {
-      const breaks = format.start === '' ? [] : [line];
-      return several([...start, ...breaks, json, ...breaks, ...end], [line]);
+      const breaks = start === '' ? [] : [line];
+      return several(b.sequence(start, breaks, b.rule(tools.map(object)), breaks, end), [line]);
     }
   }
 }

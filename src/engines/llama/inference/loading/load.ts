@@ -109,7 +109,7 @@ async function threadsFor(
   const candidates = threadCandidates(cores);
   const ms = calibrationMs / candidates.length;
   const { flashAttention } = options;
-  return chooseThreads(candidates, (threads) => measureSpeed(model, { threads, ms, flashAttention, clock }));
+  return chooseThreads(candidates, (threads) => measureSpeed(model, { threads, flashAttention }, ms, clock));
 }
 
 function loadFailure(modelPath: string, error: unknown, complaints: readonly string[]): string {

@@ -36,21 +36,17 @@ export async function chooseThreads(
 const contextSize = 256;
 const promptTokens = 16;
 
-/** Tokens a second that `model` generates with so many threads, measured for about `ms`. */
+/** Tokens a second that `model` generates in such a context, measured for about `ms`. */
 export async function measureSpeed(
   model: LlamaModel,
-  {
-    threads,
-    ms,
-    flashAttention,
-    clock,
-  }: { threads: number; ms: number; flashAttention: boolean; clock: Clock },
+  wanted: { threads: number; flashAttention: boolean },
+  ms: number,
+  clock: Clock,
 ): Promise<number> {
   const context = await model.createContext({
+    ...wanted,
     sequences: 1,
     contextSize,
-    threads,
-    flashAttention,
     failedCreationRemedy: false,
     ignoreMemorySafetyChecks: true,
   });
