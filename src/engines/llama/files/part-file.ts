@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Timer } from '../../../base/clock.ts';
 import type { ModelDeps, ModelFs } from './model-deps.ts';
 import { type Range, addRange, bytesIn } from './ranges.ts';
-import type { RemoteFile } from './remote.ts';
+import { type FileVersion, type RemoteFile, isSameVersion } from './remote.ts';
 
 /**
  * A file that is not whole yet: `<name>.part`, and beside it `<name>.part.json`, which tells what of it is on the disk.
@@ -10,11 +10,9 @@ import type { RemoteFile } from './remote.ts';
  */
 export type PartFile = Awaited<ReturnType<typeof openPart>>;
 
-interface PartState {
+interface PartState extends FileVersion {
   version: 1;
   size: number;
-  tag: string | null;
-  sha256: string | null;
   done: [number, number][];
 }
 
@@ -89,12 +87,8 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
 
 /** What is there already. Nothing, when it cannot be known to be of the same bytes. */
 async function doneBefore(path: string, file: RemoteFile, fs: ModelFs): Promise<Range[]> {
-  if (!file.ranges || (file.tag === null && file.sha256 === null)) return [];
-  const state = await readState(path, fs);
-  if (state === undefined || state.size !== file.size) return [];
-  const isSame =
-    file.sha256 !== null && state.sha256 !== null ? state.sha256 === file.sha256 : state.tag === file.tag;
-  if (!isSame) return [];
+  const state = file.ranges ? await readState(path, fs) : undefined;
+  if (state === undefined || state.size !== file.size || !isSameVersion(state, file)) return [];
   const there = await fs.stat(partOf(path)).then(
     ({ size }) => size,
     () => 0,

@@ -9,13 +9,16 @@ import { type RetryCall, retried } from './retried.ts';
 import type { Web, WebAnswer } from './web.ts';
 
 /** A file on a server, as its first bytes showed it. */
-export interface RemoteFile {
+export interface RemoteFile extends FileVersion {
   url: string;
   /** Null when the server does not say. */
   size: number | null;
   /** Whether it gives any part that is asked for. */
   ranges: boolean;
-  /** What tells this version of the file from another; null when the server does not say. */
+}
+
+/** What tells a version of a file from another; null when the server does not say. */
+export interface FileVersion {
   tag: string | null;
   /** The hub's checksum. */
   sha256: string | null;
@@ -82,7 +85,8 @@ export function checkAnswer(answer: WebAnswer, wanted: Range, file: RemoteFile):
   try {
     const given = answer.status === 206 ? contentRange(answer) : null;
     if (answer.status === 416 || (given !== null && given.size !== file.size)) throw new Changed();
-    if (isOther(answer, file)) throw new Changed();
+    const version = { tag: tagOf(answer), sha256: answer.linked.sha256 };
+    if (isSameVersion(version, file) === false) throw new Changed();
     if (given === null)
       throw new Broken(`${hostOf(file.url)} sent the whole file where a part was asked for`);
     if (given.start !== wanted.start || given.end > wanted.end)
@@ -95,12 +99,13 @@ export function checkAnswer(answer: WebAnswer, wanted: Range, file: RemoteFile):
   }
 }
 
-/** The hub's checksum tells best; its storage may tag the same bytes in several ways. */
-function isOther(answer: WebAnswer, file: RemoteFile): boolean {
-  const { sha256 } = answer.linked;
-  if (sha256 !== null && file.sha256 !== null) return sha256 !== file.sha256;
-  const tag = tagOf(answer);
-  return tag !== null && file.tag !== null && tag !== file.tag;
+/**
+ * Whether two looks at a file saw the same bytes; undefined where nobody can tell. The hub's checksum tells best; its storage
+ * may tag the same bytes in several ways.
+ */
+export function isSameVersion(a: FileVersion, b: FileVersion): boolean | undefined {
+  if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
+  return a.tag === null || b.tag === null ? undefined : a.tag === b.tag;
 }
 
 function contentRange({ headers }: WebAnswer): (Range & { size: number | null }) | null {

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { Log } from '../../../base/log.ts';
 import type { Service } from '../../../base/service.ts';
+import { sum } from '../../../base/sum.ts';
 import type { PullProgress } from '../../../core/model-file.ts';
 import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import type { ModelFiles } from './model-files.ts';
@@ -25,7 +26,7 @@ export function createStartPulls(files: ModelFiles, sources: readonly RemoteSour
       onProgress: tell(log, from),
       onNote: (note) => log.warn({ from }, note),
     });
-    const bytes = pulled.reduce((sum, file) => sum + file.bytes, 0);
+    const bytes = sum(pulled.map((file) => file.bytes));
     const isNew = pulled.some(({ present }) => !present);
     if (isNew) log.info({ from, path, bytes }, 'The model was fetched.');
   }

@@ -1,5 +1,5 @@
 import type { Llama, LlamaGrammar } from 'node-llama-cpp';
-import { ApiError, invalid } from '../../../core/errors.ts';
+import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../wire/chat/rule.ts';
 import { type Analysed, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
@@ -138,9 +138,7 @@ function formatted(b: GrammarBuilder, format: NonNullable<ChatRequest['response_
     return [schemaRule(b, { schema: { type: 'object' }, param: 'response_format', strict: false })];
   }
   const { schema, strict } = format.json_schema;
-  if (schema === undefined)
-    throw new ApiError('validation_error', 'response_format.json_schema.schema: is missing', {
-      param: 'response_format.json_schema.schema',
-    });
-  return [schemaRule(b, { schema, param: 'response_format.json_schema.schema', strict: strict === true })];
+  const param = 'response_format.json_schema.schema';
+  if (schema === undefined) throw invalid(param, 'is missing');
+  return [schemaRule(b, { schema, param, strict: strict === true })];
 }
