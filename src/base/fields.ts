@@ -10,6 +10,14 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The members that are there: what is null or undefined is left out. */
+export function present<T extends object>(given: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const found: Fields = {};
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined && value !== null) found[name] = value;
+  return found as { [K in keyof T]?: NonNullable<T[K]> };
+}
+
 export function stringOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }

@@ -2,6 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { CallKnown } from '../core/call-known.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
+import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { NativeAnswer } from '../wire/asked.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
@@ -84,7 +85,7 @@ export interface Pool extends Engine {
    */
   readonly workedAt: number;
   /** Why no replica takes requests at present; null while one does. */
-  readonly waiting: Waiting | null;
+  readonly waiting: WaitingCause | null;
   readonly replicas: readonly ReplicaState[];
   /** Requests to have in flight at servers that do not tell their slots; undefined where all of them do. */
   readonly found: FoundSlots | undefined;
@@ -94,22 +95,6 @@ export interface Pool extends Engine {
   share(share: Omit<SlotShare, 'lines'> | null): void;
   /** Called whenever there may be more room than before. */
   onRoom(listener: () => void): void;
-}
-
-/** Whose failure it is, what it was, and since its first one in a row. */
-export type Waiting = WaitingCause;
-
-export interface ReplicaState {
-  /** The server's address without credentials, or the model file's name. */
-  name: string;
-  /**
-   * `open`: it is left alone after failures. `half-open`: one request tries whether it works again. `draining`: it gets
-   * nothing new, as its operator wants it.
-   */
-  health: 'up' | 'open' | 'half-open' | 'draining';
-  slots: number;
-  inFlight: number;
-  waiting: Waiting | null;
 }
 
 export interface EngineCall {

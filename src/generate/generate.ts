@@ -4,7 +4,9 @@ import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
-import type { NativeEvent, NativeRequest, Op, Pool, ReplicaState, Waiting } from '../engines/engines.ts';
+import type { NativeEvent, NativeRequest, Op, Pool } from '../engines/engines.ts';
+import type { ReplicaState } from '../core/replica-state.ts';
+import type { WaitingCause } from '../core/waiting.ts';
 import type { AnswerName, Asked, NativeAnswer } from '../wire/asked.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
@@ -76,7 +78,7 @@ export interface Generate extends Service {
   /** When the latest request of `modelId` was sent that was answered, in monotonic milliseconds: others got through. */
   workedAt(modelId: string): number;
   /** Why nobody takes requests of `modelId` at present; null while somebody does. */
-  waiting(modelId: string): Waiting | null;
+  waiting(modelId: string): WaitingCause | null;
   /** The servers of `modelId`, each with how it is. */
   replicas(modelId: string): readonly ReplicaState[];
   /** Models that answer lines of `modelId` in its place, where it takes none; none where it does. */

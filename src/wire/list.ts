@@ -1,3 +1,4 @@
+import { present } from '../base/fields.ts';
 import { invalid } from '../core/errors.ts';
 import { quoted } from './json/parse.ts';
 
@@ -90,7 +91,7 @@ export function pageParams(
   isCursor = anyId,
 ): { limit: number; after?: string } {
   const after = cursorParam(query, isCursor);
-  return { limit: limitParam(query, limits), ...(after !== undefined && { after }) };
+  return { limit: limitParam(query, limits), ...present({ after }) };
 }
 
 /** As clients of messages ask for one: behind a thing of the list, or before it. @throws ApiError `validation_error` */
@@ -103,9 +104,5 @@ export function pageEitherWay(
   const after = cursorParam(query, isCursor, 'after_id');
   if (after !== undefined && before !== undefined)
     throw invalid('before_id', 'cannot be asked for together with after_id');
-  return {
-    limit: limitParam(query, limits),
-    ...(after !== undefined && { after }),
-    ...(before !== undefined && { before }),
-  };
+  return { limit: limitParam(query, limits), ...present({ after, before }) };
 }

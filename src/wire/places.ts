@@ -1,3 +1,4 @@
+import { present } from '../base/fields.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import { stepsOf } from './explain.ts';
 
@@ -29,9 +30,7 @@ export function retoldError(error: unknown, moved: (param: string) => string): u
     blame,
     cause,
     ...(status === 422 && { status }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...(shouldRetry !== undefined && { shouldRetry }),
-    ...(allow !== undefined && { allow }),
+    ...present({ retryAfter, shouldRetry, allow }),
   });
 }
 

@@ -2,7 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { Closed } from '../../core/slot-leases.ts';
-import type { Waiting } from '../engines.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
 
 /** Failures in a row of which each may be its request's, until they are taken for the server's. */
 const suspicious = 3;
@@ -45,7 +45,7 @@ export interface Breaker {
    */
   readonly reason: 'asked' | 'certain' | 'suspected' | null;
   /** Why it is not up. */
-  readonly waiting: Waiting | null;
+  readonly waiting: WaitingCause | null;
   /** What the server says of itself, where requests fail. */
   said(isWell: boolean): void;
   /** Why it is not up, as was found without a request. */
@@ -87,7 +87,7 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
   /** When a burst of refusals began, and how many of them were sent later. */
   let refusedAt = Number.NEGATIVE_INFINITY;
   let refusedLater = 0;
-  let cause: Waiting | null = null;
+  let cause: WaitingCause | null = null;
   let isCertain = false;
   let isWell = false;
   let works = false;

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { EngineCall, Waiting } from '../engines.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
+import type { EngineCall } from '../engines.ts';
 import { chooseReplica } from './choose-replica.ts';
 import type { Replica } from './replica.ts';
 import type { Sent } from './slot-finder.ts';
@@ -15,7 +16,7 @@ export interface Place {
 /** How requests come to a replica: at once, when it is their turn, or not at all. */
 export interface Entrance {
   /** Why no replica takes requests; null while one does. */
-  readonly waiting: Waiting | null;
+  readonly waiting: WaitingCause | null;
   /**
    * A place: at once where there is one, else when it is the call's turn.
    * @throws ApiError why nobody takes it, or that too many wait already
@@ -36,14 +37,14 @@ const mostWaiting = { perSlot: 16, least: 64 } as const;
 /** @param replicas which may be others later; @param queueMs how long a request that somebody waits for may wait for a place */
 export function createEntrance(replicas: readonly Replica[], clock: Clock, queueMs: number): Entrance {
   const room = new WaitingRoom<Place>();
-  const draining: Waiting = {
+  const draining: WaitingCause = {
     scope: 'model',
     code: 'engine_overloaded',
     message: 'Every server of this model is being drained.',
     since: clock.now(),
   };
 
-  function waiting(): Waiting | null {
+  function waiting(): WaitingCause | null {
     if (replicas.some((replica) => replica.isUp)) return null;
     return replicas.map(({ health }) => health.breaker.waiting).find((cause) => cause !== null) ?? draining;
   }

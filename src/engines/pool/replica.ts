@@ -1,7 +1,8 @@
 import type { Timer } from '../../base/clock.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { Closed } from '../../core/slot-leases.ts';
-import type { Engine, EngineCall, ReplicaState } from '../engines.ts';
+import type { ReplicaState } from '../../core/replica-state.ts';
+import type { Engine, EngineCall } from '../engines.ts';
 import type { Choice } from './choose-replica.ts';
 import { Health, type ServerParts } from './health.ts';
 import { createLimit, type Limit } from './limit.ts';

@@ -1,3 +1,4 @@
+import { present } from '../../base/fields.ts';
 import { type BatchEndpoint, type CreateBatch, usualEndpoints } from '../../core/batch.ts';
 import { nameDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
@@ -95,10 +96,12 @@ export function* parseCreateBatch(
     dryRun: frame.dry_run === true,
     input: {
       endpoint: endpoint!,
-      ...(named !== undefined && { inputFileId: named }),
-      ...(inline !== undefined && { requests: inline }),
-      ...(metadata !== undefined && { metadata }),
-      ...(expiry && { outputExpiresAfterSeconds: expiry.seconds }),
+      ...present({
+        inputFileId: named,
+        requests: inline,
+        metadata,
+        outputExpiresAfterSeconds: expiry?.seconds,
+      }),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { present } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { type BatchStatus, batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
@@ -22,8 +23,7 @@ export function parseBatchListQuery(query: Query): BatchListParams {
   const createdAfter = instantParam(query, 'created_after');
   return {
     ...pageParams(query, batchListLimits, (id) => isId('batch_', id)),
-    ...(status !== undefined && { status }),
-    ...(createdAfter !== undefined && { createdAfter }),
+    ...present({ status, createdAfter }),
   };
 }
 

@@ -55,16 +55,8 @@ export function parseChatList(query: Query): ChatQuery {
   };
 }
 
-export interface KeptMessage {
-  id: string;
-  role: string;
-  content: string | null;
-  content_parts: object[] | null;
-  [field: string]: unknown;
-}
-
 /** What was asked, as lists show it: ids by place, and parts beside their text. */
-export function keptMessages(chatId: string, messages: readonly ChatMessage[]): KeptMessage[] {
+export function keptMessages(chatId: string, messages: readonly ChatMessage[]) {
   return messages.map((message, place) => {
     const { content } = message;
     const parts = Array.isArray(content) ? content : null;

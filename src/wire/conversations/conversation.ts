@@ -38,17 +38,12 @@ export const deletedConversationSchema = object(
   { title: 'DeletedConversation' },
 );
 
-export interface ConversationBody {
-  id: string;
-  object: 'conversation';
-  created_at: number;
-  metadata: Record<string, string>;
-}
+export type ConversationBody = ReturnType<typeof presentConversation>;
 
-export function presentConversation({ id, createdAt, metadata }: KeptConversation): ConversationBody {
+export function presentConversation({ id, createdAt, metadata }: KeptConversation) {
   return {
     id,
-    object: 'conversation',
+    object: 'conversation' as const,
     created_at: unixSeconds(createdAt),
     metadata: JSON.parse(metadata) as Record<string, string>,
   };

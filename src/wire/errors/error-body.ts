@@ -1,3 +1,4 @@
+import { present } from '../../base/fields.ts';
 import { ApiError, type ErrorKind, type Fault } from '../../core/errors.ts';
 import { stepsOf } from '../explain.ts';
 import { maxFaults } from '../validate.ts';
@@ -16,7 +17,7 @@ export interface ErrorAnswer {
 export interface ErrorBody {
   type: 'error';
   /** `error_code` repeats `code` where the newer clients of the messages format look for it. */
-  error: ErrorObject & { details: { error_code: string; errors: ErrorDetail[] } };
+  error: ErrorObject & { details: { error_code: string; errors: Fault[] } };
   message: string;
   detail?: { loc: (string | number)[]; msg: string; type: 'value_error' }[];
   request_id: string;
@@ -27,14 +28,6 @@ export interface ErrorObject {
   message: string;
   type: string;
   param: string | null;
-}
-
-export interface ErrorDetail {
-  line?: number;
-  custom_id?: string;
-  param?: string;
-  code: string;
-  message: string;
 }
 
 const chatTypes: Record<ErrorKind, string> = {
@@ -116,15 +109,9 @@ function headersOf(error: ApiError): Record<string, string> {
   return headers;
 }
 
-function detailOf(fault: Fault): ErrorDetail {
-  const { line, custom_id: customId, param, code, message } = fault;
-  return {
-    ...(line !== undefined && { line }),
-    ...(customId !== undefined && { custom_id: customId }),
-    ...(param !== undefined && { param }),
-    code,
-    message,
-  };
+/** In this order, whoever found it. */
+function detailOf({ line, custom_id, param, code, message }: Fault): Fault {
+  return { ...present({ line, custom_id, param }), code, message };
 }
 
 /** The list that clients generated for a "Validation Error" expect. */

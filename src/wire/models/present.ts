@@ -1,19 +1,11 @@
 import { isoSeconds, unixSeconds } from '../../base/clock.ts';
 import type { Model } from '../../core/model.ts';
 import { formatDollars } from '../../core/price.ts';
-import { type WaitingCause, waitingFor } from '../../core/waiting.ts';
+import type { ReplicaState } from '../../core/replica-state.ts';
+import { waitingFor } from '../../core/waiting.ts';
 import { listBody } from '../list.ts';
 import { presentWaiting } from '../waiting.ts';
 import type { ModelPage } from './list.ts';
-
-/** One of the servers of a model; `ReplicaState` of `engines/` is one. */
-export interface PresentableReplica {
-  name: string;
-  health: 'up' | 'open' | 'half-open' | 'draining';
-  slots: number;
-  inFlight: number;
-  waiting: WaitingCause | null;
-}
 
 /** How a model is in the process that tells it. */
 export interface ModelState {
@@ -22,7 +14,7 @@ export interface ModelState {
   /** How many requests it works on at once, where that is known. */
   slots: number | null;
   /** Its servers; absent where they are not the caller's business. */
-  replicas?: readonly PresentableReplica[];
+  replicas?: readonly ReplicaState[];
 }
 
 /** A model as both SDK families read it (wire-formats.md, section 1e), what it serves and costs, and for operators its servers. */
@@ -59,7 +51,7 @@ export function presentModels({ models, hasMore }: ModelPage, stateOf: (model: M
   );
 }
 
-function presentReplica({ name, health, slots, inFlight, waiting }: PresentableReplica) {
+function presentReplica({ name, health, slots, inFlight, waiting }: ReplicaState) {
   return {
     name,
     health,

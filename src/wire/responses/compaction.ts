@@ -11,13 +11,7 @@ export interface CompactedBody {
   usage: ResponseUsage;
 }
 
-export interface CompactionItem {
-  id: string;
-  type: 'compaction';
-  encrypted_content: string;
-}
-
-export function compactionItem(id: string, summary: string): CompactionItem {
+export function compactionItem(id: string, summary: string) {
   return { id, type: 'compaction', encrypted_content: marked(summary) };
 }
 

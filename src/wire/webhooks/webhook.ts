@@ -1,3 +1,4 @@
+import { present } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { pageParams, type Query } from '../list.ts';
 import { unixSeconds } from '../../base/clock.ts';
@@ -64,13 +65,13 @@ export function parseCreateWebhook(text: string): NewWebhook {
 
 /** @throws ApiError `validation_error` */
 export function parseUpdateWebhook(text: string): WebhookChanges {
-  const body = parseBody<Body>(text, checkChanges).value;
-  return {
-    ...(typeof body.name === 'string' && { name: body.name }),
-    ...(typeof body.url === 'string' && { url: body.url }),
-    ...(body.event_types && { eventTypes: body.event_types }),
-    ...(typeof body.enabled === 'boolean' && { enabled: body.enabled }),
-  };
+  const {
+    name: title,
+    url: address,
+    event_types: eventTypes,
+    enabled,
+  } = parseBody<Body>(text, checkChanges).value;
+  return present({ name: title, url: address, eventTypes, enabled });
 }
 
 /** @param secret what deliveries are signed with, given once when it was made */

@@ -1,3 +1,4 @@
+import { present } from '../../../base/fields.ts';
 import { type Changes, editBody } from '../../json/edit-body.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import type { Places } from '../../places.ts';
@@ -74,15 +75,7 @@ function fromFunctions({ functions, function_call: choice }: ChatBody, places: P
 /** A function as a tool, without what is null. */
 export function functionTool(given: FunctionDefinition & { strict?: boolean | null }): Tool {
   const { name, description, parameters, strict } = given;
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...(typeof description === 'string' && { description }),
-      ...(parameters !== undefined && parameters !== null && { parameters }),
-      ...(typeof strict === 'boolean' && { strict }),
-    },
-  };
+  return { type: 'function', function: { name, ...present({ description, parameters, strict }) } };
 }
 
 const named = (name: string): ToolChoice => ({ type: 'function', function: { name } });

@@ -1,3 +1,4 @@
+import { present } from '../../../base/fields.ts';
 import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse } from '../chat.ts';
 
 /**
@@ -24,10 +25,7 @@ function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
   const { content, refusal, reasoning, reasoning_content, tool_calls: calls = [] } = message;
   yield { role: 'assistant', content: '' };
   if (reasoning !== undefined || reasoning_content !== undefined)
-    yield {
-      ...(reasoning !== undefined && { reasoning }),
-      ...(reasoning_content !== undefined && { reasoning_content }),
-    };
+    yield present({ reasoning, reasoning_content });
   if (content) yield { content };
   if (refusal) yield { refusal };
   for (const [index, { function: called, ...call }] of calls.entries()) {

@@ -1,3 +1,4 @@
+import { present } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import type { Places } from '../../places.ts';
@@ -25,28 +26,26 @@ export function toChatRequest(request: MessagesRequest): ConvertedRequest {
     ['stop', 'stop_sequences'],
     ['reasoning_effort', 'thinking'],
   ]);
-  const effort = reasoningEffort(request);
   const messages = toChatMessages(request, places);
   if (messages.length === 0) throw invalid('messages', 'nothing is said in them that could be answered');
+  const { stop_sequences: stops } = request;
   const chat: ChatRequest = {
     model: request.model,
     messages,
-    ...given('max_completion_tokens', request.max_tokens),
-    ...given('temperature', request.temperature),
-    ...given('top_p', request.top_p),
-    ...given('top_k', request.top_k),
-    ...(request.stop_sequences?.length && { stop: request.stop_sequences }),
-    ...toChatTools(request, places),
-    ...given('response_format', responseFormat(request, places)),
-    ...given('reasoning_effort', effort),
-    ...given('thinking_budget_tokens', thinkingBudget(request)),
+    ...present({
+      max_completion_tokens: request.max_tokens,
+      temperature: request.temperature,
+      top_p: request.top_p,
+      top_k: request.top_k,
+      stop: stops?.length ? stops : null,
+      ...toChatTools(request, places),
+      response_format: responseFormat(request, places),
+      reasoning_effort: reasoningEffort(request),
+      thinking_budget_tokens: thinkingBudget(request),
+    }),
     ...(request.stream === true && { stream: true, stream_options: { include_usage: true } }),
   };
   return { chat, places };
-}
-
-function given<T>(name: string, value: T | null | undefined): Record<string, T> {
-  return value === null || value === undefined ? {} : { [name]: value };
 }
 
 function responseFormat(

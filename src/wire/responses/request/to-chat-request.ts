@@ -1,3 +1,4 @@
+import { present } from '../../../base/fields.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
 import type { Places } from '../../places.ts';
@@ -88,11 +89,6 @@ function toChatFormat(format: Exclude<TextFormat, { type: 'text' }>): ResponseFo
   const { name, schema, strict, description } = format;
   return {
     type: 'json_schema',
-    json_schema: {
-      name,
-      schema,
-      ...(typeof strict === 'boolean' && { strict }),
-      ...(typeof description === 'string' && { description }),
-    },
+    json_schema: { name, schema, ...present({ strict, description }) },
   };
 }
