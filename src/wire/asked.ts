@@ -4,7 +4,10 @@ import type { EmbeddingsRequest } from './embeddings/embeddings.ts';
 import type { JsonBody } from './json/json-body.ts';
 
 /** A checked request of any format, to be answered whole, and how its answer and its errors are told to who sent it. */
-export type Asked = AskedChat | AskedCompletions | AskedEmbeddings;
+export type Asked =
+  | AskedChat
+  | AskedDirectly<'completions', CompletionsRequest>
+  | AskedDirectly<'embeddings', EmbeddingsRequest>;
 
 /** A request that comes to a chat completion. */
 export interface AskedChat<Answer extends object | string = object | string> {
@@ -42,15 +45,9 @@ export interface AnswerName {
   created: number;
 }
 
-export interface AskedEmbeddings {
-  kind: 'embeddings';
-  request: () => JsonBody<EmbeddingsRequest>;
-  moved: (error: unknown) => unknown;
-}
-
-/** Which go on raw prompts, or not at all. */
-export interface AskedCompletions {
-  kind: 'completions';
-  request: () => JsonBody<CompletionsRequest>;
+/** One that goes on as it is, or not at all. */
+export interface AskedDirectly<Kind, Request> {
+  kind: Kind;
+  request: () => JsonBody<Request>;
   moved: (error: unknown) => unknown;
 }

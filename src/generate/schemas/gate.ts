@@ -102,22 +102,14 @@ function referenced(
 }
 
 function checkNode({ schema, pointer }: SchemaNode): void {
-  const tooComplex = (keyword: string, what: string) =>
-    new SchemaRefused(`${pointer}/${keyword}`, what, 'schema_too_complex');
-  for (const keyword of refused) {
-    if (own(schema, keyword) !== undefined)
-      throw new SchemaRefused(
-        `${pointer}/${keyword}`,
-        'this keyword is not supported',
-        'unsupported_keyword',
-      );
-  }
+  const at = (keyword: string, what: string, code: ErrorCode) =>
+    new SchemaRefused(`${pointer}/${keyword}`, what, code);
+  const unsupported = (keyword: string, what: string) => at(keyword, what, 'unsupported_keyword');
+  const tooComplex = (keyword: string, what: string) => at(keyword, what, 'schema_too_complex');
+  for (const keyword of refused)
+    if (own(schema, keyword) !== undefined) throw unsupported(keyword, 'this keyword is not supported');
   if (pointer !== '#' && typeof own(schema, '$id') === 'string')
-    throw new SchemaRefused(
-      `${pointer}/$id`,
-      'only the whole schema may have an identifier',
-      'unsupported_keyword',
-    );
+    throw unsupported('$id', 'only the whole schema may have an identifier');
 
   const values = own(schema, 'enum');
   if (Array.isArray(values) && values.length > schemaBudget.enumValues)

@@ -192,8 +192,7 @@ const asItIs = (text: string): string => text;
 
 /** Why a value is no custom_id, or undefined (reliability.md, B13, B15, B27). */
 export function customIdFault(value: unknown): string | undefined {
-  if (value === undefined) return 'required, but missing';
-  if (typeof value !== 'string') return `expected a string, got ${describe(value)}`;
+  if (typeof value !== 'string') return notExpected('a string', value);
   if (value === '') return 'must not be empty';
   if (value.length > customIdLimit)
     return `expected at most ${customIdLimit} characters, got ${value.length}`;
@@ -204,6 +203,10 @@ export function customIdFault(value: unknown): string | undefined {
 
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
+
+function notExpected(what: string, value: unknown): string {
+  return value === undefined ? 'required, but missing' : `expected ${what}, got ${describe(value)}`;
+}
 
 /** Of the right shape for every place, and another one for each file. */
 function standIn(fileId: string): FileContent {
@@ -226,15 +229,9 @@ function jsonFault({ code, message, at }: JsonProblem): Fault {
 function shapeFaults(line: Record<string, unknown>): Fault[] {
   const faults: Fault[] = [];
   const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
-  if (line['method'] !== 'POST')
-    add(
-      'method',
-      line['method'] === undefined
-        ? 'required, but missing'
-        : `expected "POST", got ${describe(line['method'])}`,
-    );
-  if (line['body'] === undefined) add('body', 'required, but missing');
-  else if (!isObject(line['body'])) add('body', `expected an object, got ${describe(line['body'])}`);
+  const { method, body } = line;
+  if (method !== 'POST') add('method', notExpected('"POST"', method));
+  if (!isObject(body)) add('body', notExpected('an object', body));
   for (const key of Object.keys(line))
     if (!members.includes(key))
       add(joinPath('', key), 'unknown field; a line has custom_id, method, url and body');

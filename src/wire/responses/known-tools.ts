@@ -5,7 +5,9 @@ import type { FunctionFields, KnownCallItem, KnownType, ResponsesTool, StoredIte
 
 /** A tool that the format defines and the client runs, as a function, and its calls as items. */
 interface KnownTool {
-  fields: FunctionFields;
+  description: string;
+  properties: ToolInputs;
+  required: readonly string[];
   /** What a call holds, by the arguments of the function. What is missing there is empty. */
   call(given: Record<string, unknown>): Pick<KnownCallItem, 'action' | 'operation'>;
   /** What a result says, if not its `output`. */
@@ -14,48 +16,31 @@ interface KnownTool {
 
 const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
 
-const asFunction = (
-  name: string,
-  description: string,
-  properties: ToolInputs,
-  required: readonly string[],
-): FunctionFields => ({
-  name,
-  description,
-  parameters: inputOf(properties, required),
-});
-
 const timeout = integer('Milliseconds after which it is stopped.');
 
 const knownTools: Record<KnownType, KnownTool> = {
   local_shell: {
-    fields: asFunction(
-      'local_shell',
-      'Runs a command on the computer of the user.',
-      {
-        command: texts('The program and its arguments, such as ["bash", "-lc", "ls"].'),
-        env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Variables to set.' },
-        working_directory: text('Where to run it.'),
-        timeout_ms: timeout,
-        user: text('As whom to run it.'),
-      },
-      ['command'],
-    ),
+    description: 'Runs a command on the computer of the user.',
+    properties: {
+      command: texts('The program and its arguments, such as ["bash", "-lc", "ls"].'),
+      env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Variables to set.' },
+      working_directory: text('Where to run it.'),
+      timeout_ms: timeout,
+      user: text('As whom to run it.'),
+    },
+    required: ['command'],
     call: (given) => ({
       action: { ...given, type: 'exec', command: listOf(given['command']), env: fieldsOf(given['env']) },
     }),
   },
   shell: {
-    fields: asFunction(
-      'shell',
-      'Runs commands in a shell on the computer of the user.',
-      {
-        commands: texts('The commands, each run by itself.'),
-        timeout_ms: timeout,
-        max_output_length: integer('The most characters of output that are told.'),
-      },
-      ['commands'],
-    ),
+    description: 'Runs commands in a shell on the computer of the user.',
+    properties: {
+      commands: texts('The commands, each run by itself.'),
+      timeout_ms: timeout,
+      max_output_length: integer('The most characters of output that are told.'),
+    },
+    required: ['commands'],
     call: (given) => ({
       action: {
         timeout_ms: null,
@@ -67,18 +52,15 @@ const knownTools: Record<KnownType, KnownTool> = {
     said: ({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)),
   },
   apply_patch: {
-    fields: asFunction(
-      'apply_patch',
-      'Creates, updates or deletes one file.',
-      {
-        type: oneOf(['create_file', 'update_file', 'delete_file']),
-        path: text('Of the file.'),
-        diff: text(
-          'For create_file and update_file: the change as a V4A diff; lines begin with + or - or a blank.',
-        ),
-      },
-      ['type', 'path'],
-    ),
+    description: 'Creates, updates or deletes one file.',
+    properties: {
+      type: oneOf(['create_file', 'update_file', 'delete_file']),
+      path: text('Of the file.'),
+      diff: text(
+        'For create_file and update_file: the change as a V4A diff; lines begin with + or - or a blank.',
+      ),
+    },
+    required: ['type', 'path'],
     call: (given) => ({
       operation: {
         ...given,
@@ -104,7 +86,8 @@ export function isKnown(type: string): type is KnownType {
 }
 
 export function knownFunction(type: KnownType): FunctionFields {
-  return knownTools[type].fields;
+  const { description, properties, required } = knownTools[type];
+  return { name: type, description, parameters: inputOf(properties, required) };
 }
 
 export function callTypeOf(type: KnownType): KnownCallItem['type'] {

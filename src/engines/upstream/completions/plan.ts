@@ -32,53 +32,33 @@ export function planOf(
   const texts = prompts.filter((each) => typeof each === 'string');
   const isText = texts.length === prompts.length;
   const n = body.value.n ?? 1;
-  if (!isText && !can('tokens'))
-    throw invalid('prompt', 'the server of this model takes texts, no token ids');
-  if (!suffix && !can('raw'))
-    throw invalid(
-      'prompt',
-      'the server of this model puts texts into its chat template: ask it for chat completions',
-    );
-  if (suffix && !can('suffix'))
-    throw invalid(
-      'suffix',
-      'the server of this model writes what comes behind a text, not what comes between two',
-    );
-  if (answersMade(body.value) > n && !can('best_of'))
-    throw invalid('best_of', 'the server of this model makes no more answers than it tells');
   const isTold = Boolean(echo) && (typeof logprobs === 'number' || !isText);
-  if (isTold && !can('echo'))
-    throw invalid(
-      'echo',
-      isText
-        ? 'the server of this model tells no log probabilities of prompts: leave out echo or logprobs'
-        : 'the server of this model does not tell the text of token ids: leave it out, or send texts',
-    );
+  const needs: [isAsked: boolean, ability: CompletionAbility, param: string, why: string][] = [
+    [!isText, 'tokens', 'prompt', 'takes texts, no token ids'],
+    [!suffix, 'raw', 'prompt', 'puts texts into its chat template: ask it for chat completions'],
+    [Boolean(suffix), 'suffix', 'suffix', 'writes what comes behind a text, not what comes between two'],
+    [answersMade(body.value) > n, 'best_of', 'best_of', 'makes no more answers than it tells'],
+    [isTold && isText, 'echo', 'echo', 'tells no log probabilities of prompts: leave out echo or logprobs'],
+    [isTold, 'echo', 'echo', 'does not tell the text of token ids: leave it out, or send texts'],
+  ];
+  for (const [isAsked, ability, param, why] of needs)
+    if (isAsked && !can(ability)) throw invalid(param, `the server of this model ${why}`);
   const asked = editBody(body, {
     ...(!isTold && echo !== undefined && { echo: undefined }),
     ...((bestOf ?? 1) <= n && bestOf !== undefined && { best_of: undefined }),
   });
-  return {
-    asks: asksOf(
-      asked,
-      prompts,
-      n,
-      abilities.includes('lists'),
-      abilities.includes('n') && !isApart(asked.value, apart),
-    ),
-    prefixes: echo && !isTold ? texts : null,
-  };
+  const isWhole = prompts.length === 1 || can('lists');
+  const hasN = n === 1 || (can('n') && !isApart(asked.value, apart));
+  return { asks: asksOf(asked, prompts, n, isWhole, hasN), prefixes: echo && !isTold ? texts : null };
 }
 
 function asksOf(
   body: JsonBody<CompletionsRequest>,
   prompts: readonly (string | readonly number[])[],
   n: number,
-  takesLists: boolean,
-  takesN: boolean,
+  isWhole: boolean,
+  hasN: boolean,
 ): Ask<CompletionsRequest>[] {
-  const isWhole = prompts.length === 1 || takesLists;
-  const hasN = n === 1 || takesN;
   if (isWhole && hasN) return [{ body, first: 0, wanted: prompts.length * n, isRepeat: false }];
   return prompts.flatMap((prompt, at) => {
     const one = isWhole ? body : editBody(body, { prompt: prompt as string | number[] });

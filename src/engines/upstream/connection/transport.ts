@@ -64,18 +64,9 @@ const keepAliveMs = 4000;
 
 const longestBody = 64 * 1024 * 1024;
 
-export function createTransport({
-  origin,
-  ca,
-  headers,
-  connections,
-  timeouts,
-  longest = longestBody,
-  clock,
-  beginsAtOnce,
-  onHeaders,
-}: TransportOptions): Transport {
-  const pool = createPool({ origin, ca, connections, timeouts });
+export function createTransport(options: TransportOptions): Transport {
+  const { headers, timeouts, longest = longestBody, clock, beginsAtOnce, onHeaders } = options;
+  const pool = createPool(options);
   const overdue = oneTimer(clock, timeouts.totalMs);
   const waiting: Waiting[] = [];
   let signs = 0;
@@ -192,12 +183,7 @@ export function createTransport({
   };
 }
 
-function createPool({
-  origin,
-  ca,
-  connections,
-  timeouts,
-}: Pick<TransportOptions, 'origin' | 'ca' | 'connections' | 'timeouts'>): Pool {
+function createPool({ origin, ca, connections, timeouts }: TransportOptions): Pool {
   const { Pool, buildConnector } = loadUndici();
   const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false, ...(ca && { ca }) });
   return new Pool(origin, {

@@ -39,7 +39,9 @@ export async function examineModels(asking: Asking): Promise<Found> {
   const listed = status === 200 ? listOf(body) : null;
   if (listed) {
     const flavor = flavorOf(listed, model);
-    const better = flavor === 'llama-server' ? await besideVersion(url, model, transport) : null;
+    // It has most calls at its root too, but completions and embeddings are of its own form there.
+    const isBeside = flavor === 'llama-server' && !/\/v1\/*$/.test(url);
+    const better = isBeside ? await elsewhere(asking, 'it answers here in a form of its own') : null;
     return { finding: better ?? examineList(listed, model, ms), flavor };
   }
   return { finding: await refusalOf(asking, status, body), flavor: 'generic' };
@@ -62,7 +64,7 @@ function examineList(listed: Fields, model: string, ms: number): Finding {
 }
 
 async function refusalOf(asking: Asking, status: number, body: Buffer): Promise<Finding> {
-  const { url, model, hasKey, failures, transport } = asking;
+  const { hasKey, failures } = asking;
   const said = readError(body.toString());
   const meant = meantStatus({ ...said, status }, failures);
   if (meant === 401 || meant === 403)
@@ -76,36 +78,19 @@ async function refusalOf(asking: Asking, status: number, body: Buffer): Promise<
     const advice = meant === 402 ? 'See to the account: it has no credit.' : 'See its log.';
     return fault('models', { told: `it answers with status ${status}${words}`, advice });
   }
-  const better = await betterUrl(url, model, transport);
-  if (better === null) return ok('models', `it lists none (status ${status}), so ask it for a chat`);
-  return fault('models', { key: 'url', told: 'there is no API at this address', advice: `Write ${better}.` });
+  const better = await elsewhere(asking, 'there is no API at this address');
+  return better ?? ok('models', `it lists none (status ${status}), so ask it for a chat`);
 }
 
-/** llama-server has most calls at its root too, but completions and embeddings are of its own form there. */
-async function besideVersion(
-  url: string,
-  model: string,
-  transport: Pick<Transport, 'get'>,
-): Promise<Finding | null> {
-  if (/\/v1\/*$/.test(url)) return null;
-  const better = await betterUrl(url, model, transport);
-  if (better === null) return null;
-  const told = 'it answers here in a form of its own';
-  return fault('models', { key: 'url', told, advice: `Write ${better}.` });
-}
-
-/** Where the API stands that was looked for at `url`. */
-async function betterUrl(
-  url: string,
-  model: string,
-  { get }: Pick<Transport, 'get'>,
-): Promise<string | null> {
+/** `told`, where the API that was looked for at `url` stands at another address; null where it is not found. */
+async function elsewhere({ url, model, transport }: Asking, told: string): Promise<Finding | null> {
   const base = url.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|models)$/, '');
   const { origin } = new URL(url);
   for (const candidate of new Set([base, `${base}/v1`, `${origin}/v1`])) {
     if (candidate === url.replace(/\/+$/, '')) continue;
-    const { status, body } = await get(addressOf(candidate, model).path('/models'), never);
-    if (status === 401 || (status === 200 && listOf(body))) return candidate;
+    const { status, body } = await transport.get(addressOf(candidate, model).path('/models'), never);
+    if (status === 401 || (status === 200 && listOf(body)))
+      return fault('models', { key: 'url', told, advice: `Write ${candidate}.` });
   }
   return null;
 }

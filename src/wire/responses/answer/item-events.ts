@@ -27,15 +27,13 @@ const eventNames = {
   thoughts: namesOf('response.reasoning_summary_part', 'response.reasoning_summary_text'),
 };
 
-export const added = (item: OutputItem): EventFields => ({
-  type: 'response.output_item.added',
-  item: copyOf(item),
-});
+const withItem =
+  (type: string) =>
+  (item: OutputItem): EventFields => ({ type, item: copyOf(item) });
 
-export const itemDone = (item: OutputItem): EventFields => ({
-  type: 'response.output_item.done',
-  item: copyOf(item),
-});
+export const added = withItem('response.output_item.added');
+
+export const itemDone = withItem('response.output_item.done');
 
 /** A copy that stays as it is; `structuredClone` would cost more than all the rest of an answer. */
 function copyOf(item: OutputItem): OutputItem {
