@@ -68,10 +68,10 @@ export function parseUpdateWebhook(text: string): WebhookChanges {
   const {
     name: title,
     url: address,
-    event_types: eventTypes,
+    event_types: named,
     enabled,
   } = parseBody<Body>(text, checkChanges).value;
-  return present({ name: title, url: address, eventTypes, enabled });
+  return present({ name: title, url: address, eventTypes: named, enabled });
 }
 
 /** @param secret what deliveries are signed with, given once when it was made */
