@@ -120,11 +120,13 @@ function convertSchema(b: GrammarBuilder, source: SchemaSource, fault: FaultAt):
   function convertUnion(keyword: 'anyOf' | 'oneOf', schema: SchemaObject, pointer: string): Element {
     const { [keyword]: union, ...rest } = schema;
     const branches = keyword === 'oneOf' ? apart(union as Schema[]) : (union as Schema[]);
-    const at = `${pointer}/${keyword}`;
-    if (constrainsBeyond(rest, [])) {
-      return b.rule(branches.map((branch) => [convert(mergeSchemas(rest, branch, walk(pointer)), pointer)]));
-    }
-    return b.rule(branches.map((branch, i) => [convert(branch, `${at}/${i}`)]));
+    const isAlone = !constrainsBeyond(rest, []);
+    const rules = branches.map((branch, i) =>
+      isAlone
+        ? convert(branch, `${pointer}/${keyword}/${i}`)
+        : convert(mergeSchemas(rest, branch, walk(pointer)), pointer),
+    );
+    return b.rule(rules.map((rule) => [rule]));
   }
 
   function fixed(schema: SchemaObject): Element {

@@ -137,12 +137,7 @@ export function createCompleter(
               prompt: prompt.tokens,
               limit: prompt.limit,
               sampling: (generated) => ({
-                ...samplingOptions(request, vocabulary, {
-                  prompt: prompt.tokens,
-                  generated,
-                  seed,
-                  banned: [],
-                }),
+                ...samplingOptions(request, vocabulary, { prompt: prompt.tokens, generated, seed }),
                 yieldEogToken: isScored,
               }),
               detokenize,

@@ -56,9 +56,7 @@ export function createCallSegmenter(names: ReadonlySet<string>, format: CallForm
   return { push, end };
 }
 
-function toSegment(call: WrittenCall): Segment {
-  return { kind: 'call', call };
-}
+const toSegment = (call: WrittenCall): Segment => ({ kind: 'call', call });
 
 interface Marked {
   /** Empty when it is none after all. */

@@ -93,12 +93,10 @@ export function withShortCallIds(messages: readonly TemplateMessage[]): Template
     if (!found) short.set(id, (found = `call${String(short.size + 1).padStart(5, '0')}`));
     return found;
   };
-  return messages.map((message) => ({
+  return messages.map(({ tool_call_id: id, tool_calls: calls, ...message }) => ({
     ...message,
-    ...(message.tool_call_id === undefined ? {} : { tool_call_id: shorten(message.tool_call_id) }),
-    ...(message.tool_calls
-      ? { tool_calls: message.tool_calls.map((call) => ({ ...call, id: shorten(call.id) })) }
-      : {}),
+    ...(id !== undefined && { tool_call_id: shorten(id) }),
+    ...(calls && { tool_calls: calls.map((call) => ({ ...call, id: shorten(call.id) })) }),
   }));
 }
 

@@ -17,7 +17,7 @@ const penaltyWindow = 4096;
 export function samplingOptions(
   request: Sampling,
   vocabulary: Vocabulary,
-  run: { prompt: readonly number[]; generated: readonly number[]; seed: number; banned: readonly number[] },
+  run: { prompt: readonly number[]; generated: readonly number[]; seed: number; banned?: readonly number[] },
 ): SequenceEvaluateOptions {
   const options: SequenceEvaluateOptions = {
     temperature: request.temperature ?? 1,
@@ -26,7 +26,7 @@ export function samplingOptions(
     minP: request.min_p ?? 0,
     seed: run.seed,
   };
-  const bias = tokenBias(request, vocabulary, run.banned);
+  const bias = tokenBias(request, vocabulary, run.banned ?? []);
   if (bias) options.tokenBias = bias;
   const repeat = request.repeat_penalty ?? request.repetition_penalty ?? 1;
   const [frequency, presence] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
