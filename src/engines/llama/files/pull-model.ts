@@ -1,14 +1,17 @@
 import { dirname } from 'node:path';
+import { showBytes } from '../../../base/bytes.ts';
 import { sum } from '../../../base/sum.ts';
 import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-file.ts';
 import { showSource } from '../../../core/model-source.ts';
-import { checkSpace } from './disk-space.ts';
-import { ModelFileError } from './faults.ts';
-import type { ModelDeps } from './model-deps.ts';
+import { ModelFileError, diskFault } from './faults.ts';
+import type { ModelDeps, ModelFs } from './model-deps.ts';
 import { shareDone } from './part-file.ts';
 import { localPath, partSources } from './places.ts';
 import { type FileCall, type PlannedFile, pullFile, sizeOf } from './pull-file.ts';
 import { lookAt } from './remote.ts';
+
+/** Left to others on the same disk: their logs and databases have to go on. */
+const spareBytes = 64 * 1024 ** 2;
 
 /** Brings all files of a model that are not here yet, after a look at every one of them and at the disk. */
 export async function pullModel(request: PullRequest, deps: ModelDeps): Promise<PulledModel> {
@@ -51,5 +54,19 @@ function checkGiven({ source, remote }: PlannedFile, sha256: string | undefined)
   throw new ModelFileError(
     `The hub tells the checksum ${told} for ${showSource(source)}, but ${sha256} was given.`,
     'Nothing was fetched.',
+  );
+}
+
+/** Makes `folder`, and refuses to begin what cannot end: `bytes` more have to fit on its disk. */
+async function checkSpace(folder: string, bytes: number, fs: ModelFs): Promise<void> {
+  await fs.mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw diskFault(error, folder);
+  });
+  const { bavail, bsize } = await fs.statfs(folder);
+  const free = bavail * bsize;
+  if (bytes === 0 || bytes + spareBytes <= free) return;
+  throw new ModelFileError(
+    `${showBytes(bytes)} are still to be fetched, but only ${showBytes(free)} are free in ${folder}.`,
+    'Make room, or choose another folder.',
   );
 }

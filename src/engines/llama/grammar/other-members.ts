@@ -1,9 +1,10 @@
 import { escaped } from '../../../base/json-pointer.ts';
+import { type Json, plainCharacters } from './any-value.ts';
 import type { Conversion } from './conversion.ts';
-import type { Alternative, Element } from './grammar.ts';
+import type { Alternative, CharRange, Element, GrammarBuilder } from './grammar.ts';
 import type { Schema, SchemaObject } from './keywords.ts';
 import { mergeSchemas } from './merge.ts';
-import { otherName } from './other-name.ts';
+import { intersection, lastCodePoint } from './regular/ranges.ts';
 import { stringRule } from './string-rule.ts';
 
 interface Others {
@@ -48,4 +49,37 @@ export function otherMembers(conversion: Conversion, others: Others): Element | 
     alternatives.push(member(name, additional, 'additionalProperties'));
   }
   return alternatives.length === 0 ? undefined : b.rule(alternatives);
+}
+
+/**
+ * A quoted name that is none of `names`. Spelled without escapes, so that no name has two spellings.
+ */
+function otherName(b: GrammarBuilder, json: Json, names: readonly string[]): Element {
+  const quote = b.literal('"');
+  if (names.length === 0) return json.string;
+  const anyRest = b.repeat([b.chars(...plainCharacters)], 0, Infinity);
+
+  /** The rest of a name that so far agrees with the start of all `rests`. */
+  function differing(rests: readonly string[]): Element {
+    const byFirst = Map.groupBy(
+      rests.filter((rest) => rest !== ''),
+      (rest) => rest.codePointAt(0)!,
+    );
+    const different = b.chars(...intersection(plainCharacters, allBut([...byFirst.keys()])));
+    const alternatives: Alternative[] = [[different, anyRest]];
+    if (!rests.includes('')) alternatives.push([]);
+    for (const [codePoint, same] of byFirst) {
+      if (!plainCharacters.some(([low, high]) => codePoint >= low && codePoint <= high)) continue;
+      const letter = String.fromCodePoint(codePoint);
+      alternatives.push([...b.literal(letter), differing(same.map((rest) => rest.slice(letter.length)))]);
+    }
+    return b.rule(alternatives);
+  }
+
+  return b.rule([[...quote, differing(names), ...quote]]);
+}
+
+function allBut(codePoints: readonly number[]): CharRange[] {
+  const sorted = codePoints.toSorted((a, b) => a - b);
+  return [-1, ...sorted].map((before, i) => [before + 1, (sorted[i] ?? lastCodePoint + 1) - 1]);
 }
