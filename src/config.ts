@@ -26,7 +26,8 @@ export interface ConfigSources {
   exists?: (path: string) => boolean;
 }
 
-const defaultFile = 'offpeak.yaml';
+/** Read where it is there, and no other is named. */
+export const defaultFile = 'offpeak.yaml';
 const minKeyLength = 32;
 
 /**

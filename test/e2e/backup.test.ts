@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -57,6 +57,8 @@ it('says what is in the way of one', async () => {
       (error: { stderr: string }) => error.stderr,
     );
   expect(await run('data', '--data', installation.data)).toContain('data is not empty');
+  writeFileSync(join(installation.folder, 'file'), '');
+  expect(await run('file', '--data', installation.data)).toContain('file is a file.');
   expect(await run('new', '--data', join(installation.folder, 'nowhere'))).toContain(
     'There is no database in',
   );

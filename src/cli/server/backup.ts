@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { storeOf } from '../../core/config.ts';
@@ -26,6 +26,8 @@ export function backup(cli: Cli): Command {
         );
       if (isEmbedded && !existsSync(resolve(data, 'offpeak.db')))
         throw new CliError(`There is no database in ${data}.`, 'Name the data folder with --data.');
+      if (existsSync(target) && !statSync(target).isDirectory())
+        throw new CliError(`${folder} is a file.`, 'Choose a new folder.');
       if (existsSync(target) && readdirSync(target).length > 0)
         throw new CliError(`${folder} is not empty.`, 'Choose a new folder.');
       const { backUp } = await import('../../app/backup.ts');

@@ -6,7 +6,7 @@ import { examples } from '../shared/commands.ts';
 import { announce, announceAway, announceJson } from './announce.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { firstSignal, onHangup } from '../shared/signals.ts';
-import { configOf, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
+import { configOf, flagsAgain, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
 import { goOnUnread } from '../terminal/terminal.ts';
 
 export function serve(cli: Cli): Command {
@@ -17,6 +17,7 @@ export function serve(cli: Cli): Command {
       // What a server writes is for nobody else on this machine, whatever folder it is told to use.
       process.umask(0o077);
       const config = configOf(cli, flags);
+      const again = flagsAgain(cli, flags);
       // Client commands start faster without everything that a server is made of.
       const { createApp } = await import('../../app.ts');
       const app = await createApp(config);
@@ -28,7 +29,7 @@ export function serve(cli: Cli): Command {
         });
         // A signal during the start wins; `stop` then ends what had begun.
         if ((await Promise.race([begun, signal])) === undefined) {
-          onHangup(() => void app.reload(() => configOf(cli, flags)));
+          onHangup(() => void app.reload(() => configOf(cli, again)));
           if (flags.json === true) announceJson(app, cli.terminal);
           else announce(app, config, cli.terminal);
           // A server that does not even refuse is waited for by nobody.

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig, type Config } from '../../config.ts';
+import { defaultFile, loadConfig, type Config } from '../../config.ts';
+import { presence } from '../../config/environment.ts';
 import type { Cli } from './cli.ts';
 
 /** The flags that change the configuration of a server. */
@@ -26,8 +28,18 @@ export function withServerFlags(command: Command): Command {
     );
 }
 
+/** The flags as they are read again while the server runs: a file that was there at the start may not be missing then. */
+export function flagsAgain({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: ServerFlags): ServerFlags {
+  const isNamed = (flags.config ?? presence(env.OFFPEAK_CONFIG)) !== undefined;
+  return isNamed || !existsSync(resolve(cwd, defaultFile)) ? flags : { ...flags, config: defaultFile };
+}
+
 /** @param missingModels takes a configuration although model files that it names are not there */
-export function configOf(cli: Cli, flags: ServerFlags, { missingModels = false } = {}): Config {
+export function configOf(
+  cli: Pick<Cli, 'env' | 'cwd'>,
+  flags: ServerFlags,
+  { missingModels = false } = {},
+): Config {
   const { host, port, data, config, database, logLevel } = flags;
   const given = { host, port, data, config, database, logLevel };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

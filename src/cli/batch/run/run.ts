@@ -129,7 +129,7 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
   });
   try {
     const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
-    if (run.state.parts.every(({ batch_id: id }) => id === null))
+    if (options.json !== true && run.state.parts.every(({ batch_id: id }) => id === null))
       cli.terminal.note(`Uploading ${filename} (${input.requests} requests${batches}) ...`);
     const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to go on.';
     const stopped = new CliError('Stopped.', goOn, exitCodes.interrupted);

@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { ConfigError } from '../../config/config-error.ts';
+import { configOf, flagsAgain } from './server-flags.ts';
+
+const idsOf = ({ models }: { models: { id: string }[] }) => models.map(({ id }) => id);
+const yaml = 'models: [{ id: mine, engine: { kind: scripted } }]';
+
+it('are read again with the file that was there at the start, and take one that came later', () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'offpeak-flags-'));
+  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  const cli = { cwd, env: {} };
+  const file = join(cwd, 'offpeak.yaml');
+  const without = flagsAgain(cli, { port: '0' });
+  writeFileSync(file, yaml);
+  expect(idsOf(configOf(cli, without))).toEqual(['mine']);
+  const withFile = flagsAgain(cli, { port: '0' });
+  expect(idsOf(configOf(cli, withFile))).toEqual(['mine']);
+  rmSync(file);
+  expect(() => configOf(cli, withFile)).toThrow(ConfigError);
+  const other = { cwd, env: { OFFPEAK_CONFIG: join(cwd, 'other.yaml') } };
+  writeFileSync(other.env.OFFPEAK_CONFIG, yaml);
+  writeFileSync(file, 'models: []');
+  expect(idsOf(configOf(other, flagsAgain(other, {})))).toEqual(['mine']);
+});
