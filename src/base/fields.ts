@@ -12,9 +12,8 @@ export function isObject(value: unknown): value is Fields {
 
 /** The members that are there: what is null or undefined is left out. */
 export function present<T extends object>(given: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const found: Fields = {};
-  for (const [name, value] of Object.entries(given))
-    if (value !== undefined && value !== null) found[name] = value;
+  const found: { [K in keyof T]?: T[K] } = {};
+  for (const name in given) if (given[name] !== undefined && given[name] !== null) found[name] = given[name];
   return found as { [K in keyof T]?: NonNullable<T[K]> };
 }
 

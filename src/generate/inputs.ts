@@ -1,7 +1,8 @@
-import { ApiError, type Fault } from '../core/errors.ts';
+import { ApiError } from '../core/errors.ts';
 import type { ModelInput } from '../core/model.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
+import { faultsIn } from '../wire/validate.ts';
 
 /** What an engine must take for a part of a message. Text is taken by all. */
 const needs: Readonly<Record<string, ModelInput>> = {
@@ -21,27 +22,24 @@ const named: Readonly<Record<ModelInput, string>> = { image: 'images', audio: 'a
  */
 export function requireInputs(request: ChatRequest, engine: Pick<Engine, 'capabilities'>): void {
   const { messages, tools, tool_choice: choice = 'auto' } = request;
-  const faults: Fault[] = [];
-  // A call that must be made is made of JSON, and with `none` no tools are sent.
-  if (choice === 'auto' && tools?.length && engine.capabilities.tools === false)
-    faults.push({ param: 'tools', code: 'validation_error', message: noTools });
-  for (const [at, { custom }] of (tools ?? []).entries())
-    if (custom?.format?.grammar?.syntax === 'lark' && !engine.capabilities.customTools)
-      faults.push({
-        param: `tools[${at}].custom.format.grammar.syntax`,
-        code: 'validation_error',
-        message:
+  const faults = faultsIn((add) => {
+    // A call that must be made is made of JSON, and with `none` no tools are sent.
+    if (choice === 'auto' && tools?.length && engine.capabilities.tools === false) add('tools', noTools);
+    for (const [at, { custom }] of (tools ?? []).entries())
+      if (custom?.format?.grammar?.syntax === 'lark' && !engine.capabilities.customTools)
+        add(
+          `tools[${at}].custom.format.grammar.syntax`,
           'expected "regex", the only grammar that is held for this model: describe it in the description',
-      });
-  for (const [at, { content }] of messages.entries()) {
-    if (typeof content === 'string') continue;
-    for (const [index, { type }] of (content ?? []).entries()) {
-      const input = needs[type];
-      if (input === undefined || engine.capabilities.inputs.includes(input)) continue;
-      const param = `messages[${at}].content[${index}]`;
-      faults.push({ param, code: 'validation_error', message: `this model takes no ${named[input]}` });
+        );
+    for (const [at, { content }] of messages.entries()) {
+      if (typeof content === 'string') continue;
+      for (const [index, { type }] of (content ?? []).entries()) {
+        const input = needs[type];
+        if (input !== undefined && !engine.capabilities.inputs.includes(input))
+          add(`messages[${at}].content[${index}]`, `this model takes no ${named[input]}`);
+      }
     }
-  }
+  });
   const [first] = faults;
   if (!first) return;
   const message = `${first.param}: ${first.message}`;

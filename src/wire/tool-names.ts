@@ -14,7 +14,7 @@ interface Named {
 }
 
 /** The keys that are there, and a fault for each that is there twice. */
-export function checkNames(tools: Iterable<Named>, add: AddFault): ReadonlySet<string> {
+export function checkNames(tools: Iterable<Named>, add: AddFault): ReadonlyMap<string, unknown> {
   const found = new Map<string, string>();
   for (const { name, whole, place = `${whole}.name`, key = name } of tools) {
     if (name === undefined || key === undefined) continue;
@@ -22,5 +22,5 @@ export function checkNames(tools: Iterable<Named>, add: AddFault): ReadonlySet<s
     if (first === undefined) found.set(key, whole);
     else add(place, `${quoted(name)} is already the name of ${first}`);
   }
-  return new Set(found.keys());
+  return found;
 }

@@ -7,6 +7,7 @@ import { type FileContent, fileParts } from '../file/file-parts.ts';
 import { describe, joinPath } from '../explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
 import { decodeUtf8 } from '../utf8.ts';
+import { faultsIn } from '../validate.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** What a line told when it obeys the rules. */
@@ -227,15 +228,14 @@ function jsonFault({ code, message, at }: JsonProblem): Fault {
 
 /** Faults of the line around its body; custom_id and url have rules of their own. */
 function shapeFaults(line: Record<string, unknown>): Fault[] {
-  const faults: Fault[] = [];
-  const add = (param: string, message: string) => faults.push({ param, code: 'validation_error', message });
   const { method, body } = line;
-  if (method !== 'POST') add('method', notExpected('"POST"', method));
-  if (!isObject(body)) add('body', notExpected('an object', body));
-  for (const key of Object.keys(line))
-    if (!members.includes(key))
-      add(joinPath('', key), 'unknown field; a line has custom_id, method, url and body');
-  return faults;
+  return faultsIn((add) => {
+    if (method !== 'POST') add('method', notExpected('"POST"', method));
+    if (!isObject(body)) add('body', notExpected('an object', body));
+    for (const key of Object.keys(line))
+      if (!members.includes(key))
+        add(joinPath('', key), 'unknown field; a line has custom_id, method, url and body');
+  });
 }
 
 interface ReadBody {

@@ -65,13 +65,8 @@ export function parseCreateWebhook(text: string): NewWebhook {
 
 /** @throws ApiError `validation_error` */
 export function parseUpdateWebhook(text: string): WebhookChanges {
-  const {
-    name: title,
-    url: address,
-    event_types: named,
-    enabled,
-  } = parseBody<Body>(text, checkChanges).value;
-  return present({ name: title, url: address, eventTypes: named, enabled });
+  const body = parseBody<Body>(text, checkChanges).value;
+  return present({ name: body.name, url: body.url, eventTypes: body.event_types, enabled: body.enabled });
 }
 
 /** @param secret what deliveries are signed with, given once when it was made */

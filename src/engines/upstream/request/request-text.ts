@@ -28,10 +28,9 @@ export interface Wording {
 
 /** The text to send for a chat request: the client's bytes, but for what must differ. */
 export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string {
-  const { model, traits, customTools, told, members } = wording;
-  const { body, edits } = allowed(request, members);
+  const { traits, customTools, told, members } = wording;
+  const { body, edits } = allowed(request, wording);
   const { value } = body;
-  edits.set('model', JSON.stringify(model));
   setStream(edits, value, stream, members);
   if (stream && traits.progress) edits.set(traits.progress, 'true');
   const customs = customTools ? setCustomTools(edits, request.value, value) : undefined;
@@ -53,16 +52,13 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
 export function completionsText(
   request: JsonBody<CompletionsRequest>,
   stream: boolean,
-  {
-    model,
-    traits,
-    told,
-    members,
-  }: Pick<Wording, 'model' | 'told' | 'members'> & { traits: Pick<FlavorTraits, 'names' | 'openLimit'> },
+  wording: Pick<Wording, 'model' | 'told' | 'members'> & {
+    traits: Pick<FlavorTraits, 'names' | 'openLimit'>;
+  },
 ): string {
-  const { body, edits } = allowed(request, members);
+  const { traits, told, members } = wording;
+  const { body, edits } = allowed(request, wording);
   const { value } = body;
-  edits.set('model', JSON.stringify(model));
   setStream(edits, value, stream, members);
   const limit = value.max_tokens ?? defaultMaxTokens;
   // Left out it would be 16 there; null is what the prompt leaves.
@@ -149,31 +145,32 @@ const unsigned = { google: { thought_signature: 'skip_thought_signature_validato
 /** The text to send for embeddings; floats are asked for, since some servers ignore base64 and none refuses floats. */
 export function embeddingsText(
   request: JsonBody<EmbeddingsRequest>,
-  { model, members }: Pick<Wording, 'model' | 'members'>,
+  wording: Pick<Wording, 'model' | 'members'>,
 ): string {
-  const { body, edits } = allowed(request, members);
-  edits.set('model', JSON.stringify(model));
+  const { body, edits } = allowed(request, wording);
   if (body.value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
   return editedText(body, edits);
 }
 
 /**
- * The request without what does not go on: top-level members become edits, which costs nothing more; what stands deeper,
- * which is rare, is taken out at once.
+ * The request under the server's name of the model and without what does not go on: top-level members become edits, which costs
+ * nothing more; what stands deeper, which is rare, is taken out at once.
  */
 function allowed<T extends Record<string, unknown>>(
   request: JsonBody<T>,
-  members: Members,
+  { model, members }: Pick<Wording, 'model' | 'members'>,
 ): { body: JsonBody<T>; edits: Edits } {
   const { value } = request;
+  const named = JSON.stringify(model);
   const edits: Edits = new Map();
   for (const name in value) {
     const shape = members.get(name);
     if (shape === undefined) edits.set(name, null);
     else if (hasOtherMembers(value[name], shape)) {
       const text = pickMembers(request.text, value, members);
-      return { body: { value: JSON.parse(text) as T, text }, edits: new Map() };
+      return { body: { value: JSON.parse(text) as T, text }, edits: new Map([['model', named]]) };
     }
   }
+  edits.set('model', named);
   return { body: request, edits };
 }
