@@ -34,7 +34,7 @@ function check(cli: Cli): Command {
 function describe(engine: EngineConfig): string {
   if (engine.kind === 'llama') return `llama.cpp, ${withoutQuery(engine.path)}`;
   if (engine.kind === 'openai') {
-    const addresses = engine.replicas.map(({ url }) => withoutPassword(url));
+    const addresses = engine.replicas.map(({ url }) => addressOnly(url));
     return `${engine.flavor ?? 'any'} server at ${addresses.join(', ')}`;
   }
   return 'scripted answers';
@@ -51,7 +51,7 @@ const shownAs: Record<string, (value: never) => unknown> = {
   sessionToken: hide,
   headers: (headers: object) => Object.fromEntries(Object.keys(headers).map((name) => [name, hide(name)])),
   database: withoutPassword,
-  url: withoutPassword,
+  url: addressOnly,
   path: withoutQuery,
   // Its maps have members of any name.
   ownTraits: (traits) => traits,
@@ -68,6 +68,11 @@ function withoutSecrets(value: unknown, name = ''): unknown {
 function withoutQuery(path: string): string {
   const source = readModelSource(path);
   return source.kind === 'wrong' ? path : showSource(source);
+}
+
+/** What stands in the query of a server's URL may be a key. */
+function addressOnly(url: string): string {
+  return withoutPassword(url).replaceAll(/([?&][^=&#]*=)[^&#]*/g, '$1xxx');
 }
 
 function withoutPassword(url: string): string {
