@@ -222,6 +222,19 @@ const schemas: Record<string, object> = {
       { properties: { c: { type: 'null' } } },
     ],
   },
+  'trees that meet in no type, whatever is in them': {
+    $defs: {
+      tree: { type: 'object', additionalProperties: { $ref: '#/$defs/tree' } },
+      twigs: { type: 'array', additionalProperties: { $ref: '#/$defs/twigs' } },
+      rows: { type: 'array', items: { $ref: '#/$defs/rows' } },
+      cells: { type: 'object', items: { $ref: '#/$defs/cells' } },
+    },
+    anyOf: [
+      { allOf: [{ $ref: '#/$defs/tree' }, { $ref: '#/$defs/twigs' }] },
+      { allOf: [{ $ref: '#/$defs/rows' }, { $ref: '#/$defs/cells' }] },
+      { type: 'integer', minimum: 3, maximum: 30 },
+    ],
+  },
   'a fixed length': { type: 'string', minLength: 40, maxLength: 40 },
 };
 

@@ -60,6 +60,7 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: Merge): Schema {
     const rule = keywords.get(keyword)?.merge;
     if (rule) merged[keyword] = rule(a[keyword], b[keyword], merge);
   }
+  // Before their members and items are looked at: schemas that refer to themselves may meet nowhere else.
   if (Array.isArray(merged.type) && merged.type.length === 0) return false;
   if (Array.isArray(merged.enum) && merged.enum.length === 0) return false;
   mergeItems(merged, a, b, merge);
@@ -82,6 +83,7 @@ function mergeItems(merged: SchemaObject, a: SchemaObject, b: SchemaObject, merg
       merge(left!.places[i] ?? left!.others, right!.places[i] ?? right!.others),
     );
   }
+  if (a.items !== undefined && b.items !== undefined) merged.items = merge(left!.others, right!.others);
 }
 
 /**
@@ -100,6 +102,8 @@ function mergeProperties(merged: SchemaObject, a: SchemaObject, b: SchemaObject,
       [...names].map((name) => [name, merge(left.get(name) ?? others(a), right.get(name) ?? others(b))]),
     );
   }
+  if (a.additionalProperties !== undefined && b.additionalProperties !== undefined)
+    merged.additionalProperties = merge(a.additionalProperties as Schema, b.additionalProperties as Schema);
 }
 
 function propertiesOf(schema: SchemaObject): Map<string, Schema> {
