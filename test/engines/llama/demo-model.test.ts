@@ -46,6 +46,19 @@ test('it extracts a person in the form of a schema', async () => {
   expect(JSON.parse(choices[0]!.message.content!)).toEqual({ name: 'Anna', age: 33, city: 'Rome' });
 });
 
+test('a token that the schema needs comes, however much the request is against it', async () => {
+  const quote = 5;
+  const schema = { type: 'string', pattern: '^[ab]{2}$' };
+  const { choices } = await ask({
+    messages: user('Hello'),
+    seed: 2,
+    temperature: 1,
+    logit_bias: { [quote]: -100 },
+    response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
+  });
+  expect(choices[0]!.message.content).toMatch(/^"[ab]{2}"$/);
+});
+
 test('it calls a tool of its own accord, and a named one when it must', async () => {
   const question = { messages: user('What is the weather in Oslo?'), temperature: 0 };
   const free = await ask({ ...question, tools: [tools[0]!] });

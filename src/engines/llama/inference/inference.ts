@@ -83,7 +83,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
 
     async function generateChoice(index: number): Promise<GenerationOutput & { reasoningTokens: number }> {
       const teller = createChoiceTeller(index, choices, call.onDelta);
-      const [seed, banned] = [choiceSeed(firstSeed, index), confined ? unreadable : []];
+      const [seed, banned] = [choiceSeed(firstSeed, index), confined && unreadable];
       const answer = createAnswerText({
         family,
         isThinking,

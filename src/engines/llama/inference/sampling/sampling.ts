@@ -9,10 +9,13 @@ const repeatWindow = 64;
 /** The longest answer whose every token still counts for the penalties. */
 const penaltyWindow = 4096;
 
+/** Behind every other token, but there where a grammar allows no other. */
+const unlikely = { logit: -10_000 };
+
 /**
  * The library's options for a request. `generated` grows while the answer does; `seed` is the request's or a random
- * one, already different for each choice; tokens that are
- * `banned` must not come, whatever the request wishes.
+ * one, already different for each choice. Where a grammar confines the answer, tokens that are `banned` must not come,
+ * whatever the request wishes.
  */
 export function samplingOptions(
   request: Sampling,
@@ -26,7 +29,7 @@ export function samplingOptions(
     minP: request.min_p ?? 0,
     seed: run.seed,
   };
-  const bias = tokenBias(request, vocabulary, run.banned ?? []);
+  const bias = tokenBias(request, vocabulary, run.banned);
   if (bias) options.tokenBias = bias;
   const repeat = request.repeat_penalty ?? request.repetition_penalty ?? 1;
   const [frequency, presence] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
@@ -45,10 +48,12 @@ export function samplingOptions(
 function tokenBias(
   request: Sampling,
   { size, isEnd, newBias }: Vocabulary,
-  banned: readonly number[],
+  banned: readonly number[] | undefined,
 ): SequenceEvaluateOptions['tokenBias'] {
   const entries = Object.entries(request.logit_bias ?? {});
-  if (entries.length + banned.length === 0) return undefined;
+  if (entries.length + (banned?.length ?? 0) === 0) return undefined;
+  // With nothing left to choose from, llama.cpp takes any token, and the grammar that it breaks ends the process.
+  const least = banned ? unlikely : 'never';
   const bias = newBias();
   for (const [key, value] of entries) {
     const token = Number(key);
@@ -58,9 +63,9 @@ function tokenBias(
     if (isEnd(token)) {
       throw invalid(`logit_bias.${key}`, 'the tokens that end an answer cannot be biased by this engine');
     }
-    bias.set(token as Token, value <= -100 ? 'never' : { logit: value });
+    bias.set(token as Token, value <= -100 ? least : { logit: value });
   }
-  for (const token of banned) bias.set(token as Token, 'never');
+  for (const token of banned ?? []) bias.set(token as Token, 'never');
   return bias;
 }
 
