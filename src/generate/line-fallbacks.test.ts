@@ -10,7 +10,7 @@ import { withLineFallbacks } from './line-fallbacks.ts';
 const night = (share: number): Hours => ({ ...parseHours('22:00-06:00')!, share });
 
 /** A model that takes nothing, and one in its place for the lines of batches, at an instant. */
-function made(spare: Partial<Model>, at: string, more: Partial<Generate> = {}) {
+function made(spare: Partial<Model>, at: string, scripted: Partial<Generate> = {}) {
   const clock = createManualClock(Date.parse(at));
   const of = (id: string, more: Partial<Model>): Model => {
     const prices = { input: 0, cachedInput: 0, output: 0 };
@@ -25,7 +25,7 @@ function made(spare: Partial<Model>, at: string, more: Partial<Generate> = {}) {
       ]),
       waiting: (id: string) => (id === 'm' ? down : null),
       room: (id: string) => (id === 'm' ? 0 : 4),
-      ...more,
+      ...scripted,
     } as Partial<Generate> as Generate,
     clock,
   );

@@ -2,9 +2,10 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engines/engines.ts';
 import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
+import { estimateText } from '../../../src/wire/chat/request/estimate-prompt.ts';
 import { message, send, startFakeUpstream, streamed } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
-import { ask, call, collect, createLogBook, engineAt, said } from './setup.ts';
+import { ask, call, collect, createLogBook, engineAt, json, said } from './setup.ts';
 
 // A chat completion asked for as a message, and a message read as a chat completion. The shapes are those of the types of
 // the official client.
@@ -466,4 +467,25 @@ describe('a failure', () => {
     expect(log.warnings).toMatchObject([{ fields: { said: text } }]);
     await poor.stop();
   });
+});
+
+it('counts what a stream that goes on as it is said, where its server tells no usage', async () => {
+  const text = 'word '.repeat(40);
+  const events = [
+    { type: 'message_start', message: { usage: {} } },
+    { type: 'content_block_delta', delta: { type: 'text_delta', text } },
+    { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: text } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    { type: 'message_stop' },
+  ];
+  fake.answer = streamed(events.map((each) => `event: ${each.type}\ndata: ${JSON.stringify(each)}\n\n`));
+  const [prompt, asked] = [[] as unknown[], json({ model: 'public', max_tokens: 9 })];
+  let told: number | undefined;
+  for await (const list of engine.native!.stream('messages', asked, call()))
+    for (const { promptTokens, usage: last } of list) {
+      if (promptTokens !== undefined) prompt.push(promptTokens);
+      if (last) told = last.completion_tokens;
+    }
+  expect(prompt).toEqual([estimateText(asked.text)]);
+  expect(told).toBe(estimateText(text + text));
 });
