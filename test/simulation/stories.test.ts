@@ -27,7 +27,7 @@ it('runs a batch from its creation to its files', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20, err: 0, errorFileId: null });
 });
 
-it('sends a few lines at a time, so that those who wait are heard between them, and fills the server all the same', async () => {
+it('F53: sends a few lines at a time, so that those who wait are heard between them, and fills the server all the same', async () => {
   const single = await startSingle(database, { slots: 64 });
   await single.create('b0', 200, { delayMs: 10_000 });
   let [sent, most] = [0, 0];
