@@ -93,13 +93,14 @@ export class Dispatcher {
 
   /** @param room for so many lines */
   #send(model: string, room: number): void {
+    if (room <= 0) return;
     // Who finds out how many a server takes must see what many at once do there.
     const isPaced = this.#parts.generate.found(model) === undefined;
     const most = isPaced ? Math.min(room, this.#turns.left(model)) : room;
     let left = most;
     while (left > 0 && this.#sendNext(model)) left--;
     this.#turns.sent(model, most - left);
-    if (left <= 0 && most < room) this.#turns.goOn();
+    if (left === 0 && most < room) this.#turns.goOn();
   }
 
   #sendNext(model: string): boolean {

@@ -30,7 +30,7 @@ export class Turns {
   }
 
   sent(model: string, lines: number): void {
-    if (lines > 0) this.#sent.set(model, (this.#sent.get(model) ?? 0) + lines);
+    this.#sent.set(model, (this.#sent.get(model) ?? 0) + lines);
   }
 
   /** There is more to send. */
