@@ -30,6 +30,14 @@ export interface ConfigSources {
 export const defaultFile = 'offpeak.yaml';
 const minKeyLength = 32;
 
+/** The file that a flag or a variable names; undefined where none does. */
+export function namedFile(
+  flags: { config?: string },
+  env: { OFFPEAK_CONFIG?: string | undefined },
+): string | undefined {
+  return flags.config ?? presence(env.OFFPEAK_CONFIG);
+}
+
 /**
  * The configuration: flags over environment over file over defaults.
  * @throws ConfigError with every problem found
@@ -38,7 +46,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const { flags = {}, env = environment, cwd = process.cwd(), exists = existsSync } = sources;
   const readFile = sources.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
   const check = createChecker();
-  const named = flags.config ?? presence(env.OFFPEAK_CONFIG);
+  const named = namedFile(flags, env);
   const path = resolve(cwd, named ?? defaultFile);
   const root = named !== undefined || exists(path) ? readRoot(path, { env, readFile, check }) : undefined;
   const reading: Reading = { check, cwd, base: dirname(path), exists };

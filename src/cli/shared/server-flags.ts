@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { defaultFile, loadConfig, type Config } from '../../config.ts';
-import { presence } from '../../config/environment.ts';
+import { defaultFile, loadConfig, namedFile, type Config } from '../../config.ts';
 import type { Cli } from './cli.ts';
 
 /** The flags that change the configuration of a server. */
@@ -30,7 +29,7 @@ export function withServerFlags(command: Command): Command {
 
 /** The flags as they are read again while the server runs: a file that was there at the start may not be missing then. */
 export function flagsAgain({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: ServerFlags): ServerFlags {
-  const isNamed = (flags.config ?? presence(env.OFFPEAK_CONFIG)) !== undefined;
+  const isNamed = namedFile(flags, env) !== undefined;
   return isNamed || !existsSync(resolve(cwd, defaultFile)) ? flags : { ...flags, config: defaultFile };
 }
 
