@@ -15,9 +15,8 @@ import type { JsonBody } from '../wire/json/json-body.ts';
  *
  * Failures are `ApiError`s from the catalogue: `context_length_exceeded`, `request_refused`, `upstream_unreachable`,
  * `upstream_timeout`, `upstream_error`, `invalid_upstream_response`, `engine_overloaded` (with `retryAfter` where the
- * server told one),
- * `poison_request`, `unsupported_keyword` and `validation_error` for what it cannot hold. When `call.signal` aborts, the
- * call rejects with the signal's reason at once and the work stops at the next token.
+ * server told one), `poison_request`, `schema_too_complex` and `validation_error` for what it cannot hold. When
+ * `call.signal` aborts, the call rejects with the signal's reason at once and the work stops at the next token.
  */
 export interface Engine extends Service {
   readonly capabilities: Capabilities;

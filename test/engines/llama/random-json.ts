@@ -1,7 +1,7 @@
 import { type Analysed, analyse } from '../../../src/engines/llama/grammar/analysis.ts';
 import { createCloser } from '../../../src/engines/llama/grammar/closer.ts';
 import { createGrammarBuilder } from '../../../src/engines/llama/grammar/grammar.ts';
-import { type SchemaSource, schemaRule } from '../../../src/engines/llama/grammar/json-schema.ts';
+import { schemaRule } from '../../../src/engines/llama/grammar/json-schema.ts';
 import { createMatcher } from '../../../src/engines/llama/grammar/matcher.ts';
 import type { CharElement } from '../../../src/engines/llama/grammar/grammar.ts';
 
@@ -16,10 +16,9 @@ export function seeded(seed: number): () => number {
   };
 }
 
-export function compile(schema: unknown, options: Partial<SchemaSource> = {}): Analysed {
+export function compile(schema: unknown): Analysed {
   const b = createGrammarBuilder();
-  const root = schemaRule(b, { schema, param: 'schema', strict: true, ...options });
-  return analyse(b.build(b.rule([[root]])));
+  return analyse(b.build(b.rule([[schemaRule(b, schema)]])));
 }
 
 export const bytes = (text: string): number => Buffer.byteLength(text);

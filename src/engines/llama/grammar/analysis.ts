@@ -10,12 +10,7 @@ export interface Analysed {
 }
 
 /** No text satisfies the grammar, or only endless ones do. */
-export class UnsatisfiableGrammar extends Error {
-  constructor() {
-    super('No finite text satisfies the grammar.');
-    this.name = 'UnsatisfiableGrammar';
-  }
-}
+export class UnsatisfiableGrammar extends Error {}
 
 /**
  * Finds the shortest text of every rule and drops the alternatives that never end: once sampled, they could not be

@@ -60,6 +60,3 @@ export const formatPatterns: Readonly<Record<string, string>> = {
   'json-pointer': pointer,
   'relative-json-pointer': `(?:0|[1-9][0-9]{0,5})(?:#|${pointer})`,
 };
-
-/** Formats that say how a value is shown or stored, not what it is; of numbers, no format is looked at. */
-export const plainFormats: ReadonlySet<string> = new Set(['password', 'binary']);

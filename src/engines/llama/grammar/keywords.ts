@@ -5,20 +5,10 @@ import { tooManyBranches } from './grammar.ts';
 export type Schema = boolean | SchemaObject;
 export type SchemaObject = Record<string, unknown>;
 
-/** How far a keyword of JSON Schema (drafts 7 to 2020-12) is held by construction. */
-type Hold =
-  /** In every schema. */
-  | 'always'
-  /** In the forms that `docs/structured-output.md` tells; others are refused under `strict`. */
-  | 'mostly'
-  /** Not by the grammar, or in part: the answer is checked. Rare in practice, so that an answer seldom misses it. */
-  | 'checked'
-  /** Refused before the engine is asked. */
-  | 'never';
-
-/** What is known of a keyword. */
+/** What is known of a keyword (drafts 7 to 2020-12). */
 interface Keyword {
-  hold: Hold;
+  /** How far it is held by construction, in the words of `docs/structured-output.md`. */
+  hold: 'always' | 'mostly' | 'checked' | 'never';
   /** The type that a schema without `type` is about which has it. */
   about?: 'object' | 'array' | 'string' | 'number';
   /** How it is held where it stands in two schemas that are put together; the second stands if absent. */
@@ -87,21 +77,21 @@ const table: Record<string, Keyword> = {
   items: { hold: 'always', about: 'array' },
   prefixItems: { hold: 'always', about: 'array' },
   additionalItems: { hold: 'always' },
-  minItems: { hold: 'always', about: 'array', merge: greater },
-  maxItems: { hold: 'always', about: 'array', merge: smaller },
+  minItems: { hold: 'mostly', about: 'array', merge: greater },
+  maxItems: { hold: 'mostly', about: 'array', merge: smaller },
   uniqueItems: { hold: 'checked', about: 'array', merge: either },
   contains: { hold: 'checked' },
   minContains: { hold: 'checked' },
   maxContains: { hold: 'checked' },
   unevaluatedItems: { hold: 'checked' },
-  minLength: { hold: 'always', about: 'string', merge: greater },
-  maxLength: { hold: 'always', about: 'string', merge: smaller },
+  minLength: { hold: 'mostly', about: 'string', merge: greater },
+  maxLength: { hold: 'mostly', about: 'string', merge: smaller },
   pattern: { hold: 'mostly', about: 'string', merge: all },
   format: { hold: 'mostly', about: 'string', merge: all },
-  minimum: { hold: 'always', about: 'number', merge: greater },
-  maximum: { hold: 'always', about: 'number', merge: smaller },
-  exclusiveMinimum: { hold: 'always', about: 'number', merge: greater },
-  exclusiveMaximum: { hold: 'always', about: 'number', merge: smaller },
+  minimum: { hold: 'mostly', about: 'number', merge: greater },
+  maximum: { hold: 'mostly', about: 'number', merge: smaller },
+  exclusiveMinimum: { hold: 'mostly', about: 'number', merge: greater },
+  exclusiveMaximum: { hold: 'mostly', about: 'number', merge: smaller },
   multipleOf: { hold: 'mostly', about: 'number', merge: all },
   $dynamicRef: { hold: 'never' },
   $recursiveRef: { hold: 'never' },

@@ -1,53 +1,24 @@
-import { escaped } from '../../../base/json-pointer.ts';
 import { type Json, plainCharacters } from './any-value.ts';
 import type { Conversion } from './conversion.ts';
 import type { Alternative, CharRange, Element, GrammarBuilder } from './grammar.ts';
 import type { Schema, SchemaObject } from './keywords.ts';
 import { mergeSchemas } from './merge.ts';
 import { intersection, lastCodePoint } from './regular/ranges.ts';
-import { stringRule } from './string-rule.ts';
 
-interface Others {
-  schema: SchemaObject;
-  /** Those that the schema spells out. */
-  names: readonly string[];
-  pointer: string;
-  /** Whether members beyond the named ones must be possible, though nothing is said about them. */
-  isAsked: boolean;
-}
-
-/** A member whose name the schema does not spell out, or undefined when there is none. */
-export function otherMembers(conversion: Conversion, others: Others): Element | undefined {
-  const { b, json, convert, walk, unheld } = conversion;
-  const { schema, names, pointer, isAsked } = others;
+/** A member whose name is none of `names`, which the schema spells out; undefined when there may be none. */
+export function otherMembers(
+  { b, json, convert, walk }: Conversion,
+  schema: SchemaObject,
+  names: readonly string[],
+): Element | undefined {
   const patterns = Object.entries((schema.patternProperties ?? {}) as Record<string, Schema>);
   const allowed = (schema.propertyNames ?? true) as Schema;
-  const additional = schema.additionalProperties ?? (isAsked || names.length + patterns.length === 0);
-
-  /** A name that all of `said` holds for. */
-  const nameOf = (said: SchemaObject): Element => {
-    const name = mergeSchemas({ type: 'string', ...said }, allowed, walk(pointer));
-    return convert(name, `${pointer}/propertyNames`);
-  };
-  const member = (name: Element, value: unknown, at: string): Alternative => [
-    name,
-    ...b.literal(':'),
-    convert(value, `${pointer}/${at}`),
-  ];
-
-  const nameLike = (pattern: string): Element => {
-    if (allowed !== true) return nameOf({ pattern });
-    const unheldName = (_at: string, _keyword: string, why: string): void =>
-      unheld(`${pointer}/patternProperties`, escaped(pattern), why);
-    return stringRule({ ...conversion, unheld: unheldName }, { pattern }, pointer);
-  };
-  const alternatives = patterns.map(([pattern, value]) =>
-    member(nameLike(pattern), value, `patternProperties/${escaped(pattern)}`),
-  );
-  if (additional !== false) {
-    const name = allowed === true ? otherName(b, json, names) : nameOf({});
-    alternatives.push(member(name, additional, 'additionalProperties'));
-  }
+  const additional = (schema.additionalProperties ?? names.length + patterns.length === 0) as Schema;
+  const nameOf = (said: SchemaObject) => convert(mergeSchemas({ type: 'string', ...said }, allowed, walk));
+  const member = (name: Element, value: Schema) => b.sequence(name, ':', convert(value));
+  const alternatives = patterns.map(([pattern, value]) => member(nameOf({ pattern }), value));
+  if (additional !== false)
+    alternatives.push(member(allowed === true ? otherName(b, json, names) : nameOf({}), additional));
   return alternatives.length === 0 ? undefined : b.rule(alternatives);
 }
 

@@ -6,6 +6,7 @@ import { type Analysed, UnsatisfiableGrammar, analyse } from '../grammar/analysi
 import { toGbnf } from '../grammar/gbnf.ts';
 import {
   type Alternative,
+  type Element,
   type GrammarBuilder,
   SchemaTooLarge,
   createGrammarBuilder,
@@ -111,12 +112,20 @@ function toolCalls(
 }
 
 function parameters(b: GrammarBuilder, tool: Tool, index: number): Alternative {
-  const { strict } = tool.function;
   // Some clients send null for a function without parameters.
   const schema = tool.function.parameters ?? undefined;
   if (schema === undefined || takesNothing(schema)) return b.literal('{}');
-  const param = `tools[${index}].function.parameters`;
-  return [schemaRule(b, { schema, param, strict: strict === true })];
+  return [ruleAt(`tools[${index}].function.parameters`, b, schema)];
+}
+
+/** @param param where the schema stands in the request */
+function ruleAt(param: string, b: GrammarBuilder, schema: unknown): Element {
+  try {
+    return schemaRule(b, schema);
+  } catch (error) {
+    if (!(error instanceof SchemaTooLarge)) throw error;
+    throw invalid(`${param}#`, error.message, 'schema_too_complex');
+  }
 }
 
 /** How a function without parameters is written; taken literally it would allow any members. */
@@ -134,11 +143,9 @@ function takesNothing(schema: Tool['function']['parameters']): boolean {
 }
 
 function formatted(b: GrammarBuilder, format: NonNullable<ChatRequest['response_format']>): Alternative {
-  if (format.type !== 'json_schema') {
-    return [schemaRule(b, { schema: { type: 'object' }, param: 'response_format', strict: false })];
-  }
-  const { schema, strict } = format.json_schema;
+  if (format.type !== 'json_schema') return [schemaRule(b, { type: 'object' })];
+  const { schema } = format.json_schema;
   const param = 'response_format.json_schema.schema';
   if (schema === undefined) throw invalid(param, 'is missing');
-  return [schemaRule(b, { schema, param, strict: strict === true })];
+  return [ruleAt(param, b, schema)];
 }

@@ -1,4 +1,4 @@
-import { RE2JS, RE2JSException } from 're2js';
+import { RE2JS } from 're2js';
 
 /** A regular language of texts, found state by state. Equal states are one value. */
 export interface Automaton {
@@ -11,12 +11,7 @@ export interface Automaton {
 }
 
 /** An automaton that would take too long to find. */
-export class AutomatonTooLarge extends Error {
-  constructor() {
-    super('The pattern has too many states.');
-    this.name = 'AutomatonTooLarge';
-  }
-}
+export class AutomatonTooLarge extends Error {}
 
 /** What a search knows once the pattern was found: whatever follows, it stays found. */
 const found = Symbol('found');
@@ -66,27 +61,16 @@ export function searchFor(pattern: string, spend: (positions: number) => void): 
   };
 }
 
-/** The texts a pattern is found in, or why it cannot be followed. */
-export type Language = Automaton | { unheld: string };
-
 /** Positions in patterns that are looked at for one schema, which bounds the time they may cost. */
 const maxWork = 2_000_000;
 
-/** Finds the languages of the patterns of one schema, each once. */
-export function createPatterns(): (pattern: string) => Language {
-  const known = new Map<string, Language>();
+/**
+ * Finds the languages of the patterns of one schema, each once. What it gives throws as `searchFor` does, also when they are
+ * too much together.
+ */
+export function createPatterns(): (pattern: string) => Automaton {
+  const known = new Map<string, Automaton>();
   let work = 0;
-
-  function find(pattern: string): Language {
-    // Before it is read: where nothing is left, none is.
-    spend(pattern.length);
-    try {
-      return searchFor(pattern, spend);
-    } catch (error) {
-      if (error instanceof RE2JSException) return { unheld: error.message };
-      throw error;
-    }
-  }
 
   function spend(positions: number): void {
     work += positions;
@@ -94,8 +78,12 @@ export function createPatterns(): (pattern: string) => Language {
   }
 
   return (pattern) => {
-    let language = known.get(pattern);
-    if (!language) known.set(pattern, (language = find(pattern)));
+    const before = known.get(pattern);
+    if (before) return before;
+    // Before it is read: where nothing is left, none is.
+    spend(pattern.length);
+    const language = searchFor(pattern, spend);
+    known.set(pattern, language);
     return language;
   };
 }
