@@ -62,7 +62,7 @@ export interface ModelReport {
   heads: number | null;
   keyValueHeads: number | null;
   tokenizer: { kind: string | null; pre: string | null; vocabulary: number | null };
-  /** The family when its marks are known, and how the template begins. Null: it has none. */
+  /** The family whose calls it shows, where it shows those of one, and how the template begins. Null: it has none. */
   template: { family: string | null; begins: string } | null;
   files: number;
   fileBytes: number;

@@ -126,7 +126,7 @@ describe('models inspect', () => {
       quantization: 'Q8_0',
       context: '4096 tokens',
       layers: '2',
-      template: 'Qwen (ChatML)',
+      template: 'Qwen, Hermes',
       memory: expect.stringMatching(
         /of weights, 1\.05 MB of cache for 2 sequences of 1024 tokens, \d+ MB to work with them$/,
       ),

@@ -4,6 +4,7 @@ import { createIds } from '../../base/ids.ts';
 import { StartError } from '../../base/start-error.ts';
 import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
+import { ModelFileError } from './files/faults.ts';
 import { type Inference, createInference } from './inference/inference.ts';
 import { loadModel } from './inference/loading/load.ts';
 import type { Answer, Ask, Delta, Failure, FromChild, LoadOptions, ToChild } from './protocol.ts';
@@ -42,9 +43,8 @@ async function receive(message: ToChild): Promise<void> {
 function work(loaded: Inference, id: number, ask: Ask, signal: AbortSignal): Answer | Promise<Answer> {
   if (ask.op === 'embed') return loaded.embed(ask.request, signal);
   if (ask.op === 'count') return loaded.countTokens(ask.request);
-  const { priority, prefix, streamed } = ask.options;
-  const onDelta = streamed ? (delta: Delta) => send({ type: 'delta', id, delta }) : undefined;
-  const call = { priority, prefix, signal, onDelta };
+  const onDelta = ask.options.streamed ? (delta: Delta) => send({ type: 'delta', id, delta }) : undefined;
+  const call = { ...ask.options, signal, onDelta };
   return ask.op === 'generate' ? loaded.generate(ask.request, call) : loaded.complete(ask.request, call);
 }
 
@@ -67,7 +67,8 @@ async function load(options: LoadOptions): Promise<void> {
   } catch (error) {
     const message =
       error instanceof StartError ? error.message : `The model cannot be loaded: ${String(error)}`;
-    send({ type: 'refused', message });
+    const hint = error instanceof ModelFileError && error.hint !== undefined ? ` ${error.hint}` : '';
+    send({ type: 'refused', message: message + hint });
   }
 }
 

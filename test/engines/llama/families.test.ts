@@ -57,7 +57,7 @@ const history: ChatMessage[] = [
 
 interface Case {
   file: string;
-  family: string;
+  family: string | null;
   /** What the model writes when it calls, in its own way, and how many calls that is. */
   calls: string;
   count: number;
@@ -72,14 +72,14 @@ const time = '{"name": "get_time", "arguments": {"city": "Oslo"}}';
 const cases: Case[] = [
   {
     file: 'qwen-2.5',
-    family: 'hermes',
+    family: 'Qwen, Hermes',
     calls: `<tool_call>\n${weather}\n</tool_call>\n<tool_call>\n${time}\n</tool_call>`,
     count: 2,
     shows: ['<|im_start|>system\nBe brief.', `<tool_call>\n${weather}`, '<tool_response>\nrain'],
   },
   {
     file: 'qwen-3',
-    family: 'hermes',
+    family: 'Qwen, Hermes',
     calls: `<think>\nRain?\n</think>\n\n<tool_call>\n${weather}\n</tool_call>`,
     count: 1,
     thinks: '<think>\nIt is <tool_call> weather.\n</think>\n\nRain.',
@@ -87,7 +87,7 @@ const cases: Case[] = [
   },
   {
     file: 'llama-3',
-    family: 'llama',
+    family: 'Llama 3',
     calls: weather.replace('arguments', 'parameters'),
     count: 1,
     shows: [
@@ -98,7 +98,7 @@ const cases: Case[] = [
   },
   {
     file: 'mistral-nemo',
-    family: 'mistral',
+    family: 'Mistral',
     calls: `[TOOL_CALLS][${weather}, ${time}]`,
     count: 2,
     shows: [
@@ -109,7 +109,7 @@ const cases: Case[] = [
   },
   {
     file: 'gemma-2',
-    family: 'plain',
+    family: null,
     calls: `<tool_call>${weather}</tool_call>`,
     count: 1,
     shows: [
@@ -121,21 +121,21 @@ const cases: Case[] = [
   },
   {
     file: 'phi-3',
-    family: 'plain',
+    family: null,
     calls: `<tool_call>${weather}</tool_call><tool_call>${time}</tool_call>`,
     count: 2,
     shows: ['<|system|>\nBe brief.', 'You can call these functions', '<|user|>\n<tool_response>'],
   },
   {
     file: 'phi-4-mini',
-    family: 'phi',
+    family: 'Phi',
     calls: `<|tool_call|>[${weather}, ${time}]<|/tool_call|>`,
     count: 2,
     shows: ['<|system|>Be brief.<|tool|>[{', `<|tool_call|>[${weather}, ${time}]`],
   },
   {
     file: 'gpt-oss',
-    family: 'harmony',
+    family: 'gpt-oss',
     calls:
       '<|channel|>analysis<|message|>Rain?<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather ' +
       '<|constrain|>json<|message|>{"city": "Oslo"}',
@@ -151,7 +151,7 @@ const cases: Case[] = [
   },
   {
     file: 'deepseek-r1',
-    family: 'plain',
+    family: null,
     calls: `Rain?</think>\n\n<tool_call>${weather}</tool_call>`,
     count: 1,
     thinks: 'It is weather.\n</think>\n\nRain.',
@@ -255,7 +255,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
       const request: ChatRequest = { model: 'm', messages: question, tools, tool_choice: choice };
       const constraint = createConstraint(request, family)!;
       for (let seed = 0; seed < 20; seed++) {
-        const text = randomAnswer(constraint.analysed, 400, seeded(seed));
+        const text = randomAnswer(constraint, 400, seeded(seed));
         const { answer } = read(family, text, { size: 3 });
         expect(answer.calls.length, text).toBeGreaterThan(0);
         if (choice !== 'required') expect(answer.calls.map((call) => call.name)).toEqual(['get_time']);
@@ -276,7 +276,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
       response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } },
     };
     expect(render(file, request).isThinking).toBe(false);
-    const text = randomAnswer(createConstraint(request, family)!.analysed, 400, seeded(1));
+    const text = randomAnswer(createConstraint(request, family)!, 400, seeded(1));
     expect(read(family, text).answer.content).toBe('{"a":"stop here"}');
     const stopped = read(family, text, { stops: ['here'] }).answer;
     expect(text.startsWith(stopped.raw)).toBe(true);

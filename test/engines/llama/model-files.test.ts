@@ -604,7 +604,7 @@ describe('inspecting', () => {
       heads: 4,
       keyValueHeads: 4,
       tokenizer: { kind: 'gpt2', pre: 'gpt-2', vocabulary: 288 },
-      template: { family: 'Qwen (ChatML)', begins: expect.stringContaining('{% if tools %}') },
+      template: { family: 'Qwen, Hermes', begins: expect.stringContaining('{% if tools %}') },
       files: 1,
       fileBytes: model.length,
       memory: {

@@ -24,12 +24,7 @@ export class Broken extends Error {
 }
 
 /** The file on the server is no longer the one that was begun. */
-export class Changed extends Error {
-  constructor() {
-    super('The file changed on the server.');
-    this.name = 'Changed';
-  }
-}
+export class Changed extends ModelFileError {}
 
 /** A fault of the disk as a sentence; anything else as it is. */
 export function diskFault(error: unknown, path: string): unknown {
@@ -38,11 +33,7 @@ export function diskFault(error: unknown, path: string): unknown {
   const again = 'What was fetched is kept: make room and run it again, or choose another folder.';
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT')
     return new ModelFileError(`The disk is full: ${path} could not be written.`, again, { cause: error });
-  if (['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'EISDIR'].includes(error.code))
-    return new ModelFileError(
-      `${path} cannot be written: the system says ${error.code}.`,
-      'Choose another folder.',
-      { cause: error },
-    );
-  return new ModelFileError(`${path} cannot be written: ${error.message}.`, undefined, { cause: error });
+  return new ModelFileError(`${path} cannot be written: ${error.message}.`, 'Choose another folder.', {
+    cause: error,
+  });
 }

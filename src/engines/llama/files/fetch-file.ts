@@ -44,7 +44,8 @@ export async function fetchFile(
     await part.clear();
     const answer = await deps.web.open(file.url, { signal: call.signal });
     const size = contentLength(answer);
-    if (file.size !== null && size !== null && size !== file.size) throw new Changed();
+    if (file.size !== null && size !== null && size !== file.size)
+      throw new Changed('The file changed on the server.');
     let end = 0;
     await pour(answer, { start: 0, end: size ?? Infinity }, (at) => (end = at));
     if (size !== null && end < size) throw new Broken(`the connection ended after ${end} of ${size} bytes`);

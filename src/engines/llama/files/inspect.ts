@@ -4,7 +4,7 @@ import type { InspectRequest, ModelReport } from '../../../core/model-file.ts';
 import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { describeModel } from '../gguf/describe.ts';
 import { readGgufHeader } from '../gguf/header.ts';
-import { Broken, Changed, ModelFileError } from './faults.ts';
+import { Broken, ModelFileError } from './faults.ts';
 import { sizeOf } from './pull-file.ts';
 import { localPath, partSources } from './places.ts';
 import type { Range } from './ranges.ts';
@@ -54,12 +54,7 @@ async function readRemoteHeader(
   }
   async function readRange(wanted: Range): Promise<Buffer> {
     const answer = await deps.web.open(url, { range: wanted, signal });
-    try {
-      checkAnswer(answer, wanted, file);
-    } catch (error) {
-      if (!(error instanceof Changed)) throw error;
-      throw new ModelFileError('The file changed on the server while it was read.');
-    }
+    checkAnswer(answer, wanted, file);
     const bytes = await buffer(answer.body);
     if (bytes.length === wanted.end - wanted.start) return bytes;
     throw new Broken(`${hostOf(url)} sent less than it had announced`);

@@ -84,9 +84,10 @@ async function readHead(answer: WebAnswer): Promise<Buffer> {
 export function checkAnswer(answer: WebAnswer, wanted: Range, file: RemoteFile): void {
   try {
     const given = answer.status === 206 ? contentRange(answer) : null;
-    if (answer.status === 416 || (given !== null && given.size !== file.size)) throw new Changed();
+    if (answer.status === 416 || (given !== null && given.size !== file.size))
+      throw new Changed('The file changed on the server.');
     const version = { tag: tagOf(answer), sha256: answer.linked.sha256 };
-    if (isSameVersion(version, file) === false) throw new Changed();
+    if (isSameVersion(version, file) === false) throw new Changed('The file changed on the server.');
     if (given === null)
       throw new Broken(`${hostOf(file.url)} sent the whole file where a part was asked for`);
     if (given.start !== wanted.start || given.end > wanted.end)

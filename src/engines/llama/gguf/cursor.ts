@@ -1,17 +1,8 @@
 /** What is wrong with a file, as the end of a sentence: `it ends within its header`. */
-export class GgufFault extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'GgufFault';
-  }
-}
+export class GgufFault extends Error {}
 
 /** More bytes may bring what is missing. */
-export class HeaderCutShort extends GgufFault {
-  constructor() {
-    super('it ends within its header');
-  }
-}
+export class HeaderCutShort extends GgufFault {}
 
 export type Cursor = ReturnType<typeof createCursor>;
 
@@ -30,7 +21,7 @@ export function createCursor(bytes: Buffer, end: number) {
     const start = offset;
     offset += length;
     if (offset > end) throw new GgufFault('its header has no end');
-    if (offset > bytes.length) throw new HeaderCutShort();
+    if (offset > bytes.length) throw new HeaderCutShort('it ends within its header');
     return start;
   }
 

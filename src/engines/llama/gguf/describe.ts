@@ -1,10 +1,10 @@
 import { sum } from '../../../base/sum.ts';
 import type { ModelReport } from '../../../core/model-file.ts';
+import { familyOf } from '../inference/families.ts';
 import { type WantedContext, planContext } from '../inference/loading/memory.ts';
 import type { GgufHeader, MetadataValue } from './header.ts';
 import { type ModelShape, ownCounts, shapeOf, vocabularyOf } from './shape.ts';
-import { templateFamily } from './template-family.ts';
-import { fileTypes, tensorTypes } from './types.ts';
+import { mixtures, tensorTypes } from './types.ts';
 
 const shownTemplateLines = 3;
 
@@ -41,7 +41,7 @@ export function describeModel(
     template:
       template === null
         ? null
-        : { family: templateFamily(template), begins: firstLines(template, shownTemplateLines) },
+        : { family: familyOf(template).name, begins: firstLines(template, shownTemplateLines) },
     files: headers.length,
     fileBytes,
     memory: memoryOf(shapeOf(headers, fileBytes), wanted, freeBytes),
@@ -52,10 +52,10 @@ export function parametersOf(headers: readonly GgufHeader[]): number {
   return sum(headers.flatMap(({ tensors }) => tensors.map(({ elements }) => elements)));
 }
 
-/** What a file says of itself, else the kind of tensor that holds most of its numbers. */
+/** The mixture that a file says it is, else the kind of tensor that holds most of its numbers. */
 export function quantizationOf(headers: readonly GgufHeader[]): string {
   const declared = headers[0]?.metadata.get('general.file_type');
-  const named = typeof declared === 'number' ? fileTypes[declared] : undefined;
+  const named = typeof declared === 'number' ? mixtures[declared] : undefined;
   if (named !== undefined) return named;
   const numbers = new Map<number, number>();
   for (const { type, elements } of headers.flatMap(({ tensors }) => tensors))

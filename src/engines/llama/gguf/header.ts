@@ -3,7 +3,6 @@ import { tensorBytes } from './types.ts';
 
 /** What stands before the weights of a GGUF file (as ggml describes the format), versions 2 and 3, little-endian. */
 export interface GgufHeader {
-  version: number;
   metadata: ReadonlyMap<string, MetadataValue>;
   tensors: readonly GgufTensor[];
   /** The size a whole file has at least; null when it has a kind of tensor that is not known here. */
@@ -88,12 +87,7 @@ function parseHeader(bytes: Buffer): GgufHeader {
   for (let i = 0; i < entryCount; i++) metadata.set(cursor.text(), readValue(bytes, cursor, cursor.u32(), 0));
   const tensors: GgufTensor[] = [];
   for (let i = 0; i < tensorCount; i++) tensors.push(readTensor(cursor));
-  return {
-    version: bytes.readUInt32LE(4),
-    metadata,
-    tensors,
-    fileBytes: wholeSize(tensors, metadata, cursor.offset),
-  };
+  return { metadata, tensors, fileBytes: wholeSize(tensors, metadata, cursor.offset) };
 }
 
 function atMost(count: number, what: string): number {

@@ -1,4 +1,4 @@
-import { type Alternative, type CharElement, type Grammar, isChar } from './grammar.ts';
+import { type Alternative, type Element, type Grammar, isChar } from './grammar.ts';
 
 /** Prints the rules reachable from the root in llama.cpp's grammar notation. */
 export function toGbnf(grammar: Grammar): string {
@@ -17,34 +17,16 @@ function reachable(grammar: Grammar): Set<number> {
   return found;
 }
 
-/** Neighbouring single characters become one string, which keeps long property names readable and quick to parse. */
 function printAlternative(alternative: Alternative): string {
-  const parts: string[] = [];
-  let quoted = '';
-  const flush = (): void => {
-    if (quoted !== '') parts.push(`"${quoted}"`);
-    quoted = '';
-  };
-  for (const element of alternative) {
-    const single = isChar(element) ? onlyCharacter(element) : undefined;
-    if (single !== undefined) {
-      quoted += escape(single);
-      continue;
-    }
-    flush();
-    parts.push(isChar(element) ? printClass(element) : `r${element.rule}`);
-  }
-  flush();
-  return parts.length === 0 ? '""' : parts.join(' ');
+  return alternative.map(printElement).join(' ') || '""';
 }
 
-function onlyCharacter({ ranges }: CharElement): number | undefined {
-  const [first, ...rest] = ranges;
-  return first && rest.length === 0 && first[0] === first[1] ? first[0] : undefined;
-}
-
-function printClass({ ranges }: CharElement): string {
-  return `[${ranges.map(([low, high]) => (low === high ? escape(low) : `${escape(low)}-${escape(high)}`)).join('')}]`;
+function printElement(element: Element): string {
+  if (!isChar(element)) return `r${element.rule}`;
+  const ranges = element.ranges.map(([low, high]) =>
+    low === high ? escape(low) : `${escape(low)}-${escape(high)}`,
+  );
+  return `[${ranges.join('')}]`;
 }
 
 function escape(codePoint: number): string {

@@ -36,6 +36,15 @@ export function schemaRule(b: GrammarBuilder, root: unknown): Element {
     },
   };
   const conversion: Conversion = { b, json, languageOf: createPatterns(), convert, walk };
+  const ofType: Record<string, (schema: SchemaObject) => Element> = {
+    string: (schema) => stringRule(conversion, schema),
+    integer: (schema) => numberRule(conversion, 'integer', schema),
+    number: (schema) => numberRule(conversion, 'number', schema),
+    boolean: () => json.boolean,
+    null: () => json.null,
+    array: (schema) => arrayRule(conversion, schema),
+    object: (schema) => objectRule(conversion, schema),
+  };
 
   function convert(schema: Schema | undefined): Element {
     if (schema === true || schema === undefined) return any.element;
@@ -62,7 +71,7 @@ export function schemaRule(b: GrammarBuilder, root: unknown): Element {
     if (schema.oneOf !== undefined) return convertUnion('oneOf', schema);
     if (schema.enum !== undefined) return fixed(schema);
     const types = [schema.type ?? impliedType(schema)].flat() as (string | undefined)[];
-    return either(types.map((type) => convertType(type, schema)));
+    return either(types.map((type) => ofType[type ?? '']?.(schema) ?? any.element));
   }
 
   function either(rules: readonly Element[]): Element {
@@ -80,26 +89,6 @@ export function schemaRule(b: GrammarBuilder, root: unknown): Element {
   function fixed(schema: SchemaObject): Element {
     const kept = (schema.enum as unknown[]).filter((value) => satisfies(value, schema));
     return b.rule(kept.map((value) => b.literal(JSON.stringify(value))));
-  }
-
-  function convertType(type: string | undefined, schema: SchemaObject): Element {
-    switch (type) {
-      case 'string':
-        return stringRule(conversion, schema);
-      case 'integer':
-      case 'number':
-        return numberRule(conversion, type, schema);
-      case 'boolean':
-        return json.boolean;
-      case 'null':
-        return json.null;
-      case 'array':
-        return arrayRule(conversion, schema);
-      case 'object':
-        return objectRule(conversion, schema);
-      default:
-        return any.element;
-    }
   }
 
   any.define([...json.scalars, [arrayRule(conversion, {})], [objectRule(conversion, {})]]);

@@ -103,6 +103,6 @@ test('GBNF names the rules in use and escapes what its notation reserves', () =>
   const root = b.rule([[...b.literal('"ok\\é😀'), inner]]);
   const { grammar } = analyse(b.build(root));
   expect(toGbnf(grammar)).toBe(
-    'root ::= r2\nr2 ::= "\\x22ok\\x5C\\xE9\\U0001F600" r1\nr1 ::= "" | [a-z\\x5D]\n',
+    'root ::= r2\nr2 ::= [\\x22] [o] [k] [\\x5C] [\\xE9] [\\U0001F600] r1\nr1 ::= "" | [a-z\\x5D]\n',
   );
 });

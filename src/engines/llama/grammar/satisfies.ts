@@ -1,16 +1,8 @@
 import type { SchemaObject } from './keywords.ts';
 
-/**
- * Whether a value of an `enum` is of the type, the length and within the bounds that stand beside it. Patterns, formats and
- * what is said about the parts of a list or an object are not looked at.
- */
+/** Whether a value of an `enum` is of the type and within the bounds that stand beside it. Nothing else is looked at. */
 export function satisfies(value: unknown, schema: SchemaObject): boolean {
-  const isSized = (what: string, size: number): boolean =>
-    size >= limit(schema, `min${what}`, 0) && size <= limit(schema, `max${what}`, Infinity);
-  if (typeof value === 'number') return isWithin(value, schema);
-  if (!hasType(value, schema.type)) return false;
-  if (typeof value === 'string') return isSized('Length', Array.from(value).length);
-  return !Array.isArray(value) || isSized('Items', value.length);
+  return typeof value === 'number' ? isWithin(value, schema) : hasType(value, schema.type);
 }
 
 /** The same of a number. */

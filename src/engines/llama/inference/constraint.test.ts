@@ -26,9 +26,9 @@ test.each<[Partial<ChatRequest>, boolean]>([
 
 test('a choice that is null confines the answer as none does', () => {
   const family = familyOf('<tool_call>');
-  const gbnf = (more: Partial<ChatRequest>) => createConstraint(ask(more), family)?.gbnf;
-  expect(gbnf({ tool_choice: null })).toBe(gbnf({}));
-  expect(gbnf({ parallel_tool_calls: false })).not.toBe(gbnf({}));
+  const rules = (more: Partial<ChatRequest>) => createConstraint(ask(more), family)?.grammar.rules;
+  expect(rules({ tool_choice: null })).toEqual(rules({}));
+  expect(rules({ parallel_tool_calls: false })).not.toEqual(rules({}));
 });
 
 test('a call of a tool that is not there is refused', () => {
@@ -40,7 +40,7 @@ test('a call of a tool that is not there is refused', () => {
 });
 
 test('an answer that may call nothing is confined as one that knows no tools', () => {
-  const gbnf = (more: Partial<ChatRequest>) => createConstraint(ask(more), familyOf('tools'))?.gbnf;
-  expect(gbnf({ tool_choice: 'none' })).toBe(gbnf({ tools: undefined }));
-  expect(gbnf({ tool_choice: 'none' })).not.toBe(gbnf({}));
+  const rules = (more: Partial<ChatRequest>) => createConstraint(ask(more), familyOf('tools'))?.grammar.rules;
+  expect(rules({ tool_choice: 'none' })).toEqual(rules({ tools: undefined }));
+  expect(rules({ tool_choice: 'none' })).not.toEqual(rules({}));
 });

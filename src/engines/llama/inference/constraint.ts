@@ -1,4 +1,5 @@
 import type { Llama, LlamaGrammar } from 'node-llama-cpp';
+import { isObject } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../wire/chat/rule.ts';
@@ -12,19 +13,14 @@ import {
   createGrammarBuilder,
 } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/json-schema.ts';
+import { constrainsBeyond } from '../grammar/keywords.ts';
 import type { CallFormat, Family } from './families.ts';
-
-/** What a request confines its answer to, for our matcher and for llama.cpp. */
-interface Constraint {
-  analysed: Analysed;
-  gbnf: string;
-}
 
 /**
  * The constraint of a request: a schema, any JSON object, or a tool call that must come. Undefined leaves the model
  * free. Throws 422 for schemas that cannot be held.
  */
-export function createConstraint(request: ChatRequest, family: Family): Constraint | undefined {
+export function createConstraint(request: ChatRequest, family: Family): Analysed | undefined {
   const { kind, names, most } = ruleOf(request);
   if (kind === 'text') return undefined;
   const tools = most === 0 ? [] : (request.tools ?? []).filter((tool) => names?.has(tool.function.name));
@@ -37,9 +33,7 @@ export function createConstraint(request: ChatRequest, family: Family): Constrai
       alternatives.push([...answerStart(b, family), ...formatted(b, request.response_format!)]);
     // Beside a schema, a model that may call tools still may.
     if (tools.length > 0) alternatives.push(toolCalls(b, tools, request, most === 1, family.calls));
-    const grammar = b.build(b.rule(alternatives));
-    const analysed = analyse(grammar);
-    return { analysed, gbnf: toGbnf(analysed.grammar) };
+    return analyse(b.build(b.rule(alternatives)));
   } catch (error) {
     if (error instanceof UnsatisfiableGrammar)
       throw invalid(param, 'no finite JSON value satisfies the schema');
@@ -57,15 +51,16 @@ const mostKept = 32;
  * again and again in a batch, so their grammars are kept. Throws as `createConstraint` does.
  */
 export function createConstraints(llama: Llama, family: Family) {
-  const kept = new Map<string, Constraint & { grammar: LlamaGrammar }>();
+  const kept = new Map<string, { analysed: Analysed; grammar: LlamaGrammar }>();
   return async (request: ChatRequest) => {
     const { response_format: format, tool_choice: choice, tools, parallel_tool_calls: parallel } = request;
     const key = JSON.stringify([format, choice, tools, parallel]);
     const found = kept.get(key);
     if (found) return found;
-    const constraint = createConstraint(request, family);
-    if (!constraint) return undefined;
-    const made = { ...constraint, grammar: await llama.createGrammar({ grammar: constraint.gbnf }) };
+    const analysed = createConstraint(request, family);
+    if (!analysed) return undefined;
+    const grammar = await llama.createGrammar({ grammar: toGbnf(analysed.grammar) });
+    const made = { analysed, grammar };
     kept.set(key, made);
     const [oldest] = kept.keys();
     if (kept.size > mostKept) kept.delete(oldest!);
@@ -129,17 +124,10 @@ function ruleAt(param: string, b: GrammarBuilder, schema: unknown): Element {
 }
 
 /** How a function without parameters is written; taken literally it would allow any members. */
-function takesNothing(schema: Tool['function']['parameters']): boolean {
-  if (typeof schema !== 'object') return false;
-  const { type, properties, ...rest } = schema;
-  const isEmpty =
-    typeof properties === 'object' && properties !== null && Object.keys(properties).length === 0;
-  const says = ['additionalProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'required', 'minProperties'];
-  return (
-    type === 'object' &&
-    isEmpty &&
-    !says.some((keyword) => Object.hasOwn(rest, keyword) && rest[keyword] !== false)
-  );
+function takesNothing(schema: unknown): boolean {
+  if (!isObject(schema) || constrainsBeyond(schema, ['type', 'properties'])) return false;
+  const { type, properties } = schema;
+  return type === 'object' && isObject(properties) && Object.keys(properties).length === 0;
 }
 
 function formatted(b: GrammarBuilder, format: NonNullable<ChatRequest['response_format']>): Alternative {

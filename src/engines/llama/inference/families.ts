@@ -3,7 +3,8 @@
  * is a row here.
  */
 export interface Family {
-  readonly name: string;
+  /** Null for models whose calls have no marks of their own. */
+  readonly name: string | null;
   readonly calls: CallFormat;
   /** The marks around what the model thinks before it answers, or null when it does not. */
   readonly thinking: Thinking | null;
@@ -74,13 +75,13 @@ type Row = Partial<Family> & Pick<Family, 'name' | 'calls'>;
 
 /** By marks that all stand in the template; the more particular ones first. */
 const rows: readonly (Row & { marks: readonly string[] })[] = [
-  { name: 'harmony', marks: ['<|channel|>', '<|start|>'], calls: channelCalls, hasChannels: true },
-  { name: 'mistral', marks: ['[TOOL_CALLS]', '[ARGS]'], calls: mistralNamed, hasShortCallIds: true },
-  { name: 'mistral', marks: ['[TOOL_CALLS]'], calls: mistralList, hasShortCallIds: true },
-  { name: 'phi', marks: ['<|tool_call|>'], calls: phiList },
-  { name: 'phi', marks: ['<|tool|>'], calls: phiList },
-  { name: 'hermes', marks: ['<tool_call>'], calls: markedCalls },
-  { name: 'llama', marks: ['<|start_header_id|>', 'tools'], calls: bareObject },
+  { name: 'gpt-oss', marks: ['<|channel|>', '<|start|>'], calls: channelCalls, hasChannels: true },
+  { name: 'Mistral', marks: ['[TOOL_CALLS]', '[ARGS]'], calls: mistralNamed, hasShortCallIds: true },
+  { name: 'Mistral', marks: ['[TOOL_CALLS]'], calls: mistralList, hasShortCallIds: true },
+  { name: 'Phi', marks: ['<|tool_call|>'], calls: phiList },
+  { name: 'Phi', marks: ['<|tool|>'], calls: phiList },
+  { name: 'Qwen, Hermes', marks: ['<tool_call>'], calls: markedCalls },
+  { name: 'Llama 3', marks: ['<|start_header_id|>', 'tools'], calls: bareObject },
 ];
 
 const thinkingMarks: readonly Thinking[] = [
@@ -92,7 +93,7 @@ const thinkingMarks: readonly Thinking[] = [
 export function familyOf(template: string | undefined): Family {
   const text = template ?? '';
   const thinking = thinkingMarks.find(({ end }) => text.includes(end)) ?? null;
-  const plain: Row = { name: 'plain', calls: { ...markedCalls, isBareToo: /\btools\b/.test(text) } };
+  const plain: Row = { name: null, calls: { ...markedCalls, isBareToo: /\btools\b/.test(text) } };
   const row = rows.find(({ marks }) => marks.every((mark) => text.includes(mark))) ?? plain;
   return { thinking, hasChannels: false, hasShortCallIds: false, ...row };
 }

@@ -3,8 +3,7 @@ import type * as library from 'node-llama-cpp';
 import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import type { Clock } from '../../../../base/clock.ts';
 import { StartError } from '../../../../base/start-error.ts';
-import { ModelFileError } from '../../files/faults.ts';
-import { type ReadModel, readModel } from '../../files/read-model.ts';
+import { readModel } from '../../files/read-model.ts';
 import { shapeOf } from '../../gguf/shape.ts';
 import type { LoadOptions } from '../../protocol.ts';
 import { batchSize } from '../scheduling/batch-gate.ts';
@@ -41,7 +40,7 @@ const calibrationMs = 1_000;
 /** Loads library, model and context. Whatever stands in the way is a `StartError` that says what to do. */
 export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<Loaded> {
   const { modelPath, sequences } = options;
-  const { headers, bytes: fileBytes } = await readFiles(modelPath);
+  const { headers, bytes: fileBytes } = await readModel(modelPath, { stat });
   const plan = planContext(shapeOf(headers, fileBytes), options, process.availableMemory());
   if (plan.misfit !== null) throw new StartError(plan.misfit);
   const complaints: string[] = [];
@@ -67,16 +66,6 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
     return { library, llama, model, context, contextLength, threads, fileBytes, cacheBytes: plan.cacheBytes };
   } catch (error) {
     throw new StartError(loadFailure(modelPath, error, complaints), { cause: error });
-  }
-}
-
-/** The headers of all files, and their bytes; what is wrong with one comes with what to do about it. */
-async function readFiles(modelPath: string): Promise<ReadModel> {
-  try {
-    return await readModel(modelPath, { stat });
-  } catch (error) {
-    if (!(error instanceof ModelFileError) || error.hint === undefined) throw error;
-    throw new StartError(`${error.message} ${error.hint}`, { cause: error });
   }
 }
 

@@ -8,24 +8,19 @@ import type { TemplateMessage } from './messages.ts';
 
 /** Without a system role: what it said stands before the first message of the user. */
 export function withoutSystem(messages: readonly TemplateMessage[]): TemplateMessage[] {
-  const { said, others } = apart(messages);
-  if (said.length === 0) return others;
+  const [system, ...others] = withOneSystem(messages);
+  if (system?.role !== 'system') return [...messages];
   const at = others.findIndex(({ role }) => role === 'user');
-  if (at === -1) return [{ role: 'user', content: said.join('\n\n') }, ...others];
-  return others.map((message, i) =>
-    i === at ? { ...message, content: [...said, message.content].join('\n\n') } : message,
-  );
+  const user = others[at];
+  if (!user) return [{ ...system, role: 'user' }, ...others];
+  return others.with(at, { ...user, content: `${system.content}\n\n${user.content}` });
 }
 
 /** All that systems said, in front. */
 export function withOneSystem(messages: readonly TemplateMessage[]): TemplateMessage[] {
-  const { said, others } = apart(messages);
-  return said.length === 0 ? others : [{ role: 'system', content: said.join('\n\n') }, ...others];
-}
-
-function apart(messages: readonly TemplateMessage[]): { said: string[]; others: TemplateMessage[] } {
   const said = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
-  return { said, others: messages.filter(({ role }) => role !== 'system') };
+  const others = messages.filter(({ role }) => role !== 'system');
+  return said.length === 0 ? others : [{ role: 'system', content: said.join('\n\n') }, ...others];
 }
 
 /** With the system message changed, which is put in front where there is none. */

@@ -5,7 +5,6 @@ import type { Delta, GenerateOptions } from '../../protocol.ts';
 import type { AnswerText } from '../answer/answer-text.ts';
 import { prefillChunk } from '../scheduling/batch-gate.ts';
 import type { Lane } from '../scheduling/runner.ts';
-import { commonLength } from '../scheduling/slots.ts';
 import { type Detokenize, createTextDecoder } from '../answer/text-decoder.ts';
 import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
 
@@ -101,10 +100,7 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
 async function evaluatePrompt({ lane, prompt }: GenerationInput): Promise<number> {
   const { sequence, signal, pass } = lane;
   // The last token is always evaluated: its logits are what the first sampled token comes from.
-  const keep = Math.min(commonLength(sequence.contextTokens, prompt), prompt.length - 1);
-  if (sequence.nextTokenIndex > keep) {
-    await sequence.eraseContextTokenRanges([{ start: keep, end: sequence.nextTokenIndex }]);
-  }
+  await sequence.adaptStateToTokens(prompt.slice(0, -1) as Token[], false);
   signal.throwIfAborted();
   const cached = sequence.nextTokenIndex;
   for (let at = cached; prompt.length - at > prefillChunk; at += prefillChunk) {
