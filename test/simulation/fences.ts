@@ -64,6 +64,12 @@ export class Fences {
     return this.recorded.get(batchId)?.has(line) === true;
   }
 
+  /** Who has the chunk in hand whose owners died most often, of those that have any. */
+  unluckiest(): string | null {
+    const leased = [...this.chunks].filter(([key, { state }]) => state === 'leased' && !key.endsWith('/0'));
+    return leased.toSorted(([, a], [, b]) => b.kills - a.kills)[0]?.[1].owner ?? null;
+  }
+
   judge(deed: Deed): void {
     if (
       deed.name === 'batches.publish' ||

@@ -35,22 +35,25 @@ function planClosing(random: SeededRandom, plan: WorldPlan): WorldPlan {
   };
 }
 
-/** Processes die so often that chunks are taken apart. */
+/** Whoever has work in hand dies, again and again, when others have taken over what the last one had: chunks are taken apart. */
 function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
-  const lastCrash = plan.size === 'large' ? 120_000 : 95_000;
   const [first] = plan.batches;
-  const lines = first!.lines.map((line) => ({ ...line, delayMs: line.delayMs + random.int(1_000, 5_000) }));
-  const crashes = Array.from({ length: random.int(8, 14) }, () => ({
-    at: random.int(1_000, lastCrash),
-    incident: { kind: 'crash' as const, downMs: random.int(200, 2_000) },
+  const lines = first!.lines.map((line) => ({ ...line, delayMs: line.delayMs + random.int(3_000, 9_000) }));
+  const deaths = random.int(2, 4);
+  const crashes = Array.from({ length: deaths }, (_, n) => ({
+    at: n * 42_000 + random.int(1_000, 8_000),
+    incident: { kind: 'crash' as const, downMs: random.int(200, 2_000), atWork: true },
   }));
   return {
     ...plan,
+    processes: 3,
+    slots: random.int(1, 2),
     windowMs: day,
     batches: [{ ...first!, createAt: 0, cancelAt: null, lines }],
-    weather: { ...plan.weather, seldomHang: 0.4 },
-    calmFrom: lastCrash + 10_000,
-    incidents: [...plan.incidents, ...crashes],
+    weather: { ...plan.weather, crash: 0, seldomHang: 0.5 },
+    longestMs: 70_000,
+    calmFrom: deaths * 42_000,
+    incidents: crashes,
   };
 }
 

@@ -50,7 +50,8 @@ export interface Weather {
 export const damageMs = 10_000;
 
 export type Incident =
-  | { kind: 'crash' | 'stop'; downMs: number }
+  /** `atWork`: of one that has something in hand, if there is one. */
+  | { kind: 'crash' | 'stop'; downMs: number; atWork?: boolean }
   | { kind: 'pause' | 'silence'; ms: number }
   | { kind: 'jump'; ms: number }
   | { kind: 'store'; ms: number; everyone: boolean }

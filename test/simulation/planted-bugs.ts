@@ -15,7 +15,7 @@ export const soughtIn: Record<string, { shape?: Shape; size?: Size; from?: numbe
   'a batch is published under any lease': { shape: 'closing', from: 33 },
   'the gate is shut under any lease': { shape: 'closing', from: 6 },
   'missing lines are recorded under any lease': { shape: 'closing', from: 6 },
-  'a suspect is split under any lease': { shape: 'silent', size: 'small', from: 293 },
+  'a suspect is split under any lease': { shape: 'suspects', size: 'small' },
   'leaving keeps its leases': { from: 9 },
   'answers are taken after the gate was shut': { from: 25 },
   'answers are taken after the end': { from: 107 },

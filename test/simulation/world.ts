@@ -195,7 +195,8 @@ export class World {
     }
     const living = this.processes.filter((process) => process.alive);
     if (living.length === 0) return;
-    const victim = this.random.pick(living);
+    const atWork = 'atWork' in incident ? this.observer.fences.unluckiest() : null;
+    const victim = living.find(({ worker }) => worker === atWork) ?? this.random.pick(living);
     if (incident.kind === 'crash') this.lose(victim, incident.downMs);
     else if (incident.kind === 'pause') victim.pause(incident.ms);
     else if (incident.kind === 'silence') victim.silence(incident.ms);
