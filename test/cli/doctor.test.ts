@@ -215,6 +215,39 @@ describe('offpeak doctor', () => {
     );
   });
 
+  it.each<[string, FakeUpstream['answer'], (url: string) => string]>([
+    [
+      'points elsewhere',
+      (response) => response.writeHead(301, { location: '/api/v1/models' }).end(),
+      (url) =>
+        `it points to ${url.replace('/v1', '/api/v1')}/models (status 301), where nothing follows it. Write ${url.replace('/v1', '/api/v1')}.`,
+    ],
+    [
+      'points to where one logs in',
+      (response) => response.writeHead(302, { location: 'https://login.example.com/' }).end(),
+      () =>
+        'it points to https://login.example.com/ (status 302), where nothing follows it. Is the address right?',
+    ],
+    [
+      'shows pages',
+      (response) => send(response, 200, '<html>Welcome</html>'),
+      () => 'it answers with an HTML page where models are listed. Is the address right?',
+    ],
+  ])('knows an address that %s', async (_, models, told) => {
+    upstream.models = models;
+    configure({ url: upstream.url, model });
+    expect(await fault('--no-generate')).toEqual({
+      code: 1,
+      line: `5: models[0].engine.url: ${told(upstream.url)}`,
+    });
+  });
+
+  it('takes a bare list of models for one', async () => {
+    upstream.models = (response) => send(response, 200, [{ id: model }]);
+    configure({ url: upstream.url, model });
+    expect((await doctor('--no-generate')).out).toMatch(/ok +models +Qwen\/Qwen3-32B, in \d+ ms/);
+  });
+
   it('does not take a server that went away for one that cannot', async () => {
     upstream.answer = (response, { text }) =>
       text.includes('"max_tokens":8') ? send(response, 200, completion('Yes.')) : send(response, 503, {});
@@ -264,7 +297,7 @@ describe('offpeak doctor', () => {
     expect((await fault()).line).toContain(`does not speak HTTPS. Write ${upstream.url}.`);
     const [key, cert] = [read('key.pem'), read('certificate.pem')];
     const secure = createTlsServer({ cert, key }, (_request, response) => response.end('{}'));
-    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => secure.listen(0, '0.0.0.0', resolve));
     const { port } = secure.address() as AddressInfo;
     try {
       configure({ url: `http://127.0.0.1:${port}/v1`, model });
@@ -272,6 +305,11 @@ describe('offpeak doctor', () => {
       expect(plain.line).toContain(`speaks HTTPS. Write https://127.0.0.1:${port}/v1.`);
       configure({ url: `https://127.0.0.1:${port}/v1`, model });
       expect((await fault()).line).toMatch(/nobody who is known signs the certificate .* Name the file/);
+      writeFileSync(join(cwd, 'ca.pem'), cert);
+      configure({ url: `https://127.0.0.2:${port}/v1`, model, ca: 'ca.pem' });
+      expect((await fault()).line).toMatch(
+        /url: the certificate of 127\.0\.0\.2:\d+ is for .*127\.0\.0\.1.*\. Write a name/,
+      );
     } finally {
       secure.close();
     }

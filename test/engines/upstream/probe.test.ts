@@ -122,7 +122,7 @@ describe('a server is asked how it is', () => {
       { '/v1/models': list({ id: 'real-name', slots: 9 }) },
       { slots: null },
     ],
-    ['one that talks nonsense', 'generic', { '/v1/models': '<html>' }, { slots: null, queued: null }],
+    ['one that talks nonsense', 'generic', { '/v1/models': '[4]' }, { slots: null, queued: null }],
     [
       'another Offpeak, which knows its slots',
       'auto',
@@ -150,6 +150,7 @@ describe('a server is asked how it is', () => {
     ],
     ['refuses our key', 'vllm', { '/v1/models': 401, '/metrics': metrics }, { blame: { scope: 'account' } }],
     ['fails', 'ollama', { '/api/show': 500 }, { code: 'upstream_error' }],
+    ['shows a page', 'generic', { '/v1/models': '<html>' }, { code: 'invalid_upstream_response' }],
   ])('and %s: %s', async (_, flavor, pages, error) => {
     const { engine } = await serverWith(flavor, pages);
     await expect(engine.probe()).rejects.toMatchObject(error);

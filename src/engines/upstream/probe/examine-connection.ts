@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../base/clock.ts';
+import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import type { Finding } from '../../../core/examination.ts';
 import { seconds } from '../connection/network-errors.ts';
 import { fault, ok } from './findings.ts';
@@ -21,18 +22,30 @@ export async function examineConnection(options: Connecting): Promise<Finding> {
     await connect(options);
     return ok('connection', `${Math.round(clock.monotonic() - begun)} ms`);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    return fault('connection', explain(code));
+    return fault('connection', explain(fieldsOf(error)));
   }
 
-  function explain(code: string): Pick<Finding, 'told' | 'advice' | 'key'> {
+  function explain(error: Fields): Pick<Finding, 'told' | 'advice' | 'key'> {
     const key = 'url';
+    const code = stringOr(error['code'], '');
     if (code === 'ECONNREFUSED')
       return { key, told: `nobody listens at ${host}`, advice: 'Start the server, or mend the address.' };
     if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
       return { key, told: `no machine is known as ${hostname}`, advice: 'Is the name right, from here?' };
     if (protocol === 'https:' && /SSL|EPROTO|ECONNRESET|UND_ERR_SOCKET/.test(code))
       return { key, told: `${host} does not speak HTTPS`, advice: `Write http://${rest(url)}.` };
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+      const names = stringOr(fieldsOf(error['cert'])['subjectaltname'], 'no name');
+      return {
+        key,
+        told: `the certificate of ${host} is for ${names}`,
+        advice: 'Write a name that it is for.',
+      };
+    }
+    if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+      const told = `the certificate of ${host} is not valid at this time (${code})`;
+      return { key, told, advice: 'Renew it; or is the clock of this machine wrong?' };
+    }
     if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
       return {
         key: 'ca',

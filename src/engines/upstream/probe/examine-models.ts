@@ -7,7 +7,7 @@ import { flavorOf } from '../flavors/find-flavor.ts';
 import { type FailureRow, meantStatus } from '../connection/failures.ts';
 import { readError } from '../connection/status-errors.ts';
 import { fault, ok } from './findings.ts';
-import type { Transport } from '../connection/transport.ts';
+import type { Reply, Transport } from '../connection/transport.ts';
 
 /** Of a list that is too long to be told. */
 const most = 8;
@@ -34,7 +34,8 @@ interface Found {
 export async function examineModels(asking: Asking): Promise<Found> {
   const { url, model, transport, elapsed } = asking;
   const address = addressOf(url, model);
-  const { status, body } = await transport.get(address.path('/models'), never);
+  const reply = await transport.get(address.path('/models'), never);
+  const { status, body } = reply;
   const ms = Math.round(elapsed());
   const listed = status === 200 ? listOf(body) : null;
   if (listed) {
@@ -44,7 +45,7 @@ export async function examineModels(asking: Asking): Promise<Found> {
     const better = isBeside ? await elsewhere(asking, 'it answers here in a form of its own') : null;
     return { finding: better ?? examineList(listed, model, ms), flavor };
   }
-  return { finding: await refusalOf(asking, status, body), flavor: 'generic' };
+  return { finding: await refusalOf(asking, reply), flavor: 'generic' };
 }
 
 function examineList(listed: Fields, model: string, ms: number): Finding {
@@ -63,8 +64,8 @@ function examineList(listed: Fields, model: string, ms: number): Finding {
   });
 }
 
-async function refusalOf(asking: Asking, status: number, body: Buffer): Promise<Finding> {
-  const { hasKey, failures } = asking;
+async function refusalOf(asking: Asking, { status, headers, body }: Reply<Buffer>): Promise<Finding> {
+  const { url, hasKey, failures } = asking;
   const said = readError(body.toString());
   const meant = meantStatus({ ...said, status }, failures);
   if (meant === 401 || meant === 403)
@@ -73,14 +74,29 @@ async function refusalOf(asking: Asking, status: number, body: Buffer): Promise<
       told: hasKey ? `it refuses the key (status ${status})` : `it wants a key (status ${status})`,
       advice: hasKey ? 'Set another one.' : 'Set api_key.',
     });
-  if (status !== 404 && status !== 405) {
+  if (headers.location !== undefined && status >= 300 && status < 400) {
+    const { href } = new URL(headers.location, url);
+    const told = `it points to ${href} (status ${status}), where nothing follows it`;
+    const base = href.replace(/\/models\/?$/, '');
+    return fault('models', { key: 'url', told, advice: base === href ? askAddress : `Write ${base}.` });
+  }
+  if (status !== 200 && status !== 404 && status !== 405) {
     const words = said.message === '' ? '' : `: ${said.message.slice(0, 200)}`;
     const advice = meant === 402 ? 'See to the account: it has no credit.' : 'See its log.';
     return fault('models', { told: `it answers with status ${status}${words}`, advice });
   }
   const better = await elsewhere(asking, 'there is no API at this address');
-  return better ?? ok('models', `it lists none (status ${status}), so ask it for a chat`);
+  if (better || status !== 200)
+    return better ?? ok('models', `it lists none (status ${status}), so ask it for a chat`);
+  const what = body.toString().trimStart().startsWith('<') ? 'an HTML page' : 'something else';
+  return fault('models', {
+    key: 'url',
+    told: `it answers with ${what} where models are listed`,
+    advice: askAddress,
+  });
 }
+
+const askAddress = 'Is the address right?';
 
 /** `told`, where the API that was looked for at `url` stands at another address; null where it is not found. */
 async function elsewhere({ url, model, transport }: Asking, told: string): Promise<Finding | null> {
@@ -96,6 +112,7 @@ async function elsewhere({ url, model, transport }: Asking, told: string): Promi
 }
 
 function listOf(body: Buffer): Fields | null {
-  const fields = fieldsOf(parsed(body.toString()));
+  const told = parsed(body.toString());
+  const fields = Array.isArray(told) ? { data: told } : fieldsOf(told);
   return Array.isArray(fields['data']) ? fields : null;
 }

@@ -6,6 +6,7 @@ import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base
 import { modelsIn } from '../flavors/find-flavor.ts';
 import { noModel } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/transport.ts';
+import { unusable } from '../answer/parse-body.ts';
 import { count } from '../answer/usage.ts';
 
 /**
@@ -159,12 +160,14 @@ function isMissing({ status }: Reply<Buffer>): boolean {
   return status === 404 || status === 405 || status === 501;
 }
 
+/** JSON of another form tells nothing. What is none, such as a page that stands for all that is asked, is no sign of an API. */
 function objectOf(reply: Reply<Buffer>, { refusal }: QuestionParts): Fields {
   if (reply.status !== 200) throw refusal(reply);
-  return parse(reply.body);
+  const told = parsed(reply.body.toString());
+  if (told === undefined) throw unusable('is no JSON');
+  return fieldsOf(told);
 }
 
-/** It answers: what it says that cannot be read tells nothing. */
 function parse(body: Buffer): Fields {
   return fieldsOf(parsed(body.toString()));
 }
