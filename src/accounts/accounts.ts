@@ -34,7 +34,7 @@ export interface Accounts extends Service {
   };
   /**
    * What was used: all orgs' for an admin key, else what the caller's org did.
-   * @throws ApiError `permission_denied` where another org is asked for
+   * @throws ApiError `permission_denied` where another org is asked for, `validation_error` where it is not there
    */
   usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
   readonly budgets: Pick<Budgets, 'require' | 'waiting'>;

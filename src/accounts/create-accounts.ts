@@ -3,6 +3,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { isDatabaseAway } from '../core/database-fault.ts';
+import { invalid } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAuthenticate, requireScope } from './authenticate.ts';
@@ -51,9 +52,12 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     authenticate,
     require: requireScope,
     async usage(caller, query) {
-      if (caller.scopes.includes('admin')) return readUsage(store.ledger, query);
-      const orgId = query.orgId ?? caller.orgId;
-      if (orgId !== caller.orgId) requireScope(caller, 'admin');
+      const isAdmin = caller.scopes.includes('admin');
+      const orgId = query.orgId ?? (isAdmin ? undefined : caller.orgId);
+      if (orgId !== undefined && orgId !== caller.orgId) {
+        requireScope(caller, 'admin');
+        if (!(await store.orgs.get(orgId))) throw invalid('org_id', 'there is no such org');
+      }
       return readUsage(store.ledger, { ...query, orgId });
     },
     charge: (entry) => ledger.charge(entry),

@@ -76,7 +76,9 @@ async function sendEvents(
 
 /** Sends the one error body, with the headers that belong to its status. */
 export function sendError(reply: FastifyReply, error: ApiError, requestId: string): void {
-  const { status, headers, body } = errorBody(error, requestId, formatOf(reply.request.url));
+  const { method, url } = reply.request;
+  const where = method === 'GET' ? 'query' : 'body';
+  const { status, headers, body } = errorBody(error, requestId, formatOf(url), where);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
 }

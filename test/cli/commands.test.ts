@@ -496,7 +496,7 @@ describe('config check', () => {
   it('shows what it would run, without secrets', async () => {
     writeFileSync(
       join(cwd, 'offpeak.yaml'),
-      'database: postgres://u:hidden-1@h/db\nmodels:\n  - id: m\n    engine: { kind: openai, url: "http://h/v1?key=hidden-5&version=1", api_key: hidden-2, headers: { x-key: hidden-4 } }\n',
+      'database: postgres://u:hidden-1@h/db\nmodels:\n  - id: m\n    engine: { kind: openai, url: "http://h/v1?key=hidden-5&version=1&api-version=2024-10-21", api_key: hidden-2, headers: { x-key: hidden-4 } }\n',
     );
     for (const more of [[], ['--json']]) {
       const { code, out } = await runCli(['config', 'check', ...more], {
@@ -504,7 +504,7 @@ describe('config check', () => {
         env: { OFFPEAK_API_KEY: 'hidden-3'.repeat(4) },
       });
       expect(code).toBe(0);
-      expect(out).toContain('http://h/v1?key=xxx&version=xxx');
+      expect(out).toContain('http://h/v1?key=xxx&version=xxx&api-version=2024-10-21');
       expect(out).not.toContain('hidden');
     }
   });

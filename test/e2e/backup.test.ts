@@ -57,6 +57,7 @@ it('says what is in the way of one', async () => {
       (error: { stderr: string }) => error.stderr,
     );
   expect(await run('data', '--data', installation.data)).toContain('data is not empty');
+  expect(await run('data/blobs/copy', '--data', 'data')).toContain('data/blobs/copy is in the data folder');
   writeFileSync(join(installation.folder, 'file'), '');
   expect(await run('file', '--data', installation.data)).toContain('file is a file.');
   expect(await run('new', '--data', join(installation.folder, 'nowhere'))).toContain(

@@ -115,6 +115,8 @@ describe('GET /v1/usage', () => {
       expect(text).not.toMatch(new RegExp(`secret|${orgs.b}`));
     }
     expect((await usage('?group_by=org', { key: b })).json.total.amount).toBe('40');
+    const nobody = await usage('?org_id=org_nobody', { key: admin });
+    expect([nobody.status, nobody.json.error.message]).toEqual([422, 'org_id: there is no such org']);
     const foreign = await usage(`?org_id=${orgs.b}`);
     expect([foreign.status, foreign.json.error.code]).toEqual([403, 'permission_denied']);
     const without = await usage('', { key: await keyWith(['inference', 'batches', 'files']) });
@@ -168,5 +170,6 @@ describe('GET /v1/usage', () => {
     const { status, json } = await usage(`?${query}`);
     expect([status, json.error.param]).toEqual([422, param]);
     expect(json.error.message).toContain(message);
+    expect(json.detail[0].loc).toEqual(['query', param]);
   });
 });

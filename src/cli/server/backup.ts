@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { resolve, sep } from 'node:path';
 import { Command } from 'commander';
 import { storeOf } from '../../core/config.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -30,6 +30,8 @@ export function backup(cli: Cli): Command {
         throw new CliError(`${folder} is a file.`, 'Choose a new folder.');
       if (existsSync(target) && readdirSync(target).length > 0)
         throw new CliError(`${folder} is not empty.`, 'Choose a new folder.');
+      if (`${target}${sep}`.startsWith(`${data}${sep}`))
+        throw new CliError(`${folder} is in the data folder that is to be copied.`, 'Choose one elsewhere.');
       const { backUp } = await import('../../app/backup.ts');
       const copied = await backUp(data, target, { database: isEmbedded, files: !isBucket });
       if (flags.json === true) return terminal.json({ folder: target, ...copied });

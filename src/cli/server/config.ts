@@ -70,9 +70,9 @@ function withoutQuery(path: string): string {
   return source.kind === 'wrong' ? path : showSource(source);
 }
 
-/** What stands in the query of a server's URL may be a key. */
+/** What stands in the query of a server's URL may be a key; the version of an API, which most have there, is none. */
 function addressOnly(url: string): string {
-  return withoutPassword(url).replaceAll(/([?&][^=&#]*=)[^&#]*/g, '$1xxx');
+  return withoutPassword(url).replaceAll(/([?&](?!api-version=)[^=&#]*=)[^&#]*/g, '$1xxx');
 }
 
 function withoutPassword(url: string): string {

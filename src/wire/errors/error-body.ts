@@ -59,8 +59,14 @@ const longestRetryAfter = 60;
 /**
  * The answer to any error. What is not an `ApiError` becomes `internal_error` and tells nothing of itself.
  * @param requestId the value of `x-request-id`
+ * @param where what was wrong stood in
  */
-export function errorBody(error: unknown, requestId: string, format: ErrorFormat = 'chat'): ErrorAnswer {
+export function errorBody(
+  error: unknown,
+  requestId: string,
+  format: ErrorFormat = 'chat',
+  where: 'body' | 'query' = 'body',
+): ErrorAnswer {
   const known = asApiError(error);
   const { code, message, type, param } = errorObject(known, format);
   const errors = known.faults.slice(0, maxFaults).map(detailOf);
@@ -71,7 +77,7 @@ export function errorBody(error: unknown, requestId: string, format: ErrorFormat
       type: 'error',
       error: { type, code, message, param, details: { error_code: code, errors } },
       message,
-      ...(known.status === 422 && { detail: pydanticDetail(known) }),
+      ...(known.status === 422 && { detail: pydanticDetail(known, where) }),
       request_id: requestId,
     },
   };
@@ -115,11 +121,11 @@ function detailOf({ line, custom_id, param, code, message }: Fault): Fault {
 }
 
 /** The list that clients generated for a "Validation Error" expect. */
-function pydanticDetail(error: ApiError): NonNullable<ErrorBody['detail']> {
+function pydanticDetail(error: ApiError, where: string): NonNullable<ErrorBody['detail']> {
   const faults =
     error.faults.length > 0 ? error.faults : [{ param: error.param ?? undefined, message: error.message }];
   return faults.slice(0, maxFaults).map((fault) => ({
-    loc: ['body', ...stepsOf(fault.param ?? '').map(({ step }) => step)],
+    loc: [where, ...stepsOf(fault.param ?? '').map(({ step }) => step)],
     msg: fault.message,
     type: 'value_error' as const,
   }));
