@@ -124,6 +124,32 @@ describe('SIGHUP', () => {
     expect(await running).toEqual([200, 'before']);
   });
 
+  it('costs no line of a batch whose model gets another name, loses its own, and has it again', async () => {
+    const renamed = modelYaml('other', after.url, 1);
+    await start(modelYaml('tiny', before.url, 1));
+    const held: (() => void)[] = [];
+    after.answer = (response, request) => void held.push(() => complete('after')(response, request));
+    const lines = chatLines(200).map((line) => ({ ...line, body: { ...line.body, model: 'tiny' } }));
+    before.answer = (response, request) => void held.push(() => complete('before')(response, request));
+    const { id } = await server.api.createBatch({ requests: lines });
+    await until('some are asked', () => held.length >= 4);
+    await hangUp(`${renamed}    aliases: [tiny]\n`, 'read again');
+    await until('some are asked under the other name', () => after.received.length >= 4);
+
+    await hangUp(renamed, 'read again');
+    after.answer = complete('after');
+    for (const answer of held) answer();
+    await until('it waits', async () => (await server.api.batch(id)).waiting?.reason === 'model_missing');
+    await until('what was asked is counted', async () => {
+      const { completed, failed } = (await server.api.batch(id)).request_counts;
+      return completed + failed >= held.length;
+    });
+    expect((await server.api.batch(id)).request_counts).toMatchObject({ completed: held.length, failed: 0 });
+
+    await hangUp(modelYaml('tiny', after.url, 1), 'read again');
+    expect((await server.api.finished(id)).request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
+  });
+
   it('takes no configuration that is wrong, and says what is', async () => {
     await start(modelYaml('tiny', before.url, 1));
     const log = await hangUp(modelYaml('tiny', 'nowhere', 1), 'is not taken');

@@ -2,7 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { type CallKnown, loggedCall } from '../../core/call-known.ts';
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, final } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import type { LineAnswer, LineCall } from '../../generate/generate.ts';
 import type { LineResult } from '../../store/contract/results.ts';
@@ -114,6 +114,11 @@ export class Dispatcher {
     const next = () => nextChunk(work.held, model, fairness, leaders, lanes, mayRun);
     const held = next() ?? (work.held.unpark(model) ? next() : undefined);
     if (!held) return false;
+    // Its name stands for another model now, or for none that is served here.
+    if (generate.catalog.idOf(held.chunk.model) !== model) {
+      work.yieldChunk(held);
+      return this.#sendNext(model);
+    }
     // A follower waits for its leader, and a second line of a lane for the first, only while other work may exist.
     const shouldWait = leaders.shouldWait(model, held.chunk.prefix) || (lanes?.inFlight(held) ?? 0) > 0;
     if (shouldWait && demand.wants(model)) return false;
@@ -183,8 +188,13 @@ export class Dispatcher {
 
   /** Who is asked. */
   #find({ chunk }: HeldChunk): Model {
-    const model = this.#parts.generate.catalog.find(chunk.model);
-    if (!model) throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`);
+    const { generate, missing } = this.#parts;
+    const model = generate.catalog.find(chunk.model);
+    if (!model)
+      throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`, {
+        // It went while the line was read, and may come again.
+        blame: missing.isLost(chunk.model) ? final : { scope: 'model', certain: true, retry: true },
+      });
     if (chunk.kills >= poisonKills)
       throw new ApiError(
         'poison_request',
