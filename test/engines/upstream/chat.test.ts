@@ -309,10 +309,23 @@ describe('what comes back', () => {
     [null, 'stop'],
     ['tool_calls', 'stop'],
     ['content_filter', 'content_filter'],
+    ['content_filter: PROHIBITED_CONTENT', 'content_filter'],
   ])('calls the end %j of a text %s', async (given, reason) => {
     const { engine } = await upstream(choice({ content: 'hi' }, given));
     const { body } = await engine.generate(ask(), call());
     expect(body.choices[0]?.finish_reason).toBe(reason);
+  });
+
+  it('knows an answer that Gemini filtered, of which it has no message', async () => {
+    const filtered = 'content_filter: PROHIBITED_CONTENT';
+    const { fake, engine } = await upstream(
+      complete('', { choices: [{ index: 0, finish_reason: filtered }] }),
+    );
+    const { body } = await engine.generate(ask(), call());
+    expect(body.choices[0]).toMatchObject({ message: { content: null }, finish_reason: 'content_filter' });
+    fake.answer = streamed([frame({}, filtered), 'data: [DONE]\n\n']);
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect(chunks[0]?.choices[0]?.finish_reason).toBe('content_filter');
   });
 
   it.each<[string, object, object, object]>([
@@ -454,18 +467,20 @@ describe('what comes back', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls');
   });
 
-  it.each(['abort', 'error', 'insufficient_system_resource'])(
-    'takes an answer that ended with %s for none, plain or streamed',
-    async (finish_reason) => {
-      const expected = { code: 'invalid_upstream_response', blame: unclear };
-      const plain = await upstream(choice({ content: 'The answer is' }, finish_reason));
-      await expect(plain.engine.generate(ask(), call())).rejects.toMatchObject(expected);
-      const inPieces = await upstream(
-        streamed([frame({ content: 'The answer is' }), frame({}, finish_reason)]),
-      );
-      await expect(collect(inPieces.engine.stream(ask(), call()))).rejects.toMatchObject(expected);
-    },
-  );
+  it.each([
+    'abort',
+    'error',
+    'insufficient_system_resource',
+    'function_call_filter: MALFORMED_FUNCTION_CALL',
+  ])('takes an answer that ended with %s for none, plain or streamed', async (finish_reason) => {
+    const expected = { code: 'invalid_upstream_response', blame: unclear };
+    const plain = await upstream(choice({ content: 'The answer is' }, finish_reason));
+    await expect(plain.engine.generate(ask(), call())).rejects.toMatchObject(expected);
+    const inPieces = await upstream(
+      streamed([frame({ content: 'The answer is' }), frame({}, finish_reason)]),
+    );
+    await expect(collect(inPieces.engine.stream(ask(), call()))).rejects.toMatchObject(expected);
+  });
 
   it('gives log probabilities every key, and leaves out what is no token', async () => {
     const told = {

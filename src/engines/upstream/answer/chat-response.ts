@@ -60,13 +60,15 @@ export function createdOf({ created }: Fields): number {
 
 function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOptions): ChatChoice {
   const { index, message, logprobs, finish_reason } = choice;
-  if (!isObject(message)) throw unusable(`has no message in choice ${at}`);
-  const read = readMessage(message, options);
+  const read = readMessage(fieldsOf(message), options);
+  const finish = finishReason(finish_reason, read.tool_calls !== undefined, options.finishes);
+  // Of what its filter took Gemini has no message at all.
+  if (!isObject(message) && finish !== 'content_filter') throw unusable(`has no message in choice ${at}`);
   return {
     index: Number.isInteger(index) ? (index as number) : at,
     message: read,
     logprobs: readLogprobs(logprobs, options.repairs, options.alternatives),
-    finish_reason: finishReason(finish_reason, read.tool_calls !== undefined, options.finishes),
+    finish_reason: finish,
     ...stopReason(choice, answer),
   };
 }

@@ -22,7 +22,13 @@ const known = new Map<unknown, FinishReason>(
 );
 
 /** An answer that ended so is none: it was broken off, and another attempt may bring it. */
-const broken: ReadonlySet<unknown> = new Set(['abort', 'cancelled', 'error', 'insufficient_system_resource']);
+const broken: ReadonlySet<unknown> = new Set([
+  'abort',
+  'cancelled',
+  'error',
+  'insufficient_system_resource',
+  'function_call_filter', // Gemini could not read the call that its model wrote, and tells nothing of it
+]);
 
 /**
  * An upstream's reason in our words. A whole answer with tool calls ended with `tool_calls` whatever is said
@@ -34,11 +40,16 @@ export function finishReason(
   hasToolCalls: boolean,
   own?: Readonly<Record<string, FinishReason>>,
 ): FinishReason {
-  const given = own && Object.hasOwn(own, String(told)) ? own[String(told)] : told;
+  const given = own && Object.hasOwn(own, String(told)) ? own[String(told)] : firstWord(told);
   if (broken.has(given)) throw unusable('was broken off by it');
   const reason = known.get(given) ?? 'stop';
   if (reason === 'stop' && hasToolCalls) return 'tool_calls';
   return reason === 'tool_calls' && !hasToolCalls ? 'stop' : reason;
+}
+
+/** Gemini tells behind a colon what its filter found: `content_filter: PROHIBITED_CONTENT`. */
+function firstWord(told: unknown): unknown {
+  return typeof told === 'string' ? told.replace(/: [A-Z_]+$/, '') : told;
 }
 
 /**

@@ -27,8 +27,9 @@ it.each([
   expect(read(usage)).toMatchObject({ completion_tokens: completion, total_tokens: 12 + completion });
 });
 
-it('knows the tokens of a cache by either name', () => {
+it('knows the tokens of a cache by any of their names', () => {
   const usage = { prompt_tokens: 12, completion_tokens: 8 };
+  expect(read({ ...usage, cached_tokens: 5 }).prompt_tokens_details.cached_tokens).toBe(5);
   expect(read({ ...usage, prompt_cache_hit_tokens: 5 }).prompt_tokens_details.cached_tokens).toBe(5);
   const both = { prompt_tokens_details: { cached_tokens: 4 }, prompt_cache_hit_tokens: 5 };
   expect(read({ ...usage, ...both }).prompt_tokens_details.cached_tokens).toBe(4);

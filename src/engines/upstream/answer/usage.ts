@@ -101,9 +101,10 @@ export function noteReported(known: CallKnown | undefined, usage: Fields): void 
   known.reported = reported;
 }
 
-/** DeepSeek has its own name for them. */
+/** DeepSeek has its own name for them, and Kimi its own place. */
 function toldCached(given: Fields): unknown {
-  return fieldsOf(given['prompt_tokens_details'])['cached_tokens'] ?? given['prompt_cache_hit_tokens'];
+  const { prompt_tokens_details: details, prompt_cache_hit_tokens: hit, cached_tokens: beside } = given;
+  return fieldsOf(details)['cached_tokens'] ?? hit ?? beside;
 }
 
 /** SGLang tells them beside the other figures. */
