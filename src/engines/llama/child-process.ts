@@ -74,9 +74,7 @@ const prefix =
   /^(?:LC|LD|DYLD|MALLOC|GGML|LLAMA|OMP|GOMP|KMP|MKL|OPENBLAS|BLIS|CUDA|NVIDIA|VK|VULKAN|GPU|HIP|HSA|ROCR|ROCM|AMD|SYCL|ONEAPI|ZE|MTL|METAL)_/;
 const secret = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i;
 
-type Environment = Record<string, string | undefined>;
-
-function childEnvironment(given: Environment): Environment {
+function childEnvironment(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(given).filter(
     ([name]) => names.has(name.toUpperCase()) || (prefix.test(name) && !secret.test(name)),
   );

@@ -40,7 +40,7 @@ async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
   };
   if (here.length < files.length) {
     const shares = await Promise.all(
-      files.map(async (file, index) => (sizes[index] === null ? ((await shareDone(file, fs)) ?? 0) : 1)),
+      files.map(async (file, index) => (sizes[index] === null ? shareDone(file, fs) : 1)),
     );
     return { ...model, unfinished: sum(shares) / files.length };
   }

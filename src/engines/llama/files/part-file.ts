@@ -116,9 +116,9 @@ function isOffset(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** The share of an unfinished file that is on the disk; null when nobody knows how large it will be. */
-export async function shareDone(path: string, fs: ModelFs): Promise<number | null> {
+/** The share of an unfinished file that is known to be on the disk. */
+export async function shareDone(path: string, fs: ModelFs): Promise<number> {
   const state = await readState(path, fs);
-  if (state === undefined || state.size === 0) return null;
+  if (state === undefined || state.size === 0) return 0;
   return bytesIn(state.done.map(([start, end]) => ({ start, end }))) / state.size;
 }

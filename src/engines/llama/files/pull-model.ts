@@ -30,7 +30,7 @@ export async function pullModel(request: PullRequest, deps: ModelDeps): Promise<
     const remote = here === null ? await lookAt(one, deps, call) : null;
     plan.push({ source: one, path, remote });
     sizes.push(here ?? remote?.size ?? null);
-    if (remote?.size) missing += Math.ceil(remote.size * (1 - ((await shareDone(path, fs)) ?? 0)));
+    if (remote?.size) missing += Math.ceil(remote.size * (1 - (await shareDone(path, fs))));
   }
   checkGiven(plan[0]!, sha256);
   await checkSpace(dirname(plan[0]!.path), missing, fs);

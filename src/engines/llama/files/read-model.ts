@@ -73,14 +73,11 @@ export async function named<T>(name: string, read: () => Promise<T>): Promise<T>
 }
 
 async function bytesOf(path: string, fs: Pick<ModelFs, 'stat'>): Promise<number> {
-  let found;
-  try {
-    found = await fs.stat(path);
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      throw new ModelFileError(`There is no file ${path}.`);
-    throw new ModelFileError(`${path} cannot be read: ${String(error)}.`, undefined, { cause: error });
-  }
+  const found = await fs.stat(path).catch((cause: unknown) => {
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    const why = isMissing ? `There is no file ${path}.` : `${path} cannot be read: ${String(cause)}.`;
+    throw new ModelFileError(why, undefined, { cause });
+  });
   if (found.isFile()) return found.size;
   throw new ModelFileError(`${path} is not a file.`);
 }

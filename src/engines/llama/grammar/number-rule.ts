@@ -60,7 +60,6 @@ function multiplesRule(
 function listed(b: GrammarBuilder, schema: SchemaObject & Bounds, step: number): RuleElement | undefined {
   const low = Math.max(schema.minimum ?? -Infinity, schema.exclusiveMinimum ?? -Infinity);
   const high = Math.min(schema.maximum ?? Infinity, schema.exclusiveMaximum ?? Infinity);
-  if (low > high) return b.rule([]);
   const [first, last] = [Math.floor(low / step), Math.ceil(high / step)];
   // Beyond the safe integers one more is the same number.
   if (![first, last].every(Number.isSafeInteger) || last - first > mostValues) return undefined;

@@ -140,7 +140,7 @@ export function createCompleter(
                 ...samplingOptions(request, vocabulary, { prompt: prompt.tokens, generated, seed }),
                 yieldEogToken: isScored,
               }),
-              detokenize,
+              decoder: createTextDecoder(detokenize),
               answer,
               logprobs: isScored ? { top, temperature: temperature ?? 1, textOf } : undefined,
               isEnd: vocabulary.isEnd,

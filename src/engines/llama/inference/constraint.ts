@@ -29,8 +29,8 @@ export function createConstraint(request: ChatRequest, family: Family): Analysed
   const b = createGrammarBuilder();
   const alternatives: Alternative[] = [];
   try {
-    if (kind === 'json')
-      alternatives.push([...answerStart(b, family), ...formatted(b, request.response_format!)]);
+    const start = family.hasChannels ? '<|channel|>final<|message|>' : '';
+    if (kind === 'json') alternatives.push(b.sequence(start, formatted(b, request.response_format!)));
     // Beside a schema, a model that may call tools still may.
     if (tools.length > 0) alternatives.push(toolCalls(b, tools, request, most === 1, family.calls));
     return analyse(b.build(b.rule(alternatives)));
@@ -66,10 +66,6 @@ export function createConstraints(llama: Llama, family: Family) {
     if (kept.size > mostKept) kept.delete(oldest!);
     return made;
   };
-}
-
-function answerStart(b: GrammarBuilder, family: Family): Alternative {
-  return family.hasChannels ? b.literal('<|channel|>final<|message|>') : [];
 }
 
 /**
@@ -130,10 +126,10 @@ function takesNothing(schema: unknown): boolean {
   return type === 'object' && isObject(properties) && Object.keys(properties).length === 0;
 }
 
-function formatted(b: GrammarBuilder, format: NonNullable<ChatRequest['response_format']>): Alternative {
-  if (format.type !== 'json_schema') return [schemaRule(b, { type: 'object' })];
+function formatted(b: GrammarBuilder, format: NonNullable<ChatRequest['response_format']>): Element {
+  if (format.type !== 'json_schema') return schemaRule(b, { type: 'object' });
   const { schema } = format.json_schema;
   const param = 'response_format.json_schema.schema';
   if (schema === undefined) throw invalid(param, 'is missing');
-  return [ruleAt(param, b, schema)];
+  return ruleAt(param, b, schema);
 }

@@ -24,7 +24,7 @@ import type { Loaded } from './loading/load.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
 import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
-import { withMarks } from './answer/text-decoder.ts';
+import { createTextDecoder } from './answer/text-decoder.ts';
 import { createVocabulary } from './vocabulary.ts';
 
 export type Inference = ReturnType<typeof createInference>;
@@ -43,7 +43,6 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
       ([, text]) => text !== '' && ownMarks.some((mark) => mark.includes(text)),
     ),
   );
-  const detokenize = withMarks(vocabulary.detokenize, marks);
   // llama.cpp reads the text of any control token into a grammar, and we would not see it.
   const unreadable = [...vocabulary.controls.keys()].filter((id) => !marks.has(id) && !vocabulary.isEnd(id));
   const constraintOf = createConstraints(llama, family);
@@ -108,7 +107,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
               }),
             }),
           }),
-          detokenize,
+          decoder: createTextDecoder(vocabulary.detokenize, marks),
           answer,
           closer: confined && createCloser(createMatcher(confined.analysed), measure),
           logprobs,

@@ -1,25 +1,17 @@
 /** Decodes `tokens` as they stand behind `previous`, replacing invalid UTF-8 by U+FFFD. */
 export type Detokenize = (tokens: readonly number[], previous: readonly number[]) => string;
 
-/** Detokenizes with the texts of these tokens kept. */
-export function withMarks(detokenize: Detokenize, marks: ReadonlyMap<number, string>): Detokenize {
-  if (marks.size === 0) return detokenize;
-  return (tokens, previous) => {
-    const at = tokens.findIndex((token) => marks.has(token));
-    if (at === -1) return detokenize(tokens, previous);
-    const before = at === 0 ? '' : detokenize(tokens.slice(0, at), previous);
-    const mark = marks.get(tokens[at]!)!;
-    const rest = tokens.slice(at + 1);
-    return before + mark + (rest.length === 0 ? '' : withMarks(detokenize, marks)(rest, []));
-  };
-}
-
 /** A UTF-8 character has at most four bytes, and a token at least one. */
 const longestCharacter = 4;
 const rememberedTokens = 8;
 
-/** Turns tokens into text, holding back the bytes of a character that is not complete yet. */
-export function createTextDecoder(detokenize: Detokenize) {
+export type TextDecoder = ReturnType<typeof createTextDecoder>;
+
+/**
+ * Turns tokens into text, holding back the bytes of a character that is not complete yet.
+ * @param marks texts of tokens that have none otherwise
+ */
+export function createTextDecoder(detokenize: Detokenize, marks: ReadonlyMap<number, string> = new Map()) {
   let previous: number[] = [];
   let held: number[] = [];
 
@@ -35,6 +27,8 @@ export function createTextDecoder(detokenize: Detokenize) {
     /** The text that became certain with `token`; empty inside a character. */
     push(token: number): string {
       held.push(token);
+      const mark = marks.get(token);
+      if (mark !== undefined) return release(held.length - 1) + release(1, mark);
       const text = detokenize(held, previous);
       if (!text.endsWith('\uFFFD')) return release(held.length, text);
       // Longer than any character: the first token was not the start of one.

@@ -5,7 +5,7 @@ import type { Delta, GenerateOptions } from '../../protocol.ts';
 import type { AnswerText } from '../answer/answer-text.ts';
 import { prefillChunk } from '../scheduling/batch-gate.ts';
 import type { Lane } from '../scheduling/runner.ts';
-import { type Detokenize, createTextDecoder } from '../answer/text-decoder.ts';
+import type { TextDecoder } from '../answer/text-decoder.ts';
 import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
 
 /** What a request for answers comes with. */
@@ -22,7 +22,7 @@ export interface GenerationInput {
   limit: number;
   /** @param generated the tokens so far, for the penalties */
   sampling: (generated: readonly number[]) => SequenceEvaluateOptions;
-  detokenize: Detokenize;
+  decoder: TextDecoder;
   /** Where the text goes. */
   answer: AnswerText;
   /** Present when a grammar confines the answer. */
@@ -46,8 +46,7 @@ type Ending = 'open' | 'length' | 'stop-string';
 
 /** Generates one answer in a sequence. Rejects with the signal's reason when it aborts. */
 export async function generateAnswer(input: GenerationInput): Promise<GenerationOutput> {
-  const { closer, answer, limit, lane } = input;
-  const decoder = createTextDecoder(input.detokenize);
+  const { closer, answer, decoder, limit, lane } = input;
   const generated: number[] = [];
   const options = input.sampling(generated);
   const cachedTokens = await evaluatePrompt(input);

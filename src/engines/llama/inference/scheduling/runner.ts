@@ -1,5 +1,5 @@
 import type { LlamaContextSequence } from 'node-llama-cpp';
-import { onAbort } from '../../../../base/on-abort.ts';
+import { createFairGate } from '../../../../base/fair-gate.ts';
 import type { BatchGate } from './batch-gate.ts';
 import { type SlotView, chooseSlot } from './slots.ts';
 
@@ -27,7 +27,7 @@ export interface Lane {
 export type Runner = ReturnType<typeof createRunner>;
 
 /** Hands out the sequences: interactive requests first, each to the slot that already holds most of its prompt. */
-export function createRunner(sequences: readonly LlamaContextSequence[], gate: BatchGate) {
+export function createRunner(sequences: readonly LlamaContextSequence[], batches: BatchGate) {
   const slots = sequences.map((sequence): Slot => ({
     sequence,
     tokens: [],
@@ -35,53 +35,25 @@ export function createRunner(sequences: readonly LlamaContextSequence[], gate: B
     lastUsed: 0,
     isBusy: false,
   }));
-  const queue: { request: SlotRequest; begin: (slot: Slot) => void }[] = [];
+  const gate = createFairGate({ room: slots.length, each: slots.length, first: 'interactive' });
   let uses = 0;
 
-  function pump(): void {
-    for (;;) {
-      const free = slots.filter((slot) => !slot.isBusy);
-      if (free.length === 0 || queue.length === 0) return;
-      const urgent = queue.findIndex(({ request }) => request.priority === 'interactive');
-      const [next] = queue.splice(Math.max(0, urgent), 1);
-      const slot = chooseSlot(free, next!.request.prompt, next!.request.prefix);
-      slot.isBusy = true;
-      slot.lastUsed = ++uses;
-      slot.prefix = next!.request.prefix;
-      next!.begin(slot);
-    }
-  }
-
-  async function acquire(request: SlotRequest): Promise<Slot> {
-    const { signal } = request;
-    signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-    const entry = { request, begin: resolve };
-    const giveUp = (): void => {
-      const at = queue.indexOf(entry);
-      if (at === -1) return;
-      queue.splice(at, 1);
-      reject(signal.reason as Error);
-    };
-    queue.push(entry);
-    pump();
-    return promise.finally(onAbort(signal, giveUp));
-  }
-
   return {
-    /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts in the queue. */
-    async run<T>(request: SlotRequest, work: (lane: Lane) => Promise<T>): Promise<T> {
-      const slot = await acquire(request);
-      const { priority, signal } = request;
-      const pass: Lane['pass'] = (tokens, evaluate) => gate.pass({ tokens, priority, signal }, evaluate);
-      try {
-        return await work({ sequence: slot.sequence, signal, pass });
-      } finally {
-        // Whatever happened, the library knows which tokens are in the sequence.
-        slot.tokens = slot.sequence.contextTokens;
-        slot.isBusy = false;
-        pump();
-      }
+    /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts before. */
+    run<T>({ prompt, prefix, priority, signal }: SlotRequest, work: (lane: Lane) => Promise<T>): Promise<T> {
+      const pass: Lane['pass'] = (tokens, evaluate) => batches.pass({ tokens, priority, signal }, evaluate);
+      return gate.within(priority, 1, signal, async () => {
+        const free = slots.filter((slot) => !slot.isBusy);
+        const slot = chooseSlot(free, prompt, prefix);
+        Object.assign(slot, { isBusy: true, lastUsed: ++uses, prefix });
+        try {
+          return await work({ sequence: slot.sequence, signal, pass });
+        } finally {
+          // Whatever happened, the library knows which tokens are in the sequence.
+          slot.tokens = slot.sequence.contextTokens;
+          slot.isBusy = false;
+        }
+      });
     },
   };
 }
