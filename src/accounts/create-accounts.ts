@@ -3,7 +3,6 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { isDatabaseAway } from '../core/database-fault.ts';
-import { invalid } from '../core/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAuthenticate, requireScope } from './authenticate.ts';
@@ -13,7 +12,7 @@ import { createKeyCache } from './key-cache.ts';
 import { hashKey } from './keys.ts';
 import { createLastUsed } from './last-used.ts';
 import { createLedger } from './ledger.ts';
-import { createIssuer } from './orgs.ts';
+import { createIssuer, requireOrg } from './orgs.ts';
 import { readUsage } from './usage.ts';
 
 export interface AccountsDeps {
@@ -56,7 +55,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       const orgId = query.orgId ?? (isAdmin ? undefined : caller.orgId);
       if (orgId !== undefined && orgId !== caller.orgId) {
         requireScope(caller, 'admin');
-        if (!(await store.orgs.get(orgId))) throw invalid('org_id', 'there is no such org');
+        await requireOrg(store.orgs, orgId);
       }
       return readUsage(store.ledger, { ...query, orgId });
     },

@@ -49,6 +49,11 @@ export async function issueKey(
   return { apiKey: isNew ? apiKey : null, key: secret };
 }
 
+/** @throws ApiError `validation_error` where there is no such org */
+export async function requireOrg(orgs: Pick<Store['orgs'], 'get'>, orgId: string): Promise<void> {
+  if (!(await orgs.get(orgId))) throw invalid('org_id', 'there is no such org');
+}
+
 /** The operations behind the admin routes. `changed` is told when a key was revoked. */
 export function createIssuer(
   issuing: Issuing & { budgets: Pick<Budgets, 'look'> },
@@ -73,14 +78,17 @@ export function createIssuer(
     },
     keys: {
       async create(input) {
-        if (!(await store.orgs.get(input.orgId))) throw invalid('org_id', 'there is no such org');
+        await requireOrg(store.orgs, input.orgId);
         if (input.expiresAt !== undefined && input.expiresAt <= clock.now())
           throw invalid('expires_at', 'must lie in the future');
         const { apiKey, key } = await issueKey(issuing, input);
         if (!apiKey) throw new Error('a random key was already known: the source of randomness is broken');
         return { apiKey, key };
       },
-      list: (orgId) => store.keys.list(orgId),
+      async list(orgId) {
+        if (orgId !== undefined) await requireOrg(store.orgs, orgId);
+        return store.keys.list(orgId);
+      },
       async revoke(id) {
         const apiKey = await store.keys.revoke(id, clock.now());
         changed();

@@ -226,6 +226,8 @@ describe('against a real server', () => {
     expect(err).toContain('keys create --org <id> --scopes');
     expect((await runHere(['keys', 'revoke', key.id], env)).code).toBe(0);
     expect((await runHere(['keys', 'list', '--org', org.id], env)).out).toContain('revoked');
+    const nobody = await runHere(['keys', 'list', '--org', 'org_nobody'], env);
+    expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining('there is no such org') });
   });
 
   it('ends quietly when the reader of its output goes away', async () => {

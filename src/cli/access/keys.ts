@@ -33,6 +33,8 @@ const create = asking({
       ['org', key.org_id],
       ['name', key.name],
       ['scopes', key.scopes.join(', ')],
+      ['models', key.models?.join(', ')],
+      ['ends', key.expires_at],
       ['key', key.key],
     ]);
     terminal.note('Keep the key: it is not stored and cannot be shown again.');
@@ -54,6 +56,7 @@ const list = asking({
     ends: (key) => (key.revoked_at ? 'revoked' : (key.expires_at ?? '')),
     'last used': (key) => key.last_used_at ?? 'never used',
     name: ({ name }) => name,
+    models: ({ models }) => models?.join(' ') ?? '',
   }),
 });
 
