@@ -6,7 +6,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Child, Spawn } from './child-process.ts';
 import { type Job, createJobQueue } from './jobs.ts';
 import type { Answer, Answers, Ask, FromChild, LoadOptions, LoadedModel, ToChild } from './protocol.ts';
-import { createWatchdog } from './watchdog.ts';
+import { type Watchdog, startWatchdog } from './watchdog.ts';
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
@@ -48,10 +48,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
   let outage: string | undefined;
   /** Resolves when the latest child is gone. */
   let gone = Promise.withResolvers<void>();
-  const watchdog = createWatchdog(clock, (why) => {
-    log.error({ pid: child?.pid, why }, 'The engine process is stuck and is killed.');
-    child?.kill();
-  });
+  let watchdog: Watchdog | undefined;
 
   function launch(): void {
     state = 'loading';
@@ -75,7 +72,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       case 'refused':
         return onRefused(message.message);
       case 'pong':
-        return watchdog.heard(message);
+        return watchdog?.heard(message);
       case 'delta':
         return jobs.onDelta(message.id, message.delta);
       case 'done':
@@ -94,7 +91,10 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     model = loaded;
     outage = undefined;
     readyAt = clock.monotonic();
-    watchdog.start(send);
+    watchdog = startWatchdog(clock, send, (why) => {
+      log.error({ pid: child?.pid, why }, 'The engine process is stuck and is killed.');
+      child?.kill();
+    });
     starting?.resolve(loaded);
     starting = undefined;
     log.info({ ...loaded, pid: child?.pid }, 'The embedded engine is ready.');
@@ -121,7 +121,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     const livedMs = clock.monotonic() - readyAt;
     const wasReady = state === 'ready';
     child = undefined;
-    watchdog.stop();
+    watchdog?.stop();
     gone.resolve();
     if (state === 'stopped') return;
     if (starting)

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { ToChild } from './protocol.ts';
 
 const everyMs = 5_000;
@@ -7,35 +7,33 @@ const maxUnanswered = 6;
 /** Pongs without a step between them. One batch of a large model on a slow processor takes its time. */
 const maxStill = 36;
 
+export type Watchdog = ReturnType<typeof startWatchdog>;
+
 /** Notices a child that no longer answers, or that works without getting anywhere. */
-export function createWatchdog(clock: Clock, onStuck: (why: string) => void) {
-  let timer: Timer | undefined;
+export function startWatchdog(
+  clock: Clock,
+  send: (message: ToChild) => void,
+  onStuck: (why: string) => void,
+) {
+  let timer = clock.after(everyMs, tick);
   let unanswered = 0;
   let still = 0;
   let lastSteps = -1;
 
-  function tick(send: (message: ToChild) => void): void {
+  function tick(): void {
     if (unanswered >= maxUnanswered) return onStuck('it does not answer');
     if (still >= maxStill) return onStuck('it works on requests but gets nowhere');
     unanswered++;
     send({ type: 'ping' });
-    timer = clock.after(everyMs, () => tick(send));
+    timer = clock.after(everyMs, tick);
   }
 
   return {
-    start(send: (message: ToChild) => void): void {
-      unanswered = 0;
-      still = 0;
-      lastSteps = -1;
-      timer = clock.after(everyMs, () => tick(send));
-    },
     heard({ steps, working }: { steps: number; working: number }): void {
       unanswered = 0;
       still = working > 0 && steps === lastSteps ? still + 1 : 0;
       lastSteps = steps;
     },
-    stop(): void {
-      timer?.cancel();
-    },
+    stop: () => timer.cancel(),
   };
 }

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Timer } from '../../../base/clock.ts';
+import { parsed } from '../../../base/fields.ts';
 import type { ModelDeps, ModelFs } from './model-deps.ts';
 import { type Range, addRange, bytesIn } from './ranges.ts';
 import { type FileVersion, type RemoteFile, isSameVersion } from './remote.ts';
@@ -99,17 +100,14 @@ async function doneBefore(path: string, file: RemoteFile, fs: ModelFs): Promise<
 }
 
 async function readState(path: string, fs: ModelFs): Promise<PartState | undefined> {
-  try {
-    const state = JSON.parse(await fs.readFile(stateOf(path), 'utf8')) as Partial<PartState>;
-    const isWhole =
-      state.version === 1 &&
-      typeof state.size === 'number' &&
-      Array.isArray(state.done) &&
-      state.done.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isOffset));
-    return isWhole ? (state as PartState) : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = await fs.readFile(stateOf(path), 'utf8').catch(() => '');
+  const state = parsed(text) as Partial<PartState> | null | undefined;
+  const isWhole =
+    state?.version === 1 &&
+    typeof state.size === 'number' &&
+    Array.isArray(state.done) &&
+    state.done.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isOffset));
+  return isWhole ? (state as PartState) : undefined;
 }
 
 function isOffset(value: unknown): value is number {

@@ -1,4 +1,4 @@
-import { parsed } from '../../../../base/fields.ts';
+import { fieldsOf, parsed } from '../../../../base/fields.ts';
 import type { CallFormat } from '../families.ts';
 import type { Segment, Segmenter, WrittenCall } from './segments.ts';
 import { possibleStart } from './stop.ts';
@@ -120,10 +120,8 @@ function readNamed(name: string, json: string, names: ReadonlySet<string>): Writ
 }
 
 function toCall(value: unknown, names: ReadonlySet<string>): WrittenCall | undefined {
-  if (typeof value !== 'object' || value === null || !('name' in value)) return undefined;
-  const { name } = value;
+  const { name, parameters = {}, arguments: given = parameters } = fieldsOf(value);
   if (typeof name !== 'string' || !names.has(name)) return undefined;
-  const given = 'arguments' in value ? value.arguments : 'parameters' in value ? value.parameters : {};
   return { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) };
 }
 

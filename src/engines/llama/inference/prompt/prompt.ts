@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../../../base/fields.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../../wire/chat/rule.ts';
@@ -75,10 +76,9 @@ function thinkingVariables(request: ChatRequest): Record<string, unknown> {
 
 /** `chat_template_kwargs`, which other servers take too; the conversation itself is not set by it. */
 function templateArguments(request: ChatRequest): Record<string, unknown> {
-  const given = request.chat_template_kwargs;
-  if (typeof given !== 'object' || given === null) return {};
   const ours = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
-  return Object.fromEntries(Object.entries(given).filter(([key]) => !ours.includes(key)));
+  const given = Object.entries(fieldsOf(request.chat_template_kwargs));
+  return Object.fromEntries(given.filter(([key]) => !ours.includes(key)));
 }
 
 /**

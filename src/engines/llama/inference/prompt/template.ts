@@ -25,13 +25,8 @@ const plainTemplate =
 export function createChatTemplate(given: string | undefined, family: Family) {
   const source = given || plainTemplate;
   const compiled = new Template(source);
-  const knowsSystem = shows(
-    [
-      { role: 'system', content: marker },
-      { role: 'user', content: 'x' },
-    ],
-    {},
-  );
+  const user = { role: 'user', content: 'x' };
+  const knowsSystem = shows([{ role: 'system', content: marker }, user], {});
   const toolsGo = placeOfTools();
 
   function run(messages: readonly TemplateMessage[], variables: Record<string, unknown>): string {
@@ -50,7 +45,6 @@ export function createChatTemplate(given: string | undefined, family: Family) {
   function placeOfTools(): 'variable' | 'system' | 'nowhere' {
     if (!/\btools\b/.test(source)) return 'nowhere';
     const tools = toTemplateTools([{ type: 'function', function: { name: marker, description: '' } }]);
-    const user = { role: 'user', content: 'x' };
     if (shows([user], { tools })) return 'variable';
     const system = { role: 'system', content: '', tools: JSON.stringify(tools) };
     return shows([system, user], {}) ? 'system' : 'nowhere';
