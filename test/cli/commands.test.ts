@@ -161,6 +161,24 @@ describe('batches', () => {
     expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('--format is jsonl or csv') });
   });
 
+  it('are followed through a restart of the server, line by line', async () => {
+    await cli('batch', 'create', 'in.jsonl');
+    const { out } = await cli('batch', 'results', 'batch_1');
+    server.behaviour.cuts = 2;
+    let asked = 0;
+    server.behaviour.before = (_, path) => {
+      if (path.endsWith('/output') && ++asked === 2) throw new TypeError('fetch failed');
+      return path.endsWith('/output') && asked === 3 ? refusal(503, 'shutting_down', 'It stops.') : undefined;
+    };
+    const followed = await cli('batch', 'results', 'batch_1', '--follow');
+    expect(followed).toMatchObject({ code: 0, out, err: expect.stringContaining('Waiting for the server') });
+    expect([followed.err.split('\n').length, asked]).toEqual([2, 5]);
+    server.behaviour.before = () => {
+      throw new TypeError('fetch failed');
+    };
+    expect((await cli('batch', 'results', 'batch_1', '--follow')).code).toBe(5);
+  });
+
   it('are cancelled', async () => {
     await cli('batch', 'create', 'in.jsonl');
     expect((await cli('batch', 'cancel', 'batch_1')).out).toContain('batch_1  cancelled');

@@ -6,10 +6,13 @@ const slowestPollMs = 2000;
 /** A server may restart under a batch; that is waited for. */
 const patienceMs = 120_000;
 
-export interface Asking {
+interface Lost {
   clock: Clock;
   /** Told once when the server does not answer. */
-  note(text: string): void;
+  note: (text: string) => void;
+}
+
+export interface Asking extends Lost {
   signal?: AbortSignal | undefined;
 }
 
@@ -19,24 +22,38 @@ export interface Asking {
  */
 export async function askUntilDone(
   ask: () => Promise<boolean>,
-  { clock, signal, ...asking }: Asking,
+  { clock, signal, note }: Asking,
 ): Promise<void> {
+  const patience = createPatience({ clock, note });
   let pause = fastestPollMs;
-  let lostSince: number | undefined;
   for (;;) {
     try {
       if (signal?.aborted === true || (await ask())) return;
-      lostSince = undefined;
+      patience.answered();
     } catch (error) {
-      if (!isPassing(error)) throw error;
-      if (lostSince === undefined)
-        asking.note(`${errorText(error)}. Waiting for the server; what it has is safe there.`);
-      lostSince ??= clock.monotonic();
-      if (clock.monotonic() - lostSince > patienceMs) throw error;
+      patience.failed(error);
     }
     await sleep(clock, pause, signal);
     pause = Math.min(slowestPollMs, pause * 1.3);
   }
+}
+
+/** For how long a server that does not answer is waited for. */
+export function createPatience({ clock, note }: Lost) {
+  let lostSince: number | undefined;
+  return {
+    answered() {
+      lostSince = undefined;
+    },
+    /** @throws what does not go away by waiting, or has not in two minutes */
+    failed(error: unknown) {
+      if (!isPassing(error)) throw error;
+      if (lostSince === undefined)
+        note(`${errorText(error)}. Waiting for the server; what it has is safe there.`);
+      lostSince ??= clock.monotonic();
+      if (clock.monotonic() - lostSince > patienceMs) throw error;
+    },
+  };
 }
 
 /** Whether it goes away by waiting: a server that restarts, or has too much to do just then. */

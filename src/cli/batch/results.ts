@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { splitLines } from '../../base/byte-lines.ts';
 import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
+import { createPatience } from './ask-until-done.ts';
 import { csvOf, formatOf } from './run/csv.ts';
 import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
@@ -14,6 +16,7 @@ interface Options extends ClientOptions, OutputOptions {
 }
 
 const pollMs = 500;
+const newline = Buffer.from('\n');
 
 export function batchOutput(cli: Cli): Command {
   return resultsCommand(cli, 'results', 'output', 'print the results of a batch, also while it runs');
@@ -42,13 +45,27 @@ async function* readResults(
   cli: Cli,
   { id, stream, options }: { id: string; stream: ResultStream; options: Options },
 ): AsyncGenerator<Uint8Array> {
+  const { clock, terminal } = cli;
   const client = connect(cli, options);
   let { after } = options;
+  if (options.follow !== true) return yield* (await client.batches.results(id, stream, after)).bytes;
+  const patience = createPatience({ clock, note: (text) => terminal.note(text) });
   for (;;) {
-    const results = await client.batches.results(id, stream, after);
-    yield* results.bytes;
-    if (options.follow !== true || !results.incomplete) return;
-    if (results.lastLine === after) await sleep(cli.clock, pollMs);
-    after = results.lastLine;
+    const from = after;
+    try {
+      const results = await client.batches.results(id, stream, after);
+      // A connection that breaks is taken up again behind the last whole line.
+      for await (const { bytes, whole } of splitLines(results.bytes)) {
+        if (!whole) break;
+        yield Buffer.concat([bytes, newline]);
+        after++;
+        patience.answered();
+      }
+      patience.answered();
+      if (!results.incomplete && after >= results.lastLine) return;
+    } catch (error) {
+      patience.failed(error);
+    }
+    if (after === from) await sleep(clock, pollMs);
   }
 }
