@@ -9,21 +9,19 @@ export interface BodyShare {
   hold: (bytes: number) => void;
 }
 
-export interface BodyBudget {
-  /** The share of a request of this org. */
-  open(orgId: string): BodyShare & { release: () => void };
-}
+export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 /**
  * Bounds the bytes of all bodies that are held at a time, whosever they are. An org may hold as much as it leaves free for
  * the others: half of all when it is alone, a third each when they are two. So there is always room for one more.
  */
-export function createBodyBudget(capacity: number): BodyBudget {
+export function createBodyBudget(capacity: number) {
   const orgs = new Map<string, number>();
   let free = capacity;
 
   return {
-    open(orgId) {
+    /** The share of a request of this org. */
+    open(orgId: string): BodyShare & { release: () => void } {
       let held = 0;
       const change = (more: number) => {
         const ofOrg = (orgs.get(orgId) ?? 0) + more;

@@ -7,13 +7,6 @@ import { withLinearKeywords } from './linear-keywords.ts';
 import { checkSchemaBudget, SchemaRefused } from './gate.ts';
 import type { PostedStep, SchemaVerdict } from './job.ts';
 
-/** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
-export interface SchemaChecker {
-  /** A step whose schema was seen before, and was not forgotten, needs no source. */
-  judge(step: PostedStep): SchemaVerdict;
-  forget(number: number): void;
-}
-
 /** Tried on every new schema: one that never ends shows it here, before an answer was paid for. */
 const probes: readonly unknown[] = [
   null,
@@ -49,7 +42,8 @@ const options: Options = {
 /** Formats are looked at in answers; a schema's own addresses may be written as they like. */
 const unjudged: Options = { ...options, meta: false, validateSchema: false, validateFormats: true, formats };
 
-export function createSchemaChecker(): SchemaChecker {
+/** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
+export function createSchemaChecker() {
   const compiled = new Map<number, ValidateFunction>();
   const values = new JsonValues();
   // The judges only judge schemas; compiling happens in an instance a schema, which goes with it.
@@ -94,7 +88,8 @@ export function createSchemaChecker(): SchemaChecker {
   }
 
   return {
-    judge({ number, source, text }) {
+    /** A step whose schema was seen before, and was not forgotten, needs no source. */
+    judge({ number, source, text }: PostedStep): SchemaVerdict {
       try {
         const schema: unknown = source === undefined ? undefined : JSON.parse(source);
         if (text === null) return admit(number, schema);
@@ -105,7 +100,7 @@ export function createSchemaChecker(): SchemaChecker {
         values.clear();
       }
     },
-    forget: (number) => void compiled.delete(number),
+    forget: (number: number) => void compiled.delete(number),
   };
 }
 

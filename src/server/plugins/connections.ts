@@ -48,10 +48,7 @@ interface Machine {
 const carried = Symbol('visit');
 type Visited = Socket & { [carried]?: Visit };
 
-export interface Connections {
-  /** The request brought a valid key: its connection is no stranger's. */
-  welcome(request: FastifyRequest, reply: FastifyReply): void;
-}
+export type Connections = ReturnType<typeof boundConnections>;
 
 /**
  * Bounds the connections of each address, so that nobody can take them all. One that has too many gets room for a new one by
@@ -60,7 +57,7 @@ export interface Connections {
 export function boundConnections(
   app: FastifyInstance,
   { traffic, clock, log, limits }: { traffic: Traffic; clock: Clock; log: Log; limits: ConnectionLimits },
-): Connections {
+) {
   const machines = new Map<string, Machine>();
   const isTrusted = addressMatcher(limits.trustedProxies);
   let refusals = 0;
@@ -138,7 +135,8 @@ export function boundConnections(
   });
 
   return {
-    welcome(request, reply) {
+    /** The request brought a valid key: its connection is no stranger's. */
+    welcome(request: FastifyRequest, reply: FastifyReply): void {
       const { socket } = request.raw as { socket: Visited };
       const visit = socket[carried];
       if (!visit || visit.known) return;

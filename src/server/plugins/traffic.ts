@@ -37,20 +37,7 @@ interface Counted extends Exchange, Listed {
   failure: ApiError | undefined;
 }
 
-export interface Traffic {
-  /** Registers a request that passes no hook, because the HTTP library refuses it. */
-  begin(request: FastifyRequest, reply: FastifyReply): Exchange;
-  of(request: FastifyRequest): Exchange;
-  /** From now on new requests are refused, except for the probes. */
-  drain(): void;
-  readonly draining: boolean;
-  /** The answers under way, from the first header of their request to their last byte. */
-  inFlight(): Iterable<ServerResponse>;
-  /** Resolves when no request is in flight. */
-  idle(): Promise<void>;
-  /** Ends what is still in flight. */
-  abort(): void;
-}
+export type Traffic = ReturnType<typeof countTraffic>;
 
 /** Where a request carries its exchange: cheaper than a WeakMap, which the garbage collector walks again and again. */
 const carried = Symbol('exchange');
@@ -64,7 +51,7 @@ const probes = new Set(['/healthz', '/readyz']);
  * Gives every request its id, knows which are in flight, tells handlers when nobody waits any more, and writes one log
  * line each. Paths that are no route, headers and bodies are never logged.
  */
-export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }): Traffic {
+export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }) {
   const { clock, ids, log } = deps;
   const inFlight: Counted[] = [];
   let draining = false;
@@ -150,19 +137,24 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
   }
 
   return {
+    /** Registers a request that passes no hook, because the HTTP library refuses it. */
     begin,
-    of(request) {
+    of(request: FastifyRequest): Exchange {
       const exchange = (request.raw as Carrier)[carried];
       if (!exchange) throw new Error('the request has passed no onRequest hook');
       return exchange;
     },
+    /** From now on new requests are refused, except for the probes. */
     drain: () => void (draining = true),
     get draining() {
       return draining;
     },
+    /** The answers under way, from the first header of their request to their last byte. */
     inFlight: () => inFlight.map(({ response }) => response),
-    idle: () =>
+    /** Resolves when no request is in flight. */
+    idle: (): Promise<void> =>
       inFlight.length === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve)),
+    /** Ends what is still in flight. */
     abort() {
       const reason = new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
       for (const { controller } of inFlight.slice()) controller.abort(reason);

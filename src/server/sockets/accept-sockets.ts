@@ -16,15 +16,8 @@ export function isForSocket({ method, url = '', headers }: IncomingMessage): boo
   return method === 'GET' && url.split('?', 1)[0] === path && headers.upgrade?.toLowerCase() === 'websocket';
 }
 
-export interface Sockets {
-  /** Closes those that wait for a turn, and the others after it. */
-  drain(): void;
-  /** Cuts those that are still there. */
-  terminate(): void;
-}
-
 /** `GET /v1/responses` as a WebSocket: keys and limits are those of `POST`. */
-export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: Ids }): Sockets {
+export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: Ids }) {
   const { services, traffic, connections, budget, ids } = mounting;
   const { clock, log, limits, responses } = services;
   const open = new Map<WebSocket, ResponseSocket>();
@@ -109,9 +102,11 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
   });
 
   return {
+    /** Closes those that wait for a turn, and the others after it. */
     drain() {
       for (const served of open.values()) served.drain();
     },
+    /** Cuts those that are still there. */
     terminate() {
       for (const socket of open.keys()) socket.terminate();
     },

@@ -36,13 +36,10 @@ export interface ResponseSocketParts {
   ended: (call: InteractiveCall | undefined, ms: number, error: ApiError | undefined) => void;
 }
 
-export interface ResponseSocket {
-  /** Says goodbye, after the turn under way. */
-  drain(): void;
-}
+export type ResponseSocket = ReturnType<typeof serveResponses>;
 
 /** Turns of `response.create` over one WebSocket, one at a time, in the order in which they came. */
-export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
+export function serveResponses(parts: ResponseSocketParts) {
   const { socket, connection, session, share, inline, clock, call, signal, ended } = parts;
   const waiting: Buffer[] = [];
   let turn: AbortController | undefined;
@@ -157,6 +154,7 @@ export function serveResponses(parts: ResponseSocketParts): ResponseSocket {
   });
 
   return {
+    /** Says goodbye, after the turn under way. */
     drain() {
       goodbye ??= { code: goingAway };
       if (!turn) close();

@@ -40,26 +40,17 @@ export interface LineCheckerOptions {
   source?: 'file' | 'inline';
 }
 
-/** Checks the lines of one file, in order; one may be checked again before the next. Remembers the custom_ids and the endpoint. */
-export interface LineChecker {
-  readonly endpoint: BatchEndpoint | undefined;
-  /** Whether a body named a file. */
-  readonly namesFiles: boolean;
-  /**
-   * @param bytes UTF-8
-   * @param number 1-based; of the line in the file, or of the request in the list
-   */
-  check(bytes: Uint8Array, number: number): LineVerdict;
-}
+export type LineChecker = ReturnType<typeof createLineChecker>;
 
 export const customIdLimit = 512;
 const members: readonly string[] = ['custom_id', 'method', 'url', 'body'];
 
 /**
  * The rules of one batch line (api.md, section 4; specification, section 2.2), shared by upload, inline creation and
- * the offline `files validate`.
+ * the offline `files validate`. Checks the lines of one file, in order; one may be checked again before the next. Remembers
+ * the custom_ids and the endpoint.
  */
-export function createLineChecker(options: LineCheckerOptions): LineChecker {
+export function createLineChecker(options: LineCheckerOptions) {
   let { endpoint } = options;
   let namesFiles = false;
   const { endpoints = usualEndpoints } = options;
@@ -141,6 +132,10 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
     return { faults, line: { customId: told(id), url: told(url), model, prompt, textOf } };
   };
 
+  /**
+   * @param bytes UTF-8
+   * @param number 1-based; of the line in the file, or of the request in the list
+   */
   const check = (bytes: Uint8Array, number: number): LineVerdict => {
     // Halves what reading costs where a line is not ASCII.
     const characters = byteCharacters(bytes);
@@ -175,6 +170,7 @@ export function createLineChecker(options: LineCheckerOptions): LineChecker {
     get endpoint() {
       return endpoint;
     },
+    /** Whether a body named a file. */
     get namesFiles() {
       return namesFiles;
     },

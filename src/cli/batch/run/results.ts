@@ -22,14 +22,7 @@ export interface ResultPaths {
   errors: string | null;
 }
 
-/** Where the results of a run are gathered, part by part. */
-export interface Results {
-  collect(batch: RemoteBatch, part: InputPart): Promise<void>;
-  finish(): Promise<ResultPaths>;
-  /** Leaves nothing behind. */
-  discard(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Results = Awaited<ReturnType<typeof openResults>>;
 
 export interface ResultsDeps {
   /** Null for stdout. */
@@ -41,15 +34,11 @@ export interface ResultsDeps {
   terminal: Terminal;
 }
 
-/** Failed lines have a file of their own, except where people want one list: on stdout, and as CSV. */
-export async function openResults({
-  output,
-  format,
-  run,
-  client,
-  clock,
-  terminal,
-}: ResultsDeps): Promise<Results> {
+/**
+ * Where the results of a run are gathered, part by part. Failed lines have a file of their own, except where people want one
+ * list: on stdout, and as CSV.
+ */
+export async function openResults({ output, format, run, client, clock, terminal }: ResultsDeps) {
   const { sizes } = run.state.collected;
   const good = output === null ? resultsToStdout(terminal) : await openResultsFile(output, sizes.output);
   const bad =
@@ -74,7 +63,7 @@ export async function openResults({
   }
 
   return {
-    async collect(batch, part) {
+    async collect(batch: RemoteBatch, part: InputPart) {
       const sums = structuredClone(run.state.collected);
       const from = { batch, part, sums };
       if (bad === null) await take(['output', 'errors'], good, from);
@@ -89,9 +78,10 @@ export async function openResults({
       sums.sizes = { output: await good.flush(), errors: (await bad?.flush()) ?? 0 };
       run.collect(sums);
     },
-    async finish() {
+    async finish(): Promise<ResultPaths> {
       return { output: await good.finish(), errors: (await bad?.finish()) ?? null };
     },
+    /** Leaves nothing behind. */
     async discard() {
       await good.discard();
       await bad?.discard();

@@ -29,19 +29,10 @@ export interface Job {
   collect(batch: RemoteBatch, part: InputPart): Promise<void>;
 }
 
-/** The batches that one input becomes. */
-export interface PartsRun {
-  /** Uploads every part that is not on the server yet, so that all of it is valid before anything of it runs. */
-  upload(signal: AbortSignal): Promise<void>;
-  /** Starts, asks and collects what can be. @returns whether all is done */
-  step(): Promise<boolean>;
-  /** Cancels what runs, and starts nothing more. What is done already is still collected. */
-  cancel(): Promise<void>;
-  /** The batches made so far, as they were seen last. */
-  batches(): RemoteBatch[];
-}
+export type PartsRun = ReturnType<typeof runParts>;
 
-export function runParts(job: Job): PartsRun {
+/** The batches that one input becomes. */
+export function runParts(job: Job) {
   const { client, run, input } = job;
   const { state } = run;
   const seen: (RemoteBatch | undefined)[] = input.parts.map(() => undefined);
@@ -122,13 +113,15 @@ export function runParts(job: Job): PartsRun {
   }
 
   return {
-    async upload(signal) {
+    /** Uploads every part that is not on the server yet, so that all of it is valid before anything of it runs. */
+    async upload(signal: AbortSignal) {
       for (const index of indices) {
         const part = state.parts[index]!;
         if (!isCollected(index) && part.file_id === null && part.batch_id === null)
           await upload(index, signal);
       }
     },
+    /** Starts, asks and collects what can be. @returns whether all is done */
     async step() {
       // What an earlier run had collected is asked for once, for the sums at the end.
       for (const index of isFirstStep ? indices.filter(isMade) : open()) await refresh(index);
@@ -140,6 +133,7 @@ export function runParts(job: Job): PartsRun {
       }
       return stopped ? open().length === 0 : state.collected.parts === input.parts.length;
     },
+    /** Cancels what runs, and starts nothing more. What is done already is still collected. */
     async cancel() {
       stopped = true;
       for (const index of open()) {
@@ -151,6 +145,7 @@ export function runParts(job: Job): PartsRun {
         }
       }
     },
+    /** The batches made so far, as they were seen last. */
     batches: () => seen.filter((batch) => batch !== undefined),
   };
 }

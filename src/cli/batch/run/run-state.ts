@@ -42,18 +42,7 @@ export interface PartState {
   batch_id: string | null;
 }
 
-export interface RunFile {
-  /** Null when nothing is remembered, because the results go to stdout. */
-  readonly path: string | null;
-  readonly state: RunState;
-  /** Whether an earlier run left it. */
-  readonly isResumed: boolean;
-  remember(part: number, ids: { file_id: string } | { batch_id: string }): void;
-  collect(collected: Collected): void;
-  /** Begins a part anew: the batch of the earlier run is gone. */
-  restart(part: number): void;
-  remove(): void;
-}
+export type RunFile = ReturnType<typeof openRunFile>;
 
 export interface RunIdentity {
   url: string;
@@ -69,7 +58,7 @@ export interface RunIdentity {
  * @param output the results file beside which it stands, or null to remember nothing
  * @throws CliError when the file there belongs to another input or server
  */
-export function openRunFile(output: string | null, run: RunIdentity): RunFile {
+export function openRunFile(output: string | null, run: RunIdentity) {
   const path = output === null ? null : `${output}.offpeak.json`;
   const found = path === null ? undefined : readState(path);
   if (path !== null && found !== undefined) refuseOther(relative(run.cwd, path) || path, found, run);
@@ -90,18 +79,21 @@ export function openRunFile(output: string | null, run: RunIdentity): RunFile {
   };
   save();
   return {
+    /** Null when nothing is remembered, because the results go to stdout. */
     path,
     state,
+    /** Whether an earlier run left it. */
     isResumed: found !== undefined,
-    remember(part, ids) {
+    remember(part: number, ids: { file_id: string } | { batch_id: string }) {
       Object.assign(state.parts[part]!, ids);
       save();
     },
-    collect(collected) {
+    collect(collected: Collected) {
       state.collected = collected;
       save();
     },
-    restart(part) {
+    /** Begins a part anew: the batch of the earlier run is gone. */
+    restart(part: number) {
       state.parts[part] = fresh();
       save();
     },

@@ -2,20 +2,7 @@
 const mostUnread = 256 * 1024;
 
 /** Chunks between a socket that pushes and a loop that pulls. */
-export interface Unread {
-  /** False when the reader is far behind. */
-  push: (chunk: Buffer) => boolean;
-  end: () => void;
-  fail: (error: unknown) => void;
-  /**
-   * What has come, once: whatever waits is given together, however the server cut it up.
-   * @param resume called when the reader has caught up after a `push` that said false
-   * @param leave called when the reader stops before the end
-   */
-  read: (resume: () => void, leave: () => void) => AsyncGenerator<Buffer>;
-}
-
-export function createUnread(): Unread {
+export function createUnread() {
   let chunks: Buffer[] = [];
   let bytes = 0;
   let refused = false;
@@ -37,7 +24,8 @@ export function createUnread(): Unread {
   }
 
   return {
-    push(chunk) {
+    /** False when the reader is far behind. */
+    push(chunk: Buffer): boolean {
       chunks.push(chunk);
       bytes += chunk.length;
       refused = bytes > mostUnread;
@@ -48,11 +36,16 @@ export function createUnread(): Unread {
       ended = true;
       change();
     },
-    fail(error) {
+    fail(error: unknown) {
       failure = { error };
       change();
     },
-    async *read(resume, leave) {
+    /**
+     * What has come, once: whatever waits is given together, however the server cut it up.
+     * @param resume called when the reader has caught up after a `push` that said false
+     * @param leave called when the reader stops before the end
+     */
+    async *read(resume: () => void, leave: () => void): AsyncGenerator<Buffer> {
       try {
         for (;;) {
           if (chunks.length > 0) {

@@ -1,19 +1,8 @@
 import { ApiError } from '../../../core/errors.ts';
-import { createTransport, type Transport, type TransportOptions } from './transport.ts';
+import { createTransport, type TransportOptions } from './transport.ts';
 import type { Timeouts } from './timeouts.ts';
 
-/** The connections to one server, which may be opened again after they were closed. */
-export interface Connections {
-  /** @throws ApiError `shutting_down` where they are closed */
-  readonly work: Transport;
-  /** Beside the work, for questions that must not wait until a connection is free: few, and soon over. @throws like `work` */
-  readonly beside: Transport;
-  /** `work`; undefined where they are closed. */
-  readonly open: Transport | undefined;
-  reopen(): void;
-  /** Fails all calls in flight. */
-  close(): Promise<void>;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
 export interface ConnectionsOptions extends Omit<TransportOptions, 'connections' | 'longest'> {
   /** Of questions beside the work. */
@@ -23,8 +12,8 @@ export interface ConnectionsOptions extends Omit<TransportOptions, 'connections'
 /** What a server tells of itself is no longer, models of a large gateway included. */
 const longestTold = 4 * 1024 * 1024;
 
-/** Opens them. */
-export function createConnections({ besideTimeouts, ...options }: ConnectionsOptions): Connections {
+/** The connections to one server, which may be opened again after they were closed. */
+export function createConnections({ besideTimeouts, ...options }: ConnectionsOptions) {
   const { origin, ca, headers, clock } = options;
   const connect = () => ({
     work: createTransport({ ...options, connections: null }),
@@ -46,18 +35,22 @@ export function createConnections({ besideTimeouts, ...options }: ConnectionsOpt
   }
 
   return {
+    /** @throws ApiError `shutting_down` where they are closed */
     get work() {
       return connected().work;
     },
+    /** Beside the work, for questions that must not wait until a connection is free: few, and soon over. @throws like `work` */
     get beside() {
       return connected().beside;
     },
+    /** `work`; undefined where they are closed. */
     get open() {
       return open?.work;
     },
     reopen() {
       open ??= connect();
     },
+    /** Fails all calls in flight. */
     async close() {
       const closing = open;
       open = undefined;

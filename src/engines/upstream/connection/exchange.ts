@@ -15,16 +15,7 @@ export interface Sink {
   fail(error: unknown): void;
 }
 
-export interface Exchange {
-  /** Closes the connection and fails with `reason`. */
-  cancel: (reason: unknown) => void;
-  /** Lets data flow again after the sink refused more. */
-  resume: () => void;
-  /** Nothing that still comes matters: the end is waited for a moment, so that the connection can be used again. */
-  finish: () => void;
-  /** The answer is there, and only a word more may come: it fails unless that comes in a moment. */
-  hurry: () => void;
-}
+export type Exchange = ReturnType<typeof exchange>;
 
 export interface ExchangeParts {
   pool: Pool;
@@ -47,10 +38,7 @@ const staleWithinMs = 1000;
  * before a byte of the answer came and within a second, which is what a server does that had just decided the connection
  * was idle.
  */
-export function exchange(
-  { pool, request, timeouts, overdue, clock, signal }: ExchangeParts,
-  sink: Sink,
-): Exchange {
+export function exchange({ pool, request, timeouts, overdue, clock, signal }: ExchangeParts, sink: Sink) {
   let controller: Dispatcher.DispatchController | undefined;
   let settled = false;
   let sent = false;
@@ -75,6 +63,7 @@ export function exchange(
     return true;
   }
 
+  /** Closes the connection and fails with `reason`. */
   function cancel(reason: unknown): void {
     if (!settle()) return;
     controller?.abort(reason instanceof Error ? reason : new Error('cancelled'));
@@ -126,6 +115,8 @@ export function exchange(
     unwatch = onAbort(signal, aborted);
     send();
   }
+
+  /** Nothing that still comes matters: the end is waited for a moment, so that the connection can be used again. */
   function finish(): void {
     if (!settle()) return;
     const closing = clock.after(endGraceMs, () => controller?.abort(new Error('no end came')));
@@ -133,11 +124,15 @@ export function exchange(
     controller?.resume();
   }
 
+  /** The answer is there, and only a word more may come: it fails unless that comes in a moment. */
   function hurry(): void {
     if (!settled) hurrying ??= clock.after(endGraceMs, () => cancel(timedOut('did not say that it is done')));
   }
 
-  return { cancel, finish, hurry, resume: () => controller?.resume() };
+  /** Lets data flow again after the sink refused more. */
+  const resume = () => controller?.resume();
+
+  return { cancel, finish, hurry, resume };
 }
 
 /** The number of bytes a socket had read is put on its errors by the connector and by undici. */

@@ -4,37 +4,34 @@ import type { Repairs } from '../answer/repairs.ts';
 import type { RefusalContext } from './status-errors.ts';
 import type { Reply, StreamedReply, Transport } from './transport.ts';
 
-/** Questions to one server, in any format, and what refusals of it mean. */
-export interface Exchanges {
-  /** @throws ApiError what its status or an error in it means */
-  ask(path: string, text: string, signal: AbortSignal): Promise<{ fields: Fields; bytes: Buffer }>;
-  /** The same for a stream; some servers answer at once all the same: an error, or the whole answer. */
-  open(path: string, text: string, signal: AbortSignal): Promise<Opened>;
-  context: () => RefusalContext;
-  repairs: Repairs;
-}
+export type Exchanges = ReturnType<typeof createExchanges>;
 
 export type Opened =
   | ({ isStream: true } & StreamedReply)
   | { isStream: false; fields: Fields; bytes: Buffer };
 
-export interface ExchangesParts extends Pick<Exchanges, 'context' | 'repairs'> {
+export interface ExchangesParts {
+  context: () => RefusalContext;
+  repairs: Repairs;
   transport: () => Transport;
   /** Behind the base of the URL. */
   pathOf: (path: string) => string;
 }
 
-export function createExchanges({ transport, pathOf, context, repairs }: ExchangesParts): Exchanges {
+/** Questions to one server, in any format, and what refusals of it mean. */
+export function createExchanges({ transport, pathOf, context, repairs }: ExchangesParts) {
   return {
     context,
     repairs,
 
-    async ask(path, text, signal) {
+    /** @throws ApiError what its status or an error in it means */
+    async ask(path: string, text: string, signal: AbortSignal): Promise<{ fields: Fields; bytes: Buffer }> {
       const reply = await transport().post(pathOf(path), text, signal);
       return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
     },
 
-    async open(path, text, signal) {
+    /** The same for a stream; some servers answer at once all the same: an error, or the whole answer. */
+    async open(path: string, text: string, signal: AbortSignal): Promise<Opened> {
       const reply = await transport().postStreaming(pathOf(path), text, signal);
       if (isStream(reply)) {
         requirePlainStream(reply);

@@ -20,21 +20,14 @@ export interface HangWatchParts {
   work: () => Pick<Transport, 'waiting' | 'signs' | 'giveUp'> | undefined;
 }
 
-export interface HangWatch {
-  /**
-   * There is a call.
-   * @throws ApiError while the server hangs: it gets none until it answers the question whether it works
-   */
-  begin(): void;
-  stop(): void;
-}
+export type HangWatch = ReturnType<typeof createHangWatch>;
 
 /**
  * A call may be silent for as long as it is worked on, for an hour perhaps. So it is the server that is watched: while no byte
  * of any answer comes and calls wait for the first of theirs, it is asked whether it works. Where it gives no sign of that
  * either, all that wait are given up. Time is counted in looks, since the machine may have slept between two of them.
  */
-export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWatchParts): HangWatch {
+export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWatchParts) {
   let timer: Timer | undefined;
   let seen = 0;
   let quiet = 0;
@@ -103,6 +96,10 @@ export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWat
   }
 
   return {
+    /**
+     * There is a call.
+     * @throws ApiError while the server hangs: it gets none until it answers the question whether it works
+     */
     begin() {
       if (isHung) throw hung();
       again();

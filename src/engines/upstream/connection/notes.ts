@@ -2,21 +2,14 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Repairs } from '../answer/repairs.ts';
 
-/** What is wrong with a server, for its operator. */
-export interface Notes {
-  refusal: (status: number, words: string) => void;
-  repairs: Repairs;
-}
-
 /** Something is said once in this long, not for each of 10,000 lines. */
 const sayAgainMs = 60_000;
 
-/** @param about what is logged with each */
-export function createNotes(
-  log: Log,
-  clock: Clock,
-  about: { upstream: string; upstream_model: string },
-): Notes {
+/**
+ * What is wrong with a server, for its operator.
+ * @param about what is logged with each
+ */
+export function createNotes(log: Log, clock: Clock, about: { upstream: string; upstream_model: string }) {
   const saidAt = new Map<string, number>();
 
   function say(message: string, fields: object): void {
@@ -28,11 +21,13 @@ export function createNotes(
   }
 
   return {
-    refusal(status, words) {
+    refusal(status: number, words: string) {
       const isOurs = status === 401 || status === 402 || status === 403;
       const why = isOurs ? 'refuses our credentials: check api_key and the account' : `answers ${status}`;
       say(`the upstream ${why}`, { status, said: words });
     },
-    repairs: { add: (repair) => say(`an answer of the upstream was put right: ${repair}`, {}) },
+    repairs: {
+      add: (repair) => say(`an answer of the upstream was put right: ${repair}`, {}),
+    } satisfies Repairs,
   };
 }

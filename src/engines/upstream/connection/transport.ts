@@ -26,21 +26,7 @@ interface Waiting extends Listed {
   call: Exchange | null;
 }
 
-/** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
-export interface Transport {
-  get(path: string, signal: AbortSignal): Promise<Reply<Buffer>>;
-  post(path: string, body: string, signal: AbortSignal): Promise<Reply<Buffer>>;
-  /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
-  postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply>;
-  /** Calls of which nothing has come. */
-  readonly waiting: number;
-  /** Another number after anything of any answer has come. */
-  readonly signs: number;
-  /** Fails the calls of which nothing has come. */
-  giveUp(reason: ApiError): void;
-  /** Fails all calls in flight with `shutting_down`. */
-  close(): Promise<void>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 export interface TransportOptions {
   origin: string;
@@ -64,7 +50,8 @@ const keepAliveMs = 4000;
 
 const longestBody = 64 * 1024 * 1024;
 
-export function createTransport(options: TransportOptions): Transport {
+/** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
+export function createTransport(options: TransportOptions) {
   const { headers, timeouts, longest = longestBody, clock, beginsAtOnce, onHeaders } = options;
   const pool = createPool(options);
   const overdue = oneTimer(clock, timeouts.totalMs);
@@ -135,10 +122,11 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    get: (path, signal) => whole(path, null, signal),
-    post: whole,
+    get: (path: string, signal: AbortSignal) => whole(path, null, signal),
+    post: (path: string, body: string, signal: AbortSignal) => whole(path, body, signal),
 
-    postStreaming(path, body, signal) {
+    /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
+    postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply> {
       return new Promise((resolve, reject) => {
         const unread = createUnread();
         let size = 0;
@@ -159,7 +147,7 @@ export function createTransport(options: TransportOptions): Transport {
             call.cancel(tooLong(longest));
             return true;
           },
-          end: unread.end,
+          end: () => unread.end(),
           fail(error) {
             unread.fail(error);
             reject(error);
@@ -169,16 +157,20 @@ export function createTransport(options: TransportOptions): Transport {
       });
     },
 
+    /** Calls of which nothing has come. */
     get waiting() {
       return waiting.length;
     },
+    /** Another number after anything of any answer has come. */
     get signs() {
       return signs;
     },
-    giveUp(reason) {
+    /** Fails the calls of which nothing has come. */
+    giveUp(reason: ApiError) {
       for (const { call } of waiting.slice()) call?.cancel(reason);
     },
 
+    /** Fails all calls in flight with `shutting_down`. */
     close: () => pool.destroy(),
   };
 }

@@ -14,7 +14,7 @@ import type { Members } from '../../../wire/json/pick-members.ts';
 import { chatMembers, completionsMembers } from '../request/request-members.ts';
 import type { Wording } from '../request/request-text.ts';
 import type { UpstreamOptions } from '../upstream-options.ts';
-import { type Counter, createCounter } from './count-tokens.ts';
+import { createCounter } from './count-tokens.ts';
 import { askHowItIs } from './reports.ts';
 
 /** What is known of a server: of its kind, and of what it told of itself. */
@@ -32,21 +32,7 @@ export interface Known {
   reading: Pick<ReadOptions, 'usageOf' | 'finishes' | 'cutsAt'>;
 }
 
-export interface Profile {
-  /** As of now: asked for with every request, and another one when the server tells of itself. */
-  readonly now: Known;
-  countTokens: Counter;
-  /** Finds out what kind of server it is, where nobody said; one that is away is asked again later, and `generic` until then. */
-  look(): Promise<void>;
-  /** Asks it how it is. @throws ApiError when it is away or does not know us, as a request would find it */
-  probe(): Promise<Report>;
-  /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
-  listsModel(): Promise<boolean>;
-  /** Whether it embeds with the model; not where it is away. */
-  makesEmbedding(): Promise<boolean>;
-  /** Looks no more until it is looked again. */
-  rest(): void;
-}
+export type Profile = ReturnType<typeof createProfile>;
 
 export interface ProfileParts {
   options: UpstreamOptions;
@@ -60,7 +46,7 @@ export interface ProfileParts {
 
 const lookAgainMs = 30_000;
 
-export function createProfile({ options, address, get, post, isOpen, context }: ProfileParts): Profile {
+export function createProfile({ options, address, get, post, isOpen, context }: ProfileParts) {
   const { model, clock, log, passThrough = [] } = options;
   const modelsPath = address.path('/models');
   let isFound = options.flavor !== 'auto';
@@ -110,6 +96,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
     };
   }
 
+  /** Finds out what kind of server it is, where nobody said; one that is away is asked again later, and `generic` until then. */
   async function look(): Promise<void> {
     if (isFound || !isOpen()) return;
     lookingAgain?.cancel();
@@ -131,6 +118,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
   }
 
   return {
+    /** As of now: asked for with every request, and another one when the server tells of itself. */
     get now() {
       return now;
     },
@@ -140,7 +128,8 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
     ),
     look,
 
-    async probe() {
+    /** Asks it how it is. @throws ApiError when it is away or does not know us, as a request would find it */
+    async probe(): Promise<Report> {
       await look();
       const just = models;
       models = null;
@@ -157,16 +146,19 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       return told;
     },
 
+    /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
     listsModel: () =>
       says(
         () => get(modelsPath),
         (fields) => hasModel(fields, model),
       ),
+    /** Whether it embeds with the model; not where it is away. */
     makesEmbedding: () =>
       says(
         () => post(address.path(now.embeddingsPath), { model, input: 'a' }),
         ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
       ),
+    /** Looks no more until it is looked again. */
     rest: () => lookingAgain?.cancel(),
   };
 }

@@ -10,27 +10,7 @@ import { isWholeInput, toolInput } from '../tool-input.ts';
  * ones behind it wait, and it is closed when another has begun and nothing more can belong to it: for a call, when its
  * arguments are a whole object.
  */
-export interface AnswerBlocks {
-  push(delta: ChatDelta): MessageEvent[];
-  /** What is still open or waiting. */
-  end(): MessageEvent[];
-  readonly hasCalls: boolean;
-}
-
-interface Growing {
-  kind: 'thinking' | 'text' | 'call';
-  id: string;
-  name: string;
-  text: string;
-  /** The end of the text, which has not gone out. Kept apart: cutting it off the text would copy all of it every time. */
-  unsent: string;
-  /** The first letter of the text that is no blank, or empty. Kept apart for the same reason. */
-  first: string;
-}
-
-const nothing = { id: '', name: '', text: '', unsent: '', first: '' };
-
-export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }): AnswerBlocks {
+export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }) {
   /** The first one is open when `isOpen`; the others wait. */
   const growing: Growing[] = [];
   const calls = new Map<number, Growing>();
@@ -97,18 +77,32 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
   }
 
   return {
-    push({ reasoning_content: thought, reasoning, content, refusal, tool_calls: called }) {
+    push({ reasoning_content: thought, reasoning, content, refusal, tool_calls: called }: ChatDelta) {
       grow('thinking', thought ?? reasoning ?? '');
       grow('text', (content ?? '') + (refusal ?? ''));
       for (const each of called ?? []) growCall(each);
       return advance(false);
     },
+    /** What is still open or waiting. */
     end: () => advance(true),
     get hasCalls() {
       return calls.size > 0;
     },
   };
 }
+
+interface Growing {
+  kind: 'thinking' | 'text' | 'call';
+  id: string;
+  name: string;
+  text: string;
+  /** The end of the text, which has not gone out. Kept apart: cutting it off the text would copy all of it every time. */
+  unsent: string;
+  /** The first letter of the text that is no blank, or empty. Kept apart for the same reason. */
+  first: string;
+}
+
+const nothing = { id: '', name: '', text: '', unsent: '', first: '' };
 
 function append(block: Growing, text: string): void {
   block.text += text;

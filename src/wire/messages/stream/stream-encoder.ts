@@ -16,16 +16,7 @@ export interface StreamOptions extends AnswerOptions {
 }
 
 /** Makes the events of a streamed message from the chunks of a chat stream. */
-export interface MessageEncoder {
-  push(chunk: ChatChunk): MessageEvent[];
-  /**
-   * The last events.
-   * @throws ApiError `invalid_upstream_response` when the answer was not finished: a stream must never just stop
-   */
-  end(): MessageEvent[];
-}
-
-export function createMessageEncoder({ inputTokens, ...options }: StreamOptions): MessageEncoder {
+export function createMessageEncoder({ inputTokens, ...options }: StreamOptions) {
   const blocks = createAnswerBlocks(options);
   let finish: FinishReason | null = null;
   let stop: string | null = null;
@@ -42,7 +33,7 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
   }
 
   return {
-    push(chunk) {
+    push(chunk: ChatChunk): MessageEvent[] {
       const events = start(chunk);
       if (chunk.usage) usage = fromChatUsage(chunk.usage);
       const [choice] = chunk.choices;
@@ -55,7 +46,11 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
       return events;
     },
 
-    end() {
+    /**
+     * The last events.
+     * @throws ApiError `invalid_upstream_response` when the answer was not finished: a stream must never just stop
+     */
+    end(): MessageEvent[] {
       if (finish === null)
         throw new ApiError('invalid_upstream_response', 'The answer of the engine ended in the middle.');
       const ending = { finish, hasCalls: blocks.hasCalls, stop, refusal };
