@@ -12,7 +12,7 @@ import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body
 import { readForm } from './read-form.ts';
 import type { Incoming, Mounted, Services } from './route.ts';
 import { sendAnswer, sendError } from './send.ts';
-import { noSuchRoute, toApiError } from './to-api-error.ts';
+import { noSuchRoute } from './to-api-error.ts';
 
 export interface Mounting {
   services: Services;
@@ -84,10 +84,7 @@ export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting):
 
   function fail(exchange: Exchange, reply: FastifyReply, thrown: unknown): void {
     // Nobody is there to read it: what was thrown is only the echo of the client going away.
-    if (reply.raw.destroyed || reply.sent) return;
-    const error = toApiError(thrown);
-    exchange.failed(error);
-    sendError(reply, error, exchange.requestId);
+    if (!reply.raw.destroyed && !reply.sent) sendError(reply, exchange, thrown);
   }
 }
 

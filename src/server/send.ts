@@ -74,11 +74,17 @@ async function sendEvents(
   });
 }
 
-/** Sends the one error body, with the headers that belong to its status. */
-export function sendError(reply: FastifyReply, error: ApiError, requestId: string): void {
+/** Sends the one error body of what was thrown, with the headers that belong to its status, and tells the exchange. */
+export function sendError(
+  reply: FastifyReply,
+  exchange: { requestId: string; failed: (error: ApiError) => void },
+  thrown: unknown,
+): void {
+  const error = toApiError(thrown);
+  exchange.failed(error);
   const { method, url } = reply.request;
   const where = method === 'GET' ? 'query' : 'body';
-  const { status, headers, body } = errorBody(error, requestId, formatOf(url), where);
+  const { status, headers, body } = errorBody(error, exchange.requestId, formatOf(url), where);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
 }

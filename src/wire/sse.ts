@@ -13,3 +13,8 @@ export const sseKeepAlive = ': keep-alive\n\n';
 export function namedEvent(type: string, data: string): string {
   return `event: ${type}\ndata: ${data}\n\n`;
 }
+
+/** An event that tells its type itself, named by it; never to be cut, because some parsers forget half of one. */
+export function typedEvent(event: { type: string }): string {
+  return namedEvent(event.type, JSON.stringify(event));
+}

@@ -56,6 +56,10 @@ describe('stop', () => {
     expect(text).toContain('"code":"shutting_down"');
     expect(text).toMatch(/retry-after: 1/i);
     await app.stop();
+    expect(app.logged.find(({ fields }) => fields['status'] === 503)).toMatchObject({
+      message: 'request failed',
+      fields: { code: 'shutting_down' },
+    });
   });
 
   it('aborts what is left after the drain time: an error for a request, an error event for a stream', async () => {

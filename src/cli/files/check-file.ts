@@ -4,21 +4,6 @@ import type { Fault } from '../../core/errors.ts';
 import { createLineChecker } from '../../wire/batch/line.ts';
 import { type SplitItem, Splitter } from '../../wire/batch/split.ts';
 
-/** What a server with the usual limits would say to this file. Models are not known here. */
-export interface FileVerdict {
-  valid: boolean;
-  bytes: number;
-  requests: number;
-  endpoint: string | null;
-  /** Whether requests name files, which a server takes where it is told to. */
-  namesFiles: boolean;
-  /** Estimated tokens in and, at most, out. */
-  estimatedTokens: number;
-  /** The first `keptFaults` of `faultCount`. */
-  faults: Fault[];
-  faultCount: number;
-}
-
 export interface FileLimits {
   bytes: number;
   requests: number;
@@ -27,15 +12,17 @@ export interface FileLimits {
 
 const keptFaults = 100;
 
-/** Checks a file by the rules the server itself uses, without one. */
-export async function checkFile(path: string, limits: FileLimits): Promise<FileVerdict> {
+/** What a server with the usual limits would say to this file, without one. Models are not known here. */
+export async function checkFile(path: string, limits: FileLimits) {
   const splitter = new Splitter({ lineBytes: limits.lineBytes });
   const checker = createLineChecker({
     endpoints: batchEndpoints,
     takesFiles: true,
     refuseModel: () => undefined,
   });
+  /** The first `keptFaults` of `faultCount`. */
   const faults: Fault[] = [];
+  /** Tokens: in and, at most, out. */
   const sums = { bytes: 0, requests: 0, estimatedTokens: 0, faultCount: 0 };
   const add = (found: Fault[]) => {
     sums.faultCount += found.length;

@@ -53,16 +53,11 @@ type Choice = ChatResponse['choices'][number];
 /** By name; null for a tool without parameters, which takes any. */
 type ToolSchemas = ReadonlyMap<string, AdmittedSchema | null>;
 
-interface Admitted {
-  tools: ToolSchemas;
-  /** That of the response format, if it has one. */
-  content: AdmittedSchema | null;
-}
-
+/** The schemas of the tools, and that of the response format, if it has one. */
 async function admitAll(
   request: ChatRequest,
   admit: (given: readonly GivenSchema[]) => Promise<AdmittedSchema[]>,
-): Promise<Admitted> {
+) {
   const { tools: given, response_format: format } = request;
   const tools = (given ?? []).map(({ function: { name, parameters } }, at) => ({
     name,

@@ -8,23 +8,17 @@ import { relocated } from '../schemas/relocated.ts';
  * A call of a tool for an engine that cannot be made to call one: the tools are left out, their arguments are asked for as
  * JSON under a schema, and the call is made of the text (wire-formats.md, section 2.4). Whether it fits the tool's
  * parameters is checked afterwards, like any call.
+ * @param tools the ones of which one must be called; at least one
  */
-export interface MadeCall {
-  format: ResponseFormat;
-  /** What the system says about it: the model sees neither the tools nor the schema otherwise. */
-  line: string;
-  /** The answer as one with a call, or as it came where its text is none. */
-  read: (response: ChatResponse) => ChatResponse;
-}
-
-/** @param tools the ones of which one must be called; at least one */
-export function madeCall(tools: readonly Tool[], newCallId: () => string): MadeCall {
+export function madeCall(tools: readonly Tool[], newCallId: () => string) {
   const [only] = tools;
   const one = tools.length === 1 && only ? only : null;
   return {
     format: one ? formatOfOne(one) : formatOfSeveral(tools),
+    /** What the system says about it: the model sees neither the tools nor the schema otherwise. */
     line: one ? lineForOne(one) : lineForSeveral(tools),
-    read: (response) => ({
+    /** The answer as one with a call, or as it came where its text is none. */
+    read: (response: ChatResponse): ChatResponse => ({
       ...response,
       choices: response.choices.map((choice) => readChoice(choice, one, newCallId)),
     }),

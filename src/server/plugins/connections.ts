@@ -117,11 +117,8 @@ export function boundConnections(
     if (!visit || visit.known) return done();
     visit.timer?.cancel();
     if (visit.refused) {
-      const exchange = traffic.of(request);
-      const error = tooMany(limits.connectionsPerAddress);
-      exchange.failed(error);
       reply.header('connection', 'close');
-      return sendError(reply, error, exchange.requestId);
+      return sendError(reply, traffic.of(request), tooMany(limits.connectionsPerAddress));
     }
     visit.machine?.idle.delete(socket);
     reply.header('keep-alive', strangerKeepAlive);

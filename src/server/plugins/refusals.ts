@@ -5,7 +5,7 @@ import { ApiError } from '../../core/errors.ts';
 import { errorBody } from '../../wire/errors/error-body.ts';
 import type { Mounted } from '../route.ts';
 import { sendError } from '../send.ts';
-import { noSuchRoute, toApiError, wrongMethod } from '../to-api-error.ts';
+import { noSuchRoute, wrongMethod } from '../to-api-error.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Answers for what reaches no handler: unknown paths, other methods, and what the HTTP library refuses. */
@@ -16,15 +16,10 @@ export function refuseTheRest(app: FastifyInstance, routes: readonly Mounted[], 
     const path = request.url.split('?', 1)[0] ?? '';
     const methods = paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
     const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-    refuse(request, reply, allowed.length > 0 ? wrongMethod(request.method, allowed) : noSuchRoute(path));
+    const error = allowed.length > 0 ? wrongMethod(request.method, allowed) : noSuchRoute(path);
+    sendError(reply, traffic.of(request), error);
   });
-  app.setErrorHandler((thrown, request, reply) => refuse(request, reply, toApiError(thrown)));
-
-  function refuse(request: FastifyRequest, reply: FastifyReply, error: ApiError) {
-    const exchange = traffic.of(request);
-    exchange.failed(error);
-    sendError(reply, error, exchange.requestId);
-  }
+  app.setErrorHandler((thrown, request, reply) => sendError(reply, traffic.of(request), thrown));
 }
 
 /** Answers a path that cannot even be decoded. */
@@ -34,10 +29,7 @@ export function refuseUnread(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const exchange = traffic.begin(request, reply);
-  const error = toApiError(thrown);
-  exchange.failed(error);
-  sendError(reply, error, exchange.requestId);
+  sendError(reply, traffic.begin(request, reply), thrown);
 }
 
 /** Matches the paths of a route: a `:name` is one segment, a `*` is anything. */

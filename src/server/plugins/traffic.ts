@@ -44,6 +44,7 @@ const carried = Symbol('exchange');
 type Carrier = IncomingMessage & { [carried]?: Exchange };
 
 const noWork = Promise.resolve();
+const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
 
 const probes = new Set(['/healthz', '/readyz']);
 
@@ -58,15 +59,11 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
   let whenIdle: (() => void)[] = [];
 
   app.addHook('onRequest', (request, reply, done) => {
-    const { requestId } = begin(request, reply);
+    const exchange = begin(request, reply);
     if (!draining) return done();
     reply.header('connection', 'close');
     if (probes.has(request.url.split('?', 1)[0] ?? '')) return done();
-    sendError(
-      reply,
-      new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 }),
-      requestId,
-    );
+    sendError(reply, exchange, shuttingDown());
   });
 
   function begin(request: FastifyRequest, reply: FastifyReply): Exchange {
@@ -156,7 +153,7 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
       inFlight.length === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve)),
     /** Ends what is still in flight. */
     abort() {
-      const reason = new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
+      const reason = shuttingDown();
       for (const { controller } of inFlight.slice()) controller.abort(reason);
     },
   };

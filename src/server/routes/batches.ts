@@ -4,10 +4,10 @@ import type { Batches } from '../../batches/batches.ts';
 import type { DateForm, ResultStream } from '../../core/batch.ts';
 import { parseCreateBatch } from '../../wire/batch/create.ts';
 import { createBatchSchema } from '../../wire/batch/create-schema.ts';
-import { batchErrorEvent, batchEvent } from '../../wire/batch/events.ts';
+import { batchErrorEvent } from '../../wire/errors/error-events.ts';
 import { parseBatchListQuery, parseResultsQuery } from '../../wire/batch/list.ts';
 import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/present.ts';
-import { sseHeaders } from '../../wire/sse.ts';
+import { namedEvent, sseHeaders } from '../../wire/sse.ts';
 import { listJson } from '../../wire/list.ts';
 import { bytes, events, json, jsonText } from '../answer.ts';
 import { creationOf, replayHeaders } from '../creation.ts';
@@ -158,7 +158,11 @@ async function* eventsOf(views: AsyncIterable<BatchView>, dates: DateForm, reche
   for await (const view of views) {
     await recheck();
     let event = written.get(view);
-    if (event === undefined) written.set(view, (event = batchEvent(batchJson(view, dates))));
+    if (event === undefined) {
+      // Metadata may have line breaks between its tokens, and an event none.
+      event = namedEvent('batch', batchJson(view, dates).replaceAll(/[\n\r]/g, ' '));
+      written.set(view, event);
+    }
     yield event;
   }
 }

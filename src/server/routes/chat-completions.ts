@@ -12,7 +12,7 @@ import {
 import { parseChatRequest } from '../../wire/chat/request/request.ts';
 import { chatRequestSchema } from '../../wire/chat/request/request-schema.ts';
 import { chatResponseSchema } from '../../wire/chat/answer/response-schema.ts';
-import { chatErrorEvent } from '../../wire/chat/stream/sse.ts';
+import { chatErrorEvent } from '../../wire/errors/error-events.ts';
 import { pageOfItems, parseItemsQuery } from '../../wire/items-page.ts';
 import { listBody } from '../../wire/list.ts';
 import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';

@@ -9,10 +9,11 @@ import {
   messagesRequestSchema,
 } from '../../wire/messages/request/request-schema.ts';
 import { messageSchema, tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
-import { messageErrorEvent, messageEvent } from '../../wire/messages/stream/sse.ts';
 import { createMessageEncoder } from '../../wire/messages/stream/stream-encoder.ts';
 import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
+import { messageErrorEvent } from '../../wire/errors/error-events.ts';
 import { movedError } from '../../wire/places.ts';
+import { typedEvent } from '../../wire/sse.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
 import { callOf, type Incoming, type Services } from '../route.ts';
 import { routesOf } from './routes-of.ts';
@@ -52,18 +53,17 @@ async function create(incoming: Incoming, { generate }: Services): Promise<Answe
     const message = await answerWhole(generate, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);
   }
+  const broken = (error: unknown) => messageErrorEvent(error, requestId);
   if (native && generate.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
     const lists = generate.nativeStream('messages', request, call, nativeMessage);
     const texts = inPlaces(lists, moved, (list) => list.join(''));
-    return events(texts, (error) => messageErrorEvent(error, requestId));
+    return events(texts, broken);
   }
   // Whatever makes counting impossible ends the stream as well, and says so better.
   const inputTokens = generate.countTokens(chat, call).catch(() => 0);
   const chunks = inPlaces(generate.chatStream(asked.request(), call), moved, (list) => list);
-  return events(messageEvents(chunks, inputTokens, asked.options), (error) =>
-    messageErrorEvent(error, requestId),
-  );
+  return events(messageEvents(chunks, inputTokens, asked.options), broken);
 }
 
 /**
@@ -80,11 +80,11 @@ async function* messageEvents(
     encoder ??= createMessageEncoder({ ...options, inputTokens: chunks[0]?.prompt ? 0 : await inputTokens });
     yield chunks
       .flatMap((chunk) => encoder.push(chunk))
-      .map(messageEvent)
+      .map(typedEvent)
       .join('');
   }
   encoder ??= createMessageEncoder({ ...options, inputTokens: await inputTokens });
-  yield encoder.end().map(messageEvent).join('');
+  yield encoder.end().map(typedEvent).join('');
 }
 
 /** What comes as it is told; what breaks it off in the places of the request as the client sent it. */

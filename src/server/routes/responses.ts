@@ -1,3 +1,4 @@
+import { responseErrorEvent } from '../../wire/errors/error-events.ts';
 import { parseItemsQuery } from '../../wire/items-page.ts';
 import { listBody } from '../../wire/list.ts';
 import {
@@ -12,7 +13,7 @@ import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/
 import { parseResponsesRequest } from '../../wire/responses/request/request.ts';
 import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
 import type { ResponseEvent } from '../../wire/responses/responses.ts';
-import { responseErrorEvent, responseEvent } from '../../wire/responses/stream/sse.ts';
+import { typedEvent } from '../../wire/sse.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
@@ -109,7 +110,7 @@ function responseEvents(lists: AsyncIterable<readonly ResponseEvent[]>): Answer 
   async function* written(): AsyncGenerator<string> {
     for await (const list of lists) {
       next = (list.at(-1)?.sequence_number ?? next - 1) + 1;
-      yield list.map(responseEvent).join('');
+      yield list.map(typedEvent).join('');
     }
   }
   return events(written(), (error) => responseErrorEvent(error, next));

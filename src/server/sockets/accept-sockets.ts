@@ -5,7 +5,7 @@ import type { Ids } from '../../base/ids.ts';
 import { refuseDuplicates } from '../headers.ts';
 import { callerOf, type Mounting } from '../mount.ts';
 import { sendError } from '../send.ts';
-import { toApiError, wrongMethod } from '../to-api-error.ts';
+import { wrongMethod } from '../to-api-error.ts';
 import { takeHandshakes } from './handshakes.ts';
 import { type ResponseSocket, serveResponses } from './response-socket.ts';
 
@@ -34,9 +34,7 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
       reply.raw.statusCode = 101;
     };
     check().then(go, (thrown: unknown) => {
-      const error = toApiError(thrown);
-      exchange.failed(error);
-      if (!reply.raw.destroyed) sendError(reply, error, exchange.requestId);
+      if (!reply.raw.destroyed) sendError(reply, exchange, thrown);
     });
   };
 

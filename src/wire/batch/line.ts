@@ -234,12 +234,7 @@ function shapeFaults(line: Record<string, unknown>): Fault[] {
   });
 }
 
-interface ReadBody {
-  faults: Fault[];
-  prompt: LinePrompt | null;
-}
-
-function readBody(body: Record<string, unknown>, url: BatchEndpoint): ReadBody {
+function readBody(body: Record<string, unknown>, url: BatchEndpoint) {
   const format = lineFormats[url];
   const faults = format.check(body).map(inBody);
   if (body['stream'] === true)

@@ -1,24 +1,18 @@
 import { present } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
-import { type BatchStatus, batchStatuses } from '../../core/batch.ts';
+import { batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
 import { parseInstant } from '../instant.ts';
 import { quoted } from '../json/parse.ts';
 import { type Query, choiceParam, pageParams, textParam } from '../list.ts';
 
-/** What `GET /v1/batches` may ask for (api.md, section 3). */
-export interface BatchListParams {
-  limit: number;
-  after?: string;
-  status?: BatchStatus;
-  /** Epoch milliseconds. */
-  createdAfter?: number;
-}
-
 export const batchListLimits = { most: 100, otherwise: 20 } as const;
 
-/** @throws ApiError `validation_error` */
-export function parseBatchListQuery(query: Query): BatchListParams {
+/**
+ * What `GET /v1/batches` may ask for (api.md, section 3).
+ * @throws ApiError `validation_error`
+ */
+export function parseBatchListQuery(query: Query) {
   const status = choiceParam(query, 'status', batchStatuses);
   const createdAfter = instantParam(query, 'created_after');
   return {
@@ -35,6 +29,7 @@ export function parseResultsQuery(query: Query): { after: number } {
   return { after: Number(text) };
 }
 
+/** In epoch milliseconds. */
 function instantParam(query: Query, name: string): number | undefined {
   const text = textParam(query, name);
   if (text === undefined) return undefined;

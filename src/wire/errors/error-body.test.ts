@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, type ErrorCode, catalogue, invalid } from '../../core/errors.ts';
 import { errorBody, errorObject } from './error-body.ts';
-import { chatErrorEvent } from '../chat/stream/sse.ts';
+import { chatErrorEvent } from './error-events.ts';
 
 const codes = Object.keys(catalogue) as ErrorCode[];
 

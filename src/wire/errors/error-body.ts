@@ -6,13 +6,6 @@ import { maxFaults } from '../validate.ts';
 /** Which names the `type` of an error has. */
 export type ErrorFormat = 'chat' | 'messages';
 
-/** An error answer, ready to be sent as JSON. */
-export interface ErrorAnswer {
-  status: number;
-  headers: Record<string, string>;
-  body: ErrorBody;
-}
-
 /** The one body that every client library reads (api.md, section 2). */
 export interface ErrorBody {
   type: 'error';
@@ -66,21 +59,18 @@ export function errorBody(
   requestId: string,
   format: ErrorFormat = 'chat',
   where: 'body' | 'query' = 'body',
-): ErrorAnswer {
+) {
   const known = asApiError(error);
   const { code, message, type, param } = errorObject(known, format);
   const errors = known.faults.slice(0, maxFaults).map(detailOf);
-  return {
-    status: known.status,
-    headers: headersOf(known),
-    body: {
-      type: 'error',
-      error: { type, code, message, param, details: { error_code: code, errors } },
-      message,
-      ...(known.status === 422 && { detail: pydanticDetail(known, where) }),
-      request_id: requestId,
-    },
+  const body: ErrorBody = {
+    type: 'error',
+    error: { type, code, message, param, details: { error_code: code, errors } },
+    message,
+    ...(known.status === 422 && { detail: pydanticDetail(known, where) }),
+    request_id: requestId,
   };
+  return { status: known.status, headers: headersOf(known), body };
 }
 
 /** The inner object alone, for streams and for batch error lines. */

@@ -1,15 +1,8 @@
-/** Where and why a text is not JSON. */
-export interface JsonFault {
-  /** UTF-16 position. */
-  at: number;
-  message: string;
-}
-
 /**
- * Finds the first fault of a text that `JSON.parse` refused, with a better sentence than the parser's, which often
+ * Where, in UTF-16, and why a text is not JSON: finds the first fault of a text that `JSON.parse` refused, with a better sentence than the parser's, which often
  * has no position. Slow and exact; only called after a failure. Nesting was bounded before by the scan.
  */
-export function locateJsonFault(text: string): JsonFault {
+export function locateJsonFault(text: string): { at: number; message: string } {
   const reader = new Reader(text);
   try {
     reader.value();

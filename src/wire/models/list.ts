@@ -19,17 +19,13 @@ export function parseModelListQuery(query: Query): ModelListParams {
 
 type ModelListParams = ReturnType<typeof pageEitherWay>;
 
-export interface ModelPage {
-  models: readonly Model[];
-  /** Whether there are more in the direction that was asked for. */
-  hasMore: boolean;
-}
+export type ModelPage = ReturnType<typeof pageOfModels>;
 
 /**
- * The models behind one, or those just before one.
+ * The models behind one, or those just before one, and whether there are more in that direction.
  * @throws ApiError `validation_error` when the cursor is none of them
  */
-export function pageOfModels(all: readonly Model[], { limit, after, before }: ModelListParams): ModelPage {
+export function pageOfModels(all: readonly Model[], { limit, after, before }: ModelListParams) {
   if (before !== undefined) {
     const end = placeOf(all, before, 'before_id');
     const start = Math.max(0, end - limit);

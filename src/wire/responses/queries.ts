@@ -1,17 +1,12 @@
 import { invalid } from '../../core/errors.ts';
 import { quoted } from '../json/parse.ts';
-import { choiceParam, textParam } from '../list.ts';
-import type { Query } from '../list.ts';
+import { type Query, choiceParam, textParam } from '../list.ts';
 
-/** What `GET /v1/responses/{id}` may ask for: the body, or its events behind a number. */
-export interface RetrieveParams {
-  stream: boolean;
-  /** -1 for all events. */
-  startingAfter: number;
-}
-
-/** @throws ApiError `validation_error` */
-export function parseRetrieveQuery(query: Query): RetrieveParams {
+/**
+ * What `GET /v1/responses/{id}` may ask for: the body, or its events behind a number, -1 for all of them.
+ * @throws ApiError `validation_error`
+ */
+export function parseRetrieveQuery(query: Query) {
   const text = textParam(query, 'starting_after');
   if (text !== undefined && !/^\d{1,9}$/.test(text))
     throw invalid('starting_after', `expected the sequence_number of an event, got ${quoted(text)}`);

@@ -14,15 +14,6 @@ import type { ChatRequest, Tool, ToolChoice } from '../chat.ts';
 import { asFunction } from '../free-text.ts';
 import { isForeign, toToolMessages } from './function-history.ts';
 
-/** A chat request as engines take it, and what is needed to answer the client in its own words. */
-export interface CanonicalChat {
-  body: JsonBody<ChatRequest>;
-  /** Where its parts stood, for errors. */
-  places: Places;
-  /** How its calls go back. */
-  calls: CallForm;
-}
-
 /** In which words a client has calls, where those are not the canonical ones. */
 export interface CallForm {
   /** As `function_call`: the request had `functions`. */
@@ -37,12 +28,13 @@ type Members = Changes<ChatRequest>;
 const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
 
 /**
- * The canonical form of a checked body: functions and tools with free text become function tools, an allowed choice a shorter
+ * The canonical form of a checked body, as engines take it, and what is needed to answer the client in its own words: functions and tools with free text become function tools, an allowed choice a shorter
  * list of them; tools that run on somebody's server are passed over. All else stays as it came, to the byte; most requests stay
  * as they are.
  */
-export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
+export function canonicalChat(given: JsonBody<ChatBody>) {
   const { value } = given;
+  /** Where its parts stood, for errors. */
   const places: Places = new Map();
   const hasFunctions = Boolean(value.functions);
   const customs = new Set((value.tools ?? []).flatMap((tool) => (isCustom(tool) ? tool.custom.name : [])));
@@ -52,7 +44,7 @@ export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
     ...(value.functions !== undefined && { functions: undefined }),
     ...(value.function_call !== undefined && { function_call: undefined }),
   };
-  const calls = { hasFunctions, customs };
+  const calls: CallForm = { hasFunctions, customs };
   return { body: editBody(given as JsonBody<ChatRequest>, members), places, calls };
 }
 

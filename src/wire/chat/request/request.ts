@@ -2,14 +2,14 @@ import { quoted } from '../../json/parse.ts';
 import { checkNames } from '../../tool-names.ts';
 import { type AddFault, parseBody, validator } from '../../validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
-import { type CanonicalChat, canonicalChat, toolName } from './canonical.ts';
+import { canonicalChat, toolName } from './canonical.ts';
 import { chatRequestSchema } from './request-schema.ts';
 
 /**
  * Reads a chat completion request, and makes it canonical.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
-export function parseChatRequest(text: string): CanonicalChat {
+export function parseChatRequest(text: string) {
   return canonicalChat(parseBody<ChatBody>(text, checkChatRequest));
 }
 

@@ -1,4 +1,3 @@
-import { errorObject } from '../../errors/error-body.ts';
 import type { CompletionChunk } from '../../completions/completions.ts';
 import type { ChatChunk } from '../chat.ts';
 
@@ -26,8 +25,3 @@ export function chatEventWriter({
 
 /** Ends a stream that said everything. */
 export const chatDone = 'data: [DONE]\n\n';
-
-/** Ends a stream that broke: no `[DONE]` follows, and both SDKs raise it. */
-export function chatErrorEvent(error: unknown): string {
-  return `data: ${JSON.stringify({ error: errorObject(error) })}\n\n`;
-}

@@ -10,17 +10,12 @@ import { toChatTools } from './to-chat-tools.ts';
 const lowBudget = 4_096;
 const mediumBudget = 16_384;
 
-export interface ConvertedRequest {
-  chat: ChatRequest;
-  /** Where its parts stood, for errors. */
-  places: Places;
-}
-
 /**
  * A checked messages request as a chat request (wire-formats.md, section 2). What chat has no word for is left out.
  * @throws ApiError `validation_error` (422) when nothing is left
  */
-export function toChatRequest(request: MessagesRequest): ConvertedRequest {
+export function toChatRequest(request: MessagesRequest) {
+  /** Where its parts stood, for errors. */
   const places: Places = new Map([
     ['max_completion_tokens', 'max_tokens'],
     ['stop', 'stop_sequences'],

@@ -3,7 +3,8 @@ import { collectMessage } from '../../../../test/support/collect-message.ts';
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatChunk, ChatDelta, FinishReason } from '../../chat/chat.ts';
 import type { MessageEvent } from '../messages.ts';
-import { messageErrorEvent, messageEvent } from './sse.ts';
+import { messageErrorEvent } from '../../errors/error-events.ts';
+import { typedEvent } from '../../sse.ts';
 import { createMessageEncoder } from './stream-encoder.ts';
 
 type Choice = Partial<ChatChunk['choices'][number]>;
@@ -228,7 +229,7 @@ describe('a streamed message', () => {
 
 describe('its events', () => {
   it('are named', () => {
-    expect(messageEvent({ type: 'message_stop' })).toBe(
+    expect(typedEvent({ type: 'message_stop' })).toBe(
       'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     );
   });

@@ -5,7 +5,8 @@ import { ResponseStream } from './from-chat-chunks.ts';
 import { replayed } from './replay.ts';
 import { newResponse, responseError } from '../answer/response-body.ts';
 import type { ResponseEvent } from '../responses.ts';
-import { responseErrorEvent, responseEvent } from './sse.ts';
+import { responseErrorEvent } from '../../errors/error-events.ts';
+import { typedEvent } from '../../sse.ts';
 
 const id = `resp_${'0'.repeat(32)}`;
 
@@ -205,7 +206,8 @@ describe('a stream that breaks', () => {
   });
 
   it('has its data in one line', () => {
-    expect(responseEvent({ type: 'response.created', sequence_number: 0, text: 'a\n\nb' })).toBe(
+    const event = { type: 'response.created', sequence_number: 0, text: 'a\n\nb' };
+    expect(typedEvent(event)).toBe(
       'event: response.created\ndata: {"type":"response.created","sequence_number":0,"text":"a\\n\\nb"}\n\n',
     );
   });
