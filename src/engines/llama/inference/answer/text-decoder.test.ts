@@ -33,3 +33,9 @@ test('tokens are decoded behind the ones before them', () => {
   for (const token of [1, 2, 3]) decoder.push(token);
   expect(seen.at(-1)).toEqual([1, 2]);
 });
+
+test('a token with a mark is that mark, behind what was held back', () => {
+  const decoder = createTextDecoder(detokenize, new Map([[1, '<call>']]));
+  expect(['a', '\u0001', 'b'].map((text) => decoder.push(text.charCodeAt(0)))).toEqual(['a', '<call>', 'b']);
+  expect([0xe2, 1].map((byte) => decoder.push(byte))).toEqual(['', '\uFFFD<call>']);
+});

@@ -27,3 +27,18 @@ test('who gives up while it waits is told so, and its place goes to the next', a
   expect(begun).toEqual(['next']);
   await expect(left).rejects.toThrow('gone');
 });
+
+test('an interactive request goes before those of batches that wait longer', async () => {
+  const sequence = { contextTokens: [] as number[] } as LlamaContextSequence;
+  const runner = createRunner([sequence], createBatchGate(8));
+  const first = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const running = [
+    runner.run(request(), () => first.promise),
+    runner.run(request(), async () => void begun.push('line')),
+    runner.run({ ...request(), priority: 'interactive' }, async () => void begun.push('interactive')),
+  ];
+  first.resolve();
+  await Promise.all(running);
+  expect(begun).toEqual(['interactive', 'line']);
+});
