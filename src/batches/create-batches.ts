@@ -26,7 +26,7 @@ import { countInput } from './create/count-input.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
 import { Followers } from './read/followers.ts';
-import { readResults } from './read/results.ts';
+import { Readers, readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
 import { suspectKills } from './hand/suspects.ts';
 import { amountOf, viewOf } from './read/view.ts';
@@ -82,6 +82,7 @@ export function createBatches(parts: BatchesParts): Batches {
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.
   const creating: CreateParts = { ...parts, clock: time, catalog: fleet };
+  const reading = { ...parts, readers: new Readers() };
   let stopping: Promise<void> | null = null;
   let started = false;
 
@@ -226,7 +227,7 @@ export function createBatches(parts: BatchesParts): Batches {
     async retry(caller, id, creation) {
       const of = await owned(caller.orgId, id);
       requireFailures(of);
-      const errors = await readResults(parts, of, 'errors', 0);
+      const errors = await readResults(reading, of, 'errors', 0);
       const lines = await failedLines({ ...parts, now: time.now() }, of, errors.bytes);
       const { id: newId, replayed } = await retryBatch(creating, caller, { of, lines }, creation);
       runner.wake();
@@ -239,7 +240,7 @@ export function createBatches(parts: BatchesParts): Batches {
     },
 
     async results(caller, id, stream, after) {
-      return readResults(parts, await owned(caller.orgId, id), stream, after);
+      return readResults(reading, await owned(caller.orgId, id), stream, after);
     },
   };
 

@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { PageSize, ResultRow } from '../../store/contract/results.ts';
 import { createVerifiedReads } from '../../files/verified-bytes.ts';
 import { assembleResultFile, resultFilename } from '../close/result-file.ts';
-import { readResults } from './results.ts';
+import { Readers, readResults } from './results.ts';
 
 const text = (n: number) => `{"n":${n},"text":"${'é'.repeat(n % 40)}"}`;
 const encoder = new TextEncoder();
@@ -24,15 +24,18 @@ function createRows(count: number) {
   }));
   const files = new Map<string, StoredFile>();
   const batches = new Map<string, Batch>();
+  const asked: number[] = [];
   const store = {
     results: {
-      tail: async (_batchId: string, stream: ResultStream, after: number, most: PageSize) =>
-        stream === 'output' ? rows.filter((row) => row.n > after).slice(0, most.rows) : [],
+      tail: async (_batchId: string, stream: ResultStream, after: number, most: PageSize) => {
+        asked.push(most.bytes);
+        return stream === 'output' ? rows.filter((row) => row.n > after).slice(0, most.rows) : [];
+      },
     },
     batches: { find: async (id: string) => batches.get(id) },
     files: { find: async (id: string) => files.get(id) },
   } as unknown as Store;
-  return { store, files, batches, purge: (n: number) => (rows = rows.slice(n)) };
+  return { store, files, batches, asked, purge: (n: number) => (rows = rows.slice(n)) };
 }
 
 async function read(bytes: AsyncIterable<Uint8Array>): Promise<string> {
@@ -49,16 +52,23 @@ describe('results', () => {
   let rows: ReturnType<typeof createRows>;
   let blobs: MemoryBlobs;
   let running: Batch;
+  let readers: Readers;
 
   beforeEach(() => {
     rows = createRows(total);
     blobs = createMemoryBlobs();
+    readers = new Readers();
     running = makeBatch({ status: 'in_progress', total, ok: total });
     rows.batches.set(running.id, running);
   });
 
   const at = (after: number, batch = running, stream: ResultStream = 'output') =>
-    readResults({ store: rows.store, files: { read: createVerifiedReads(blobs) } }, batch, stream, after);
+    readResults(
+      { store: rows.store, files: { read: createVerifiedReads(blobs) }, readers },
+      batch,
+      stream,
+      after,
+    );
 
   /** The batch ends as its closing chunk would end it. */
   async function finish(): Promise<Batch> {
@@ -74,6 +84,20 @@ describe('results', () => {
     const { bytes, ...rest } = await at(0);
     expect(rest).toEqual({ status: 'in_progress', incomplete: true, lastLine: total });
     expect(await read(bytes)).toBe(lines(0, total));
+  });
+
+  it('has 64 MB on the way to all its readers together, a page that is sent and one behind it, until they are gone', async () => {
+    const open = await Promise.all(
+      Array.from({ length: 300 }, async () => (await at(0)).bytes as AsyncGenerator<Uint8Array>),
+    );
+    for (const bytes of open) await bytes.next();
+    rows.asked.length = 0;
+    for (const bytes of open) await bytes.next();
+    expect(2 * rows.asked.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(64 << 20);
+    for (const bytes of open) await bytes.return(undefined);
+    rows.asked.length = 0;
+    await read((await at(0)).bytes);
+    expect(rows.asked).toEqual([64 << 10, 1 << 20, 1 << 20]);
   });
 
   it('gives what is behind a line, and nothing when nothing is', async () => {

@@ -7,13 +7,38 @@ import type { Store } from '../../store/store.ts';
 import type { PageSize, ResultRow } from '../../store/contract/results.ts';
 import type { ResultLines } from '../batches.ts';
 
-/** What one reader holds at a time, however large a result is, but for one result. */
-const page: PageSize = { rows: 500, bytes: 1 << 20 };
+/** What is read before the answer begins. */
+const firstPage: PageSize = { rows: 500, bytes: 64 << 10 };
+/** What all readers of rows together may have on their way to their clients, however slow those are, but for one result each. */
+const togetherBytes = 64 << 20;
+const mostBytes = 1 << 20;
+/** Of each reader: one is being sent while the next waits behind it. */
+const pagesEach = 2;
 const newline = Uint8Array.of(0x0a);
 
 export interface ResultsParts {
   store: Store;
   files: Pick<Files, 'read'>;
+  readers: Readers;
+}
+
+/** How many read results from rows at present: the more they are, the smaller are the pages of each. */
+export class Readers {
+  #reading = 0;
+
+  page(): PageSize {
+    const share = Math.floor(togetherBytes / pagesEach / Math.max(1, this.#reading));
+    return { ...firstPage, bytes: Math.min(mostBytes, share) };
+  }
+
+  async *counted(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    this.#reading++;
+    try {
+      yield* bytes;
+    } finally {
+      this.#reading--;
+    }
+  }
 }
 
 /**
@@ -50,19 +75,26 @@ async function* empty(): AsyncGenerator<Uint8Array> {}
 
 /** What can be wrong is found out before the answer begins: afterwards an error can only break it off. */
 async function begin(parts: ResultsParts, range: Range): Promise<AsyncIterable<Uint8Array>> {
-  const rows = await nextRows(parts, range);
-  return rows ? fromRows(parts, range, rows) : fromFile(await openFile(parts, range), range);
+  const rows = await nextRows(parts, range, firstPage);
+  if (!rows) return fromFile(await openFile(parts, range), range);
+  return parts.readers.counted(fromRows(parts, range, rows));
 }
 
-async function* fromRows(parts: ResultsParts, range: Range, first: ResultRow[]): AsyncGenerator<Uint8Array> {
-  let rows: ResultRow[] | undefined = first;
-  for (let after = range.after; ;) {
-    yield Buffer.concat(rows.flatMap((row) => [row.body, newline]));
-    after = rows.at(-1)!.n;
-    if (after >= range.last) return;
+async function* fromRows(
+  parts: ResultsParts,
+  range: Range,
+  rows: ResultRow[] | undefined,
+): AsyncGenerator<Uint8Array> {
+  for (let { after } = range; ;) {
     const rest: Range = { ...range, after };
-    rows = await nextRows(parts, rest);
+    rows ??= await nextRows(parts, rest, parts.readers.page());
     if (!rows) return yield* fromFile(await openFile(parts, rest), rest);
+    const lines = Buffer.concat(rows.flatMap((row) => [row.body, newline]));
+    after = rows.at(-1)!.n;
+    // While a client takes its time, nothing is kept twice.
+    rows = undefined;
+    yield lines;
+    if (after >= range.last) return;
   }
 }
 
@@ -70,11 +102,10 @@ async function* fromRows(parts: ResultsParts, range: Range, first: ResultRow[]):
 async function nextRows(
   { store }: ResultsParts,
   { batchId, stream, after, last }: Range,
+  page: PageSize,
 ): Promise<ResultRow[] | undefined> {
-  const rows = await store.results.tail(batchId, stream, after, {
-    ...page,
-    rows: Math.min(page.rows, last - after),
-  });
+  const most = { ...page, rows: Math.min(page.rows, last - after) };
+  const rows = await store.results.tail(batchId, stream, after, most);
   return rows[0]?.n === after + 1 ? rows : undefined;
 }
 
