@@ -86,7 +86,7 @@ export function createBatches(parts: BatchesParts): Batches {
   let stopping: Promise<void> | null = null;
   let started = false;
 
-  const surroundings = surroundingsOf({ ...ground, setbacks: runner.setbacks });
+  const surroundings = surroundingsOf({ ...ground, storage: (id) => runner.storage(id) });
 
   const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {
     const [ledger, running, errorSummary] = await Promise.all([

@@ -1,6 +1,7 @@
 import { sleep } from '../base/clock.ts';
 import type { Chunk } from '../core/batch.ts';
 import { ApiError } from '../core/errors.ts';
+import type { Waiting } from '../core/waiting.ts';
 import type { Lease } from '../store/contract/claim.ts';
 import type { RecordOutcome } from '../store/contract/results.ts';
 import { Claimer } from './queue/claimer.ts';
@@ -14,7 +15,7 @@ import { leaseOf } from './hand/held-chunks.ts';
 import { PrefixLanes } from './hand/prefix-lanes.ts';
 import { PrefixLeaders } from './run/prefix-leaders.ts';
 import { Recorder } from './record/recorder.ts';
-import { Setbacks } from './hand/setbacks.ts';
+import { noStorageSince, Setbacks } from './hand/setbacks.ts';
 import { Suspects } from './hand/suspects.ts';
 import { WorkInHand } from './hand/work-in-hand.ts';
 
@@ -34,7 +35,7 @@ export interface RunnerParts extends Ground {
  */
 export class Runner {
   readonly work: WorkInHand;
-  readonly setbacks: Setbacks;
+  #setbacks: Setbacks;
   #parts: RunnerParts;
   #recorder: Recorder;
   #claimer: Claimer;
@@ -71,7 +72,7 @@ export class Runner {
     this.work = work;
     this.#slots = slots;
     this.#recorder = recorder;
-    this.setbacks = setbacks;
+    this.#setbacks = setbacks;
     this.#dispatcher = new Dispatcher({
       ...parts,
       work,
@@ -99,6 +100,12 @@ export class Runner {
       close: (chunk) => this.#close(chunk),
       dispatch: () => this.#dispatcher.dispatch(),
     });
+  }
+
+  /** Why nothing of a batch can be read or written at present. */
+  storage(batchId: string): Waiting | null {
+    const { stuckSince } = this.#recorder;
+    return this.#setbacks.storage(batchId) ?? (stuckSince === null ? null : noStorageSince(stuckSince));
   }
 
   start(): void {
@@ -164,7 +171,7 @@ export class Runner {
   }
 
   async #closeLater(lease: Lease, error: unknown): Promise<void> {
-    await this.setbacks.add(lease.batchId, error, null);
+    await this.#setbacks.add(lease.batchId, error, null);
     await this.#giveBack([lease]);
   }
 
@@ -178,7 +185,7 @@ export class Runner {
     const suspects = held.suspects.length;
     for (const lease of finished) held.unlease(lease);
     for (const { batchId, kept, closed } of outcomes) {
-      if (kept > 0) this.setbacks.goesOn(batchId);
+      if (kept > 0) this.#setbacks.goesOn(batchId);
       if (closed)
         this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
     }

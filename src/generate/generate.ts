@@ -77,8 +77,11 @@ export interface Generate extends Service {
   slots(modelId: string): number;
   /** When the latest request of `modelId` was sent that was answered, in monotonic milliseconds: others got through. */
   workedAt(modelId: string): number;
-  /** Why nobody takes requests of `modelId` at present; null while somebody does. */
-  waiting(modelId: string): WaitingCause | null;
+  /**
+   * Why nobody takes requests of `modelId` at present; null while somebody does.
+   * @param priced names of those that may do so in its place; all of its fallbacks if absent
+   */
+  waiting(modelId: string, priced?: readonly string[]): WaitingCause | null;
   /** The servers of `modelId`, each with how it is. */
   replicas(modelId: string): readonly ReplicaState[];
   /** Models that answer lines of `modelId` in its place, where it takes none; none where it does. */

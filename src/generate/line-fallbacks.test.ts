@@ -45,6 +45,14 @@ describe('withLineFallbacks', () => {
     expect(standingIn({ hours }, at)).toEqual([['spare'], 4, undefined]);
   });
 
+  it('tells of those that no fallback may answer for that they wait', () => {
+    const generate = made({}, '2026-01-10T12:00:00Z');
+    expect([generate.waiting('m', ['spare']), generate.waiting('m', ['m'])?.message]).toEqual([
+      null,
+      'It is down.',
+    ]);
+  });
+
   it('leaves a fallback alone outside of its hours', () => {
     expect(standingIn({ hours: night(0) }, '2026-01-10T12:00:00Z')).toEqual([[], 0, 'It is down.']);
   });

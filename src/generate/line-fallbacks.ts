@@ -49,7 +49,10 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     room: (modelId) => most(modelId, (id) => generate.room(id)),
     limit: (modelId) => most(modelId, (id) => generate.limit(id)),
     workedAt: (modelId) => most(modelId, (id) => generate.workedAt(id)),
-    waiting: (modelId) => (usable(modelId).length > 0 ? null : generate.waiting(modelId)),
+    waiting(modelId, priced) {
+      const mayRun = (id: string) => priced?.some((name) => catalog.idOf(name) === id) ?? true;
+      return usable(modelId).some(mayRun) ? null : generate.waiting(modelId);
+    },
     // One line after the other tries whether the model takes requests again.
     standIns: (modelId) => (generate.room(modelId) > 0 ? none : usable(modelId)),
 

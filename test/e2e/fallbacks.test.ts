@@ -92,6 +92,7 @@ describe('fallbacks', () => {
     expect(Number(done.cost.amount)).toBeCloseTo(((input + output) * 3.5) / 1e6, 9);
     expect(await restricted.get(`/v1/batches/${waits.id}`)).toMatchObject({
       request_counts: { completed: 0 },
+      waiting: { reason: 'engine_unavailable' },
     });
     const asked = upstream.received.length;
     expect(asked).toBeLessThan(12);

@@ -26,6 +26,12 @@ interface Setback {
   storageSince: number | null;
 }
 
+export function noStorageSince(since: number): Waiting {
+  const message =
+    'What is stored for the batch cannot be read or written at present. It is tried again by itself.';
+  return { reason: 'storage_unavailable', message, since };
+}
+
 /**
  * Batches that cannot go on at present. Each waits by itself, longer every time, and is not in anybody's way meanwhile:
  * what this process has of it is given back, and nothing of it is claimed.
@@ -52,10 +58,7 @@ export class Setbacks {
   /** Why the batch waits, where it is for files or the database. */
   storage(batchId: string): Waiting | null {
     const { until, storageSince: since = null } = this.#setbacks.get(batchId) ?? { until: 0 };
-    if (since === null || until + tryMs < this.#parts.clock.monotonic()) return null;
-    const message =
-      'What is stored for the batch cannot be read or written at present. It is tried again by itself.';
-    return { reason: 'storage_unavailable', message, since };
+    return since === null || until + tryMs < this.#parts.clock.monotonic() ? null : noStorageSince(since);
   }
 
   /** Something of the batch was stored. */

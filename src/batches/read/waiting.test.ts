@@ -103,7 +103,7 @@ describe('what batches wait for', () => {
     const catalog = createCatalog([model]);
     fleet = new Fleet(catalog, createManualClock());
     const surroundings = surroundingsOf({
-      setbacks: { storage: () => null },
+      storage: () => null,
       budgets: noBudgets,
       generate: {
         catalog,
@@ -114,7 +114,7 @@ describe('what batches wait for', () => {
       missing: { waiting: () => null },
       hours: { waiting: () => null },
     });
-    told = (name) => [surroundings.waiting(name)?.message, surroundings.room(name)];
+    told = (name) => [surroundings.waiting(name, [])?.message, surroundings.room(name)];
   });
 
   it('is told only where nobody sends the lines of a model', () => {

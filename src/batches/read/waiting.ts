@@ -11,8 +11,8 @@ export interface Surroundings {
   budget: (orgId: string) => Waiting | null;
   /** What a batch cannot read or write at present. */
   storage: (batchId: string) => Waiting | null;
-  /** Why no requests of a model are sent, by its name. */
-  waiting: (model: string) => Waiting | null;
+  /** Why no requests of a model are sent, by its name. @param priced those that may answer in its place */
+  waiting: (model: string, priced: readonly string[]) => Waiting | null;
   /** How many more requests of a model may be sent now. */
   room: (model: string) => number;
 }
@@ -44,7 +44,7 @@ export function waitingOf(
   const noMoney = budget(batch.orgId);
   if (noMoney) return { ...noMoney, since: Math.max(noMoney.since, batch.createdAt) };
   const models = modelsOf(batch);
-  const causes = models.flatMap((model) => waiting(model) ?? []);
+  const causes = models.flatMap((model) => waiting(model, Object.keys(batch.prices)) ?? []);
   // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))
     return { ...causes[0], since: Math.max(causes[0].since, batch.createdAt) };
@@ -64,7 +64,7 @@ export function suspectedOf({ inProgressAt, createdAt }: Batch): Waiting {
 }
 
 export interface SurroundingsParts {
-  setbacks: Pick<Surroundings, 'storage'>;
+  storage: Surroundings['storage'];
   budgets: Pick<Accounts['budgets'], 'waiting'>;
   generate: Pick<Generate, 'catalog' | 'fleet' | 'room' | 'waiting'>;
   missing: Pick<MissingModels, 'waiting'>;
@@ -73,21 +73,21 @@ export interface SurroundingsParts {
 
 /** What batches may wait for: a model waits only where neither this process nor another one sends its requests. */
 export function surroundingsOf({
-  setbacks,
+  storage,
   budgets,
   generate,
   missing,
   hours,
 }: SurroundingsParts): Surroundings {
   const { catalog, fleet } = generate;
-  const causeOf = (name: string) =>
-    catalog.find(name) ? generate.waiting(catalog.idOf(name)) : fleet.othersWait(name);
+  const causeOf = (name: string, priced: readonly string[]) =>
+    catalog.find(name) ? generate.waiting(catalog.idOf(name), priced) : fleet.othersWait(name);
 
   return {
-    storage: (batchId) => setbacks.storage(batchId),
+    storage,
     budget: (orgId) => budgets.waiting(orgId),
-    waiting(name) {
-      const cause = missing.waiting(name) ?? (fleet.othersSend(name) ? null : causeOf(name));
+    waiting(name, priced) {
+      const cause = missing.waiting(name) ?? (fleet.othersSend(name) ? null : causeOf(name, priced));
       return hours.waiting(name) ?? (cause && waitingFor(cause));
     },
     room(name) {

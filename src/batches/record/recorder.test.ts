@@ -130,10 +130,12 @@ describe('Recorder', () => {
     await clock.advance(50);
     await calls[0]!.fail();
     add(2, 3);
+    const failedAt = clock.now();
     await clock.advance(499);
-    expect(calls).toHaveLength(1);
+    expect([calls.length, recorder.stuckSince]).toEqual([1, failedAt]);
     await clock.advance(1);
     await calls[1]!.succeed();
+    expect(recorder.stuckSince).toBeNull();
     await clock.advance(50);
     expect(calls.map((call) => call.rows)).toEqual([[0, 1], [0, 1], [2]]);
   });

@@ -48,6 +48,7 @@ export class Recorder {
   #flushing: Promise<void> | null = null;
   /** Batches a row of which was given up. None of their chunks is finished: a line in one of them has no result. */
   #refused = new Set<string>();
+  #stuckSince: number | null = null;
   #stop = new AbortController();
 
   constructor(parts: RecorderParts) {
@@ -57,6 +58,11 @@ export class Recorder {
   /** Whether the buffer takes more answers. */
   get hasRoom(): boolean {
     return this.#rows.length < maxRows && this.#bytes < maxBytes;
+  }
+
+  /** Since when the database takes nothing, in epoch milliseconds; null while it does. */
+  get stuckSince(): number | null {
+    return this.#stuckSince;
   }
 
   add(result: LineResult): void {
@@ -134,14 +140,16 @@ export class Recorder {
     if (rows.length === 0 && finished.length === 0) return [];
     for (let failures = 0, refusals = 0; !this.#stop.signal.aborted; failures++) {
       try {
-        return await store.results.record(worker, rows, finished, time.now());
+        const outcomes = await store.results.record(worker, rows, finished, time.now());
+        this.#stuckSince = null;
+        return outcomes;
       } catch (error) {
         log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
         if (!(await isAway(error))) {
           if (rows.length + finished.length > 1) return this.#recordApart({ rows, finished });
           if (++refusals >= mostRefusals || this.#refused.has(batchOf(group)))
             return this.#refuse(group, error);
-        }
+        } else this.#stuckSince ??= clock.now();
         await sleep(clock, backoffMs(failures + 1, pauses), this.#stop.signal);
       }
     }
