@@ -13,7 +13,9 @@ export async function answerWhole<Answer extends object | string>(
   const { chat, native } = asked;
   try {
     if (native && generate.goesNatively(native.op, chat, call.caller))
-      return await generate.native(native.op, { request: native.request(), chat }, call, native);
+      return await generate.native(native.op, { request: native.request(), chat }, call, (given, name) =>
+        native.answer(given, name),
+      );
     return asked.told(await generate.chat(asked.request(), call));
   } catch (error) {
     throw asked.moved(error);

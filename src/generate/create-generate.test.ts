@@ -90,10 +90,8 @@ describe('createGenerate', () => {
     const begun = { type: 'message_start', data: '{"message":{"id":"x","model":"y"}}', promptTokens: 60 };
     const events: NativeEvent[] = [begun, { type: 'ping', data: '{}' }];
 
-    const naming = {
-      answer: ({ text }: NativeAnswer, { id, model: name }: AnswerName) => `${text} as ${id} of ${name}`,
-      event: ({ type }: NativeEvent) => type,
-    };
+    const named = ({ text }: NativeAnswer, { id, model: name }: AnswerName) => `${text} as ${id} of ${name}`;
+    const typeOf = ({ type }: NativeEvent) => type;
 
     function natively(stream: () => AsyncGenerator<NativeEvent[]>): void {
       const ask = async () => ({ text: '{"n":1.0}', fields: { n: 1 }, usage: counted });
@@ -102,7 +100,7 @@ describe('createGenerate', () => {
 
     it('is answered under our id and the public name, and charged', async () => {
       natively(async function* () {});
-      const answer = await generate.native('messages', given, call, naming);
+      const answer = await generate.native('messages', given, call, named);
       expect(answer).toMatch(/^\{"n":1\.0\} as chatcmpl_[0-9a-f]{32} of m$/);
       expect(charged).toMatchObject([charge]);
     });
@@ -112,9 +110,7 @@ describe('createGenerate', () => {
       const answer = () => {
         throw new TypeError('no such output');
       };
-      await expect(generate.native('messages', given, call, { ...naming, answer })).rejects.toThrow(
-        TypeError,
-      );
+      await expect(generate.native('messages', given, call, answer)).rejects.toThrow(TypeError);
       expect([charged, generate.interactiveLoad()]).toMatchObject([[charge], {}]);
     });
 
@@ -124,7 +120,7 @@ describe('createGenerate', () => {
         yield [{ type: 'message_stop', data: '{}', usage: counted }];
       });
       const types: string[] = [];
-      for await (const list of generate.nativeStream('messages', given, call, naming)) {
+      for await (const list of generate.nativeStream('messages', given, call, typeOf)) {
         types.push(...list);
         expect(generate.interactiveLoad()).toEqual(types.length < 3 ? { m: 1 } : {});
       }
@@ -139,7 +135,7 @@ describe('createGenerate', () => {
         yield [{ type: 'content_block_delta', data: '{}', said: 'of many more' }];
       });
       let lists = 0;
-      for await (const _ of generate.nativeStream('messages', given, call, naming)) if (++lists === 2) break;
+      for await (const _ of generate.nativeStream('messages', given, call, typeOf)) if (++lists === 2) break;
       expect(charged).toMatchObject([{ usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 3 } }]);
     });
 
@@ -149,7 +145,7 @@ describe('createGenerate', () => {
         throw new ApiError('upstream_error', 'broken');
       });
       const reading = async () => {
-        for await (const _ of generate.nativeStream('messages', given, call, naming));
+        for await (const _ of generate.nativeStream('messages', given, call, typeOf));
       };
       await expect(reading()).rejects.toThrow('broken');
       expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);

@@ -155,14 +155,14 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       return goesNatively(laneOf(servedFor({ caller }, chat.model, 'chat').id).pool, op, chat);
     },
 
-    async native(op, { request, chat }, call, naming) {
+    async native(op, { request, chat }, call, told) {
       const how = howOf(call, prefixOf(chat));
       const lane = await admitChat(chat, call);
       const given = await answered(lane, call, () => answering.native(lane, op, request, how));
-      return naming.answer(given, answering.name(lane.model));
+      return told(given, answering.name(lane.model));
     },
 
-    nativeStream: (op, { request, chat }, call, naming) =>
+    nativeStream: (op, { request, chat }, call, told) =>
       metered(async () => {
         const how = howOf(call, prefixOf(chat));
         const lane = await admitChat(chat, call);
@@ -176,7 +176,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
               meter.said(said ?? '');
               if (usage) meter.told(usageOf(usage));
             }
-            return events.map((event) => naming.event(event, name));
+            return events.map((event) => told(event, name));
           },
           ...accountOf(meter, lane, countingOf(lane, chat, call), call),
         };

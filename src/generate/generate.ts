@@ -44,19 +44,19 @@ export interface Generate extends Service {
    * what is promised; `chat` is the same request as a chat completion.
    */
   goesNatively(op: Op, chat: ChatRequest, caller: Caller): boolean;
-  /** The answer, put under our name by `naming`. `chat` is checked like any other. */
+  /** The answer, told under our id and the model's public name. `chat` is checked like any other. */
   native<T>(
     op: Op,
     request: Native,
     call: InteractiveCall,
-    naming: Pick<Naming<T, unknown>, 'answer'>,
+    told: (answer: NativeAnswer, name: AnswerName) => T,
   ): Promise<T>;
   /** The events of an answer; charged as `chatStream` is. */
   nativeStream<T>(
     op: Op,
     request: Native,
     call: InteractiveCall,
-    naming: Pick<Naming<unknown, T>, 'event'>,
+    told: (event: NativeEvent, name: AnswerName) => T,
   ): AsyncIterable<readonly T[]>;
   /**
    * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
@@ -113,12 +113,6 @@ export interface ServedModel {
 export interface Native {
   request: JsonBody<NativeRequest>;
   chat: ChatRequest;
-}
-
-/** How an answer of a format is told under our id and the model's public name. */
-export interface Naming<Answer, Event> {
-  answer(answer: NativeAnswer, name: AnswerName): Answer;
-  event(event: NativeEvent, name: AnswerName): Event;
 }
 
 export interface InteractiveCall {

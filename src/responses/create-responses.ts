@@ -51,7 +51,7 @@ export interface ResponsesDeps {
 }
 
 /** Events get our ids and numbers where the response is put together. */
-const asItIs = { event: (event: NativePiece) => event };
+const asItIs = (event: NativePiece) => event;
 
 const day = 86_400_000;
 /** How long a response is kept. */

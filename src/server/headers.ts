@@ -24,8 +24,8 @@ export function refuseDuplicates(request: IncomingMessage): void {
 }
 
 /** A value a client made up, short and printable, for the log or an echo. */
-export function printable(value: string | string[] | undefined, maxLength = 200): string | undefined {
+export function printable(value: string | string[] | undefined): string | undefined {
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return undefined;
-  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, maxLength);
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
 }

@@ -93,9 +93,9 @@ export function parseBody<T>(text: string, check: Validator): JsonBody<T> & { sc
 }
 
 /** One ApiError for all faults of a request: the first in the message, the others in the details. */
-export function faultsError(faults: Fault[], total = faults.length): ApiError {
+export function faultsError(faults: Fault[]): ApiError {
   const first = faults[0]!;
-  const more = total > 1 ? ` (and ${total - 1} more)` : '';
+  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   const place = first.param === undefined ? '' : `${first.param}: `;
   return new ApiError(first.code, `${place}${first.message}${more}`, {
     param: first.param ?? null,

@@ -15,17 +15,12 @@ export function group(name: string, makes: readonly ((cli: Cli) => Command)[]): 
   };
 }
 
-/** A command with the options that all commands which ask a server share. */
-export function clientCommand(name: string, about = ''): Command {
-  return askingCommand(name, about, 'API key', 'OFFPEAK_API_KEY');
-}
-
-/** The same for a command that only an admin key may run. */
-export function adminCommand(name: string, about = ''): Command {
-  return askingCommand(name, about, 'admin key', 'OFFPEAK_ADMIN_KEY');
-}
-
-function askingCommand(name: string, about: string, key: string, variable: string): Command {
+/**
+ * A command with the options that all commands which ask a server share.
+ * @param isAdmin whether only an admin key may run it
+ */
+export function clientCommand(name: string, about = '', isAdmin = false): Command {
+  const [key, variable] = isAdmin ? ['admin key', 'OFFPEAK_ADMIN_KEY'] : ['API key', 'OFFPEAK_API_KEY'];
   return new Command(name)
     .description(about)
     .option(
@@ -69,7 +64,7 @@ interface Asking<Options, T> {
 export function asking<T, Options = object>(what: Asking<Options, T>): (cli: Cli) => Command {
   const { name, about, isAdmin = false, argument, options = [] } = what;
   return (cli) => {
-    const command = (isAdmin === true ? adminCommand : clientCommand)(name, about);
+    const command = clientCommand(name, about, isAdmin === true);
     if (argument !== undefined) command.argument(argument);
     for (const option of options) command.addOption(option);
     return command.addHelpText('after', examples(...what.examples)).action(async () => {
@@ -149,3 +144,11 @@ export function keyValue(option: string, pair: string): [string, string] {
   if (at < 1) throw new CliError(`${option} takes key=value, not '${pair}'.`);
   return [pair.slice(0, at), pair.slice(at + 1)];
 }
+
+/** `-m team=search run=7` as `{ team: 'search', run: '7' }`. */
+export const metadataOption = new Option('-m, --metadata <key=value...>', 'metadata of the batch').argParser(
+  (pair, before: Record<string, string> | undefined) => {
+    const [key, value] = keyValue('--metadata', pair);
+    return { ...before, [key]: value };
+  },
+);

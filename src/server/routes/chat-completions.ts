@@ -12,13 +12,13 @@ import {
 import { parseChatRequest } from '../../wire/chat/request/request.ts';
 import { chatRequestSchema } from '../../wire/chat/request/request-schema.ts';
 import { chatResponseSchema } from '../../wire/chat/answer/response-schema.ts';
+import { chatEvents } from '../../wire/chat/stream/sse.ts';
 import { chatErrorEvent } from '../../wire/errors/error-events.ts';
 import { pageOfItems, parseItemsQuery } from '../../wire/items-page.ts';
 import { listBody } from '../../wire/list.ts';
 import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
 import { movedError } from '../../wire/places.ts';
 import { type Answer, events, json } from '../answer.ts';
-import { chatEvents } from '../chat-events.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
 import { callOf, type Incoming, type Services } from '../route.ts';

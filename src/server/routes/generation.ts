@@ -1,10 +1,10 @@
+import { chatEvents } from '../../wire/chat/stream/sse.ts';
 import { parseCompletionsRequest } from '../../wire/completions/request.ts';
 import { completionsRequestSchema } from '../../wire/completions/request-schema.ts';
 import { completionsResponseSchema } from '../../wire/completions/response-schema.ts';
 import { embeddingsRequestSchema, parseEmbeddingsRequest } from '../../wire/embeddings/request.ts';
 import { chatErrorEvent } from '../../wire/errors/error-events.ts';
 import { events, json } from '../answer.ts';
-import { chatEvents } from '../chat-events.ts';
 import { embeddingsSchema } from '../openapi/answer-schemas.ts';
 import { callOf } from '../route.ts';
 import { routesOf } from './routes-of.ts';

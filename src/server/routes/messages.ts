@@ -2,7 +2,7 @@ import { answerWhole } from '../../generate/answer-whole.ts';
 import type { ChatChunks } from '../../wire/chat/chat.ts';
 import type { AnswerOptions } from '../../wire/messages/answer/from-chat-response.ts';
 import { askedMessage } from '../../wire/messages/answer/asked-message.ts';
-import { nativeMessage } from '../../wire/messages/answer/native.ts';
+import { nativeMessageEvent } from '../../wire/messages/answer/native.ts';
 import { parseCountTokensRequest, parseMessagesRequest } from '../../wire/messages/request/request.ts';
 import {
   countTokensRequestSchema,
@@ -56,7 +56,7 @@ async function create(incoming: Incoming, { generate }: Services): Promise<Answe
   const broken = (error: unknown) => messageErrorEvent(error, requestId);
   if (native && generate.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
-    const lists = generate.nativeStream('messages', request, call, nativeMessage);
+    const lists = generate.nativeStream('messages', request, call, nativeMessageEvent);
     const texts = inPlaces(lists, moved, (list) => list.join(''));
     return events(texts, broken);
   }

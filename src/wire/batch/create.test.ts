@@ -13,12 +13,13 @@ const text = (value: object) => JSON.stringify(value);
 
 const twoDays = { requests: 10, bytes: 10_000, windowMs: 172_800_000 };
 
+const usual = { requests: 10_000, bytes: 33_554_432, windowMs: 86_400_000, endpoints: usualEndpoints };
+
 type Limits = { requests: number; bytes: number; windowMs?: number };
 
 /** What a body asks for, the requests as text, and how often the reading of it pauses. */
 function read(body: string, limits?: Limits) {
-  const all = limits && { endpoints: usualEndpoints, windowMs: 86_400_000, ...limits };
-  const steps = parseCreateBatch(new TextEncoder().encode(body), all);
+  const steps = parseCreateBatch(new TextEncoder().encode(body), { ...usual, ...limits });
   let pauses = 0;
   let step = steps.next();
   for (; !step.done; step = steps.next()) pauses += 1;

@@ -1,5 +1,5 @@
 import { present } from '../../base/fields.ts';
-import { type BatchEndpoint, type CreateBatch, usualEndpoints } from '../../core/batch.ts';
+import type { BatchEndpoint, CreateBatch } from '../../core/batch.ts';
 import { nameDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
 import { describe } from '../explain.ts';
@@ -31,13 +31,6 @@ export interface CreateBatchLimits extends RequestLimits {
 
 /** What all clients send, and what a batch has unless it is configured otherwise. */
 const usualWindow = '24h';
-
-const defaultLimits: CreateBatchLimits = {
-  endpoints: usualEndpoints,
-  requests: 10_000,
-  bytes: 33_554_432,
-  windowMs: parseDuration(usualWindow)!,
-};
 /** So many bytes are looked at between two pauses. */
 const pauseEvery = 131_072;
 /** The body without its requests: an id, metadata and a few words. */
@@ -68,7 +61,7 @@ const carriageReturn = 0x0d;
  */
 export function* parseCreateBatch(
   bytes: Uint8Array,
-  limits: CreateBatchLimits = defaultLimits,
+  limits: CreateBatchLimits,
 ): Generator<undefined, CreateBatchRequest> {
   const { scan, value } = yield* readFrame(bytes, limits);
   const frame = value as Frame;

@@ -9,7 +9,6 @@ import { askAtInterrupt } from './ask.ts';
 import { combine } from './combine.ts';
 import { askUntilDone } from '../ask-until-done.ts';
 import { type Format, formatOf } from './csv.ts';
-import { metadataOption } from '../metadata.ts';
 import { prepareInput } from './prepare-input.ts';
 import { createProgress, noProgress, type Progress } from '../progress.ts';
 import { type InputFile, readInput, refuseDuplicates } from './read-input.ts';
@@ -17,7 +16,7 @@ import { openResults, outputOf, shown, type ResultPaths, type Results } from './
 import { runParts, type PartsRun } from './run-parts.ts';
 import { openRunFile, type Collected, type RunFile } from './run-state.ts';
 import { costText, exitCodeOf, paintStatus } from '../show-batch.ts';
-import { clientCommand, examples } from '../../shared/commands.ts';
+import { clientCommand, examples, metadataOption } from '../../shared/commands.ts';
 import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';

@@ -26,11 +26,7 @@ export function askedMessage(
     request: () => madeBody(chat),
     native: hasOurMark(text)
       ? null
-      : {
-          op: 'messages',
-          request: () => ({ value: request, text }),
-          answer: (given, name) => nativeMessage.answer(given, name),
-        },
+      : { op: 'messages', request: () => ({ value: request, text }), answer: nativeMessage },
     told: (answer) => fromChatResponse(answer, options),
     moved: (error) => movedError(error, chat, places),
   };

@@ -6,24 +6,22 @@ import { messageId } from './from-chat-response.ts';
 type Name = Pick<AnswerName, 'id' | 'model'>;
 
 /** A message that came as one, to the byte but for its id and the name of its model. */
-export const nativeMessage = {
-  answer({ text }: { text: string }, { id, model }: Name): string {
-    return editMembers(
-      text,
-      new Map([
-        ['id', JSON.stringify(messageId(id))],
-        ['model', JSON.stringify(model)],
-      ]),
-    );
-  },
+export function nativeMessage({ text }: { text: string }, { id, model }: Name): string {
+  return editMembers(
+    text,
+    new Map([
+      ['id', JSON.stringify(messageId(id))],
+      ['model', JSON.stringify(model)],
+    ]),
+  );
+}
 
-  /** An event as it is written. */
-  event(
-    { type, data, fields }: { type: string; data: string; fields?: Record<string, unknown> },
-    { id, model }: Name,
-  ): string {
-    if (type !== 'message_start' || !fields) return namedEvent(type, data);
-    const message = { ...(fields['message'] as object), id: messageId(id), model };
-    return namedEvent(type, JSON.stringify({ ...fields, message }));
-  },
-};
+/** An event of one, as it is written. */
+export function nativeMessageEvent(
+  { type, data, fields }: { type: string; data: string; fields?: Record<string, unknown> },
+  { id, model }: Name,
+): string {
+  if (type !== 'message_start' || !fields) return namedEvent(type, data);
+  const message = { ...(fields['message'] as object), id: messageId(id), model };
+  return namedEvent(type, JSON.stringify({ ...fields, message }));
+}
