@@ -242,6 +242,19 @@ describe('offpeak doctor', () => {
     });
   });
 
+  it.each([
+    [{ message: 'Resource not found' }, /engine\.url: .*\(status 404\).*Is the address right\?/],
+    [
+      { code: 'DeploymentNotFound', message: 'The deployment does not exist.' },
+      /engine\.model: .*does not have the model/,
+    ],
+  ])('knows what is not there where models are not listed: %o', async (error, told) => {
+    upstream.models = (response) => send(response, 404, {});
+    upstream.answer = (response) => send(response, 404, { error });
+    configure({ url: upstream.url, model, flavor: 'azure' }, { serves: ['chat'] });
+    expect((await fault()).line).toMatch(told);
+  });
+
   it('takes a bare list of models for one', async () => {
     upstream.models = (response) => send(response, 200, [{ id: model }]);
     configure({ url: upstream.url, model });

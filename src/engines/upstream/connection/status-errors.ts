@@ -165,7 +165,12 @@ function isContextLength({ code, type, message }: UpstreamError): boolean {
 }
 
 function isUnknownModel({ code, type, message }: UpstreamError, status: number): boolean {
-  if (code === 'model_not_found' || (type === 'not_found_error' && message.startsWith('model:'))) return true;
+  if (
+    code === 'model_not_found' ||
+    code === 'DeploymentNotFound' ||
+    (type === 'not_found_error' && message.startsWith('model:'))
+  )
+    return true;
   return (
     status === 404 && /model/i.test(message) && /not found|does not exist|unknown|not loaded/i.test(message)
   );

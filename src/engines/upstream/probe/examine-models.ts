@@ -96,7 +96,7 @@ async function refusalOf(asking: Asking, { status, headers, body }: Reply<Buffer
   });
 }
 
-const askAddress = 'Is the address right?';
+export const askAddress = 'Is the address right?';
 
 /** `told`, where the API that was looked for at `url` stands at another address; null where it is not found. */
 async function elsewhere({ url, model, transport }: Asking, told: string): Promise<Finding | null> {

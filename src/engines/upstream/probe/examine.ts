@@ -8,7 +8,8 @@ import type { Engine, EngineCall } from '../../engines.ts';
 import { addressOf } from '../connection/address.ts';
 import { fault, ok, ours } from './findings.ts';
 import { examineConnection, findHttps } from './examine-connection.ts';
-import { examineModels } from './examine-models.ts';
+import { askAddress, examineModels } from './examine-models.ts';
+import { AbsentError } from '../connection/status-errors.ts';
 import { countTimeouts } from './count-tokens.ts';
 import { headersOf, traitsOf } from '../flavors/flavors.ts';
 import { createTransport } from '../connection/transport.ts';
@@ -219,6 +220,7 @@ export async function examineUpstream(
     const told = textOf(error) + (words === undefined ? '' : `: ${words.slice(0, 200)}`);
     if (!(error instanceof ApiError)) return { told };
     if (error.blame.scope === 'account') return { told, key: 'api_key' };
+    if (error instanceof AbsentError) return { told, key: 'url' };
     return error.code === 'model_not_found' ? { told, key: 'model' } : { told };
   }
 }
@@ -240,6 +242,7 @@ const lost: readonly string[] = ['upstream_unreachable', 'upstream_timeout', 'en
 function adviceFor(error: unknown): string {
   if (!(error instanceof ApiError)) return 'See its log.';
   if (error.blame.scope === 'account') return 'Check the key and the account.';
+  if (error instanceof AbsentError) return askAddress;
   return error.code === 'engine_overloaded' ? 'Try again later.' : 'See its log.';
 }
 
