@@ -36,6 +36,8 @@ export interface AppOptions {
   drainMs?: number;
   /** A `postgres://` URL; the embedded database if absent. */
   database?: string;
+  /** Where its data is; in a folder of its own if absent. */
+  data?: string;
   /** Another on the same database, whose data folder it shares. */
   beside?: RunningApp | undefined;
   /** Keys of other orgs, or with fewer rights, that are there from the start. */
@@ -58,7 +60,7 @@ export interface RunningApp {
 
 export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-test-'));
-  const data = options.beside?.data ?? join(folder, 'data');
+  const data = options.beside?.data ?? options.data ?? join(folder, 'data');
   const defaults = loadConfig({ env: {}, cwd: folder });
   const config: Config = {
     ...defaults,

@@ -8,10 +8,12 @@ export interface SmallDisk {
   remove: () => void;
 }
 
-/** A file system of 4 MiB of its own to fill up, or the reason why there is none: mounting takes root. */
-export function smallDisk(): SmallDisk | { reason: string } {
+/** A file system of its own to fill up, or the reason why there is none: mounting takes root. */
+export function smallDisk(size = '4m'): SmallDisk | { reason: string } {
   const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { encoding: 'utf8' });
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], {
+    encoding: 'utf8',
+  });
   if (mounted.status !== 0) {
     rmdirSync(folder);
     const reason = (mounted.error?.message ?? mounted.stderr).trim();
