@@ -43,6 +43,25 @@ describe.concurrent('a line that its server refuses for ever', () => {
     const [line] = parseLines((await running.api.results(refused.id, 'errors')).text);
     expect(line!.error).toMatchObject({ code: 'upstream_error' });
   });
+
+  it.concurrent.for([401, 429, 503])(
+    'F20: waits by itself where it is told that all have to, with %i, and the lines of another org go on',
+    async (status, context) => {
+      const server = await serverOf((response, { text }) => {
+        if (prompts(text).startsWith('forbidden'))
+          return send(response, status, { error: { message: 'no' } });
+        setTimeout(() => send(response, 200, completion('fine')), 5);
+      }, context);
+      const running = await appOver([server], context);
+      const other = createApi(running.url, running.keys[0]!);
+      await running.api.createBatch({ requests: [chatLine('x', 'forbidden')] });
+      const good = await other.createBatch({ requests: chatLines(400) });
+      const counts = { total: 400, completed: 400, failed: 0 };
+      expect((await other.finished(good.id)).request_counts).toEqual(counts);
+      const refused = server.received.filter(({ text }) => prompts(text).startsWith('forbidden'));
+      expect(refused.length).toBeLessThan(12);
+    },
+  );
 });
 
 describe.concurrent('a server that only embeds', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { passing, unclear } from '../../core/errors.ts';
-import { afterFailure, isSpent, noAttempts } from './attempts.ts';
+import { afterFailure, afterRefusal, isSpent, noAttempts } from './attempts.ts';
 
 describe('the attempts of a line', () => {
   it('are spent after three failures of its own', () => {
@@ -38,5 +38,15 @@ describe('the attempts of a line', () => {
     expect(line.own).toBe(1);
     line = afterFailure(line, passing, 7, 5);
     expect(line).toEqual({ made: 4, own: 2, suspected: null });
+  });
+});
+
+describe('refusals of a line', () => {
+  it('are counted where others were sent and answered between two of them', () => {
+    const first = afterRefusal(undefined, 10, 50);
+    expect(first.passed).toBe(0);
+    const second = afterRefusal(first, 20, 9);
+    expect(second.passed).toBe(0);
+    expect(afterRefusal(second, 30, 20).passed).toBe(1);
   });
 });

@@ -17,6 +17,14 @@ export interface Attempts {
   suspected: number | null;
 }
 
+/** Refusals of a line that were its server's, as far as each of them tells. */
+export interface Refused {
+  /** When it was refused last, in monotonic milliseconds. */
+  at: number;
+  /** How often requests got through that were sent between two of its refusals. */
+  passed: number;
+}
+
 export const noAttempts: Attempts = { made: 0, own: 0, suspected: null };
 
 /**
@@ -36,6 +44,16 @@ export function afterFailure(
     own: blame.scope === 'request' ? known + 1 : known,
     suspected: blame.scope === 'request' ? null : now,
   };
+}
+
+/**
+ * Counts a failure that is its server's (429, 503, 401): of no attempts.
+ * @param now monotonic milliseconds
+ * @param workedAt when the latest of the model's requests was sent that were answered
+ */
+export function afterRefusal(before: Refused | undefined, now: number, workedAt: number): Refused {
+  const isPassed = before !== undefined && workedAt >= before.at;
+  return { at: now, passed: (before?.passed ?? 0) + (isPassed ? 1 : 0) };
 }
 
 /** Whether it is not sent again. */

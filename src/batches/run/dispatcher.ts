@@ -7,7 +7,7 @@ import type { Model } from '../../core/model.ts';
 import type { LineAnswer, LineCall } from '../../generate/generate.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import type { Ground } from '../ground.ts';
-import { afterFailure, isSpent, noAttempts } from '../hand/attempts.ts';
+import { afterFailure, afterRefusal, isSpent, noAttempts } from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
@@ -231,7 +231,7 @@ export class Dispatcher {
   }
 
   #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
-    const { generate, work, clock, random, log, fairness, leaders } = this.#parts;
+    const { generate, clock, random, log, fairness, leaders } = this.#parts;
     const { batch, chunk } = held;
     if (isStorageAway(thrown)) return void this.#unreadable(held, thrown);
     leaders.failed(held.model, chunk.prefix);
@@ -240,11 +240,7 @@ export class Dispatcher {
     if (batch.abort.signal.aborted) return;
     const error = asApiError(thrown);
     if (error.status === 500) log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
-    if (error.blame.scope !== 'request' && error.blame.certain) {
-      // The server's own failure: the line waits for it to pass, and no attempt is counted.
-      work.held.park(held, ref);
-      return;
-    }
+    if (error.blame.scope !== 'request' && error.blame.certain) return this.#refused(held, ref);
     const attempts = afterFailure(
       held.attempts.get(ref.line) ?? noAttempts,
       error.blame,
@@ -258,6 +254,19 @@ export class Dispatcher {
     }
     const result = failedResult(batch, ref.line, line.customId, chunk.model, error, attempts.made);
     this.#resolve(held, ref, result);
+  }
+
+  /**
+   * The server's own failure: the line waits for it to pass, and no attempt is counted. Where others get through it is in
+   * their way, and waits by itself: what is refused alone, and then sent first, would leave them one request a pause.
+   */
+  #refused(held: HeldChunk, ref: LineRef): void {
+    const { work, generate, clock, random } = this.#parts;
+    const before = held.refused.get(ref.line);
+    const refused = afterRefusal(before, clock.monotonic(), generate.workedAt(held.model));
+    held.refused.set(ref.line, refused);
+    if (refused.passed === (before?.passed ?? 0)) work.held.park(held, ref);
+    else this.#again(held, ref, backoffMs(refused.passed, linePauses, random.float()));
   }
 
   #again(held: HeldChunk, ref: LineRef, ms: number): void {

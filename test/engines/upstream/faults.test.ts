@@ -179,6 +179,22 @@ describe('statuses', () => {
     });
   });
 
+  it.each(['', 'litellm.RateLimitError: OpenAIException - '])(
+    'F21: more tokens than there are in a minute are no rate, though OpenAI calls it so: %j',
+    async (before) => {
+      const message = `${before}Request too large for gpt-4o in organization org-VDAWofJASuLH0vVz8o9tiQZr on tokens per min (TPM): Limit 30000, Requested 30601.`;
+      const error = { message, type: 'tokens', code: 'rate_limit_exceeded' };
+      const { fake, engine } = await upstream(status(429, { error }), { flavor: 'openai' });
+      await expect(generate(engine)).rejects.toMatchObject({
+        code: 'request_refused',
+        blame: final,
+        message: expect.stringMatching(/in organization \[removed\] on .* Limit 30000/),
+      });
+      fake.answer = status(429, { error: { ...error, message: 'Rate limit reached for gpt-4o' } });
+      await expect(generate(engine)).rejects.toMatchObject({ code: 'engine_overloaded' });
+    },
+  );
+
   it.each([409, 415])('F21: %i is final', async (code) => {
     const { engine } = await upstream(status(code));
     await expect(generate(engine)).rejects.toMatchObject({

@@ -18,10 +18,16 @@ interface Told {
   message: string;
 }
 
-/** Said by Anthropic, and passed on by what stands before it, with the names of its own errors before the sentence. */
+/** Said by services, and passed on by what stands before them, with the names of its own errors before the sentence. */
 const everywhere: readonly FailureRow[] = [
-  { says: /^(?:[\w.]+(?:Error|Exception)\s*[:-]\s*)*Your credit balance is too low/, means: 402 },
+  { says: passedOn('Your credit balance is too low'), means: 402 }, // Anthropic
+  // OpenAI, of a single request that has more tokens than the account has in a minute: however long it waits.
+  { status: 429, says: passedOn('Request too large for '), means: 413 },
 ];
+
+function passedOn(sentence: string): RegExp {
+  return new RegExp(String.raw`^(?:[\w.]+(?:Error|Exception)\s*[:-]\s*)*${sentence}`);
+}
 
 /** The status by which a failure is judged. */
 export function meantStatus({ status, code, type, message }: Told, rows: readonly FailureRow[] = []): number {

@@ -9,8 +9,8 @@ const piece = 8;
 const withoutKeys = keyRemover();
 
 /**
- * An upstream's own words made fit for others: no credentials, no addresses, no paths of its files, no control characters,
- * not endless.
+ * An upstream's own words made fit for others: no credentials, no accounts, no addresses, no paths of its files, no
+ * control characters, not endless.
  * @param secrets strings of which no long part may appear, such as the upstream's key and host
  */
 export function scrub(text: string, secrets: readonly string[] = []): string {
@@ -23,7 +23,8 @@ export function scrub(text: string, secrets: readonly string[] = []): string {
     .trim()
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/(?:\[removed\]|[^\s"'<>)\]}])+/gi, '[address]')
     .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]')
-    .replaceAll(filePath, '[path]');
+    .replaceAll(filePath, '[path]')
+    .replaceAll(/(?<= organization `?)org[-_]\w+/g, '[removed]');
   return clean.length > longest ? `${clean.slice(0, longest)}...` : clean;
 }
 
