@@ -15,6 +15,8 @@ export interface Finding {
     | 'chat'
     | 'tool call'
     | 'json_schema'
+    | 'messages'
+    | 'responses'
     | 'completions'
     | 'embeddings';
   /** `ours`: it works, but by what Offpeak does beside. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
+import { complete, completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { startObjectStore } from '../support/object-store.ts';
 import { runCli } from './support/run-cli.ts';
@@ -72,6 +72,8 @@ describe('offpeak doctor', () => {
     expect(out).toMatch(/ok +chat +3 tokens in \d+ ms/);
     expect(out).toMatch(/ok +tool call +forced by itself/);
     expect(out).toMatch(/ok +json_schema +held by itself/);
+    expect(out).toMatch(/ours +messages +translated\n/);
+    expect(out).toMatch(/ours +responses +translated\n/);
     expect(out).toMatch(/ok +completions +raw prompts too, in \d+ ms/);
     expect(out).toMatch(/ok +embeddings +2 numbers in \d+ ms/);
     expect(code).toBe(0);
@@ -137,6 +139,27 @@ describe('offpeak doctor', () => {
     expect(out).toMatch(/ours +tool call +it forces none; Offpeak asks for the arguments and makes the call/);
     expect(out).not.toContain('embeddings');
     expect(code).toBe(0);
+  });
+
+  it('finds the formats that need no translation, and those that are said to need none and do', async () => {
+    const { answer } = upstream;
+    upstream.answer = (response, request) =>
+      /\/(messages|responses)$/.test(request.path)
+        ? complete('Yes.')(response, request)
+        : answer(response, request);
+    configure({ url: upstream.url, model, capabilities: { messages: 'native' } });
+    const { code, out } = await doctor();
+    expect(out).toMatch(/ok +messages +as clients write them, in \d+ ms/);
+    expect(out).toMatch(
+      /ours +responses +translated, though it takes them itself; write capabilities: \{ responses: native \}/,
+    );
+    expect(code).toBe(0);
+    upstream.answer = answer;
+    const { code: failed, line } = await fault();
+    expect(line).toMatch(
+      /^7: models\[0\]\.engine\.capabilities: .*\. Write capabilities: \{ messages: chat \}, then Offpeak translates them\.$/,
+    );
+    expect(failed).toBe(1);
   });
 
   it('says what to write for a server that takes no raw prompts', async () => {

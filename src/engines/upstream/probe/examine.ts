@@ -31,6 +31,14 @@ const word = {
   additionalProperties: false,
 };
 
+const question = 'Is water wet? Say yes or no.';
+
+/** In the other formats; less than 16 tokens are refused by OpenAI. */
+const smallest = {
+  messages: { max_tokens: 16, messages: [{ role: 'user', content: question }] },
+  responses: { max_output_tokens: 16, input: question, store: false },
+};
+
 /** Asks a server what it can do, with as little work as tells. */
 export async function examineUpstream(
   options: Omit<UpstreamOptions, 'log'>,
@@ -90,7 +98,13 @@ export async function examineUpstream(
     if (!generates) return found(flavor, true);
     const { serves } = engine.capabilities;
     if (serves.includes('chat') && add(await examineChat()))
-      findings.push(await examineTool(), await examineSchema(), await examineCompletions());
+      findings.push(
+        await examineTool(),
+        await examineSchema(),
+        await examineFormat('messages'),
+        await examineFormat('responses'),
+        await examineCompletions(),
+      );
     if (serves.includes('embeddings')) add(await examineEmbeddings());
   } finally {
     await engine.stop();
@@ -166,6 +180,24 @@ export async function examineUpstream(
     }
   }
 
+  /** Whether requests could go on as their clients write them. */
+  async function examineFormat(about: keyof typeof smallest): Promise<Finding> {
+    const isNative = engine.capabilities.speaks?.[about] === 'native';
+    const elapsed = begin();
+    try {
+      const body = madeBody({ model, ...smallest[about] });
+      await within((call) => engine.native!.ask(about, body, call));
+      if (isNative) return ok(about, `as clients write them, in ${Math.round(elapsed())} ms`);
+      const instead = `write capabilities: { ${about}: native } to pass them on as they come`;
+      return ours(about, `translated, though it takes them itself; ${instead}`);
+    } catch (error) {
+      if (!isNative) return ours(about, 'translated');
+      if (isLost(error)) return fault(about, { ...failure(error), advice: adviceFor(error) });
+      const advice = `Write capabilities: { ${about}: chat }, then Offpeak translates them.`;
+      return fault(about, { ...failure(error), key: 'capabilities', advice });
+    }
+  }
+
   async function examineCompletions(): Promise<Finding> {
     const about = 'completions';
     if (engine.capabilities.speaks?.completions !== 'native')
@@ -198,7 +230,7 @@ export async function examineUpstream(
   }
 
   function ask(of: Engine, more: Partial<ChatRequest>) {
-    const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Is water wet? Say yes or no.' }];
+    const messages: ChatRequest['messages'] = [{ role: 'user', content: question }];
     const body = madeBody<ChatRequest>({ model, messages, temperature: 0, ...more });
     return within(async (call) => (await of.generate(body, call)).body);
   }
