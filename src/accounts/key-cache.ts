@@ -5,17 +5,11 @@ import type { ApiKey } from '../core/org.ts';
 const lifeMs = 1000;
 const capacity = 10_000;
 
-export interface KeyCache {
-  /** The key with that hash, asked of the database at most once a second and once at a time. */
-  find(hash: string): Promise<ApiKey | undefined>;
-  clear(): void;
-}
-
 /**
  * Remembers known keys for a second, counted from the moment the question was sent. Unknown ones are asked again each
  * time: a key works as soon as it was made, and strangers cannot fill the memory.
  */
-export function createKeyCache(clock: Clock, load: (hash: string) => Promise<ApiKey | undefined>): KeyCache {
+export function createKeyCache(clock: Clock, load: (hash: string) => Promise<ApiKey | undefined>) {
   const entries = new Map<string, { at: number; key: Promise<ApiKey | undefined> }>();
 
   const forget = (hash: string, entry: object) => {
@@ -23,7 +17,8 @@ export function createKeyCache(clock: Clock, load: (hash: string) => Promise<Api
   };
 
   return {
-    find(hash) {
+    /** The key with that hash, asked of the database at most once a second and once at a time. */
+    find(hash: string) {
       const now = clock.monotonic();
       const known = entries.get(hash);
       if (known && now - known.at < lifeMs) return known.key;
@@ -39,3 +34,5 @@ export function createKeyCache(clock: Clock, load: (hash: string) => Promise<Api
     clear: () => entries.clear(),
   };
 }
+
+export type KeyCache = ReturnType<typeof createKeyCache>;

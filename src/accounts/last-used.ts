@@ -4,14 +4,8 @@ import type { KeyStore } from '../store/contract/accounts.ts';
 
 const flushMs = 60_000;
 
-export interface LastUsed {
-  note(keyId: string): void;
-  /** Writes what is noted and stops the timer. */
-  stop(): Promise<void>;
-}
-
 /** Remembers when keys were last used and writes it at most once a minute: it is for people, not for decisions. */
-export function createLastUsed(deps: { keys: KeyStore; clock: Clock; log: Log }): LastUsed {
+export function createLastUsed(deps: { keys: KeyStore; clock: Clock; log: Log }) {
   const { keys, clock, log } = deps;
   let noted = new Map<string, number>();
   let timer: Timer | undefined;
@@ -36,10 +30,11 @@ export function createLastUsed(deps: { keys: KeyStore; clock: Clock; log: Log })
   }
 
   return {
-    note(keyId) {
+    note(keyId: string) {
       noted.set(keyId, clock.now());
       timer ??= clock.after(flushMs, () => void flush());
     },
+    /** Writes what is noted and stops the timer. */
     stop: flush,
   };
 }

@@ -4,11 +4,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createAccountStore, type AccountStore } from '../../test/server/support/account-store.ts';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { type Log, silent } from '../base/log.ts';
-import { createLedger, type Ledger } from './ledger.ts';
+import { createLedger } from './ledger.ts';
 
 let clock: ManualClock;
 let store: AccountStore;
-let ledger: Ledger;
+let ledger: ReturnType<typeof createLedger>;
 let away: boolean;
 const isAway = async () => away;
 const caller = { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null };

@@ -21,18 +21,12 @@ export interface LedgerDeps {
   isAway: (error: unknown) => Promise<boolean>;
 }
 
-export interface Ledger {
-  charge: Accounts['charge'];
-  /** Writes what waits; charges that come later are written at once. */
-  stop(): Promise<void>;
-}
-
 /**
  * Synchronous requests in the ledger. Charges wait for company, 256 of them or 50 ms, and are written in one
  * transaction, one group after the other; while the database is away they wait until it is back. What waits is the rows
  * alone: whatever else a charge held, a busy server would hold hundreds of.
  */
-export function createLedger({ ledger, clock, log, isAway }: LedgerDeps): Ledger {
+export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
   /** Those that wait for company, and those that are to be written. */
   let young: LedgerRow[] = [];
   const due: LedgerRow[] = [];
@@ -84,7 +78,7 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps): Ledger
   }
 
   return {
-    charge({ caller, requestId, model, usage, prices }) {
+    charge({ caller, requestId, model, usage, prices }: Parameters<Accounts['charge']>[0]): void {
       young.push({
         sourceId: requestId,
         orgId: caller.orgId,
@@ -97,6 +91,7 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps): Ledger
       if (stopping.signal.aborted || young.length >= groupRows) void flush();
       else timer ??= clock.after(groupMs, () => void flush());
     },
+    /** Writes what waits; charges that come later are written at once. */
     stop() {
       stopping.abort();
       return flush();

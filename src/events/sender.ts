@@ -1,6 +1,5 @@
 import { doubtTime, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Service } from '../base/service.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
 import { attempt, attemptMs, type AttemptParts } from './attempt.ts';
 
@@ -11,15 +10,6 @@ export interface SenderParts extends AttemptParts {
   worker: string;
   /** No other process uses this database: whatever is leased at the start is nobody's. */
   exclusive: boolean;
-}
-
-export interface Sender extends Service {
-  /** Looks at once for what is due. */
-  wake(): void;
-  /** Whether there is room for one that is sent at once. */
-  readonly hasRoom: boolean;
-  /** Sends a delivery that this worker has claimed, and writes down how that ended; it is not tried again. */
-  sendOnce(delivery: ClaimedDelivery): Promise<AttemptOutcome>;
 }
 
 const pollMs = 1_000;
@@ -39,7 +29,7 @@ const sweptAtOnce = 500;
  * slow, or does not answer, holds nobody else up. What a process that died had claimed is claimed again when its lease has
  * run out.
  */
-export function createSender(parts: SenderParts): Sender {
+export function createSender(parts: SenderParts) {
   const { store, clock, log, worker } = parts;
   const time = doubtTime(clock);
   const stopped = new AbortController();
@@ -144,11 +134,14 @@ export function createSender(parts: SenderParts): Sender {
   }
 
   return {
+    /** Looks at once for what is due. */
     wake,
+    /** Whether there is room for one that is sent at once. */
     get hasRoom() {
       return inFlight.size < mostInFlight;
     },
-    sendOnce: (delivery) => send(delivery, 'one'),
+    /** Sends a delivery that this worker has claimed, and writes down how that ended; it is not tried again. */
+    sendOnce: (delivery: ClaimedDelivery) => send(delivery, 'one'),
 
     async start() {
       if (parts.exclusive) await store.release(null);

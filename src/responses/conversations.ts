@@ -2,7 +2,7 @@ import { isId } from '../base/ids.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { KeptConversation } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
-import { type ConversationBody, presentConversation } from '../wire/conversations/conversation.ts';
+import { presentConversation } from '../wire/conversations/conversation.ts';
 import type { ItemsQuery } from '../wire/items-page.ts';
 import { quoted } from '../wire/json/parse.ts';
 import { originOfItem } from '../wire/responses/item-ids.ts';
@@ -19,30 +19,7 @@ import { itemsToKeep } from './said.ts';
  * Whatever adds to one throws `storage_quota_exceeded` (402) where the org stores too much, and `validation_error` (422) where
  * the conversation would have more bytes than are put together.
  */
-export interface Conversations {
-  /** @param bytes of the request */
-  create(
-    caller: Caller,
-    given: { items: readonly InputItem[]; metadata: Record<string, string> },
-    bytes: number,
-  ): Promise<ConversationBody>;
-  get(caller: Caller, id: string): Promise<ConversationBody>;
-  update(caller: Caller, id: string, metadata: Record<string, string>): Promise<ConversationBody>;
-  remove(caller: Caller, id: string): Promise<void>;
-  /** Adds items, all of them or none, and returns them as they are kept. */
-  addItems(caller: Caller, id: string, items: readonly InputItem[], bytes: number): Promise<StoredItem[]>;
-  items(
-    caller: Caller,
-    id: string,
-    query: ItemsQuery,
-    signal: AbortSignal,
-  ): Promise<{ items: StoredItem[]; hasMore: boolean }>;
-  item(caller: Caller, id: string, itemId: string): Promise<StoredItem>;
-  /** The conversation without it. */
-  removeItem(caller: Caller, id: string, itemId: string): Promise<ConversationBody>;
-}
-
-export function createConversations(parts: Parts): Conversations {
+export function createConversations(parts: Parts) {
   const { clock, ids, quota, memory, mostBytes, ttlMs } = parts;
   const store = parts.store.conversations;
 
@@ -82,7 +59,12 @@ export function createConversations(parts: Parts): Conversations {
   };
 
   return {
-    async create({ orgId }, { items, metadata }, bytes) {
+    /** @param bytes of the request */
+    async create(
+      { orgId }: Caller,
+      { items, metadata }: { items: readonly InputItem[]; metadata: Record<string, string> },
+      bytes: number,
+    ) {
       requireRoom(bytes);
       return reserved(orgId, bytes, async () => {
         const { now, expiresAt } = times();
@@ -93,20 +75,21 @@ export function createConversations(parts: Parts): Conversations {
       });
     },
 
-    get: async ({ orgId }, id) => presentConversation(await find(orgId, id)),
+    get: async ({ orgId }: Caller, id: string) => presentConversation(await find(orgId, id)),
 
-    async update({ orgId }, id, metadata) {
+    async update({ orgId }: Caller, id: string, metadata: Record<string, string>) {
       const { now, expiresAt } = times();
       const updated = await store.update(orgId, id, JSON.stringify(metadata), now, expiresAt);
       if (!updated) throw notFound('conversation');
       return presentConversation(updated);
     },
 
-    async remove({ orgId }, id) {
+    async remove({ orgId }: Caller, id: string) {
       if (!isId('conv_', id) || !(await store.remove(orgId, id, clock.now()))) throw notFound('conversation');
     },
 
-    async addItems({ orgId }, id, items, bytes) {
+    /** Adds items, all of them or none, and returns them as they are kept. */
+    async addItems({ orgId }: Caller, id: string, items: readonly InputItem[], bytes: number) {
       requireRoom((await find(orgId, id)).bytes + bytes);
       return reserved(orgId, bytes, async () => {
         const kept = toKeep(items);
@@ -117,7 +100,7 @@ export function createConversations(parts: Parts): Conversations {
       });
     },
 
-    async items({ orgId }, id, { limit, order, after }, signal) {
+    async items({ orgId }: Caller, id: string, { limit, order, after }: ItemsQuery, signal: AbortSignal) {
       await find(orgId, id);
       const place = after === undefined || !originOfItem(after) ? undefined : await store.placeOf(id, after);
       if (after !== undefined && place === undefined)
@@ -131,14 +114,15 @@ export function createConversations(parts: Parts): Conversations {
       });
     },
 
-    async item({ orgId }, id, itemId) {
+    async item({ orgId }: Caller, id: string, itemId: string) {
       await find(orgId, id);
       const item = originOfItem(itemId) && (await store.item(id, itemId));
       if (item === undefined) throw noSuchItem();
       return JSON.parse(item) as StoredItem;
     },
 
-    async removeItem({ orgId }, id, itemId) {
+    /** The conversation without it. */
+    async removeItem({ orgId }: Caller, id: string, itemId: string) {
       await find(orgId, id);
       const left = originOfItem(itemId) && (await store.removeItem(orgId, id, itemId, clock.now()));
       if (!left) throw noSuchItem();
@@ -146,6 +130,8 @@ export function createConversations(parts: Parts): Conversations {
     },
   };
 }
+
+export type Conversations = ReturnType<typeof createConversations>;
 
 function noSuchItem(): ApiError {
   return new ApiError('not_found', 'The conversation has no such item.');

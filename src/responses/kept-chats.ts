@@ -8,27 +8,6 @@ import { Folding } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage } from './page.ts';
 import type { Parts } from './parts.ts';
 
-/**
- * Chat completions that are kept, read back and listed. Each belongs to an org; another org's is `not_found`, like one that
- * never was.
- */
-export interface KeptChats {
-  /**
-   * Makes room for an answer before it is made.
-   * @throws ApiError `storage_quota_exceeded` (402)
-   */
-  reserve(caller: Caller, asked: ChatToKeep): Promise<Place>;
-  get(caller: Caller, id: string): Promise<object>;
-  messages(caller: Caller, id: string, signal: AbortSignal): Promise<ChatMessage[]>;
-  list(
-    caller: Caller,
-    query: ChatQuery,
-    signal: AbortSignal,
-  ): Promise<{ data: { id: string }[]; hasMore: boolean }>;
-  update(caller: Caller, id: string, metadata: Record<string, string>): Promise<object>;
-  remove(caller: Caller, id: string): Promise<void>;
-}
-
 /** Room for one answer, which is given back once that is kept or failed. */
 interface Place {
   answered(ask: () => Promise<ChatResponse>): Promise<ChatResponse>;
@@ -45,7 +24,11 @@ interface ChatToKeep {
   present: (answer: ChatResponse) => object;
 }
 
-export function createKeptChats({ store: { chats: store }, clock, quota, memory, ttlMs }: Parts): KeptChats {
+/**
+ * Chat completions that are kept, read back and listed. Each belongs to an org; another org's is `not_found`, like one that
+ * never was.
+ */
+export function createKeptChats({ store: { chats: store }, clock, quota, memory, ttlMs }: Parts) {
   const found = <T>(chat: T | undefined): T => {
     if (chat === undefined) throw notFound('chat completion');
     return chat;
@@ -54,7 +37,14 @@ export function createKeptChats({ store: { chats: store }, clock, quota, memory,
     isId('chatcmpl_', id) ? look() : Promise.resolve(undefined);
 
   return {
-    async reserve({ orgId }, { messages, metadata, bytes, present: presented }) {
+    /**
+     * Makes room for an answer before it is made.
+     * @throws ApiError `storage_quota_exceeded` (402)
+     */
+    async reserve(
+      { orgId }: Caller,
+      { messages, metadata, bytes, present: presented }: ChatToKeep,
+    ): Promise<Place> {
       const leave = await quota.reserve(orgId, bytes);
 
       async function keep(answer: ChatResponse) {
@@ -93,9 +83,10 @@ export function createKeptChats({ store: { chats: store }, clock, quota, memory,
       };
     },
 
-    get: async ({ orgId }, id) => present(found(await ifOurs(id, () => store.get(orgId, id, clock.now())))),
+    get: async ({ orgId }: Caller, id: string) =>
+      present(found(await ifOurs(id, () => store.get(orgId, id, clock.now())))),
 
-    async messages({ orgId }, id, signal) {
+    async messages({ orgId }: Caller, id: string, signal: AbortSignal) {
       const bytes = found(await ifOurs(id, () => store.messagesBytes(orgId, id, clock.now())));
       return memory.within(orgId, bytes, signal, async () => {
         const text = found(await store.messages(orgId, id, clock.now()));
@@ -103,7 +94,7 @@ export function createKeptChats({ store: { chats: store }, clock, quota, memory,
       });
     },
 
-    async list({ orgId }, query, signal) {
+    async list({ orgId }: Caller, query: ChatQuery, signal: AbortSignal) {
       const listed = await store.list(orgId, { ...query, limit: query.limit + 1 }, clock.now());
       const { count, bytes, hasMore } = cutPage(listed, query.limit);
       const ids = listed.slice(0, count).map(({ id }) => id);
@@ -112,15 +103,17 @@ export function createKeptChats({ store: { chats: store }, clock, quota, memory,
       });
     },
 
-    update: async ({ orgId }, id, metadata) =>
+    update: async ({ orgId }: Caller, id: string, metadata: Record<string, string>) =>
       present(found(await ifOurs(id, () => store.update(orgId, id, JSON.stringify(metadata), clock.now())))),
 
-    async remove({ orgId }, id) {
+    async remove({ orgId }: Caller, id: string) {
       if (!isId('chatcmpl_', id) || !(await store.remove(orgId, id, clock.now())))
         throw notFound('chat completion');
     },
   };
 }
+
+export type KeptChats = ReturnType<typeof createKeptChats>;
 
 function present({ body, metadata }: AnsweredChat): { id: string } {
   const answer = JSON.parse(body) as { id: string };

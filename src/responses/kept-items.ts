@@ -8,20 +8,6 @@ export interface Source {
   now: number;
 }
 
-/** Items of stored responses. Each text is read and parsed once, however many of its items are asked for. */
-export interface KeptItems {
-  /** All that responses were asked and answered, in order. Whatever is gone is left out. */
-  readAll(ids: readonly string[]): Promise<StoredItem[]>;
-  /** What one response was asked. */
-  readInput(id: string): Promise<StoredItem[]>;
-  /** Bytes of what `read` has to read for these references, and the most that the items named may have. */
-  sizes(references: readonly string[]): Promise<{ read: number; named: number }>;
-  /** Reads what these references lead to. */
-  read(references: readonly string[]): Promise<void>;
-  /** An item that was read, and its bytes; undefined where a reference leads to nothing. */
-  named(reference: string): { item: StoredItem; bytes: number } | undefined;
-}
-
 /** Bytes parsed before others have a turn. */
 const parsedAtOnce = 1_048_576;
 
@@ -43,7 +29,10 @@ export function referencesIn(items: readonly StoredItem[]): string[] {
   return items.filter(({ type }) => type === 'item_reference').map(({ id }) => id);
 }
 
-export function createKeptItems({ responses, orgId, now }: Source): KeptItems {
+export type KeptItems = ReturnType<typeof createKeptItems>;
+
+/** Items of stored responses. Each text is read and parsed once, however many of its items are asked for. */
+export function createKeptItems({ responses, orgId, now }: Source) {
   const lists = { input: new Map<string, StoredItem[]>(), output: new Map<string, StoredItem[]>() };
   const indexes = new Map<StoredItem[], Map<string, StoredItem>>();
   const found = new Map<string, { item: StoredItem; bytes: number }>();
@@ -76,17 +65,20 @@ export function createKeptItems({ responses, orgId, now }: Source): KeptItems {
   }
 
   return {
-    async readAll(ids) {
+    /** All that responses were asked and answered, in order. Whatever is gone is left out. */
+    async readAll(ids: readonly string[]) {
       for (const side of sides) await readSide(side, ids);
       return ids.flatMap((id) => sides.flatMap((side) => lists[side].get(id) ?? []));
     },
 
-    async readInput(id) {
+    /** What one response was asked. */
+    async readInput(id: string) {
       await readSide('input', [id]);
       return lists.input.get(id) ?? [];
     },
 
-    async sizes(references) {
+    /** Bytes of what `read` has to read for these references, and the most that the items named may have. */
+    async sizes(references: readonly string[]) {
       const origins = unreadOrigins(references);
       let [read, named] = [0, 0];
       for (const side of sides) {
@@ -99,12 +91,14 @@ export function createKeptItems({ responses, orgId, now }: Source): KeptItems {
       return { read, named };
     },
 
-    async read(references) {
+    /** Reads what these references lead to. */
+    async read(references: readonly string[]) {
       const origins = unreadOrigins(references);
       for (const side of sides) await readSide(side, origins[side]);
     },
 
-    named(reference) {
+    /** An item that was read, and its bytes; undefined where a reference leads to nothing. */
+    named(reference: string) {
       const known = found.get(reference);
       if (known) return known;
       const origin = originOfItem(reference);

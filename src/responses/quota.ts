@@ -2,23 +2,19 @@ import { ApiError } from '../core/errors.ts';
 import type { ResponseStore } from '../store/contract/responses.ts';
 import type { StoredBytes } from '../store/contract/stored-bytes.ts';
 
-/** Keeps what an org stores within its share of the disk. */
-export interface Quota {
-  /**
-   * Asked before a response is made: afterwards it would have been paid for. What is reserved counts until it is given back.
-   * @throws ApiError `storage_quota_exceeded` (402)
-   */
-  reserve(orgId: string, bytes: number): Promise<() => void>;
-  /** What orgs had stored when something was written. */
-  note(totals: readonly StoredBytes[]): void;
-}
+export type Quota = ReturnType<typeof createQuota>;
 
-export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, mostBytes: number): Quota {
+/** Keeps what an org stores within its share of the disk. */
+export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, mostBytes: number) {
   const stored = new Map<string, number>();
   const reserved = new Map<string, number>();
 
   return {
-    async reserve(orgId, bytes) {
+    /**
+     * Asked before a response is made: afterwards it would have been paid for. What is reserved counts until it is given back.
+     * @throws ApiError `storage_quota_exceeded` (402)
+     */
+    async reserve(orgId: string, bytes: number) {
       const fits = () => (stored.get(orgId) ?? Infinity) + (reserved.get(orgId) ?? 0) + bytes <= mostBytes;
       // What was noted last may be long ago: others write too, and what was deleted makes room.
       if (!fits()) stored.set(orgId, await store.storedBytes(orgId));
@@ -37,7 +33,8 @@ export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, mostBytes
       };
     },
 
-    note(totals) {
+    /** What orgs had stored when something was written. */
+    note(totals: readonly StoredBytes[]) {
       for (const { orgId, bytes } of totals) stored.set(orgId, bytes);
     },
   };

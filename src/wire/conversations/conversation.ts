@@ -38,8 +38,6 @@ export const deletedConversationSchema = object(
   { title: 'DeletedConversation' },
 );
 
-export type ConversationBody = ReturnType<typeof presentConversation>;
-
 export function presentConversation({ id, createdAt, metadata }: KeptConversation) {
   return {
     id,
