@@ -208,6 +208,18 @@ describe('a check', () => {
     await expect(checkOf(more)).rejects.toMatchObject({ param: 'tools[1].function.parameters' });
   });
 
+  it('holds each string and name to the pattern of its own', async () => {
+    const text = (pattern: string) => ({ type: 'string', pattern });
+    const schema = withSchema({
+      properties: { a: text('^x') },
+      patternProperties: { '^b': text('^y'), '^c': { type: 'number' } },
+      additionalProperties: false,
+    });
+    expect(await verdict(schema, '{"a":"x","b":"y","c":1}')).toBe('kept');
+    for (const wrong of ['{"a":"y"}', '{"b":"x"}', '{"c":"y"}', '{"x":1}'])
+      expect(await verdict(schema, wrong), wrong).toBe('schema_not_met');
+  });
+
   it('matches patterns in linear time', async () => {
     const text = JSON.stringify(`${'a'.repeat(50_000)}b`);
     const timeOf = async (pattern: string) => {
