@@ -51,7 +51,10 @@ describe('Watch', () => {
           return expired;
         },
         reopen: async () => stranded.splice(0),
-        open: async () => open,
+        open: async (limit: number, after?: OpenBatch) => {
+          const from = open.findIndex(({ id }) => id === after?.id) + 1;
+          return open.slice(from, from + limit);
+        },
         atRisk: async (id: string) => said.push(`at risk ${id}`),
         states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
       },
@@ -142,6 +145,17 @@ describe('Watch', () => {
     open = [{ ...soon, atRiskAt: clock.now() }];
     await clock.advance(90_000);
     expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
+  });
+
+  it('judges all that are open, however many', async () => {
+    const [createdAt, expiresAt] = [clock.now() - 40_000_000, clock.now() + 1_000_000];
+    const others = Array.from({ length: 4_100 }, () =>
+      makeBatch({ createdAt: clock.now(), expiresAt: createdAt + 86_400_000 }),
+    );
+    const late = makeBatch({ createdAt, expiresAt });
+    open = [...others, late];
+    await clock.advance(30_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toEqual([`at risk ${late.id}`]);
   });
 
   it('tells of batches whose organization may not spend again before their windows are over', async () => {

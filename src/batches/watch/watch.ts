@@ -1,6 +1,6 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
-import type { WatchedBatch } from '../../store/contract/batches.ts';
+import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Ground } from '../ground.ts';
 import { lateOnes, runTimes, type TimesParts } from '../risk.ts';
 import type { WorkInHand } from '../hand/work-in-hand.ts';
@@ -9,9 +9,9 @@ const watchMs = 500;
 /** How often it is looked for windows that are over, and for what finished batches have left. */
 const expireMs = 1_000;
 const clearMs = 2_000;
-/** How often it is judged which batches will miss their windows, and of how many. */
+/** How often it is judged which batches will miss their windows, and how many are read at a time. */
 const judgeMs = 30_000;
-const judgedAtOnce = 2_000;
+const openAtOnce = 2_000;
 const expireAtOnce = 100;
 const leftoversAtOnce = 4;
 /** How often it is looked for batches that nobody would end, and how many are mended at a time. */
@@ -118,11 +118,21 @@ export class Watch {
   async #judge(): Promise<void> {
     const { store, time, log } = this.#parts;
     const now = time.now();
-    const open = await store.batches.open(judgedAtOnce);
+    const open = await this.#open();
     const told = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     for (const id of lateOnes(open, (orgId, model) => runTimes(this.#parts, orgId, model)))
       if (!told.has(id) && (await store.batches.atRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
+  }
+
+  /** All of them: whether one is late is told by what goes before it. */
+  async #open(): Promise<OpenBatch[]> {
+    const open: OpenBatch[] = [];
+    for (;;) {
+      const page = await this.#parts.store.batches.open(openAtOnce, open.at(-1));
+      open.push(...page);
+      if (page.length < openAtOnce) return open;
+    }
   }
 
   /** A batch that cannot be cleared away does not keep the next ones. */

@@ -120,8 +120,8 @@ export interface BatchStore {
   release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */
   split(worker: string, lease: Lease): Promise<boolean>;
-  /** Batches whose end is not decided, by `due`. */
-  open(limit: number): Promise<OpenBatch[]>;
+  /** Batches whose end is not decided, behind one of them, by when they expire. */
+  open(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
   /** How many batches of its org that may still be claimed, and have requests of one of these models, go before this one. */
   ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
   /** Lines claimed and not recorded yet. */

@@ -190,16 +190,19 @@ export function batchTests(on: Stores): void {
       expect(await on.store.batches.ahead(end, [])).toBe(0);
     });
 
-    test('are open until their end is decided, the most urgent first', async () => {
-      const [late, early] = [await addBatch(on.store, { due: start + 1 }), await addBatch(on.store)];
+    test('are open until their end is decided, those that expire first before the others', async () => {
+      const late = await addBatch(on.store, { expiresAt: start + 90_000_000 });
+      const [early, next] = [await addBatch(on.store), await addBatch(on.store)];
       await on.store.batches.cancel('org_a', (await addBatch(on.store)).id, start, 0);
       expect(await on.store.batches.atRisk(early.id, start + 5)).toBe(true);
-      const { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs, ...rest } = early;
-      const { id, orgId, model, due, total, ok, err } = rest;
+      const { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs } = early;
+      const { id, orgId, model, due, total, ok, err } = early;
       const times = { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs, atRiskAt: start + 5 };
       const short = { id, orgId, model, due, total, ok, err, ...times };
-      expect(await on.store.batches.open(10)).toEqual([short, expect.objectContaining({ id: late.id })]);
+      const rest = [next.id, late.id].map((each) => expect.objectContaining({ id: each }));
+      expect(await on.store.batches.open(10)).toEqual([short, ...rest]);
       expect(await on.store.batches.open(1)).toEqual([short]);
+      expect(await on.store.batches.open(10, short)).toEqual(rest);
     });
 
     test('tell their state in short', async () => {

@@ -77,7 +77,10 @@ export function createBatchRows(db: Db): BatchRows {
       return rows.map((row) => ({ ...row, isBudgetUsedUp: Boolean(row.isBudgetUsedUp) }));
     },
 
-    open: (limit) => openBatches.all(db, { [undecided]: [] }, 'ORDER BY due, id LIMIT ?', [limit]),
+    open(limit, after) {
+      const where = { [undecided]: [], '(expires_at, id) > (?, ?)': after && [after.expiresAt, after.id] };
+      return openBatches.all(db, where, 'ORDER BY expires_at, id LIMIT ?', [limit]);
+    },
 
     async ahead({ id, orgId, due }, models) {
       const [list] = inLists(models);
