@@ -8,7 +8,7 @@ import {
   type ResultStream,
 } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
-import { ApiError, type ErrorCode } from '../../core/errors.ts';
+import { ApiError, type ErrorCode, passing } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import { placeOf } from '../../files/input-index.ts';
 import type { Lease } from '../../store/contract/claim.ts';
@@ -151,7 +151,8 @@ export class Closer {
   async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {
     const { store, worker, time } = this.#parts;
     const { code, message } = endings[batch.closing ?? 'failed'];
-    const error = new ApiError(code, message);
+    // It never ran: sent again, it may be answered.
+    const error = new ApiError(code, message, { blame: passing });
     const input = await this.#input(batch, lease);
     for (let from = 0; ;) {
       const missing = await store.results.missing(batch.id, from, missingSlice);
