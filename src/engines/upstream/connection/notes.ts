@@ -21,7 +21,7 @@ export function createNotes(log: Log, clock: Clock, about: { upstream: string; u
   }
 
   return {
-    refusal(status: number, words: string) {
+    refusal: (status: number, words: string): void => {
       const isOurs = status === 401 || status === 402 || status === 403;
       const why = isOurs ? 'refuses our credentials: check api_key and the account' : `answers ${status}`;
       say(`the upstream ${why}`, { status, said: words });
