@@ -12,6 +12,7 @@ import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
 import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
 import { cutStalled } from './plugins/stalls.ts';
 import { countTraffic } from './plugins/traffic.ts';
+import { checksOf, prepareChecks } from './prepared-checks.ts';
 import { acceptSockets, isForSocket } from './sockets/accept-sockets.ts';
 import type { ServerLimits, Services } from './route.ts';
 import { routes } from './routes/routes.ts';
@@ -73,6 +74,7 @@ export function createServer(deps: ServerDeps): Server {
   const connections = boundConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerAfterEarlyAnswers(app, clock);
   const stalls = cutStalled(traffic, clock);
+  const preparing = prepareChecks(checksOf(deps.batches.endpoints), clock);
   refuseTheRest(app, [...routes, ...pages], traffic);
   app.removeAllContentTypeParsers();
   // Bodies are read by `mount`, after authentication and with the route's own limit.
@@ -108,11 +110,13 @@ export function createServer(deps: ServerDeps): Server {
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
     url = `http://${name}:${address.port}`;
     stalls.start();
+    preparing.start();
     log.info({ url }, 'listening');
   }
 
   async function drain() {
     await starting?.catch(() => {});
+    preparing.stop();
     traffic.drain();
     sockets.drain();
     app.server.close();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { string, array, object } from './schema.ts';
-import { validator } from './validate.ts';
+import { Ajv } from 'ajv';
+import { string, array, object, when } from './schema.ts';
+import { validator, withoutUnmet } from './validate.ts';
 
 /** An array or object that counts how many of its items or fields are looked at. */
 function watched<T extends object>(target: T): { value: T; looked: () => number } {
@@ -48,4 +49,32 @@ it('a validator is compiled when it is needed, for more than the verdict at the 
   expect([good, looked()]).toEqual([0, first + bad + badAgain]);
   expect(first).toBeGreaterThan(badAgain);
   expect(bad).toBeGreaterThan(badAgain);
+});
+
+it('a validator that was prepared compiles nothing for the first value', () => {
+  const { value: schema, looked } = watched(array(item));
+  const check = validator(schema);
+  check.prepare();
+  const prepared = looked();
+  expect(prepared).toBeGreaterThan(0);
+  check([]);
+  check.prepare();
+  expect(looked()).toBe(prepared);
+});
+
+it('the code of a check keeps nothing of an `if` that is not met, and all that is wrong', () => {
+  const schema = object(
+    { kind: string(), 'size?': { type: 'integer' } },
+    when('kind', 'box', { size: { type: 'integer' } }),
+  );
+  let code = '';
+  const check = new Ajv({ code: { process: (made) => (code = withoutUnmet(made)) } }).compile(schema);
+  expect(code).toMatch(/errors\+\+/);
+  expect(code).not.toMatch(/const err\d+ = \{\}/);
+  expect([check({ kind: 'bag' }), check({ kind: 'box', size: 1 }), check({ kind: 'box' })]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(check.errors).toMatchObject([{ keyword: 'required' }]);
 });

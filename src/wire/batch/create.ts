@@ -48,7 +48,7 @@ interface Frame {
   dry_run?: boolean | null;
 }
 
-const checkFrame = validator(createBatchFrameSchema);
+export const checkCreateBatch = validator(createBatchFrameSchema);
 const openBracket = 0x5b;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
@@ -65,7 +65,7 @@ export function* parseCreateBatch(
 ): Generator<undefined, CreateBatchRequest> {
   const { scan, value } = yield* readFrame(bytes, limits);
   const frame = value as Frame;
-  const faults = checkFrame(frame);
+  const faults = checkCreateBatch(frame);
   const endpoint = limits.endpoints.find((name) => name === frame.endpoint);
   if (typeof frame.endpoint === 'string' && !endpoint)
     faults.unshift({

@@ -18,8 +18,10 @@ import { checkMessagesRequest, withExactInputs } from '../messages/request/reque
 import { toChatRequest as fromMessages } from '../messages/request/to-chat-request.ts';
 import { faultMover, movedError, type Places } from '../places.ts';
 import { askedLine, checkResponsesLine, lineChat } from '../responses/line.ts';
+import { checkResponsesRequest } from '../responses/request/request.ts';
 import type { ResponsesRequest } from '../responses/responses.ts';
 import { splitTextInputs, type TextInput } from '../text-inputs.ts';
+import type { Validator } from '../validate.ts';
 
 type Body = Record<string, unknown>;
 
@@ -30,6 +32,8 @@ export interface LineFormat {
   errors: ErrorFormat;
   /** Every fault of a body; places start there. */
   check(body: Body): Fault[];
+  /** Compiles what that needs, which takes the first line long otherwise. */
+  prepare: Validator['prepare'];
   /**
    * The prompt of a checked body, by which lines are put in order, their tokens estimated and their schemas tried.
    * @throws ApiError `validation_error` for what only shows there
@@ -67,6 +71,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'chat',
     errors: 'chat',
     check: checkChatRequest,
+    prepare: checkChatRequest.prepare,
     prompt: (body) => prompted(body, asItIs),
     asked(given) {
       const { body, places, calls } = canonicalChat(given as unknown as JsonBody<ChatBody>);
@@ -84,6 +89,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'embeddings',
     errors: 'chat',
     check: checkEmbeddingsRequest,
+    prepare: checkEmbeddingsRequest.prepare,
     prompt: () => null,
     asked: (body) => ({
       kind: 'embeddings',
@@ -95,6 +101,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'chat',
     errors: 'chat',
     check: checkResponsesLine,
+    prepare: checkResponsesRequest.prepare,
     prompt(body) {
       const { chat, places } = lineChat(body as unknown as ResponsesRequest);
       return placed({ chat, places: places() });
@@ -105,6 +112,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'chat',
     errors: 'messages',
     check: checkMessagesRequest,
+    prepare: checkMessagesRequest.prepare,
     prompt: (body) => placed(fromMessages(body as unknown as MessagesRequest)),
     asked: ({ value, text }) =>
       askedMessage(withExactInputs(value as unknown as MessagesRequest, text), text),
@@ -113,6 +121,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'completions',
     errors: 'chat',
     check: checkCompletionsRequest,
+    prepare: checkCompletionsRequest.prepare,
     prompt: (body) => rawPrompt(body as unknown as CompletionsRequest),
     asked: (body) => ({
       kind: 'completions',

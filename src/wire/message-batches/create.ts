@@ -8,7 +8,7 @@ import { decodeUtf8 } from '../utf8.ts';
 import { faultsError, maxFaults, validator } from '../validate.ts';
 import { frameSchema } from './schemas.ts';
 
-const checkFrame = validator(frameSchema);
+export const checkCreateMessageBatch = validator(frameSchema);
 /** So many bytes are made into lines between two pauses. */
 const pauseEvery = 131_072;
 
@@ -23,7 +23,7 @@ export function* parseCreateMessageBatch(
   limits: RequestLimits,
 ): Generator<undefined, Uint8Array[]> {
   const { scan, value } = yield* readFrame(bytes, limits);
-  const misshapen = checkFrame(value);
+  const misshapen = checkCreateMessageBatch(value);
   if (misshapen.length > 0) throw faultsError(misshapen);
   const requests = yield* readRequests(bytes, scan, limits);
   const faults: Fault[] = [];

@@ -59,23 +59,23 @@ function checkFunctions(request: ChatBody, add: AddFault): void {
 }
 
 function checkMessages(messages: BodyMessage[], add: AddFault): void {
-  const calls = new Set<string>();
-  const functions = new Set<string>();
+  let calls: Set<string> | undefined;
+  let functions: Set<string> | undefined;
   for (const [index, message] of messages.entries()) {
     const { role, name, tool_call_id: id, function_call: call } = message;
     if (role === 'assistant') {
-      for (const each of message.tool_calls ?? []) calls.add(each.id);
-      if (call) functions.add(call.name);
+      for (const each of message.tool_calls ?? []) (calls ??= new Set()).add(each.id);
+      if (call) (functions ??= new Set()).add(call.name);
       if (call && message.tool_calls?.length)
         add(`messages[${index}].function_call`, 'cannot be mixed with tool_calls: use one of the two');
       else if (isSilent(message))
         add(`messages[${index}].content`, 'an assistant message needs content, tool_calls or a refusal');
-    } else if (role === 'tool' && !calls.has(id!))
+    } else if (role === 'tool' && !calls?.has(id!))
       add(
         `messages[${index}].tool_call_id`,
         `no assistant message before this one made the call ${quoted(id!)}`,
       );
-    else if (role === 'function' && !functions.has(name!))
+    else if (role === 'function' && !functions?.has(name!))
       add(`messages[${index}].name`, `no assistant message before this one called ${quoted(name!)}`);
   }
 }
