@@ -2,7 +2,6 @@ import { backoffMs } from '../base/backoff.ts';
 import { type Clock, doubtTime, sleep } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
-import type { Service } from '../base/service.ts';
 import type { Said } from '../core/conversation.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Answered, ResponseStore } from '../store/contract/responses.ts';
@@ -36,35 +35,15 @@ export interface BackgroundDeps {
   roomBytes: number;
 }
 
-/** Responses that are made without anybody waiting, and the upkeep of all that are stored. */
-export interface Background extends Service {
-  /**
-   * Makes room for a request of so many bytes; what it returns gives the room back.
-   * @throws ApiError `rate_limit_exceeded` (429) when this process, or half of it the org, holds enough
-   */
-  reserve(orgId: string, bytes: number): () => void;
-  /** Makes a stored, unfinished response; `make` resolves with the finished body, `said` is what that adds to a conversation. */
-  run(
-    begun: ResponseBody,
-    make: (signal: AbortSignal) => Promise<ResponseBody>,
-    said?: (body: ResponseBody) => Said | undefined,
-  ): void;
-  /** Until when a response that is begun now counts as made by a living process, unless `run` renews that. */
-  aliveUntil(): number;
-  /** Stops making it, if it is made here. Its row is the caller's business. */
-  drop(id: string): void;
-  /** Resolves when it is worth looking at the row again, or the signal aborts. */
-  changed(id: string, signal: AbortSignal): Promise<void>;
-  /** The row, ended as failed if nobody makes it any more. */
-  checked(response: Answered): Promise<Answered>;
-}
-
 interface Run {
   controller: AbortController;
   done: Promise<void>;
 }
 
-export function createBackground(deps: BackgroundDeps): Background {
+export type Background = ReturnType<typeof createBackground>;
+
+/** Responses that are made without anybody waiting, and the upkeep of all that are stored. */
+export function createBackground(deps: BackgroundDeps) {
   const { store, others, clock, log, exclusive, roomBytes } = deps;
   const time = doubtTime(clock);
   const aliveUntil = () => time.latest() + leaseMs;
@@ -145,15 +124,25 @@ export function createBackground(deps: BackgroundDeps): Background {
   }
 
   return {
-    reserve(orgId, bytes) {
+    /**
+     * Makes room for a request of so many bytes; what it returns gives the room back.
+     * @throws ApiError `rate_limit_exceeded` (429) when this process, or half of it the org, holds enough
+     */
+    reserve(orgId: string, bytes: number) {
       const leave = room.tryEnter(orgId, Math.max(bytes, roomBytes / mostRuns));
       if (!leave) throw full();
       return leave;
     },
 
+    /** Until when a response that is begun now counts as made by a living process, unless `run` renews that. */
     aliveUntil,
 
-    run(begun, work, said) {
+    /** Makes a stored, unfinished response; `work` resolves with the finished body, `said` is what that adds to a conversation. */
+    run(
+      begun: ResponseBody,
+      work: (signal: AbortSignal) => Promise<ResponseBody>,
+      said?: (body: ResponseBody) => Said | undefined,
+    ) {
       const controller = new AbortController();
       const done = make(begun, work, said, controller.signal)
         .catch((error: unknown) => log.error({ err: error, id: begun.id }, 'a response could not be kept'))
@@ -161,7 +150,8 @@ export function createBackground(deps: BackgroundDeps): Background {
       runs.set(begun.id, { controller, done });
     },
 
-    async changed(id, signal) {
+    /** Resolves when it is worth looking at the row again, or the signal aborts. */
+    async changed(id: string, signal: AbortSignal) {
       const run = runs.get(id);
       if (!run) return sleep(clock, lookMs, signal);
       const gone = new Promise<void>((resolve) => {
@@ -170,9 +160,11 @@ export function createBackground(deps: BackgroundDeps): Background {
       await Promise.race([run.done, gone]);
     },
 
-    drop: (id) => runs.get(id)?.controller.abort(),
+    /** Stops making it, if it is made here. Its row is the caller's business. */
+    drop: (id: string) => runs.get(id)?.controller.abort(),
 
-    async checked(response) {
+    /** The row, ended as failed if nobody makes it any more. */
+    async checked(response: Answered) {
       const { id, aliveUntil: until } = response;
       // What is made here is not dead when the database, while it was away, was not told that it lives.
       const isDead = until !== null && until <= time.earliest() && !runs.has(id);

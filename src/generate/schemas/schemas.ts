@@ -2,27 +2,10 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { onAbort, unlessAborted } from '../../base/on-abort.ts';
-import { ApiError, invalid, passing } from '../../core/errors.ts';
+import { ApiError, type Fault, invalid, passing } from '../../core/errors.ts';
 import { schemaBudget } from './gate.ts';
 import type { SchemaRunner, SchemaVerdict } from './job.ts';
 import { createSchemaPool } from './pool.ts';
-
-/**
- * The one gate that every schema of a request passes before any engine sees it (api.md, section 6). Whether it is within
- * the budget and compiles, and whether answers conform, is found out in threads that may be killed, because that takes time
- * which a stranger decides about. Verdicts are remembered, so that a schema that comes again costs microseconds, a bad one too.
- */
-export interface Schemas {
-  /**
-   * Admits the schemas of a request, or throws for the first that cannot be.
-   * @param orgId who asks: orgs take turns at the threads
-   * @param signal that of the request: what only this one waits for is not begun once it has aborted, also for answers
-   * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422), `engine_overloaded` (503);
-   * the signal's reason
-   */
-  admit(given: readonly GivenSchema[], orgId: string, signal?: AbortSignal): Promise<AdmittedSchema[]>;
-  stop(): Promise<void>;
-}
 
 export interface GivenSchema {
   schema: unknown;
@@ -83,11 +66,14 @@ interface AskedSchema {
   known: Known;
 }
 
-export function createSchemas({
-  clock,
-  log,
-  runner = createSchemaPool({ clock, log }),
-}: SchemasParts): Schemas {
+export type Schemas = ReturnType<typeof createSchemas>;
+
+/**
+ * The one gate that every schema of a request passes before any engine sees it (api.md, section 6). Whether it is within
+ * the budget and compiles, and whether answers conform, is found out in threads that may be killed, because that takes time
+ * which a stranger decides about. Verdicts are remembered, so that a schema that comes again costs microseconds, a bad one too.
+ */
+export function createSchemas({ clock, log, runner = createSchemaPool({ clock, log }) }: SchemasParts) {
   const all = new Map<string, Known>();
   let lastNumber = 0;
 
@@ -176,7 +162,14 @@ export function createSchemas({
   }
 
   return {
-    async admit(given, orgId, signal) {
+    /**
+     * Admits the schemas of a request, or throws for the first that cannot be.
+     * @param orgId who asks: orgs take turns at the threads
+     * @param signal that of the request: what only this one waits for is not begun once it has aborted, also for answers
+     * @throws ApiError `schema_too_complex`, `unsupported_keyword` or `validation_error` (422), `engine_overloaded` (503);
+     * the signal's reason
+     */
+    async admit(given: readonly GivenSchema[], orgId: string, signal?: AbortSignal) {
       const asked = given.map(ask);
       signal?.throwIfAborted();
       tryNew(asked, orgId);
@@ -202,4 +195,22 @@ function tooMuch(where: string): ApiError {
     param: where,
     blame: passing,
   });
+}
+
+/**
+ * Says of one schema why no request with it could ever run, or null: for those who take requests that run later. One
+ * whose trial took too long, or did not take place, may pass the next time.
+ */
+export function createSchemaRefusal(
+  schemas: Schemas,
+): (given: GivenSchema, orgId: string) => Promise<Fault | null> {
+  return async (given, orgId) => {
+    try {
+      await schemas.admit([given], orgId);
+      return null;
+    } catch (error) {
+      const isFinal = error instanceof ApiError && error.status === 422 && error.blame !== passing;
+      return (isFinal && error.faults[0]) || null;
+    }
+  };
 }
