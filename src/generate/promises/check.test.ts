@@ -220,6 +220,15 @@ describe('a check', () => {
       expect(await verdict(schema, wrong), wrong).toBe('schema_not_met');
   });
 
+  it('knows the places of lists in schemas of earlier dialects, too', async () => {
+    const schema = (...prefixItems: unknown[]) =>
+      withSchema({ $schema: 'http://json-schema.org/draft-07/schema#', prefixItems });
+    expect(await verdict(schema({ type: 'null' }), '[null, 1]')).toBe('kept');
+    expect(await verdict(schema({ type: 'null' }), '[1]')).toBe('schema_not_met');
+    for (const wrong of [{ pattern: '(?=x)' }, { type: 'strnig' }, 5])
+      await expect(checkOf(schema(wrong))).rejects.toMatchObject({ code: 'validation_error' });
+  });
+
   it('matches patterns in linear time', async () => {
     const text = JSON.stringify(`${'a'.repeat(50_000)}b`);
     const timeOf = async (pattern: string) => {

@@ -42,6 +42,13 @@ const options: Options = {
 /** Formats are looked at in answers; a schema's own addresses may be written as they like. */
 const unjudged: Options = { ...options, meta: false, validateSchema: false, validateFormats: true, formats };
 
+/** Read in schemas of an earlier dialect as well, which had the list under another name: the embedded engine writes it. */
+const prefixItems = {
+  keyword: 'prefixItems',
+  metaSchema: { type: 'array', items: { type: ['object', 'boolean'] } },
+  macro: (items: AnySchema[]) => ({ items }),
+};
+
 /** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
 export function createSchemaChecker() {
   const compiled = new Map<number, ValidateFunction>();
@@ -54,7 +61,7 @@ export function createSchemaChecker() {
     },
     {
       judge: withLinearKeywords(new Ajv(options), values),
-      create: () => withLinearKeywords(new Ajv(unjudged), values),
+      create: () => withLinearKeywords(new Ajv(unjudged).addKeyword(prefixItems), values),
     },
   ] as const;
 
