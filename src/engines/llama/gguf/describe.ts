@@ -4,7 +4,7 @@ import { familyOf } from '../inference/families.ts';
 import { type WantedContext, planContext } from '../inference/loading/memory.ts';
 import type { GgufHeader, MetadataValue } from './header.ts';
 import { type ModelShape, ownCounts, shapeOf, vocabularyOf } from './shape.ts';
-import { mixtures, tensorTypes } from './types.ts';
+import { fileTypes, tensorTypes } from './types.ts';
 
 const shownTemplateLines = 3;
 
@@ -52,10 +52,13 @@ export function parametersOf(headers: readonly GgufHeader[]): number {
   return sum(headers.flatMap(({ tensors }) => tensors.map(({ elements }) => elements)));
 }
 
-/** The mixture that a file says it is, else the kind of tensor that holds most of its numbers. */
+/**
+ * What a file says of itself, else the kind of tensor that holds most of its numbers: in a small model those of the vocabulary may be
+ * more than all others together, and of another kind.
+ */
 export function quantizationOf(headers: readonly GgufHeader[]): string {
   const declared = headers[0]?.metadata.get('general.file_type');
-  const named = typeof declared === 'number' ? mixtures[declared] : undefined;
+  const named = typeof declared === 'number' ? fileTypes[declared] : undefined;
   if (named !== undefined) return named;
   const numbers = new Map<number, number>();
   for (const { type, elements } of headers.flatMap(({ tensors }) => tensors))

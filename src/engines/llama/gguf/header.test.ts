@@ -181,6 +181,11 @@ describe('what a header tells', () => {
     );
   });
 
+  it('is the quantization that it names, whatever kind most numbers are of', async () => {
+    const header = await model(entry('general.file_type', 4, u32(2)));
+    expect(describeModel([header], 1000, wanted, freeBytes).quantization).toBe('Q4_0');
+  });
+
   it('is little when it says nothing sensible', async () => {
     const minus = Buffer.alloc(4);
     minus.writeInt32LE(-3);

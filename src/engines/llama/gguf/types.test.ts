@@ -1,12 +1,12 @@
 import { GgmlType, GgufFileType } from 'node-llama-cpp';
 import { expect, it } from 'vitest';
-import { mixtures, tensorBytes, tensorTypes } from './types.ts';
+import { fileTypes, tensorBytes, tensorTypes } from './types.ts';
 
 it.each(Object.entries(tensorTypes))('%s is what the engine calls %s', (number, entry) => {
   expect(GgmlType[Number(number)]).toBe(entry![0]);
 });
 
-it.each(Object.entries(mixtures))('%s is what the engine calls %s', (number, name) => {
+it.each(Object.entries(fileTypes))('%s is what the engine calls %s', (number, name) => {
   expect(GgufFileType[Number(number)]?.replace(/^(ALL|MOSTLY)_/, '')).toBe(name);
 });
 
