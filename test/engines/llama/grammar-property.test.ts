@@ -397,8 +397,10 @@ test('an object that must have a member has one', () => {
     { additionalProperties: true, minProperties: 1 },
     { properties: { x: {}, y: {} }, minProperties: 2 },
     { patternProperties: { '^x$': {} }, minProperties: 1 },
+    { patternProperties: { '^y': false }, minProperties: 1 },
   ])
     expect([end(schema, '{}'), end(schema, '{"x":1}')], JSON.stringify(schema)).toEqual([false, true]);
+  expect(end({ properties: { x: {}, y: {} }, minProperties: 3 }, '{"x":1,"y":2,"z":3}')).toBe(true);
 });
 
 test('what a schema leaves open may be anything', () => {

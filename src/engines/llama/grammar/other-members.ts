@@ -5,7 +5,10 @@ import type { Schema, SchemaObject } from './keywords.ts';
 import { mergeSchemas } from './merge.ts';
 import { intersection, lastCodePoint } from './regular/ranges.ts';
 
-/** A member whose name is none of `names`, which the schema spells out; undefined when there may be none. */
+/**
+ * A member whose name is none of `names`, which the schema spells out; undefined when there may be none. Where nothing is said
+ * about others they come only if they must, for want of names.
+ */
 export function otherMembers(
   { b, json, convert, walk }: Conversion,
   schema: SchemaObject,
@@ -13,7 +16,9 @@ export function otherMembers(
 ): Element | undefined {
   const patterns = Object.entries((schema.patternProperties ?? {}) as Record<string, Schema>);
   const allowed = (schema.propertyNames ?? true) as Schema;
-  const additional = (schema.additionalProperties ?? names.length + patterns.length === 0) as Schema;
+  const isAsked = ((schema.minProperties as number | undefined) ?? 0) > names.length;
+  const additional = (schema.additionalProperties ??
+    (isAsked || names.length + patterns.length === 0)) as Schema;
   const nameOf = (said: SchemaObject) => convert(mergeSchemas({ type: 'string', ...said }, allowed, walk));
   const member = (name: Element, value: Schema) => b.sequence(name, ':', convert(value));
   const alternatives = patterns.map(([pattern, value]) => member(nameOf({ pattern }), value));

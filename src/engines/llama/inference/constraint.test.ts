@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../wire/chat/rule.ts';
 import { createConstraint } from './constraint.ts';
 import { familyOf } from './families.ts';
@@ -43,4 +43,15 @@ test('an answer that may call nothing is confined as one that knows no tools', (
   const rules = (more: Partial<ChatRequest>) => createConstraint(ask(more), familyOf('tools'))?.grammar.rules;
   expect(rules({ tool_choice: 'none' })).toEqual(rules({ tools: undefined }));
   expect(rules({ tool_choice: 'none' })).not.toEqual(rules({}));
+});
+
+test('a function without parameters takes none, also where others are refused by their evaluation', () => {
+  const parametersOf = (more: object): Tool[] => [
+    { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {}, ...more } } },
+  ];
+  const rules = (more: object) =>
+    createConstraint(ask({ tools: parametersOf(more), tool_choice: 'required' }), familyOf('<tool_call>'))
+      ?.grammar.rules;
+  expect(rules({ unevaluatedProperties: false, description: 'x' })).toEqual(rules({}));
+  expect(rules({ additionalProperties: true })).not.toEqual(rules({}));
 });

@@ -121,7 +121,8 @@ function ruleAt(param: string, b: GrammarBuilder, schema: unknown): Element {
 
 /** How a function without parameters is written; taken literally it would allow any members. */
 function takesNothing(schema: unknown): boolean {
-  if (!isObject(schema) || constrainsBeyond(schema, ['type', 'properties'])) return false;
+  if (!isObject(schema) || constrainsBeyond(schema, ['type', 'properties', 'unevaluatedProperties']))
+    return false;
   const { type, properties } = schema;
   return type === 'object' && isObject(properties) && Object.keys(properties).length === 0;
 }
