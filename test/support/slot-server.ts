@@ -11,6 +11,8 @@ export interface SlotServer {
   workOf?: () => number;
   /** It refuses what comes with that many there already. */
   refusesAbove?: number;
+  /** Milliseconds for which reading an answer keeps the process from the next one, after so many; 0 without. */
+  readMs?: (answers: number) => number;
   /** Refuses a request for no reason. */
   isSpurious?: (now: number) => boolean;
 }
@@ -34,7 +36,9 @@ export interface Served {
 interface Request {
   work: number;
   ticket: Sent;
+  /** Once it was answered, when that is read. */
   endsAt: number;
+  answeredAt: number;
 }
 
 /** Milliseconds until a refusal is there. */
@@ -46,6 +50,8 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
   const limit = limitOf(() => now);
   const running = new Heap();
   const refused = new Heap();
+  const unread = new Heap();
+  let readUntil = 0;
   const queue: Request[] = [];
   let sent = 0;
   let done = 0;
@@ -62,7 +68,7 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
     slots: [],
     most: [],
   };
-  const inFlight = () => running.size + queue.length + refused.size;
+  const inFlight = () => running.size + queue.length + refused.size + unread.size;
   const begin = () => {
     while (queue.length > 0 && running.size < server.slots(now)) {
       const request = queue.shift()!;
@@ -72,7 +78,12 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
   };
   while (done < requests) {
     while (sent < requests && inFlight() < limit.most) {
-      const request = { work: server.workOf?.() ?? 1, ticket: limit.sent(), endsAt: now + refusalMs };
+      const request = {
+        work: server.workOf?.() ?? 1,
+        ticket: limit.sent(),
+        endsAt: now + refusalMs,
+        answeredAt: 0,
+      };
       sent++;
       const isTooMuch = running.size + queue.length >= (server.refusesAbove ?? Infinity);
       if (isTooMuch || server.isSpurious?.(now)) refused.push(request);
@@ -80,8 +91,9 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
       begin();
     }
     served.longestQueue = Math.max(served.longestQueue, queue.length);
-    const isRefusal = refused.least < running.least;
-    const at = Math.min(refused.least, running.least);
+    const isRefusal = refused.least < Math.min(running.least, unread.least);
+    const isAnswer = unread.least <= Math.min(refused.least, running.least);
+    const at = Math.min(refused.least, running.least, unread.least);
     busy += (at - now) * running.size;
     capacity += (at - now) * server.slots(now);
     now = at;
@@ -94,12 +106,20 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
       limit.refused(Math.min(ticket.inFlight - 1, inFlight()));
       continue;
     }
+    if (!isAnswer) {
+      const request = running.pop();
+      request.answeredAt = now;
+      readUntil = Math.max(now, readUntil) + (server.readMs?.(done) ?? 0);
+      request.endsAt = readUntil;
+      unread.push(request);
+      begin();
+      continue;
+    }
     const isFull = inFlight() >= limit.most * 0.75;
-    const { ticket, work } = running.pop();
+    const { ticket, work, answeredAt } = unread.pop();
     done++;
     if (now > 1000) served.lateAnswers++;
-    begin();
-    limit.answered(ticket, { at: now, work, isFull });
+    limit.answered(ticket, { at: answeredAt, work, isFull });
     if (done % Math.ceil(requests / 100) === 0) {
       served.slots.push(limit.slots);
       served.most.push(limit.most);

@@ -43,9 +43,10 @@ export class Cohort {
     if (this.#open.delete(sent)) this.#joined--;
   }
 
-  answered(sent: Sent, ms: number, work: number): void {
+  /** @param wholeMs with what it then waited here until it was read */
+  answered(sent: Sent, ms: number, work: number, wholeMs = ms): void {
     if (!this.#open.delete(sent)) return;
-    this.#answers.add(ms, work, sent.inFlight);
+    this.#answers.add(ms, work, sent.inFlight, wholeMs);
     if (this.#joined >= this.#fewest) this.#size = this.#joined;
   }
 
@@ -58,7 +59,8 @@ export class Cohort {
 
   pace(now: number): Pace {
     const all = this.#answers.copy();
-    for (const { at, inFlight } of this.#open) all.add(now - at, this.#answers.work, inFlight);
+    const { work, share } = this.#answers;
+    for (const { at, inFlight } of this.#open) all.add(now - at, work, inFlight, (now - at) / share);
     return all;
   }
 }

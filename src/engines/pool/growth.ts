@@ -1,21 +1,35 @@
 import type { Known, Pace } from './pace.ts';
 
-/** Each step is verified before the next, so that a queue is hardly longer than half the slots. */
-const factors = { start: 2, grow: 1.5, hesitant: 1.1, costly: 1.25 } as const;
+/**
+ * Each step is verified before the next, so that a queue is hardly longer than half the slots: from the few it begins with to
+ * three times as many, which 16 slots take, and then by less.
+ */
+const factors = { start: 3, grow: 1.4, hesitant: 1.1, costly: 1.25 } as const;
 /** A step that is less than this is none. */
 const leastStep = 1.08;
 /** The share of the additional requests that must show as additional throughput. */
-export const worthwhile = 0.25;
+export const worthwhile = 0.33;
 /** Paces this close are the same. */
 export const same = 0.1;
-/** Where the mean is known this well, answers take equally long. */
-const steady = 0.02;
-/** Where it is known no better than that, there are answers of several kinds, and only quick ones had come before. */
-const mixed = 0.2;
+/** Paces this close are so by chance: what is merged would else hide a queue that grows slowly. */
+const alike = 0.03;
+/** Where single answers differ by no more than that, they take equally long, and each that waits shows. */
+const steady = 0.15;
+/** Answers that come in step of which some wait for the others differ by less. */
+const mixed = 0.4;
+/** So many tell how much they differ. */
+const many = 50;
+/** The most that doubt takes from a step. */
+const mostDoubt = 0.1;
 /** So many standard errors are no chance: to stop too early costs more than a step too many. */
 const chance = { slower: 3, faster: 2 } as const;
 
-export const unknown: Known = { mean: { pace: 0, error: 0 }, quick: { pace: 0, error: 0 } };
+export const unknown: Known = {
+  mean: { pace: 0, error: 0 },
+  quick: { pace: 0, error: 0 },
+  spread: 0,
+  count: 0,
+};
 
 /** What is known of a server while more and more requests are sent to it. */
 interface Growth {
@@ -54,7 +68,7 @@ export function createGrowth(isKnown = false, before: Pace | null = null): Growt
       if (free === null || last === null) {
         free = pace.copy();
         last = pace;
-        return isKnown ? factors.costly : factors.start;
+        return onward(isKnown ? factors.costly : factors.start, pace);
       }
       const { slowdown, error } = slower(pace.known, free.known);
       if (slowdown < Math.max(same, chance.slower * error)) {
@@ -64,38 +78,67 @@ export function createGrowth(isKnown = false, before: Pace | null = null): Growt
         const isFaster = slowdown < -Math.max(same, chance.faster * error);
         // The first requests take longer: connections are made, and code is compiled.
         if (isFaster) free = pace.copy();
-        else if (slowdown < Math.max(same, error)) free.merge(pace);
-        if (isFaster || isKnown) return factors.costly;
-        return Math.max(factors.hesitant, factors.grow / (1 + Math.max(0, slowdown)));
+        else if (slowdown < Math.max(alike, error)) free.merge(pace);
+        if (isFaster || isKnown) return onward(factors.costly, pace);
+        const doubt = Math.max(0, slowdown + Math.min(mostDoubt, error / 2));
+        return onward(Math.max(factors.hesitant, factors.grow / (1 + doubt)), pace);
       }
-      if (isDoubtful) return 0;
+      // The first to be sent after a step find slots that others have just left: what they say is half the truth.
+      isDoubtful = !isDoubtful;
+      if (isDoubtful) return 1;
       const since = pace.mean / last.mean;
       const more = pace.level / last.level;
-      isDoubtful = more / since - 1 < worthwhile * (more - 1);
-      if (isDoubtful) return 1;
+      if (more / since - 1 < worthwhile * (more - 1)) return 0;
       const step = factors.costly / since;
       if (step < leastStep) return 0;
       last = pace;
       worth = pace.level;
-      return step;
+      return onward(step, pace);
     },
   };
 }
 
+/** What waits here to be read is not at the server: a step from it would be one more before the last one was verified. */
+function onward(factor: number, pace: Pace): number {
+  return Math.max(leastStep, factor * pace.share);
+}
+
 /** By what share it is slower than before, and by what share that may be wrong. */
 export function slower(now: Known, before: Known): { slowdown: number; error: number } {
-  const tells = telling(now, before);
-  const slowdown = now[tells].pace / before[tells].pace - 1;
-  return { slowdown, error: Math.hypot(now[tells].error, before[tells].error) };
+  const { slowdown, error } = surest(now, before);
+  return { slowdown, error };
 }
 
 /** The share that does not wait: the quick ones wait as long as all do. */
 export function unqueued(now: Known, free: Known): number {
-  const tells = telling(now, free);
-  return 1 - (now[tells].pace - free[tells].pace) / now.mean.pace;
+  const { by } = surest(now, free);
+  return 1 - (now[by].pace - free[by].pace) / now.mean.pace;
 }
 
-/** The mean where answers take equally long; the quick ones, who show a queue soonest, where times differ. */
-function telling(now: Known, before: Known): keyof Known {
-  return before.mean.error < steady && now.mean.error < mixed ? 'mean' : 'quick';
+interface Slower {
+  by: 'mean' | 'quick';
+  slowdown: number;
+  error: number;
+}
+
+/**
+ * Where times differ, the quick ones show a queue soonest that all wait in. Where answers come in step, some wait and the quick
+ * ones do not: the mean shows that, against what single answers differed by before.
+ */
+function surest(now: Known, before: Known): Slower {
+  const quick = compare('quick', now, before, now.quick.error);
+  if (Math.max(now.spread, before.spread) >= mixed) return quick;
+  if (before.spread < steady) return compare('mean', now, before, before.spread / Math.sqrt(now.count));
+  if (Math.min(now.count, before.count) < many) return quick;
+  const mean = compare('mean', now, before, now.mean.error);
+  return sureness(mean) > sureness(quick) ? mean : quick;
+}
+
+function compare(by: Slower['by'], now: Known, before: Known, error: number): Slower {
+  const slowdown = now[by].pace / before[by].pace - 1;
+  return { by, slowdown, error: Math.hypot(error, before[by].error) };
+}
+
+function sureness({ slowdown, error }: Slower): number {
+  return slowdown / (error + 0.001);
 }

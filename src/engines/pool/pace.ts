@@ -8,30 +8,41 @@ interface Estimate {
 export interface Known {
   mean: Estimate;
   quick: Estimate;
+  /** The standard deviation of single answers, as a share of the mean. */
+  spread: number;
+  /** Of how many it is known. */
+  count: number;
 }
 
 /** The share of the answers that are quicker than what is taken for the pace. */
 const quicker = 0.3;
 /** So few answers know little of their own spread. */
 const few = 4;
+/** So many have answers of every kind among them. */
+const many = 64;
 
-/** How long answers took for the work they were, and how many were in flight. */
+/** How long answers took for the work they were, and how many were at the server meanwhile. */
 export class Pace {
   #paces: number[] = [];
   #ms = 0;
   #work = 0;
   #inFlight = 0;
+  #wholeMs = 0;
   // Squares, for how far the single answers are from the mean.
   #msMs = 0;
   #msWork = 0;
   #workWork = 0;
 
-  /** @param inFlight when it was sent, itself included */
-  add(ms: number, work: number, inFlight: number): void {
+  /**
+   * @param inFlight when it was sent, itself included
+   * @param wholeMs with what it then waited here until it was read: of those in flight as large a share was at the server
+   */
+  add(ms: number, work: number, inFlight: number, wholeMs = ms): void {
     this.#paces.push(ms / work);
     this.#ms += ms;
     this.#work += work;
-    this.#inFlight += inFlight;
+    this.#wholeMs += wholeMs;
+    this.#inFlight += wholeMs === 0 ? inFlight : (inFlight * ms) / wholeMs;
     this.#msMs += ms * ms;
     this.#msWork += ms * work;
     this.#workWork += work * work;
@@ -40,6 +51,7 @@ export class Pace {
   merge(other: Pace): void {
     for (const pace of other.#paces) this.#paces.push(pace);
     this.#ms += other.#ms;
+    this.#wholeMs += other.#wholeMs;
     this.#work += other.#work;
     this.#inFlight += other.#inFlight;
     this.#msMs += other.#msMs;
@@ -67,9 +79,14 @@ export class Pace {
     return this.#ms / this.count;
   }
 
-  /** Requests in flight. */
+  /** Requests at the server. */
   get level(): number {
     return this.#inFlight / this.count;
+  }
+
+  /** The share of the time in flight that they were at the server. */
+  get share(): number {
+    return this.#wholeMs === 0 ? 1 : this.#ms / this.#wholeMs;
   }
 
   /** The work of a request. */
@@ -82,13 +99,19 @@ export class Pace {
    * little of their own spread.
    */
   get error(): number {
-    const { mean } = this;
+    return (this.spread / Math.sqrt(this.count)) * (1 + few / this.count);
+  }
+
+  /** The standard deviation of the single answers, as a share of the mean. */
+  get spread(): number {
+    const { mean, count } = this;
     const squares = this.#msMs - 2 * mean * this.#msWork + mean * mean * this.#workWork;
-    return (Math.sqrt(Math.max(0, squares)) / this.#ms) * (1 + few / this.count);
+    return Math.sqrt(Math.max(0, squares * count)) / this.#ms;
   }
 
   get known(): Known {
-    return { mean: { pace: this.mean, error: this.error }, quick: this.#quick };
+    const { mean, error, spread, count } = this;
+    return { mean: { pace: mean, error }, quick: this.#quick, spread, count };
   }
 
   /**
@@ -103,6 +126,7 @@ export class Pace {
     const by = Math.sqrt(sorted.length * quicker * (1 - quicker));
     const pace = at(quicker * last);
     const error = (at(quicker * last + by) - at(quicker * last - by)) / 2 / pace;
-    return { pace, error: Math.max(error * (1 + few / sorted.length), this.error) };
+    const own = error * (1 + few / sorted.length);
+    return { pace, error: sorted.length >= many ? own : Math.max(own, this.error) };
   }
 }

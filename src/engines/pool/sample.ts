@@ -2,6 +2,8 @@ import { Pace } from './pace.ts';
 
 /** Answers in a sample: rounds of all in flight, doubled up to `most` where they are not clear. */
 const sizes = { rounds: 4, least: 12, most: 512 } as const;
+/** Where the mean is known this well, half as many do. */
+const sure = 0.01;
 /** The share of answers that must have come while about as many were in flight as may be. */
 const full = 0.75;
 
@@ -18,14 +20,15 @@ export class Sample {
     this.#skip = skip;
   }
 
-  add(ms: number, work: number, inFlight: number, isFull: boolean): void {
+  add(ms: number, work: number, inFlight: number, isFull: boolean, wholeMs = ms): void {
     if (this.#skip-- > 0) return;
-    this.pace.add(ms, work, inFlight);
+    this.pace.add(ms, work, inFlight, wholeMs);
     if (isFull) this.#full++;
   }
 
   get isKnown(): boolean {
-    return this.pace.count >= this.#size;
+    const { count, error } = this.pace;
+    return count >= this.#size || (count >= this.#size / 2 && error < sure);
   }
 
   /** Whether it tells of the server's limit, rather than of how little there was to do. */

@@ -96,6 +96,26 @@ describe('slots of a server with answers of two kinds', () => {
   });
 });
 
+describe('slots of a server whose answers wait here to be read', () => {
+  /** A process whose code is cold, and slow to read answers. */
+  const readMs = (answers: number) => 0.3 + 2 * Math.exp(-answers / 300);
+
+  it.each([
+    { slots: 16, sigma: 0.05, fill: 0.98 },
+    { slots: 64, sigma: 0.05, fill: 0.95 },
+    { slots: 64, sigma: 0.6, fill: 0.94 },
+    { slots: 100, sigma: 0.6, fill: 0.92 },
+  ])('are not thought to be more: $slots, sigma $sigma', ({ slots, sigma, fill }) => {
+    const all = Array.from({ length: 20 }, (_, seed) =>
+      serveUntold(slots * rounds, { slots: () => slots, timeOf: lognormal(50, sigma, seed), readMs }),
+    );
+    expect(mean(all.map((one) => one.fill))).toBeGreaterThanOrEqual(fill);
+    const queues = all.map(({ longestQueue }) => longestQueue / slots).toSorted((a, b) => a - b);
+    expect(queues[10]).toBeLessThanOrEqual(0.5);
+    expect(queues[18]).toBeLessThanOrEqual(0.6);
+  });
+});
+
 describe('slots of a server that batches', () => {
   it.each([
     { batch: 64, slowedBy: 64 },

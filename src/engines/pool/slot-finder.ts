@@ -10,7 +10,7 @@ import { chance, judge, type Trial } from './trial.ts';
  * cost time, they queue, and the slots are those in flight by the share of the time that they do not wait. Times are taken by
  * work, so that long answers are not taken for a queue.
  *
- *   grow   half as many more with each cohort of answers, as long as throughput grows (`growth.ts`)
+ *   grow   two fifths more with each cohort of answers, as long as none of them waits or throughput grows (`growth.ts`)
  *   hold   at what was found, with headroom. After 1, 2, 4 ... samples of answers it probes: more, and at times fewer
  *   trial  another number, because the pace says so or as a probe. It stays if it brought throughput, or cost none
  */
@@ -52,8 +52,11 @@ const small = 2;
 const largest = 4096;
 /** A cohort of so many is looked at while it grows, if answers come before all have joined. */
 const fewest = 4;
-/** What a trial changes: the most that is added at once, what a probe takes away, and the most that is. */
-const factors = { up: 1.2, down: 0.8, least: 0.6 } as const;
+/**
+ * What a trial changes: the most that is added at once, which with the headroom is a quarter more than what was found, what a
+ * probe takes away, and the most that is.
+ */
+const factors = { up: 1.125, down: 0.8, least: 0.6 } as const;
 /** A surprise this large is looked at once more: its cause may have come in the middle of a sample. */
 const surprise = 0.25;
 /** Samples of holding until something else is tried. */
@@ -71,6 +74,8 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
   let queued = 0;
   let growth = createGrowth();
   let isSmall = false;
+  /** So many did not queue when growth went on. */
+  let verified = 0;
   /** The pace of requests that do not queue, as far as is known. */
   let free = unknown;
   let holdFor: number = hold.first;
@@ -83,7 +88,7 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     slots = clamped(toSlots);
     most = next.kind === 'grow' ? slots : withHeadroom(slots);
     // Answers to what was sent before tell nothing of it.
-    sample = new Sample(most, next.kind === 'grow' ? 0 : most);
+    sample = new Sample(most, next.kind === 'grow' ? 0 : Math.max(most, inFlight));
   }
 
   function grow(to: number): void {
@@ -108,7 +113,8 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
   function step(pace: Pace, ceiling: number): void {
     const factor = growth.next(pace);
     if (factor === 1) return again();
-    if (factor === 0 && most <= 2 * begun && !isSmall) {
+    const found = pace.level * unqueued(pace.known, growth.free);
+    if (factor === 0 && found < begun && !isSmall) {
       isSmall = true;
       growth = createGrowth();
       return grow(small);
@@ -117,12 +123,9 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     const next = Math.min(Math.ceil(most * factor), ceiling);
     if (next <= most || most >= largest || queued > 0)
       return settle(
-        Math.max(
-          growth.worth,
-          most * factors.least,
-          Math.min(pace.level * unqueued(pace.known, free), most / headroom),
-        ),
+        Math.max(growth.worth, Math.min(most * factors.least, verified), Math.min(found, most / headroom)),
       );
+    verified = most;
     grow(next);
   }
 
@@ -173,9 +176,9 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     const ms = answer.at - sent.at;
     if (phase.kind === 'grow') {
       if (sent.cohort !== phase.cohort) return;
-      phase.cohort.answered(sent, ms, work);
+      phase.cohort.answered(sent, ms, work, at - sent.at);
     }
-    sample.add(ms, work, sent.inFlight, isFull);
+    sample.add(ms, work, sent.inFlight, isFull, at - sent.at);
     if (phase.kind === 'grow' ? !phase.cohort.isKnown(at) : !sample.isKnown) return;
     if (!sample.isFull) again();
     else if (phase.kind === 'grow') step(phase.cohort.pace(at), ceiling);

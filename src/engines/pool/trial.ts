@@ -1,4 +1,4 @@
-import { same, slower, worthwhile } from './growth.ts';
+import { slower, worthwhile } from './growth.ts';
 import type { Known, Pace } from './pace.ts';
 
 /** With fewer in flight the throughput may fall to this: then those that went had only queued. */
@@ -32,20 +32,24 @@ export function judge(trial: Trial, slots: number, pace: Pace, free: Known): Ver
   const isUp = slots > trial.slots;
   const more = pace.level / before.level;
   const gain = (more * before.mean) / pace.mean;
+  const doubt = Math.hypot(pace.error, before.error);
   const needed = isUp ? 1 + worthwhile * (more - 1) : spared;
-  const isCertain = Math.abs(gain - needed) > chance * Math.hypot(pace.error, before.error);
-  const isWorthIt = gain >= needed;
+  // Half of what they would bring, or cost, if none of them waits.
+  const half = (1 + more) / 2;
   const { slowdown, error } = slower(pace.known, before.known);
+  const isFree = isUp && slowdown + error < half - 1 && gain >= half;
+  const isWorthIt = isUp ? isFree || gain >= needed + doubt / 2 : gain >= spared && gain - doubt > half;
+  const isCertain = isFree || Math.abs(gain - needed) > chance * doubt;
   return {
     isWorthIt,
     isClear: isCertain || pace.error <= before.error / 2,
-    isFree: isUp && slowdown + error < same,
+    isFree,
     free: isWorthIt === isUp ? freeIfAll(trial) : free,
   };
 }
 
 /** The pace without a queue, if what was held are all the slots: none but its headroom waited, and none of the quick ones. */
 function freeIfAll({ before, slots }: Trial): Known {
-  const { mean, quick } = before.known;
-  return { mean: { ...mean, pace: mean.pace * Math.min(1, slots / before.level) }, quick };
+  const { known } = before;
+  return { ...known, mean: { ...known.mean, pace: known.mean.pace * Math.min(1, slots / before.level) } };
 }
