@@ -16,6 +16,8 @@ import type { Upstream } from './support/upstream.ts';
 const rows = 10_000;
 const slots = 64;
 const delayMs = 50;
+/** Batches before those that count: code gets its final form over tens of thousands of rows, also that of the bare dispatcher. */
+const warm = 4;
 const rounds = 3;
 
 /** How well a batch fills the slots of its engine; the engine itself counts. */
@@ -32,24 +34,27 @@ export const batchFill: Workload = {
     try {
       const { body, contentType } = multipart(input);
       const file = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
-      const results: Run[] = [];
-      for (let round = 0; round < rounds; round++)
-        results.push({
+      const all: Run[] = [];
+      for (let round = 0; round < warm + rounds; round++)
+        all.push({
           ...(await runOnce(offpeak, upstream, file.id)),
           bareUs: await runBare(bare, upstream),
         });
+      const [first] = all as [Run, ...Run[]];
+      const results = all.slice(warm);
       const of = (figure: (run: Run) => number) => median(results.map(figure));
       return {
         figures: [
-          { name: 'slot time used', value: of((r) => r.utilisation), atLeast: 0.95 },
-          {
-            name: 'slot time used, first batch after the start',
-            value: results[0]?.utilisation ?? Number.NaN,
-          },
+          { name: 'slot time used', value: of((r) => r.utilisation), atLeast: 0.975 },
+          { name: 'slot time used, first batch after the start', value: first.utilisation },
           {
             name: 'CPU a row, against a bare dispatcher',
             value: of((r) => r.cpuUs / r.bareUs),
             atMost: 1.5,
+          },
+          {
+            name: 'CPU a row, against a bare dispatcher, first batch of both',
+            value: first.cpuUs / first.bareUs,
           },
           { name: 'CPU a row', value: of((r) => r.cpuUs), unit: 'us' },
           { name: 'CPU a row, bare dispatcher', value: of((r) => r.bareUs), unit: 'us' },
@@ -60,7 +65,7 @@ export const batchFill: Workload = {
           { name: 'most memory', value: of((r) => r.peakMb), unit: 'MB' },
         ],
         notes: [
-          `Median of ${rounds} batches over one server, taking turns with the bare dispatcher; the number of slots is configured. Upstream in ${upstream.kind}.`,
+          `Median of ${rounds} batches over one server, taking turns with the bare dispatcher, after ${warm} to warm up; the number of slots is configured. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };

@@ -9,6 +9,8 @@ import { startUpstream } from './support/upstream.ts';
 
 const connections = 64;
 const requests = 6000;
+/** Rounds before those that count: code gets its final form over tens of thousands of requests, also that of the proxy. */
+const warm = 5;
 const rounds = 5;
 
 /** What a synchronous request costs, against the least that a proxy in Node can cost. */
@@ -26,14 +28,19 @@ export const syncChat: Workload = {
     const measure = (name: 'offpeak' | 'bare') =>
       costOf(targets[name], plain('chat'), { connections, requests });
     try {
-      for (const name of ['offpeak', 'bare'] as const) await measure(name);
-      const { median } = await takeTurns(['offpeak', 'bare'], rounds, measure);
+      const names = ['offpeak', 'bare'] as const;
+      const { median: cold } = await takeTurns(names, warm, measure);
+      const { median } = await takeTurns(names, rounds, measure);
       return {
         figures: [
           {
             name: 'requests per CPU second, against bare',
             value: median((r) => r.bare.cpuUs / r.offpeak.cpuUs),
-            atLeast: 0.6,
+            atLeast: 0.65,
+          },
+          {
+            name: 'requests per CPU second, against bare, warming up',
+            value: cold((r) => r.bare.cpuUs / r.offpeak.cpuUs),
           },
           {
             name: 'requests per second, against bare',
@@ -46,7 +53,7 @@ export const syncChat: Workload = {
           { name: 'most memory, bare', value: median((r) => r.bare.peakMb), unit: 'MB' },
         ],
         notes: [
-          `Medians of ${rounds} rounds of ${requests} requests each, taking turns, after ${requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} rounds of ${requests} requests each, taking turns, after ${warm * requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
