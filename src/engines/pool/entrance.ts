@@ -62,17 +62,26 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
     });
   }
 
+  /**
+   * A single request is no trial of a replica that it would be sent to anyway, on a suspicion: those of one client, refused
+   * one after the other, would keep the lines of batches from showing that it works.
+   */
+  function placeAt(replica: Replica, { priority }: EngineCall): Place {
+    const isTrial = priority === 'batch' || !replica.isSuspected || replicas.some((each) => each.isUp);
+    return { replica, sent: replica.sent(isTrial && replica.wantsTrial) };
+  }
+
   /** A place at a replica that takes the call now. One whose pause is over is tried first: the others are there if it fails. */
   function place(call: EngineCall): Place | undefined {
     // Most models have one server, and nothing to choose.
     const only = replicas.length === 1 ? replicas[0] : undefined;
-    if (only) return only.takes(call.priority) ? { replica: only, sent: only.sent() } : undefined;
+    if (only) return only.takes(call.priority) ? placeAt(only, call) : undefined;
     const free = replicas.filter((replica) => replica.takes(call.priority));
     const up = free.filter((replica) => replica.isUp);
     const replica =
       free.find((each) => each.wantsTrial) ??
       chooseReplica(up.length > 0 ? up : free, replicas, call.prefix ?? '');
-    return replica && { replica, sent: replica.sent() };
+    return replica && placeAt(replica, call);
   }
 
   /** A place at a replica that works, after others failed; null where there is none but those. */
@@ -81,7 +90,7 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
     if (others.length === 0) return null;
     const free = others.filter((each) => each.takes(call.priority));
     const replica = chooseReplica(free, replicas, call.prefix ?? '');
-    return replica && { replica, sent: replica.sent() };
+    return replica && placeAt(replica, call);
   }
 
   /** A place: at once where there is one, else when it is the call's turn. */

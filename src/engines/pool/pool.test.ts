@@ -559,6 +559,32 @@ describe('createPool', () => {
     expect(pool.waiting).toBeNull();
   });
 
+  it('has a line try it where single requests are refused one after the other', async () => {
+    const one = server(4);
+    poolOf([one]);
+    const refusedOnce = async () => {
+      const asked = settled(ask());
+      await turn();
+      one.open.at(-1)!.fail(broken);
+      await asked;
+    };
+    for (let i = 0; i < 3; i++) await refusedOnce();
+    expect(await settled(batch())).toBe('upstream_error');
+    await clock.advance(2_000);
+    await refusedOnce();
+    const single = settled(ask());
+    const line = batch();
+    await turn();
+    expect(one.open).toHaveLength(2);
+    await refusedOnce();
+    expect(pool.replicas[0]!.health).toBe('half-open');
+    one.open[1]!.answer();
+    await line;
+    expect(pool.waiting).toBeNull();
+    one.open[0]!.fail(broken);
+    await single;
+  });
+
   it('counts what a server says of itself as a sign that others would get through', async () => {
     const one = server(4);
     poolOf([one]);

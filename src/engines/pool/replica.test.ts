@@ -13,7 +13,7 @@ async function paceOf(arrivedMs: number, readMs: number): Promise<number> {
     { name: 'gpu', engine: createFakeEngine(), account: 'a', weight: 1, isDraining: false },
     parts,
   );
-  const sent = replica.sent();
+  const sent = replica.sent(false);
   await clock.advance(readMs);
   replica.answered(sent, 2);
   replica.stop();

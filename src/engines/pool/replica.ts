@@ -168,9 +168,10 @@ export class Replica implements Choice {
     return this.#inFlight < (reason === 'certain' ? 1 : most);
   }
 
-  sent(): Sent {
+  /** @param isTrial whether what comes of it tells others that it works again, or does not yet */
+  sent(isTrial: boolean): Sent {
     const sent = this.#limit.sent(this.#others);
-    if (this.health.breaker.health === 'half-open') this.#trial = sent;
+    if (isTrial) this.#trial = sent;
     this.#inFlight++;
     this.#calls++;
     this.#rate.sent();
@@ -221,10 +222,13 @@ export class Replica implements Choice {
 
   /** @param slackMs until its answer is of no use; absent where somebody waits for it */
   failed(sent: Sent, error: ApiError, slackMs?: number): void {
+    const isTrial = this.#trial === sent;
     this.#left(sent);
     this.#limit.dropped(sent);
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.answers();
     if (error.code === 'engine_overloaded') this.#refused(sent, error);
+    // Who is refused again and again, and comes back at once, would keep all others from trying.
+    if (!error.blame.certain && !isTrial && this.health.breaker.health !== 'up') return;
     this.health.failed(error, sent.at, slackMs);
     if (!error.blame.certain) this.health.lookOnce();
   }
