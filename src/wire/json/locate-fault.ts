@@ -1,6 +1,7 @@
 /**
- * Where, in UTF-16, and why a text is not JSON: finds the first fault of a text that `JSON.parse` refused, with a better sentence than the parser's, which often
- * has no position. Slow and exact; only called after a failure. Nesting was bounded before by the scan.
+ * Where, in UTF-16, and why a text is not JSON: finds the first fault of a text that `JSON.parse` refused, with a better
+ * sentence than the parser's, which often has no position. Slow and exact; only called after a failure. Nesting was bounded
+ * before by the scan.
  */
 export function locateJsonFault(text: string): { at: number; message: string } {
   const reader = new Reader(text);

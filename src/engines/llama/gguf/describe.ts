@@ -53,8 +53,8 @@ export function parametersOf(headers: readonly GgufHeader[]): number {
 }
 
 /**
- * What a file says of itself, else the kind of tensor that holds most of its numbers: in a small model those of the vocabulary may be
- * more than all others together, and of another kind.
+ * What a file says of itself, else the kind of tensor that holds most of its numbers: in a small model those of the
+ * vocabulary may be more than all others together, and of another kind.
  */
 export function quantizationOf(headers: readonly GgufHeader[]): string {
   const declared = headers[0]?.metadata.get('general.file_type');

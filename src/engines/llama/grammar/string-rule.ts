@@ -5,7 +5,10 @@ import type { SchemaObject } from './keywords.ts';
 import { AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
-/** A quoted string within all that is said about it. Of patterns and formats together that take too much only the length is held. */
+/**
+ * A quoted string within all that is said about it. Of patterns and formats together that take too much only the length is
+ * held.
+ */
 export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaObject): Element {
   const [min, max] = counts(schema, 'Length');
   if (max < min) return b.rule([]);

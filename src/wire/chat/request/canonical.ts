@@ -28,9 +28,9 @@ type Members = Changes<ChatRequest>;
 const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
 
 /**
- * The canonical form of a checked body, as engines take it, and what is needed to answer the client in its own words: functions and tools with free text become function tools, an allowed choice a shorter
- * list of them; tools that run on somebody's server are passed over. All else stays as it came, to the byte; most requests stay
- * as they are.
+ * The canonical form of a checked body, as engines take it, and what is needed to answer the client in its own words:
+ * functions and tools with free text become function tools, an allowed choice a shorter list of them; tools that run on
+ * somebody's server are passed over. All else stays as it came, to the byte; most requests stay as they are.
  */
 export function canonicalChat(given: JsonBody<ChatBody>) {
   const { value } = given;
