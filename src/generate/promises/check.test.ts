@@ -229,6 +229,22 @@ describe('a check', () => {
       await expect(checkOf(schema(wrong))).rejects.toMatchObject({ code: 'validation_error' });
   });
 
+  it('takes `nullable` for what it is beside a type, and elsewhere for nothing', async () => {
+    const nullable = true;
+    const schema = withSchema({
+      $defs: { a: { type: 'string' } },
+      properties: {
+        ref: { allOf: [{ $ref: '#/$defs/a' }], nullable },
+        text: { type: 'string', nullable },
+        nullable: { type: 'boolean' },
+      },
+      additionalProperties: false,
+    });
+    expect(await verdict(schema, '{"ref":"x","text":null,"nullable":false}')).toBe('kept');
+    for (const wrong of ['{"ref":null}', '{"nullable":null}'])
+      expect(await verdict(schema, wrong), wrong).toBe('schema_not_met');
+  });
+
   it('matches patterns in linear time', async () => {
     const text = JSON.stringify(`${'a'.repeat(50_000)}b`);
     const timeOf = async (pattern: string) => {

@@ -1,11 +1,13 @@
 import { Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
+import { isObject } from '../../base/fields.ts';
 import { formats } from './formats.ts';
 import { JsonValues } from './json-values.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
 import { checkSchemaBudget, SchemaRefused } from './gate.ts';
 import type { PostedStep, SchemaVerdict } from './job.ts';
+import { childrenOf } from './walk.ts';
 
 /** Tried on every new schema: one that never ends shows it here, before an answer was paid for. */
 const probes: readonly unknown[] = [
@@ -23,7 +25,10 @@ const probes: readonly unknown[] = [
 
 const messageLength = 300;
 
-/** Patterns run on RE2, which cannot be made to backtrack (reliability.md, C14). Ajv knows those of a schema apart by their text. */
+/**
+ * Patterns run on RE2, which cannot be made to backtrack (reliability.md, C14). Ajv tells those of a schema apart by what they
+ * are as text.
+ */
 const linear = Object.assign(
   (pattern: string) => {
     const expression = RE2JS.compile(pattern);
@@ -67,6 +72,7 @@ export function createSchemaChecker() {
 
   function compile(number: number, given: unknown): ValidateFunction {
     const { schema, isOld } = withoutNames(given as AnySchema);
+    if (isObject(schema)) forgetNullable(schema);
     const [preferred, other] = isOld ? dialects.toReversed() : dialects;
     const dialect = [preferred, other].find(({ judge }) => judge.validateSchema(schema) === true);
     if (!dialect) throw new Error(faultOf(preferred.judge.errors, '#'));
@@ -128,6 +134,12 @@ function withoutNames(given: AnySchema): { schema: AnySchema; isOld: boolean } {
   if (typeof given === 'boolean') return { schema: given, isOld: false };
   const { $schema, $id: _id, id: _oldId, ...schema } = given;
   return { schema, isOld: typeof $schema === 'string' && /draft-0[4-7]/.test($schema) };
+}
+
+/** A word of OpenAPI, which means something beside a `type` alone. Ajv refuses it elsewhere. */
+function forgetNullable(schema: Record<string, unknown>): void {
+  if (schema['type'] === undefined) delete schema['nullable'];
+  for (const { value } of childrenOf(schema, '')) forgetNullable(value);
 }
 
 function faultOf(errors: ValidateFunction['errors'], whole: string): string {
