@@ -191,6 +191,13 @@ const schemas: Record<string, object> = {
     required: ['a', 'b'],
     additionalProperties: false,
   },
+  'no members': { type: 'object', additionalProperties: { type: 'integer' }, maxProperties: 0 },
+  'members without names counted': {
+    type: 'object',
+    additionalProperties: { type: 'null' },
+    minProperties: 1,
+    maxProperties: 3,
+  },
   'a pattern that another branch leaves no room for': {
     allOf: [
       { type: 'object', properties: { a: { type: 'null' } }, additionalProperties: false },
@@ -239,7 +246,6 @@ const checked: Record<string, object> = {
     additionalProperties: { type: 'integer' },
     maxProperties: 2,
   },
-  'no members': { type: 'object', additionalProperties: { type: 'integer' }, maxProperties: 0 },
   'a pattern of too many states': { type: 'string', pattern: '^[ab]*a[ab]{14}$', minLength: 3 },
   'names of a pattern of too many states': {
     type: 'object',
@@ -401,6 +407,10 @@ test('an object that must have a member has one', () => {
   ])
     expect([end(schema, '{}'), end(schema, '{"x":1}')], JSON.stringify(schema)).toEqual([false, true]);
   expect(end({ properties: { x: {}, y: {} }, minProperties: 3 }, '{"x":1,"y":2,"z":3}')).toBe(true);
+  const counted = ['{}', '{"x":1}', '{"x":1,"y":2}', '{"x":1,"y":2,"z":3}'].map((text) =>
+    end({ type: 'object', minProperties: 1, maxProperties: 2 }, text),
+  );
+  expect(counted).toEqual([false, true, true, false]);
 });
 
 test('what a schema leaves open may be anything', () => {

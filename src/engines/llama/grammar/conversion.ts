@@ -16,8 +16,11 @@ export interface Conversion {
 /** Repeats are unrolled, a rule for each; what is asked for beyond is left to whoever checks the answer. */
 const maxRepeats = 2_000;
 
-/** How many items or characters there are to be. */
-export function counts(schema: SchemaObject, what: 'Items' | 'Length'): [least: number, most: number] {
+/** How many items, members or characters there are to be. */
+export function counts(
+  schema: SchemaObject,
+  what: 'Items' | 'Properties' | 'Length',
+): [least: number, most: number] {
   const least = (schema[`min${what}`] as number | undefined) ?? 0;
   const most = (schema[`max${what}`] as number | undefined) ?? Infinity;
   return [Math.min(least, maxRepeats), most > maxRepeats ? Infinity : most];
