@@ -245,6 +245,12 @@ describe('a check', () => {
       expect(await verdict(schema, wrong), wrong).toBe('schema_not_met');
   });
 
+  it('takes cents for multiples of a hundredth', async () => {
+    const schema = withSchema({ type: 'number', multipleOf: 0.01 });
+    for (const cents of ['0.29', '19.99', '-0.07', '1e2']) expect(await verdict(schema, cents)).toBe('kept');
+    expect(await verdict(schema, '19.995')).toBe('schema_not_met');
+  });
+
   it('matches patterns in linear time', async () => {
     const text = JSON.stringify(`${'a'.repeat(50_000)}b`);
     const timeOf = async (pattern: string) => {
