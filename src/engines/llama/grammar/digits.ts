@@ -20,7 +20,7 @@ function naturalsBetween(
     const key = `${left},${remainder},${from},${to}`;
     let rule = known.get(key);
     if (rule) return rule;
-    const mayEnd = left <= places && remainder === 0 && !/[1-9]/.test(from ?? '');
+    const mayEnd = left <= places && (remainder * 10 ** left) % divisor === 0 && !/[1-9]/.test(from ?? '');
     const rest = (digit: number, lower: Left, upper: Left): Element =>
       digits(left - 1, (remainder * 10 + digit) % divisor, lower, upper);
     const point = left === places ? b.literal('.') : [];

@@ -44,6 +44,16 @@ test.each(ends.flatMap((low) => ends.filter((high) => high >= low).map((high) =>
   },
 );
 
+test.each([
+  [0.01, '0.29 19.99 -0.07 100.5 3 0', '0.295 0.001 -1.005'],
+  [0.3, '0.3 0.9 -1.2 3', '0.1 1 2.9'],
+  [2.5, '2.5 5 -7.5', '1.25 2 0.5'],
+])('multiples of %f are those that are written so', (multipleOf, right, wrong) => {
+  const number = accepting({ type: 'number', multipleOf });
+  expect(right.split(' ').filter((text) => !number(text))).toEqual([]);
+  expect(wrong.split(' ').filter(number)).toEqual([]);
+});
+
 test('multiples so large that one more is the same double are not counted through', () => {
   const number = accepting({ type: 'number', multipleOf: 0.25, minimum: 1e17, maximum: 1e17 });
   expect([number('100000000000000000'), number('100000000000000001')]).toEqual([true, false]);

@@ -45,7 +45,7 @@ function floor(value: number, places: number): bigint {
 }
 
 /** A double prints as the shortest digits that read back as itself. */
-function decimal(value: number): { digits: bigint; exponent: number } {
+export function decimal(value: number): { digits: bigint; exponent: number } {
   const [mantissa = '', exponent] = value.toExponential().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length };

@@ -2,13 +2,13 @@ import type { Conversion } from './conversion.ts';
 import type { Element, GrammarBuilder, RuleElement } from './grammar.ts';
 import type { SchemaObject } from './keywords.ts';
 import { numbersBetween } from './digits.ts';
-import { type Bounds, boundsIn, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';
+import { type Bounds, boundsIn, decimal, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';
 import { isWithin } from './satisfies.ts';
 
 /** Digits behind the point, where the bounds ask for no more: as many as a number without bounds has. */
 const usualPlaces = 6;
-/** Steps above this need a rule for too many remainders. */
-const largestStep = 200n;
+/** A rule is needed for each remainder at each digit. */
+const mostRemainders = 600;
 /** Bounds with no more multiples between them are written out. */
 const mostValues = 1_000;
 
@@ -48,15 +48,15 @@ function multiplesRule(
   schema: SchemaObject & Bounds,
   step: number,
 ): RuleElement | undefined {
-  if (!Number.isInteger(step)) return listed(b, schema, step);
-  const zeros = /0*$/.exec(String(BigInt(step)))![0].length;
-  const divisor = BigInt(step) / 10n ** BigInt(zeros);
-  if (divisor > largestStep) return listed(b, schema, step);
-  const ends = scaledEnds(schema, -zeros);
-  return b.rule(numbersBetween(b, ends, { divisor: Number(divisor), places: -zeros }));
+  const { digits: divisor, exponent } = decimal(step);
+  const ends = scaledEnds(schema, -exponent);
+  const length = Math.max(...ends.map((end) => String(end).length));
+  const isTooFine = exponent < 0 && (schema.type === 'integer' || exponent < -usualPlaces);
+  if (isTooFine || Number(divisor) * length > mostRemainders) return listed(b, schema, step);
+  return b.rule(numbersBetween(b, ends, { divisor: Number(divisor), places: -exponent }));
 }
 
-/** Doubles that a division finds to be multiples, as checkers of schemas do: 0.29 is none of 0.01. */
+/** Written out one by one. */
 function listed(b: GrammarBuilder, schema: SchemaObject & Bounds, step: number): RuleElement | undefined {
   const low = Math.max(schema.minimum ?? -Infinity, schema.exclusiveMinimum ?? -Infinity);
   const high = Math.min(schema.maximum ?? Infinity, schema.exclusiveMaximum ?? Infinity);

@@ -1,3 +1,4 @@
+import { isMultiple } from '../../../base/is-multiple.ts';
 import type { SchemaObject } from './keywords.ts';
 
 /** Whether a value of an `enum` is of the type and within the bounds that stand beside it. Nothing else is looked at. */
@@ -13,7 +14,7 @@ export function isWithin(value: number, schema: SchemaObject): boolean {
     value <= limit(schema, 'maximum', Infinity) &&
     value > limit(schema, 'exclusiveMinimum', -Infinity) &&
     value < limit(schema, 'exclusiveMaximum', Infinity) &&
-    ([schema.multipleOf ?? []].flat() as number[]).every((step) => Number.isInteger(value / step))
+    ([schema.multipleOf ?? []].flat() as number[]).every((step) => isMultiple(value, step))
   );
 }
 
