@@ -9,7 +9,7 @@ beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
 /** What both SDK families read of an error (api.md, section 2). */
-function expectErrorBody({ status, headers, json }: Answered): void {
+function expectErrorBody({ status, headers, json }: Answered, where: 'body' | 'query' = 'body'): void {
   expect(json).toMatchObject({
     type: 'error',
     error: { type: expect.any(String), code: expect.any(String), message: expect.any(String) },
@@ -19,13 +19,13 @@ function expectErrorBody({ status, headers, json }: Answered): void {
   expect(json.error).toHaveProperty('param');
   if (status !== 422) return;
   expect(json.detail[0]).toEqual({
-    loc: expect.arrayContaining(['body']),
+    loc: expect.arrayContaining([where]),
     msg: expect.any(String),
     type: 'value_error',
   });
 }
 
-const faults: [number, () => Promise<Answered>][] = [
+const faults: [number, () => Promise<Answered>, where?: 'query'][] = [
   [401, () => app.call('GET', '/v1/batches', { key: null })],
   [403, () => app.call('GET', '/v1/batches', { key: app.keys.admin })],
   [404, () => app.call('GET', `/v1/batches/batch_${'0'.repeat(32)}`)],
@@ -35,7 +35,7 @@ const faults: [number, () => Promise<Answered>][] = [
   [413, () => app.call('POST', '/v1/embeddings', { json: { model: 'tiny', input: 'x'.repeat(1_000_001) } })],
   [415, () => app.call('POST', '/v1/batches', { body: 'x', headers: { 'content-type': 'text/plain' } })],
   [422, () => app.call('POST', '/v1/batches', { json: {} })],
-  [422, () => app.call('GET', '/v1/files?order=up')],
+  [422, () => app.call('GET', '/v1/files?order=up'), 'query'],
   [
     502,
     () =>
@@ -46,13 +46,13 @@ const faults: [number, () => Promise<Answered>][] = [
 ];
 
 describe('every error', () => {
-  it.each(faults)('%i: has the one body and both request ids', async (status, fault) => {
+  it.each(faults)('%i: has the one body and both request ids', async (status, fault, where) => {
     const answer = await fault();
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
     expect(answer.headers.get('request-id')).toBe(answer.headers.get('x-request-id'));
-    expectErrorBody(answer);
+    expectErrorBody(answer, where);
   });
 });
 

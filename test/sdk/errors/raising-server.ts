@@ -65,7 +65,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     generate,
     responses,
     files: {} as never,
-    batches: {} as never,
+    batches: { endpoints: [] } as never,
     webhooks: {} as never,
     ready: async () => ({ ok: true }),
     version: '1',
