@@ -30,10 +30,14 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     return other === undefined ? of(modelId) : Math.max(of(modelId), of(other));
   }
 
+  /** By which of its priced names a batch may use a model. */
+  const pricedName = (priced: readonly string[], id: string) =>
+    priced.find((name) => catalog.idOf(name) === id);
+
   function runLine(call: LineCall, others: readonly string[]): Promise<LineAnswer> {
     const tries = others.flatMap((id) => {
       const model = catalog.find(id);
-      const paid = call.priced.find((name) => catalog.idOf(name) === id);
+      const paid = pricedName(call.priced, id);
       if (!model || paid === undefined) return [];
       return async (): Promise<LineAnswer> => ({
         ...(await generate.runLine({ ...call, model })),
@@ -50,7 +54,7 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     limit: (modelId) => most(modelId, (id) => generate.limit(id)),
     workedAt: (modelId) => most(modelId, (id) => generate.workedAt(id)),
     waiting(modelId, priced) {
-      const mayRun = (id: string) => priced?.some((name) => catalog.idOf(name) === id) ?? true;
+      const mayRun = (id: string) => !priced || pricedName(priced, id) !== undefined;
       return usable(modelId).some(mayRun) ? null : generate.waiting(modelId);
     },
     // One line after the other tries whether the model takes requests again.
