@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { completion, send, startFakeUpstream } from './fake-upstream.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 
@@ -16,14 +17,16 @@ export interface CountingUpstream extends FakeUpstream {
 
 /**
  * Answers every chat completion after `delayMs` with tokens that differ from prompt to prompt, so that a sum over them
- * tells which were counted.
+ * tells which were counted. Its path is its own: a server of another test whose upstream is gone, and whose port this
+ * one got, is not counted.
  */
 export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<CountingUpstream> {
   const calls = new Map<string, number>();
   const held = new Map<() => void, string | string[] | undefined>();
   let asked = 0;
+  const path = `/${randomUUID()}/v1`;
   const upstream = await startFakeUpstream((response, received) => {
-    if (!received.path.endsWith('/chat/completions')) return send(response, 404, { error: {} });
+    if (received.path !== `${path}/chat/completions`) return send(response, 404, { error: {} });
     upstream.received.length = 0;
     const { messages } = JSON.parse(received.text) as { messages: { content: string }[] };
     const prompt = messages.at(-1)!.content;
@@ -45,6 +48,7 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
     response.on('close', () => clearTimeout(timer));
   });
   const counting: CountingUpstream = Object.assign(upstream, {
+    url: `http://127.0.0.1:${upstream.port}${path}`,
     calls,
     total: () => asked,
     holdAfter: Infinity,
