@@ -50,8 +50,8 @@ const first = 8;
 /** Where even the first steps only cost time, it begins once more with so few. */
 const small = 2;
 const largest = 4096;
-/** A cohort of so many is looked at while it grows, if answers come before all have joined. */
-const fewest = 4;
+/** The share of a cohort that is looked at while it grows, if answers come before all have joined: the first hardly queue. */
+const enough = 0.5;
 /**
  * What a trial changes: the most that is added at once, which with the headroom is a quarter more than what was found, what a
  * probe takes away, and the most that is.
@@ -92,7 +92,7 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
   }
 
   function grow(to: number): void {
-    go({ kind: 'grow', cohort: new Cohort(clamped(to), growth.isAgain ? clamped(to) : fewest) }, to);
+    go({ kind: 'grow', cohort: new Cohort(clamped(to), clamped(growth.isAgain ? to : to * enough)) }, to);
   }
 
   function growFrom(found: number, before: Pace | null = null): void {
