@@ -84,27 +84,12 @@ export function createJobQueue({ capacity }: { capacity: number }) {
     onCrash(how: string): void {
       const lost = [...sent.values()].filter((job) => !job.signal.aborted);
       sent.clear();
-      const again: Job[] = [];
-      for (const job of lost) {
+      for (const job of lost.toReversed()) {
         job.crashes++;
-        if (job.crashes > 1) {
-          job.reject(
-            new ApiError('poison_request', `The engine process ${how} both times it ran this request.`, {
-              shouldRetry: false,
-            }),
-          );
-        } else if (job.isAnswering) {
-          job.reject(
-            new ApiError(
-              'upstream_error',
-              `The engine process ${how} in the middle of the answer. Try again.`,
-            ),
-          );
-        } else {
-          again.push(job);
-        }
+        const fault = faultOf(job, how);
+        if (fault) job.reject(fault);
+        else waiting.unshift(job);
       }
-      waiting.unshift(...again);
     },
 
     rejectWaiting,
@@ -117,4 +102,15 @@ export function createJobQueue({ capacity }: { capacity: number }) {
       return sent.size;
     },
   };
+}
+
+/** Why a job is not done once more whose child is gone. */
+function faultOf({ crashes, isAnswering }: Job, how: string): ApiError | undefined {
+  const process = `The engine process ${how}`;
+  if (crashes > 1)
+    return new ApiError('poison_request', `${process} both times it ran this request.`, {
+      shouldRetry: false,
+    });
+  if (!isAnswering) return undefined;
+  return new ApiError('upstream_error', `${process} in the middle of the answer. Try again.`);
 }

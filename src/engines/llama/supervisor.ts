@@ -102,9 +102,8 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
   }
 
   function onRefused(message: string): void {
-    if (starting) {
-      abandonStart(message);
-    } else {
+    if (starting) abandonStart(message);
+    else {
       outage = message;
       jobs.rejectWaiting(unreachable());
     }

@@ -5,7 +5,7 @@ import { type RemoteSource, showSource } from '../../../core/model-source.ts';
 import { describeModel } from '../gguf/describe.ts';
 import { readGgufHeader } from '../gguf/header.ts';
 import { Broken, ModelFileError } from './faults.ts';
-import { sizeOf } from './pull-file.ts';
+import { sizeOf } from './part-file.ts';
 import { localPath, partSources } from './places.ts';
 import type { Range } from './ranges.ts';
 import type { ModelDeps } from './model-deps.ts';

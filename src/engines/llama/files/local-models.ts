@@ -4,8 +4,7 @@ import { sum } from '../../../base/sum.ts';
 import type { LocalModel } from '../../../core/model-file.ts';
 import { parametersOf, quantizationOf } from '../gguf/describe.ts';
 import type { ModelFs } from './model-deps.ts';
-import { shareDone } from './part-file.ts';
-import { sizeOf } from './pull-file.ts';
+import { shareDone, sizeOf } from './part-file.ts';
 import { allParts, partPaths } from './places.ts';
 import { readModel } from './read-model.ts';
 

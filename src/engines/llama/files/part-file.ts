@@ -22,6 +22,11 @@ const saveEveryMs = 1000;
 export const partOf = (path: string): string => `${path}.part`;
 export const stateOf = (path: string): string => `${path}.part.json`;
 
+export async function sizeOf(path: string, fs: ModelFs): Promise<number | null> {
+  const found = await fs.stat(path).catch(() => null);
+  return found?.isFile() === true ? found.size : null;
+}
+
 /** Opens the part of `path`, with what an earlier attempt left of the same version of the same file. */
 export async function openPart(path: string, file: RemoteFile, { fs, clock }: ModelDeps) {
   let done = await doneBefore(path, file, fs);
@@ -32,13 +37,8 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
   async function saveNow(): Promise<void> {
     const { size, tag, sha256 } = file;
     if (size === null || !file.ranges) return;
-    const state: PartState = {
-      version: 1,
-      size,
-      tag,
-      sha256,
-      done: done.map(({ start, end }) => [start, end]),
-    };
+    const there = done.map(({ start, end }): [number, number] => [start, end]);
+    const state: PartState = { version: 1, size, tag, sha256, done: there };
     await handle.datasync();
     await fs.writeFile(`${stateOf(path)}.tmp`, JSON.stringify(state));
     await fs.rename(`${stateOf(path)}.tmp`, stateOf(path));
@@ -90,10 +90,7 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
 async function doneBefore(path: string, file: RemoteFile, fs: ModelFs): Promise<Range[]> {
   const state = file.ranges ? await readState(path, fs) : undefined;
   if (state === undefined || state.size !== file.size || !isSameVersion(state, file)) return [];
-  const there = await fs.stat(partOf(path)).then(
-    ({ size }) => size,
-    () => 0,
-  );
+  const there = (await sizeOf(partOf(path), fs)) ?? 0;
   return state.done
     .map(([start, end]) => ({ start, end: Math.min(end, there, state.size) }))
     .reduce<Range[]>(addRange, []);

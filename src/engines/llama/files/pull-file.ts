@@ -7,7 +7,7 @@ import { Changed, ModelFileError, diskFault } from './faults.ts';
 import { fetchFile } from './fetch-file.ts';
 import { type Lease, takeLease } from './lease.ts';
 import type { ModelDeps, ModelFs } from './model-deps.ts';
-import { openPart, partOf, stateOf } from './part-file.ts';
+import { openPart, partOf, sizeOf, stateOf } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
 import { readModelFile } from './read-model.ts';
 import { type RemoteFile, lookAt } from './remote.ts';
@@ -148,11 +148,6 @@ export async function pullFile(
     await sleep(deps.clock, askAgainMs, signal);
     signal.throwIfAborted();
   }
-}
-
-export async function sizeOf(path: string, fs: ModelFs): Promise<number | null> {
-  const found = await fs.stat(path).catch(() => null);
-  return found?.isFile() === true ? found.size : null;
 }
 
 async function publish(path: string, fs: ModelFs): Promise<void> {

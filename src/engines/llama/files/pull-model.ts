@@ -5,9 +5,9 @@ import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-f
 import { showSource } from '../../../core/model-source.ts';
 import { ModelFileError, diskFault } from './faults.ts';
 import type { ModelDeps, ModelFs } from './model-deps.ts';
-import { shareDone } from './part-file.ts';
+import { shareDone, sizeOf } from './part-file.ts';
 import { localPath, partSources } from './places.ts';
-import { type FileCall, type PlannedFile, pullFile, sizeOf } from './pull-file.ts';
+import { type FileCall, type PlannedFile, pullFile } from './pull-file.ts';
 import { lookAt } from './remote.ts';
 
 /** Left to others on the same disk: their logs and databases have to go on. */

@@ -37,9 +37,8 @@ export function createConstraint(request: ChatRequest, family: Family): Analysed
   } catch (error) {
     if (error instanceof UnsatisfiableGrammar)
       throw invalid(param, 'no finite JSON value satisfies the schema');
-    if (error instanceof SchemaTooLarge) {
+    if (error instanceof SchemaTooLarge)
       throw invalid(param, 'together they need too many rules', 'schema_too_complex');
-    }
     throw error;
   }
 }

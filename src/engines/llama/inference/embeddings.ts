@@ -37,31 +37,27 @@ export function createEmbedder(
     return tokens as Token[];
   }
 
-  function refuseTooLong(length: number, param: string): void {
-    if (length < contextLength) return;
-    throw new ApiError(
-      'context_length_exceeded',
-      `${param} has ${length} tokens, and this model embeds at most ${contextLength - 1}. Split the text.`,
-      { param },
-    );
-  }
-
   /** What is embedded, and how many tokens that is in all. */
   async function read(request: EmbeddingsRequest) {
     const inputs = splitTextInputs('input', request.input);
     const tokens = inputs.map(({ input, param }) => tokensOf(input, param));
     const embedder = await open();
     const lengths = tokens.map((list) => embedder.calculateInputLength([...list]));
-    lengths.forEach((length, index) => refuseTooLong(length, inputs[index]!.param));
+    for (const [index, { param }] of inputs.entries())
+      if (lengths[index]! >= contextLength)
+        throw new ApiError(
+          'context_length_exceeded',
+          `${param} has ${lengths[index]} tokens, and this model embeds at most ${contextLength - 1}. Split the text.`,
+          { param },
+        );
     return { embedder, tokens, promptTokens: sum(lengths) };
   }
 
   return {
     embed: async (request: EmbeddingsRequest, signal: AbortSignal): Promise<Embeddings> => {
       const size = model.embeddingVectorSize;
-      if ((request.dimensions ?? size) !== size) {
+      if ((request.dimensions ?? size) !== size)
         throw invalid('dimensions', `this model's vectors have ${size} dimensions and cannot be cut`);
-      }
       const { embedder, tokens, promptTokens } = await read(request);
       const vectors: Float32Array[] = [];
       for (const list of tokens) {

@@ -48,12 +48,7 @@ export const markedCalls: CallFormat = {
 
 const mistralList: CallFormat = { ...markedCalls, start: '[TOOL_CALLS]', end: '', shape: 'list' };
 const mistralNamed: CallFormat = { ...mistralList, shape: 'named', infix: '[ARGS]' };
-const phiList: CallFormat = {
-  ...markedCalls,
-  start: '<|tool_call|>',
-  end: '<|/tool_call|>',
-  shape: 'list',
-};
+const phiList: CallFormat = { ...markedCalls, start: '<|tool_call|>', end: '<|/tool_call|>', shape: 'list' };
 const bareObject: CallFormat = {
   ...markedCalls,
   start: '',

@@ -123,12 +123,11 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
   function refuseTooShort(analysed: Analysed, limit: TokenLimit, promptTokens: number): void {
     const shortest = shortestTokens(createMatcher(analysed), measure);
     if (shortest <= limit.tokens) return;
-    if (limit.field) {
+    if (limit.field)
       throw invalid(
         limit.field,
         `the shortest answer the schema allows needs ${shortest} tokens, so at least ${shortest}`,
       );
-    }
     throw new ApiError(
       'context_length_exceeded',
       `The prompt has ${promptTokens} tokens and the shortest answer the schema allows needs ${shortest} more, ` +

@@ -48,11 +48,8 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
   try {
     // Memory was computed above; the library's own estimate also counts what mmap can give back.
     const model = await llama.loadModel({ modelPath, gpuLayers: 0, ignoreMemorySafetyChecks: true });
-    const threads = await threadsFor(model, options, {
-      ...deps,
-      cores: deps.cores ?? llama.cpuMathCores,
-      fileBytes,
-    });
+    const cores = deps.cores ?? llama.cpuMathCores;
+    const threads = await threadsFor(model, options, { ...deps, cores, fileBytes });
     const context = await model.createContext({
       sequences,
       contextSize: plan.contextSize,

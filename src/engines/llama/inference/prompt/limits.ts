@@ -18,14 +18,13 @@ export function tokenLimit(
   param = 'messages',
 ): TokenLimit {
   const room = contextLength - promptTokens;
-  if (room < 1) {
+  if (room < 1)
     throw new ApiError(
       'context_length_exceeded',
       `The prompt has ${promptTokens} tokens, and this model's context holds ${contextLength}, ` +
         `of which at least 1 must be left for the answer. ${shorten(param)}`,
       { param },
     );
-  }
   const field = typeof request.max_completion_tokens === 'number' ? 'max_completion_tokens' : 'max_tokens';
   const asked = request[field] ?? Infinity;
   return asked <= room ? { tokens: asked, field } : { tokens: room, field: null };

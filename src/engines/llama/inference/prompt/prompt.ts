@@ -111,11 +111,10 @@ function createShield(controlTexts: readonly string[]) {
     split: (text: string): Part[] =>
       text
         .split(covered)
-        .map((part, index) =>
-          index % 2 === 0
-            ? { text: part, isTemplate: true }
-            : { text: reserved[Number(part)]!, isTemplate: false },
-        )
+        .map((part, index) => {
+          const isTemplate = index % 2 === 0;
+          return { text: isTemplate ? part : reserved[Number(part)]!, isTemplate };
+        })
         .filter((part) => part.text !== ''),
   };
 }

@@ -50,25 +50,6 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     return shows([system, user], {}) ? 'system' : 'nowhere';
   }
 
-  /** @param tools none where the answer may not call any */
-  function render(
-    messages: TemplateMessage[],
-    tools: readonly Tool[],
-    variables: Record<string, unknown>,
-  ): string {
-    let turns = family.hasShortCallIds ? withShortCallIds(messages) : messages;
-    // Some of these templates refuse a second call, others forget it.
-    if (!family.calls.isRepeatable) turns = withOneCallATurn(turns);
-    const all = { ...variables };
-    if (tools.length > 0 && toolsGo === 'variable') all.tools = tools;
-    if (tools.length > 0 && toolsGo === 'system')
-      turns = withSystem(turns, (system) => ({ ...system, tools: JSON.stringify(tools) }));
-    if (tools.length > 0 && toolsGo === 'nowhere') turns = withDescribedTools(turns, tools);
-    if (!source.includes('tool_calls')) turns = withoutToolTurns(turns);
-    if (!knowsSystem) turns = withoutSystem(turns);
-    return runSomehow(turns, all);
-  }
-
   /** Templates refuse what their models were not trained on; most of it can be said in another way. */
   function runSomehow(turns: TemplateMessage[], variables: Record<string, unknown>): string {
     const ways = [
@@ -89,7 +70,24 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     throw first;
   }
 
-  return render;
+  /** @param tools none where the answer may not call any */
+  return (
+    messages: TemplateMessage[],
+    tools: readonly Tool[],
+    variables: Record<string, unknown>,
+  ): string => {
+    let turns = family.hasShortCallIds ? withShortCallIds(messages) : messages;
+    // Some of these templates refuse a second call, others forget it.
+    if (!family.calls.isRepeatable) turns = withOneCallATurn(turns);
+    const all = { ...variables };
+    if (tools.length > 0 && toolsGo === 'variable') all.tools = tools;
+    if (tools.length > 0 && toolsGo === 'system')
+      turns = withSystem(turns, (system) => ({ ...system, tools: JSON.stringify(tools) }));
+    if (tools.length > 0 && toolsGo === 'nowhere') turns = withDescribedTools(turns, tools);
+    if (!source.includes('tool_calls')) turns = withoutToolTurns(turns);
+    if (!knowsSystem) turns = withoutSystem(turns);
+    return runSomehow(turns, all);
+  };
 }
 
 /** No template writes this by itself. */

@@ -51,7 +51,9 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
   const options = input.sampling(generated);
   const cachedTokens = await evaluatePrompt(input);
   input.onPrompt?.(cachedTokens);
-  const samples = startSampling(input, options);
+  const rest = input.prompt.slice(lane.sequence.nextTokenIndex) as Token[];
+  const told = input.logprobs ? { probabilities: true } : {};
+  const samples: Samples = lane.sequence.evaluateWithMetadata(rest, told, options);
   let kept = 0;
   let ending: Ending = 'open';
   try {
@@ -116,14 +118,6 @@ interface Sample {
 }
 
 type Samples = AsyncGenerator<Sample, void, undefined>;
-
-function startSampling(
-  { lane: { sequence }, prompt, logprobs }: GenerationInput,
-  options: SequenceEvaluateOptions,
-): Samples {
-  const rest = prompt.slice(sequence.nextTokenIndex) as Token[];
-  return sequence.evaluateWithMetadata(rest, logprobs ? { probabilities: true } : {}, options);
-}
 
 /** Undefined when the answer is over. */
 async function nextSample(
