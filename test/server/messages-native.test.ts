@@ -138,6 +138,12 @@ describe('an answer', () => {
     expect(JSON.parse(sent().text)).toEqual({ ...plain, model: 'real-name', stream: true });
   });
 
+  it('streams without what is of no message, and with names that its data tells alone', async () => {
+    const nameless = middle.replaceAll(/^event: .*\n/gm, '');
+    native.fake.answer = streamed([opening, 'data: {"object":"x"}\n\ndata: [DONE]\n\n', nameless, end]);
+    expect(await (await post({ ...plain, stream: true })).text()).toContain(middle + end);
+  });
+
   it('streams to the official client', async () => {
     native.fake.answer = streamed([opening, middle, end]);
     const client = new Anthropic({
@@ -158,9 +164,15 @@ describe('an answer', () => {
       opening + event('error', { error: { type: 'overloaded_error', message: 'x' } }),
       'overloaded_error',
     ],
+    [
+      'breaks without a name',
+      `${opening}data: {"error":{"message":"secret","code":429}}\n\n`,
+      'overloaded_error',
+    ],
   ])('that %s ends with an error', async (_, given, type) => {
     native.fake.answer = streamed([given]);
     const text = await (await post({ ...plain, stream: true })).text();
+    expect(text).not.toContain('secret');
     const last = text.trim().split('\n\n').at(-1)!;
     expect(last).toMatch(/^event: error\n/);
     expect(JSON.parse(last.split('data: ')[1]!)).toMatchObject({ error: { type } });

@@ -233,8 +233,8 @@ describe('a stream', () => {
     expect(sentBody()).toEqual({ ...plain, model: 'real-name', stream: true, store: false });
   });
 
-  it('comes to the official client', async () => {
-    native.fake.answer = streamed([opening, ending, last]);
+  it('comes to the official client, without what is of no response', async () => {
+    native.fake.answer = streamed([opening, 'data: {"object":"x"}\n\ndata: [DONE]\n\n', ending, last]);
     const client = new OpenAI({ baseURL: `${native.running.url}/v1`, apiKey: native.running.key });
     const final = await client.responses.stream({ model: 'tiny', input: 'hi' }).finalResponse();
     expect(final.output_text).toBe('Hi.');
@@ -253,10 +253,17 @@ describe('a stream', () => {
       `${opening}event: error\ndata: {"type":"error","code":"rate_limit_exceeded","message":"x"}\n\n`,
       'engine_overloaded',
     ],
+    [
+      'breaks without a name',
+      `${opening}data: {"error":{"message":"secret","type":"server_error","code":500}}\n\n`,
+      'upstream_error',
+    ],
   ])('that %s ends with an error, and is kept as failed', async (_, given, code) => {
     native.fake.answer = streamed([given]);
     const answer = await post({ ...plain, stream: true });
-    const events = dataOf(await answer.text());
+    const text = await answer.text();
+    expect(text).not.toContain('secret');
+    const events = dataOf(text);
     expect(events.at(-1)).toMatchObject({ type: 'error', code });
     const { response: begunBody } = events[0] as unknown as { response: Body };
     expect(await read(await call(`/${begunBody.id}`))).toMatchObject({

@@ -543,6 +543,15 @@ describe('streams', () => {
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ code });
   });
 
+  it('quotes no refusal that it cannot read', async () => {
+    const body = gzipSync('{"error":{"message":"x"}}');
+    const { engine } = await upstream((reply) => send(reply, 400, body, { 'content-encoding': 'gzip' }));
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'request_refused',
+      message: "The model's server refused the request (status 400).",
+    });
+  });
+
   it('refuses a compressed stream, and soon closes what it does not read', async () => {
     const clock = createManualClock();
     const { fake, engine } = await upstream(

@@ -12,8 +12,10 @@ import type { Reply } from '../connection/transport.ts';
  * that a body with status 200 carries (reliability.md, F28 and F29)
  */
 export function parseBody(reply: Reply<Buffer>, context: RefusalContext, repairs: Repairs): Fields {
-  if (reply.status < 200 || reply.status >= 300)
-    throw errorForStatus({ ...reply, text: reply.body.toString() }, context);
+  if (reply.status < 200 || reply.status >= 300) {
+    const text = packing(reply.headers) === null ? reply.body.toString() : '';
+    throw errorForStatus({ ...reply, text }, context);
+  }
   requirePlain(reply.headers);
   if (!isUtf8(reply.body)) repairs.add('text was not Unicode');
   const fields = parseObject(reply.body.toString());
@@ -23,9 +25,12 @@ export function parseBody(reply: Reply<Buffer>, context: RefusalContext, repairs
 
 /** Nothing compressed was asked for; unpacking what came all the same is how a small answer becomes a huge one. */
 export function requirePlain(headers: IncomingHttpHeaders): void {
-  const encoding = headers['content-encoding'];
-  if (encoding && encoding !== 'identity')
-    throw unusable(`is compressed (${encoding}), which was not asked for`);
+  const encoding = packing(headers);
+  if (encoding !== null) throw unusable(`is compressed (${encoding}), which was not asked for`);
+}
+
+function packing({ 'content-encoding': encoding }: IncomingHttpHeaders): string | null {
+  return encoding && encoding !== 'identity' ? encoding : null;
 }
 
 export function parseObject(text: string): Fields {

@@ -19,9 +19,10 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** What the error of a streamed message or response means. */
+/** What the error of a streamed message or response means; some tell their status as its code. */
 export function errorInStream({ error }: Fields, context: RefusalContext): ApiError {
   const { type, code } = fieldsOf(error);
-  const status = statuses[stringOr(type, '')] ?? statuses[stringOr(code, '')] ?? 500;
+  const told = Number(code) >= 400 && Number(code) < 600 ? Number(code) : 500;
+  const status = statuses[stringOr(type, '')] ?? statuses[stringOr(code, '')] ?? told;
   return errorForStatus({ status, headers: {}, text: JSON.stringify({ error }) }, context);
 }

@@ -7,8 +7,11 @@ import type { EngineCall, NativeCalls, NativeEvent, NativeRequest } from '../../
 import { createCompletionCalls } from '../completions/completion-calls.ts';
 import type { Profile } from '../probe/profile.ts';
 import type { Exchanges } from '../connection/exchanges.ts';
+import type { RefusalContext } from '../connection/status-errors.ts';
+import { fieldsOf, isObject, parsed } from '../../../base/fields.ts';
 import { unusable } from '../answer/parse-body.ts';
 import { readEach } from '../answer/sse-events.ts';
+import { errorInStream } from '../answer/stream-errors.ts';
 import { checkedUsage, type Counting } from '../answer/usage.ts';
 import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
@@ -40,11 +43,14 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
       const { body, finish } = reply;
       const reading = readingOf(request, known);
-      const readEvent = format.createReader(exchanges.context());
+      const context = exchanges.context();
+      const readEvent = format.createReader(context);
       let saidBytes = 0;
       let isOver = false;
-      function read(event: EventSourceMessage): NativeEvent {
-        const told = readEvent(event);
+      function read(event: EventSourceMessage): NativeEvent | null {
+        const named = withName(event, context);
+        if (!named) return null;
+        const told = readEvent(named);
         const { begins, ends, said = '' } = told;
         saidBytes += Buffer.byteLength(said);
         if (begins) {
@@ -65,6 +71,18 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
   function readingOf({ text }: JsonBody<NativeRequest>, known: EngineCall['known']): Counting {
     return { asked: () => estimateText(text), repairs: exchanges.repairs, known };
   }
+}
+
+/**
+ * An event under the name that its data may tell alone. What has none is of neither format, and clients throw on it: an error as
+ * chat completions tell one, their `[DONE]`, a sign of life.
+ */
+function withName(event: EventSourceMessage, context: RefusalContext): EventSourceMessage | null {
+  if (event.event) return event;
+  const fields = fieldsOf(parsed(event.data));
+  if (typeof fields['type'] === 'string') return { ...event, event: fields['type'] };
+  if (isObject(fields['error'])) throw errorInStream(fields, context);
+  return null;
 }
 
 /** The text to send: the client's bytes with the server's name of the model, without what does not go on. */
