@@ -384,6 +384,26 @@ describe('what is wrong', () => {
     ['no id', 'models: [ { engine: { kind: scripted } } ]\n', 'models[0]: needs an id'],
     ['no models', 'models: []\n', 'models: must name at least one model'],
     ['no url', model('', 'kind: openai, urls: []'), 'needs a url'],
+    [
+      'a user in a URL, whom no call would name',
+      model('', 'kind: openai, url: "http://u:p@a/v1"'),
+      'offpeak.yaml:3: models[0].engine.url: names a user, whom nobody would be told. Write headers:',
+    ],
+    [
+      'a place in a URL that is none',
+      model('', 'kind: openai, urls: ["http://a/{modl}/v1"]'),
+      'offpeak.yaml:3: models[0].engine.urls[0]: {modl} stands for nothing. Only {model} does.',
+    ],
+    [
+      'a key that no header carries',
+      model('', 'kind: openai, url: http://a/v1, api_key: "“sk”"'),
+      'offpeak.yaml:3: models[0].engine.api_key: must be printable characters without spaces',
+    ],
+    [
+      'a key of one server that no header carries',
+      model('', 'kind: openai, urls: [{ url: http://a/v1, api_key: "a\\nb" }]'),
+      'models[0].engine.urls[0].api_key: must be printable characters without spaces',
+    ],
     ['a key of another engine', model('', 'kind: scripted, path: x'), 'models[0].engine.path: unknown key'],
     ['a negative price', model('    price: { input: -1 }\n'), 'models[0].price.input: must be from 0'],
     ['dates of a form that nobody has', 'batch: { dates: rfc }\n', 'batch.dates: must be one of iso, unix'],
@@ -514,6 +534,9 @@ it('a flavor of its own is checked, too', () => {
     problems(model('', `kind: openai, url: http://a/v1, flavor: ${fields}`)).join('\n');
   expect(flavor('{ like: vlm }')).toMatch(/Did you mean 'vllm'/);
   expect(flavor('{ chat_path: generate }')).toMatch(/must begin with \//);
+  expect(flavor("{ chat_path: '/{modl}/x' }")).toMatch(/\{modl\} stands for nothing/);
+  expect(flavor("{ chat_path: '/{model}/x' }")).toBe('');
+  expect(flavor("{ auth_scheme: 'a b' }")).toMatch(/without spaces/);
   expect(flavor("{ auth_header: 'a b' }")).toMatch(/not the name of a header/);
   expect(flavor('{ finish: { done: end } }')).toMatch(/must be one of stop, length/);
   expect(flavor('{ usage: { tokens: a } }')).toMatch(/unknown key/);

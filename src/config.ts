@@ -24,6 +24,8 @@ export interface ConfigSources {
   cwd?: string;
   readFile?: (path: string) => string;
   exists?: (path: string) => boolean;
+  /** That a server runs by an earlier one: a file that says nothing is one that somebody is about to write. */
+  isAgain?: boolean;
 }
 
 /** Read where it is there, and no other is named. */
@@ -49,6 +51,8 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const named = namedFile(flags, env);
   const path = resolve(cwd, named ?? defaultFile);
   const root = named !== undefined || exists(path) ? readRoot(path, { env, readFile, check }) : undefined;
+  if (sources.isAgain && named !== undefined && root === undefined && check.problems.length === 0)
+    check.problems.push({ file: path, line: null, message: 'the configuration file is empty', hint: null });
   const reading: Reading = { check, cwd, base: dirname(path), exists };
   const file = check.object(root, configKeys.root);
   const server = check.object(file.server, configKeys.server);
@@ -83,7 +87,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), reading) ?? join(data, 'models'),
     hub: {
       endpoint: hubEndpoint(variable('OFFPEAK_HF_ENDPOINT', hub.endpoint), check),
-      token: hubToken(variable('OFFPEAK_HF_TOKEN', hub.token), check),
+      token: check.word(variable('OFFPEAK_HF_TOKEN', hub.token)) ?? null,
     },
     limits: caps,
     batch: batches,
@@ -162,13 +166,6 @@ function hubEndpoint(at: Located | undefined, check: Checker): string {
   if (at !== undefined && found !== undefined && !isTrusted(new URL(found)))
     check.fail(at, 'must be an https:// URL', 'Plain http:// is for this machine alone.');
   return found ?? 'https://huggingface.co';
-}
-
-function hubToken(at: Located | undefined, check: Checker): string | null {
-  const found = check.text(at);
-  if (at !== undefined && found !== undefined && !/^[\x21-\x7e]+$/.test(found))
-    check.fail(at, 'must be printable characters without spaces');
-  return found ?? null;
 }
 
 function database(at: Located | undefined, check: Checker): string {

@@ -119,6 +119,12 @@ export function createChecker() {
         ? at.value
         : fail(at, `expected true or false, found ${describe(at)}`);
     },
+    /** A key, or another word that a header can carry. */
+    word(at: Located | undefined): string | undefined {
+      const found = text(at);
+      if (at === undefined || found === undefined || /^[\x21-\x7e]+$/.test(found)) return found;
+      return fail(at, 'must be printable characters without spaces');
+    },
     /** An http:// or https:// URL, without slashes at its end. */
     url(at: Located | undefined): string | undefined {
       const found = text(at);

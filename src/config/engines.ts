@@ -6,7 +6,7 @@ import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig
 import { flavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
-import { flavorOf, memberName } from './flavor.ts';
+import { flavorOf, memberName, requirePlaces } from './flavor.ts';
 import { configKeys } from './keys.ts';
 import { fileThere, placed, type Reading, said } from './reading.ts';
 
@@ -75,7 +75,7 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
     check.fail(fields.urls, 'give url or urls, not both');
   if (urls.length === 0)
     return check.fail(fields.urls ?? at, 'needs a url', 'For example http://127.0.0.1:8000/v1');
-  const shared = { apiKey: check.text(fields.api_key) ?? null, slots: slots(fields.slots, check) };
+  const shared = { apiKey: check.word(fields.api_key) ?? null, slots: slots(fields.slots, check) };
   const timeouts = check.object(fields.timeouts, configKeys.timeouts);
   const engine: OpenAiEngineConfig = said({
     kind: 'openai',
@@ -145,6 +145,20 @@ function slots(at: Located | undefined, check: Checker): number | null {
   return at?.value === 'auto' ? null : (check.whole(at, { min: 1, max: 65_536 }) ?? null);
 }
 
+function serverUrl(at: Located | undefined, check: Checker): string {
+  const found = check.url(at);
+  if (at === undefined || found === undefined) return '';
+  const { username, password } = new URL(found);
+  if (username !== '' || password !== '')
+    check.fail(
+      at,
+      'names a user, whom nobody would be told',
+      'Write headers: { authorization: "Basic ..." }.',
+    );
+  requirePlaces(at, found, check);
+  return found;
+}
+
 /** A URL alone, or one with what differs from the other servers. */
 function replica(
   at: Located,
@@ -152,12 +166,12 @@ function replica(
   check: Checker,
 ): ReplicaConfig {
   if (!(at.value instanceof Map))
-    return placed({ ...shared, url: check.url(at) ?? '', weight: 1, drain: false }, { url: at });
+    return placed({ ...shared, url: serverUrl(at, check), weight: 1, drain: false }, { url: at });
   const fields = check.object(at, configKeys.urls);
   if (fields.url === undefined) check.fail(at, 'needs a url');
   const found = said({
-    url: check.url(fields.url) ?? '',
-    apiKey: check.text(fields.api_key) ?? shared.apiKey,
+    url: serverUrl(fields.url, check),
+    apiKey: check.word(fields.api_key) ?? shared.apiKey,
     model: check.text(fields.model),
     kind: fields.flavor && flavorOf(fields.flavor, check),
     slots: fields.slots === undefined ? shared.slots : slots(fields.slots, check),

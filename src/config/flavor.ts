@@ -20,7 +20,7 @@ export function flavorOf(
   const fields = check.object(at, configKeys.flavor);
   const list = (each: Located | undefined, pattern?: RegExp) =>
     (check.list(each) ?? []).flatMap((item) => memberName(item, check, pattern) ?? []);
-  const [header, scheme] = [check.text(fields.auth_header), check.text(fields.auth_scheme)];
+  const [header, scheme] = [check.text(fields.auth_header), check.word(fields.auth_scheme)];
   if (header !== undefined && !/^[\w!#$%&'*+.^`|~-]+$/.test(header))
     check.fail(fields.auth_header!, 'is not the name of a header');
   const usage = check.object(fields.usage, usageFigures);
@@ -73,8 +73,16 @@ function failure(at: Located, check: Checker): OwnFailure | undefined {
 
 function path(at: Located | undefined, check: Checker): string | undefined {
   const found = check.text(at);
-  if (at === undefined || found === undefined || /^\/[^\s?#]*$/.test(found)) return found;
+  if (at === undefined || found === undefined) return found;
+  requirePlaces(at, found, check);
+  if (/^\/[^\s?#]*$/.test(found)) return found;
   return check.fail(at, 'must begin with / and have no query', 'For example /v2/{model}/chat.');
+}
+
+/** Anything else in braces would go out as it stands. */
+export function requirePlaces(at: Located, address: string, check: Checker): void {
+  const other = address.match(/\{(?!model\})[^{}]*\}/)?.[0];
+  if (other !== undefined) check.fail(at, `${other} stands for nothing`, 'Only {model} does.');
 }
 
 function pairs<T extends string>(

@@ -155,6 +155,10 @@ describe('SIGHUP', () => {
     const log = await hangUp(modelYaml('tiny', 'nowhere', 1), 'is not taken');
     expect(log).toMatch(/"problems":\[".*offpeak\.yaml:3: models\[0\]\.engine\.url: expected an http/);
     expect(await ask('tiny')).toEqual([200, 'before']);
+    installation.configure('');
+    server.signal('SIGHUP');
+    await until('the log says so', () => server.stderr().includes('the configuration file is empty'));
+    expect(await ask('tiny')).toEqual([200, 'before']);
     await hangUp('  - id: own\n    engine: { kind: llama, path: hf:no/such/model }\n', 'is not taken');
     expect(await ask('tiny')).toEqual([200, 'before']);
     await hangUp(`${modelYaml('other', after.url, 1)}drain: 9s\n`, 'is taken at the next start');

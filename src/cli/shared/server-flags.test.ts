@@ -18,6 +18,11 @@ it('are read again with the file that was there at the start, and take one that 
   expect(idsOf(configOf(cli, without))).toEqual(['mine']);
   const withFile = flagsAgain(cli, { port: '0' });
   expect(idsOf(configOf(cli, withFile))).toEqual(['mine']);
+  writeFileSync(file, '# about to be written\n');
+  expect(() => configOf(cli, withFile, { isAgain: true })).toThrow(
+    /offpeak\.yaml: the configuration file is empty/,
+  );
+  expect(idsOf(configOf(cli, withFile))).toEqual(['offpeak-tiny']);
   rmSync(file);
   expect(() => configOf(cli, withFile)).toThrow(ConfigError);
   const other = { cwd, env: { OFFPEAK_CONFIG: join(cwd, 'other.yaml') } };

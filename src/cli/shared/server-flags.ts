@@ -33,15 +33,18 @@ export function flagsAgain({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: Server
   return isNamed || !existsSync(resolve(cwd, defaultFile)) ? flags : { ...flags, config: defaultFile };
 }
 
-/** @param missingModels takes a configuration although model files that it names are not there */
+/**
+ * @param missingModels takes a configuration although model files that it names are not there
+ * @param isAgain while a server runs by an earlier one
+ */
 export function configOf(
   cli: Pick<Cli, 'env' | 'cwd'>,
   flags: ServerFlags,
-  { missingModels = false } = {},
+  { missingModels = false, isAgain = false } = {},
 ): Config {
   const { host, port, data, config, database, logLevel } = flags;
   const given = { host, port, data, config, database, logLevel };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const exists = missingModels ? { exists: (path: string) => existsSync(path) || /\.gguf$/i.test(path) } : {};
-  return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, ...exists });
+  return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, isAgain, ...exists });
 }
