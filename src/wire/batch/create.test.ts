@@ -174,6 +174,7 @@ describe('a create-batch body', () => {
       'a bracket or a string is not closed',
     );
     expect(errorOf('[]').message).toContain('expected an object');
+    expect(errorOf('null').message).toContain('expected an object, got null');
     expect(errorOf('{"requests":[1],"requests":[2]}').code).toBe('duplicate_key');
     expect(errorOf(text({ ...frame }).replace('}', ',"requests":[1,,2]}')).param).toBe('requests[1]');
     expect(errorOf(text({ ...frame }).replace('}', ',"requests":["a\nb"]}')).code).toBe('invalid_json_line');

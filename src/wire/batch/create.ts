@@ -64,8 +64,8 @@ export function* parseCreateBatch(
   limits: CreateBatchLimits,
 ): Generator<undefined, CreateBatchRequest> {
   const { scan, value } = yield* readFrame(bytes, limits);
-  const frame = value as Frame;
-  const faults = checkCreateBatch(frame);
+  const faults = checkCreateBatch(value);
+  const frame = (value ?? {}) as Frame;
   const endpoint = limits.endpoints.find((name) => name === frame.endpoint);
   if (typeof frame.endpoint === 'string' && !endpoint)
     faults.unshift({
