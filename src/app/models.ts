@@ -6,7 +6,13 @@ import { createIds, type Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { systemClock, systemRandom } from '../base/system.ts';
-import type { Config, ModelConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
+import {
+  type Config,
+  type ModelConfig,
+  type OpenAiEngineConfig,
+  type ReplicaConfig,
+  serverOf,
+} from '../core/config.ts';
 import type { Examination } from '../core/examination.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { type ModelSource, type RemoteSource, readModelSource } from '../core/model-source.ts';
@@ -131,8 +137,8 @@ export async function modelServers(
   function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
     const { apiKey, url, model, weight, drain } = replica;
     // What is remembered of a server is remembered by its name, and a server may give each key and model a limit of its own.
-    const address = addressOf(replica);
-    const there = upstream.replicas.filter((each) => addressOf(each) === address);
+    const address = serverOf(replica);
+    const there = upstream.replicas.filter((each) => serverOf(each) === address);
     const key = apiKey !== null && there.some((each) => each.apiKey !== apiKey) ? `#${markOf(apiKey)}` : '';
     const ofModel = model !== undefined && there.some((each) => each.model !== model) ? ` ${model}` : '';
     const name = address + key + ofModel;
@@ -155,11 +161,6 @@ export async function modelServers(
     if (found) taken.add(found.engine);
     return found?.engine;
   }
-}
-
-function addressOf({ url }: ReplicaConfig): string {
-  const { host, pathname } = new URL(url);
-  return host + pathname;
 }
 
 /** Tells keys at one address apart, wherever they stand in the list. Logs show it: it is too short to find a key by. */

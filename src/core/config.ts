@@ -164,3 +164,9 @@ export interface ScriptedEngineConfig {
   slots: number;
   delayMs: number;
 }
+
+/** Where a server is, as operators are told: nothing of its query, where a key may stand. */
+export function serverOf({ url }: ReplicaConfig): string {
+  const { host, pathname } = new URL(url);
+  return host + pathname.replaceAll('%7Bmodel%7D', '{model}');
+}

@@ -309,6 +309,16 @@ describe('offpeak doctor', () => {
     expect(await fault('--no-generate')).toEqual({ code: 1, line: told });
   });
 
+  it('blames the key alone where models are listed without it, at an address with the name of the model', async () => {
+    upstream.models = (response) => send(response, 404, {});
+    upstream.answer = (response) => send(response, 401, { error: { message: 'no' } });
+    configure({ url: `${upstream.url}/{model}`, model, api_key: 'wrong' });
+    const { out } = await doctor();
+    expect(out).toContain(`qwen at 127.0.0.1:${upstream.port}/v1/{model} (generic)`);
+    expect(out.match(/api_key: .*\(status 401\).* Check the key and the account\.\n/g)).toHaveLength(2);
+    expect(out).not.toContain('serves:');
+  });
+
   it('knows how a provider says that the key is wrong', async () => {
     const message = 'API key not valid. Please pass a valid API key.';
     upstream.models = (response) => send(response, 400, [{ error: { code: 400, message } }]);

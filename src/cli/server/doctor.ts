@@ -3,7 +3,7 @@ import type { ExaminedServer } from '../../app/models.ts';
 import { formatProblem } from '../../base/located.ts';
 import { placeOf } from '../../config/reading.ts';
 import type { Config } from '../../config.ts';
-import { storeOf } from '../../core/config.ts';
+import { serverOf, storeOf } from '../../core/config.ts';
 import type { Finding } from '../../core/examination.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -78,9 +78,8 @@ function showFiles(
 function show(server: ExaminedServer, { faultsOnly = false }: How, terminal: Terminal): void {
   const { model, replica, examination } = server;
   const shown = faultsOnly ? examination.findings.filter(isFault) : examination.findings;
-  const { host, pathname } = new URL(replica.url);
   const verdict = shown.length === 0 ? ': well' : '';
-  const title = `${model} at ${host}${pathname} (${examination.flavor})${verdict}`;
+  const title = `${model} at ${serverOf(replica)} (${examination.flavor})${verdict}`;
   terminal.print(terminal.paint('bold', cleanLine(title)));
   for (const finding of shown)
     showFinding(finding, isFault(finding) ? problemText(server, finding) : finding.told, terminal);
@@ -114,10 +113,9 @@ function problemText({ engine, replica }: ExaminedServer, finding: Finding): str
 
 function toJson(server: ExaminedServer) {
   const { model, replica, examination } = server;
-  const { host, pathname } = new URL(replica.url);
   return {
     model,
-    server: host + pathname,
+    server: serverOf(replica),
     flavor: examination.flavor,
     reachable: examination.isReachable,
     findings: examination.findings.map((finding) => ({

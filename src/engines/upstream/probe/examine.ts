@@ -124,7 +124,8 @@ export async function examineUpstream(
       const { usage } = await ask(engine, { max_tokens: 8 });
       return ok('chat', `${usage.completion_tokens} tokens in ${Math.round(elapsed())} ms`);
     } catch (error) {
-      const advice = isServesTold ? adviceFor(error) : `${adviceFor(error)} Or write serves: [embeddings].`;
+      const other = isServesTold || isOfAccount(error) ? '' : ' Or write serves: [embeddings].';
+      const advice = adviceFor(error) + other;
       return fault('chat', { ...failure(error), advice });
     }
   }
@@ -224,7 +225,8 @@ export async function examineUpstream(
       return ok(about, `${vectors[0]?.length ?? 0} numbers in ${Math.round(elapsed())} ms`);
     } catch (error) {
       const failed = failure(error);
-      if (isServesTold || isLost(error)) return fault(about, { ...failed, advice: adviceFor(error) });
+      if (isServesTold || isLost(error) || isOfAccount(error))
+        return fault(about, { ...failed, advice: adviceFor(error) });
       return ours(about, `none (${failed.told}); write serves: [chat] so that requests are told`);
     }
   }
@@ -251,7 +253,7 @@ export async function examineUpstream(
     const words = said.at(-1);
     const told = textOf(error) + (words === undefined ? '' : `: ${words.slice(0, 200)}`);
     if (!(error instanceof ApiError)) return { told };
-    if (error.blame.scope === 'account') return { told, key: 'api_key' };
+    if (isOfAccount(error)) return { told, key: 'api_key' };
     if (error instanceof AbsentError) return { told, key: 'url' };
     return error.code === 'model_not_found' ? { told, key: 'model' } : { told };
   }
@@ -269,11 +271,16 @@ function isLost(error: unknown): boolean {
   return error instanceof ApiError && lost.includes(error.code);
 }
 
+/** Whether it was about the key, and nothing that was asked. */
+function isOfAccount(error: unknown): boolean {
+  return error instanceof ApiError && error.blame.scope === 'account';
+}
+
 const lost: readonly string[] = ['upstream_unreachable', 'upstream_timeout', 'engine_overloaded'];
 
 function adviceFor(error: unknown): string {
   if (!(error instanceof ApiError)) return 'See its log.';
-  if (error.blame.scope === 'account') return 'Check the key and the account.';
+  if (isOfAccount(error)) return 'Check the key and the account.';
   if (error instanceof AbsentError) return askAddress;
   return error.code === 'engine_overloaded' ? 'Try again later.' : 'See its log.';
 }
