@@ -531,7 +531,7 @@ describe('config check', () => {
 describe('config check --json', () => {
   it('shows what a flavor of your own calls things, whatever their names', async () => {
     const flavor = { rename: { token: 'tok', headers: 'h', path: 'p' }, finish: { token: 'stop' } };
-    const engine = { kind: 'openai', url: 'http://u:hidden@h/v1', flavor };
+    const engine = { kind: 'openai', url: 'http://h/v1?key=hidden', flavor };
     writeFileSync(join(cwd, 'offpeak.yaml'), JSON.stringify({ models: [{ id: 'm', engine }] }));
     const { out } = await runCli(['config', 'check', '--json'], { cwd, env: { OFFPEAK_API_KEY: '' } });
     expect(out).not.toContain('hidden');
