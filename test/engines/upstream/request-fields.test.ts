@@ -228,6 +228,8 @@ describe('sampling', () => {
   });
 });
 
+const user = { role: 'user', content: 'hi' };
+
 it('mistral is sent nothing in messages that it forbids, and not asked for what it tells anyway', async () => {
   const fake = await startFakeUpstream(
     streamed([frame({ content: 'a' }, 'stop'), usageFrame, 'data: [DONE]\n\n']),
@@ -248,6 +250,22 @@ it('mistral is sent nothing in messages that it forbids, and not asked for what 
     messages: messages.map(({ role, content }) => ({ role, content })),
   });
 });
+
+it.each<Flavor>(['openai', 'azure', 'gemini'])(
+  '%s, which refuses members of messages that it does not know, is sent no thoughts',
+  async (flavor) => {
+    const fake = await startFakeUpstream(complete());
+    const engine = engineAt(fake.url, { flavor });
+    open.push(fake, engine);
+    const thought = { role: 'assistant', content: 'yes', reasoning: 'r', reasoning_content: 'r' };
+    const { body } = parseChatRequest(JSON.stringify({ model: 'm', messages: [user, thought, user] }));
+    await engine.generate(body, call());
+    expect(JSON.parse(fake.received[0]!.text)).toEqual({
+      model: 'real-name',
+      messages: [user, { role: 'assistant', content: 'yes' }, user],
+    });
+  },
+);
 
 describe('calls that a server has signed', () => {
   const signed = { google: { thought_signature: 'c2lnbmVk' } };

@@ -3,6 +3,9 @@ import { allAbilities, maxTokens, usual, words } from './usual.ts';
 
 // What services do that others run, and why that is believed: documented, where nothing else is said.
 
+/** Thoughts of other models, in conversations that went on from those: the services that refuse what they do not know. */
+const thoughts = words('messages.reasoning messages.reasoning_content');
+
 const service: FlavorTraits = {
   ...usual,
   life: 'chat', // the list of models is told by another machine than the one that hangs
@@ -17,6 +20,7 @@ export const openai: FlavorTraits = {
   completions: allAbilities, // by models that have them; the others say so
   // Any that is not known is refused, and others (service_tier, web_search_options) cost extra.
   fields: words('prediction prompt_cache_key prompt_cache_retention verbosity'),
+  without: thoughts, // newer models refuse any member of messages that is not in its schema
   names: {}, // reasoning models refuse max_tokens, older ones take both
   developerRole: true,
   counter: [], // it counts requests of another format only
@@ -45,7 +49,7 @@ export const openrouter: FlavorTraits = {
 export const gemini: FlavorTraits = {
   ...service,
   fields: [], // any that is not known is refused (page-assist #418)
-  without: ['seed', 'frequency_penalty'], // refused as unknown names (page-assist #418, ChatterUI #227)
+  without: ['seed', 'frequency_penalty', ...thoughts], // refused as unknown names (page-assist #418, ChatterUI #227)
   signsCalls: 'needed', // a call without the signature that came in its extra_content is a 400
   // minimal, low, medium and high are documented, none by models that can go without.
   effort: { xhigh: 'high', max: 'high' },
@@ -61,10 +65,12 @@ export const mistral: FlavorTraits = {
   ...service,
   fields: ['prediction'], // any that is not known is refused (mistralai/platform-docs-public #7)
   // Not in its schema, which forbids others (crush #1590, mistral-go #2); usage comes without being asked for.
-  without: words(
-    `stream_options logprobs top_logprobs logit_bias reasoning_effort messages.name messages.refusal
-      messages.reasoning messages.reasoning_content`,
-  ),
+  without: [
+    ...words(
+      'stream_options logprobs top_logprobs logit_bias reasoning_effort messages.name messages.refusal',
+    ),
+    ...thoughts,
+  ],
   names: { ...maxTokens, seed: 'random_seed' },
   asStream: 'queued', // thoughts come as they are thought
   inputs: ['image'],
