@@ -19,8 +19,11 @@ export function createFiles(deps: FilesDeps): Files {
   const sweeper = createSweeper(deps);
   const read = createVerifiedReads(blobs);
 
+  const find = async (orgId: string, id: string): Promise<StoredFile | undefined> =>
+    isId('file-', id) ? store.files.get(orgId, id, clock.now()) : undefined;
+
   async function get(caller: Caller, id: string): Promise<StoredFile> {
-    const file = isId('file-', id) ? await store.files.get(caller.orgId, id, clock.now()) : undefined;
+    const file = await find(caller.orgId, id);
     if (!file) throw notFound('file');
     return file;
   }
@@ -51,7 +54,7 @@ export function createFiles(deps: FilesDeps): Files {
     return { file: first, replayed: true };
   }
 
-  const parts: InlineParts = { find: (orgId, id) => store.files.get(orgId, id, clock.now()), read };
+  const parts: InlineParts = { find, read };
   const keepsOthers = (deps.others?.purposes.length ?? 0) > 0;
 
   return {

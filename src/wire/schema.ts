@@ -120,6 +120,9 @@ export const titleRule = {
   expected: 'up to 200 characters, without control characters',
 };
 
+/** What names a thing, as an id or a URL: Postgres can neither keep a NUL nor be asked for one. */
+export const nameRule = { pattern: '^[^\\u0000]*$', expected: 'a string without a NUL' };
+
 /** What may be noted of a thing: 16 texts of 512 characters, with names of 64. */
 export const metadataSchema = {
   type: ['object', 'null'],

@@ -181,6 +181,13 @@ describe('a request', () => {
       refused: false,
       message: `127.0.0.1:${nobodys} refuses connections`,
     });
+    receiver.answer = (response) => {
+      response.socket!.end('no HTTP at all\r\n\r\n');
+    };
+    const host = new URL(receiver.url).host;
+    await expect(open().post(receiver.url, message, never)).rejects.toThrow(
+      `the connection to ${host} broke (Response does not match the HTTP/1.1 protocol`,
+    );
   });
 
   it('asks for the certificate of the name, and believes no other', async () => {

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ChatMessage } from '../../src/wire/chat/chat.ts';
 import { multipart } from './support/multipart.ts';
 import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
@@ -117,6 +117,18 @@ it.each(refused)('a file that is %s is refused at its place', async (_what, body
   const [status, param, text] = tell(await app.call('POST', '/v1/chat/completions', { json: body() }));
   expect([status, param]).toEqual([422, 'messages[0].content[0].file.file_id']);
   expect(text).toContain(why);
+});
+
+it('an id that is none of ours is not looked for', async () => {
+  const looked = vi.spyOn(app.store.files, 'get');
+  const body = { json: named('file-\0') };
+  expect(tell(await app.call('POST', '/v1/chat/completions', body))).toEqual([
+    422,
+    'messages[0].content[0].file.file_id',
+    expect.stringContaining('no such file'),
+  ]);
+  expect(looked).not.toHaveBeenCalled();
+  looked.mockRestore();
 });
 
 it('a file that is no image is no image, and too many files are too many', async () => {

@@ -116,6 +116,8 @@ describe('a webhook', () => {
     [{ url: 'https://93.184.216.34/', event_types: ['batch.done'] }, 'event_types[0]'],
     [{ url: 'https://93.184.216.34/', secret: 'mine' }, 'secret'],
     [{ url: `https://93.184.216.34/${'a'.repeat(2048)}` }, 'url'],
+    [{ url: 'https://93.184.216.34/a\u0000b' }, 'url'],
+    [{ url: 'https://93.184.216.34/', name: 'a\u0000b' }, 'name'],
   ])('is refused: %j', async (json, param) => {
     const answer = await create(json);
     expect([answer.status, answer.json.error.param]).toEqual([422, param]);

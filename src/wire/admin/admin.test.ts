@@ -65,6 +65,7 @@ describe('keys', () => {
     [{ org_id: 'o', models: [5] }, 'models[0]'],
     [{ org_id: 'o', expires_at: 'soon' }, 'expires_at'],
     [{ org_id: 'o', expires_at: -1 }, 'expires_at'],
+    [{ org_id: 'o\u0000' }, 'org_id'],
     [{ org_id: 'o', allowed_routes: ['/*'] }, 'allowed_routes'],
   ])('C07: refuse %j', (body, param) => {
     expect(refused(() => parseCreateKey(JSON.stringify(body)))).toBe(param);

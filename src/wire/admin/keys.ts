@@ -1,5 +1,5 @@
 import { present } from '../../base/fields.ts';
-import { string, object, oneOf, stringOrNull, orNull, array, titleRule } from '../schema.ts';
+import { string, object, oneOf, stringOrNull, orNull, array, nameRule, titleRule } from '../schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
 import { type ApiKey, type NewKey, type Scope, scopes } from '../../core/org.ts';
@@ -10,7 +10,7 @@ import { parseBody, validator } from '../validate.ts';
 /** `POST /v1/admin/keys` (api.md, section 8). */
 export const createKeySchema = object(
   {
-    org_id: string({ minLength: 1, maxLength: 100 }),
+    org_id: string({ minLength: 1, maxLength: 100, ...nameRule }),
     'name?': stringOrNull(titleRule),
     'scopes?': orNull(
       array(oneOf(scopes), {

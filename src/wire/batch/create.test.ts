@@ -151,6 +151,12 @@ describe('a create-batch body', () => {
     expect(expiring({ seconds: 3600 })).toBe('output_expires_after.anchor');
   });
 
+  it('refuses an id with a NUL, for which Postgres cannot be asked', () => {
+    expect(refusal({ ...frame, input_file_id: 'file-\0' })).toBe(
+      '422 validation_error input_file_id: has a NUL character',
+    );
+  });
+
   it('B29: 10,000 requests are accepted, one more is too_many_tasks', () => {
     const many = (count: number) =>
       `{"endpoint":"/v1/embeddings","completion_window":"24h","requests":[${Array.from({ length: count }, () => '{}').join()}]}`;

@@ -85,6 +85,7 @@ export function* parseCreateBatch(
     throw invalid('input_file_id', 'one of input_file_id and requests is required');
   if (named !== undefined && inline !== undefined)
     throw invalid('requests', 'input_file_id and requests cannot both be given');
+  if (named?.includes('\0')) throw invalid('input_file_id', 'has a NUL character');
   return {
     dryRun: frame.dry_run === true,
     input: {

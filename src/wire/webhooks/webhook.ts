@@ -9,10 +9,20 @@ import {
   type Webhook,
   eventTypes,
 } from '../../core/webhook.ts';
-import { string, object, oneOf, stringOrNull, booleanOrNull, array, orNull } from '../schema.ts';
+import {
+  string,
+  object,
+  oneOf,
+  stringOrNull,
+  booleanOrNull,
+  array,
+  orNull,
+  nameRule,
+  titleRule,
+} from '../schema.ts';
 import { parseBody, validator } from '../validate.ts';
 
-const name = stringOrNull({ maxLength: 200 });
+const name = stringOrNull(titleRule);
 const types = orNull(
   array(oneOf(eventTypes), {
     minItems: 1,
@@ -21,7 +31,7 @@ const types = orNull(
     description: 'All when absent.',
   }),
 );
-const url = { minLength: 1, maxLength: 2048 };
+const url = { minLength: 1, maxLength: 2048, ...nameRule };
 
 /** Of webhooks, and of their deliveries. */
 export const webhookListLimits = { most: 100, otherwise: 20 } as const;
