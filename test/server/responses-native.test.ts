@@ -59,6 +59,16 @@ describe('a request', () => {
     expect(sent().text).toContain('"top_p":1.0');
   });
 
+  it('goes on with what the computer of the client shows', async () => {
+    const picture = { type: 'computer_screenshot', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
+    const input = [
+      { role: 'user', content: 'hi' },
+      { type: 'computer_call_output', call_id: 'c', output: picture },
+    ];
+    expect((await post({ ...plain, input })).status).toBe(200);
+    expect(sentBody()['input']).toEqual(input);
+  });
+
   it('is sent without ids of ours, nested functions, and tools that would be run at a price', async () => {
     await post(
       `{"model":"tiny","input":[{"id":"msg_1","role":"user","content":"hi"},
@@ -82,6 +92,12 @@ describe('a request', () => {
     expect((await post({ ...plain, input: 7 })).status).toBe(422);
     const parameters = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
     expect((await post({ ...plain, tools: [{ ...tool, parameters }] })).status).toBe(422);
+    const shown = (picture: object) => ({
+      input: [{ type: 'computer_call_output', call_id: 'c', output: picture }],
+    });
+    const elsewhere = await post({ ...plain, ...shown({ image_url: 'http://10.0.0.1/x' }) });
+    expect(await elsewhere.text()).toContain('input[0].output.image_url: expected a data: URL');
+    expect((await post({ ...plain, ...shown({ file_id: 'file-theirs' }) })).status).toBe(422);
     expect(native.fake.received).toEqual([]);
   });
 

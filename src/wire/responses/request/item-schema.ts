@@ -62,6 +62,12 @@ const untyped = t.ifThen(
   { ...t.fields(messageFields), ...messageRules },
 );
 
+/** What the client's computer shows goes on to servers that speak this format; like other images none is fetched. */
+const screenshot = t.object({
+  'image_url?': t.orNull(t.imageUrl),
+  'file_id?': notStored('file_id', 'image_url'),
+});
+
 const called = { call_id: filled, name: filled, 'namespace?': t.stringOrNull() };
 const texts = t.orNull(t.array(t.object({ 'text?': t.stringOrNull() })));
 
@@ -71,6 +77,7 @@ const itemFields: [types: string | string[], has: t.Fields][] = [
   ['custom_tool_call', { ...called, input: t.string() }],
   ['additional_tools', { tools: t.array(toolSchema, { maxItems: chatLimits.tools }) }],
   [['function_call_output', 'custom_tool_call_output'], { call_id: filled, output: parts }],
+  ['computer_call_output', { output: screenshot }],
   [['local_shell_call', 'shell_call'], { call_id: filled, action: t.anyObject() }],
   ['apply_patch_call', { call_id: filled, operation: t.anyObject() }],
   ['local_shell_call_output', { 'call_id?': t.stringOrNull(), output: t.string() }],
