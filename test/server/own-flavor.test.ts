@@ -43,7 +43,7 @@ const usage = { prompt_tokens: 40, completion_tokens: 7, total_tokens: 47 };
 it('is asked at its path, with its key, in its words', async () => {
   const message = { role: 'assistant', content: 'Hi' };
   fake.answer = (reply) => send(reply, 200, { choices: [{ message, finish_reason: 'budget' }], meta });
-  const text = await ask({ max_completion_tokens: 5, top_a: 0.1, seed: 1 });
+  const text = await ask({ max_tokens: 9, max_completion_tokens: 5, top_a: 0.1, seed: 1 });
   expect(JSON.parse(text)).toMatchObject({ choices: [{ finish_reason: 'length' }], usage });
   const { path, headers, text: sent } = fake.received.at(-1)!;
   expect([path, headers['x-house-key'], headers.authorization]).toEqual([

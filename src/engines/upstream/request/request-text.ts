@@ -83,7 +83,7 @@ function setStream(
   }
 }
 
-/** What the server calls a member that has another name here. */
+/** What the server calls a member that has another name here; of two limits the newer one goes before the older. */
 function setNames(
   edits: Edits,
   value: Record<string, unknown>,
@@ -93,6 +93,7 @@ function setNames(
     const member = value[name];
     if (member === undefined) continue;
     edits.set(name, null);
+    if (name === 'max_tokens' && (value['max_completion_tokens'] ?? null) !== null) continue;
     if (member !== null) edits.set(theirs, JSON.stringify(member));
   }
 }
