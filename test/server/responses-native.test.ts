@@ -256,6 +256,25 @@ describe('a stream', () => {
     expect(final.output_text).toBe('Hi.');
   });
 
+  it('has thoughts in parts that clients know, whatever the server calls them', async () => {
+    const thought = { type: 'reasoning_text', text: 'Hm.' };
+    const item = { id: 'rs_1', type: 'reasoning', summary: [], content: [thought] };
+    const of = { item_id: 'rs_1', output_index: 0, content_index: 0 };
+    native.fake.answer = streamed([
+      event('created', { response: responded('', { status: 'in_progress', output: [], usage: null }) }),
+      event('output_item.added', { output_index: 0, item: { ...item, content: [] } }),
+      event('reasoning_part.added', { ...of, part: { ...thought, text: '' } }),
+      event('reasoning_text.delta', { ...of, delta: 'Hm.' }),
+      event('reasoning_text.done', { ...of, text: 'Hm.' }),
+      event('reasoning_part.done', { ...of, part: thought }),
+      event('output_item.done', { output_index: 0, item }),
+      event('completed', { response: responded('', { output: [item], usage }) }),
+    ]);
+    const client = new OpenAI({ baseURL: `${native.running.url}/v1`, apiKey: native.running.key });
+    const final = await client.responses.stream({ model: 'tiny', input: 'hi' }).finalResponse();
+    expect(final.output).toMatchObject([{ type: 'reasoning', content: [thought] }]);
+  });
+
   it.each([
     ['stops in the middle', opening, 'invalid_upstream_response'],
     [

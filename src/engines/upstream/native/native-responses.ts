@@ -20,7 +20,8 @@ export const nativeResponses: NativeFormat = {
     (context) =>
     ({ event, data }) => {
       const fields = parseObject(data);
-      const type = stringOr(fields['type'], event ?? '');
+      const type = stringOr(fields['type'], event ?? '').replace(partOfThoughts, 'response.content_part.');
+      fields['type'] = type;
       // Flat in one family of servers, nested in the other.
       if (type === 'error')
         throw errorInStream({ error: isObject(fields['error']) ? fields['error'] : fields }, context);
@@ -32,6 +33,9 @@ export const nativeResponses: NativeFormat = {
       return { type, data, fields, said: stringOr(fields['delta'], '') };
     },
 };
+
+/** What older versions of vLLM call parts of thoughts, with all that parts have: clients throw on a name that they do not know. */
+const partOfThoughts = /^response\.reasoning_part\./;
 
 function read({ output, status, usage }: Fields): { usage: Fields; said: unknown } {
   if (!Array.isArray(output)) throw unusable('is not a response');
