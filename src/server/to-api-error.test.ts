@@ -33,6 +33,9 @@ describe('toApiError', () => {
     const error = toApiError(away);
     expect(error).toMatchObject({ status: 503, code: 'storage_unavailable', retryAfter: 5, cause: away });
     expect(error.message).not.toContain('db.internal');
+    // It has no connection left, it failed over to a copy that is only read, or another program keeps it.
+    for (const code of ['refused', 'unwritable', 'locked'] as const)
+      expect(toApiError(new StoreError(code, 'Not now.', 'Look.')).status).toBe(503);
     expect(toApiError(new StoreError('corrupt', 'The file is damaged.', 'Restore it.')).status).toBe(500);
   });
 

@@ -1,9 +1,6 @@
 import { BlobError, isBlobLost } from '../core/blob-error.ts';
+import { saysAway } from '../core/database-fault.ts';
 import { ApiError } from '../core/errors.ts';
-import { StoreError } from '../core/store-error.ts';
-
-/** A database that is restarted or fails over comes back; the other faults need an operator. */
-const passing = new Set(['unreachable', 'stopped']);
 
 /**
  * What a client sees of anything that was thrown. Only an `ApiError` speaks for itself; the HTTP library's refusals are
@@ -11,8 +8,8 @@ const passing = new Set(['unreachable', 'stopped']);
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof StoreError && passing.has(error.code))
-    return new ApiError('storage_unavailable', 'The database does not answer at the moment: try again.', {
+  if (saysAway(error))
+    return new ApiError('storage_unavailable', 'The database cannot be used at the moment: try again.', {
       retryAfter: 5,
       cause: error,
     });
