@@ -294,6 +294,19 @@ describe('statuses', () => {
     });
   });
 
+  it.each(['tool_not_called', 'schema_not_met'])(
+    'another Offpeak that could not keep a promise works: %s',
+    async (code) => {
+      const message = 'The answer is not JSON.';
+      const error = { type: 'server_error', code, message };
+      const { fake, engine } = await upstream(status(502, { error }), { flavor: 'offpeak' });
+      const told = { code, message, blame: final };
+      await expect(generate(engine)).rejects.toMatchObject(told);
+      fake.answer = streamed([frame({ content: 'a' }), `data: ${JSON.stringify({ error })}\n\n`]);
+      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(told);
+    },
+  );
+
   it('F22: does not take a rate for the account where a server calls it a quota', async () => {
     const error = { message: 'You exceeded your current quota', code: 'insufficient_quota' };
     const { engine } = await upstream(status(429, { error }, { 'retry-after': '3' }), { flavor: 'generic' });

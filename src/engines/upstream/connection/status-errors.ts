@@ -33,6 +33,8 @@ export function errorForStatus(
   const said = readError(text);
   const status = meantStatus({ ...said, status: given }, failures);
   const words = scrub(said.message, secrets);
+  const missed = missedPromises.find((code) => status >= 500 && code === said.code);
+  if (missed) return new ApiError(missed, words);
   const fault =
     status >= 500 ? faultsOfRequests.find(([pattern]) => pattern.test(said.message))?.[1] : undefined;
   const isTold = fault !== undefined || aboutTheRequest.has(status);
@@ -62,6 +64,9 @@ export function errorForStatus(
   if (status >= 400 && status < 500) return refused(said, status, tail);
   return new ApiError('upstream_error', `The model's server failed ${tail}`);
 }
+
+/** What another Offpeak says once it has asked as often as we would: the request's failure, its server works. */
+const missedPromises = ['tool_not_called', 'schema_not_met'] as const;
 
 /** What a server says of the request and sends as its own failure (llama-server). */
 const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
