@@ -207,6 +207,13 @@ describe('an answer', () => {
     expect(answer.status).toBe(502);
     expect(await answer.json()).toMatchObject({ error: { code } });
   });
+
+  it('that failed for what the request says is refused', async () => {
+    const error = { code: 'invalid_prompt', message: 'It was flagged.' };
+    native.fake.answer = (reply) => send(reply, 200, responded('', { status: 'failed', error, output: [] }));
+    const answer = await post(plain);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'request_refused' } }]);
+  });
 });
 
 describe('a stream', () => {

@@ -708,6 +708,19 @@ describe('answers that are none', () => {
     expect(sent).toBeLessThan(120);
   });
 
+  it.each([
+    [{ type: 'invalid_request_error', message: 'x' }, 'request_refused'],
+    [{ type: 'server_error', code: 'rate_limit_exceeded' }, 'engine_overloaded'],
+    [{ type: 'invalid_request_error', code: 503 }, 'engine_overloaded'],
+    [{ code: 'INTERNAL', status: 429 }, 'engine_overloaded'],
+    [{ type: 'server_error' }, 'upstream_error'],
+  ])('F29: an error inside a 200 means what it says: %o', async (error, code) => {
+    const { fake, engine } = await upstream(status(200, { error }));
+    await expect(generate(engine)).rejects.toMatchObject({ code });
+    fake.answer = streamed([`data: ${JSON.stringify({ error })}\n\n`]);
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ code });
+  });
+
   it('F29: an error inside a 200 is an error', async () => {
     const { fake, engine } = await upstream(status(200, { error: { message: 'CUDA out of memory' } }));
     await expect(generate(engine)).rejects.toMatchObject({

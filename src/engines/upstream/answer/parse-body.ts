@@ -4,6 +4,7 @@ import { ApiError } from '../../../core/errors.ts';
 import { type Fields, isObject } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
 import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
+import { errorInStream } from './stream-errors.ts';
 import type { Reply } from '../connection/transport.ts';
 
 /**
@@ -46,7 +47,7 @@ export function parseObject(text: string): Fields {
   return value;
 }
 
-/** An error under status 200 means what its own code means, or a failure that may pass. */
+/** An error under status 200 means what it says itself, or a failure that may pass. */
 export function throwIfError(fields: Fields, context: RefusalContext): void {
   const { error } = fields;
   if (
@@ -55,9 +56,7 @@ export function throwIfError(fields: Fields, context: RefusalContext): void {
     (Array.isArray(fields['choices']) && fields['choices'].length > 0)
   )
     return;
-  const code = isObject(error) ? Number(error['code'] ?? error['status']) : Number.NaN;
-  const status = code >= 400 && code < 600 ? code : 500;
-  throw errorForStatus({ status, headers: {}, text: JSON.stringify(fields) }, context);
+  throw errorInStream(fields, context);
 }
 
 export function unusable(why: string): ApiError {

@@ -2,7 +2,7 @@ import type { ApiError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
 
-/** What an error within a stream would have had for a status, by its type or, on responses, by its code. */
+/** What an error within an answer would have had for a status, by its type or, on responses, by its code. */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   invalid_prompt: 400,
@@ -19,10 +19,10 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** What the error of a streamed message or response means; some tell their status as its code. */
+/** What an error means that came in an answer: by the status that it tells, or its type, or its code. */
 export function errorInStream({ error }: Fields, context: RefusalContext): ApiError {
-  const { type, code } = fieldsOf(error);
-  const told = Number(code) >= 400 && Number(code) < 600 ? Number(code) : 500;
-  const status = statuses[stringOr(type, '')] ?? statuses[stringOr(code, '')] ?? told;
+  const { type, code, status: other } = fieldsOf(error);
+  const told = [code, other].map(Number).find((each) => each >= 400 && each < 600);
+  const status = told ?? statuses[stringOr(type, '')] ?? statuses[stringOr(code, '')] ?? 500;
   return errorForStatus({ status, headers: {}, text: JSON.stringify({ error }) }, context);
 }
