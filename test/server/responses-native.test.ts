@@ -257,7 +257,8 @@ describe('a stream', () => {
   });
 
   it('comes to the official client, without what is of no response', async () => {
-    native.fake.answer = streamed([opening, 'data: {"object":"x"}\n\ndata: [DONE]\n\n', ending, last]);
+    const life = 'event: keepalive\ndata: {"type":"keepalive","sequence_number":0}\n\n';
+    native.fake.answer = streamed([life, opening, 'data: {"object":"x"}\n\ndata: [DONE]\n\n', ending, last]);
     const client = new OpenAI({ baseURL: `${native.running.url}/v1`, apiKey: native.running.key });
     const final = await client.responses.stream({ model: 'tiny', input: 'hi' }).finalResponse();
     expect(final.output_text).toBe('Hi.');

@@ -51,6 +51,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
         const named = withName(event, context);
         if (!named) return null;
         const told = readEvent(named);
+        if (!told) return null;
         const { begins, ends, said = '' } = told;
         saidBytes += Buffer.byteLength(said);
         if (begins) {

@@ -12,10 +12,10 @@ export interface NativeFormat {
   /** @throws ApiError `invalid_upstream_response` for what is no answer of this format */
   read(answer: Fields): { usage: Fields; said: unknown };
   /**
-   * Reads the events of one stream, in order.
+   * Reads the events of one stream, in order; null for those that are of no answer.
    * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's
    */
-  createReader(context: RefusalContext): (event: EventSourceMessage) => NativeTold;
+  createReader(context: RefusalContext): (event: EventSourceMessage) => NativeTold | null;
 }
 
 /** An event of which nothing is counted yet. */

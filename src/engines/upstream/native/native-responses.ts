@@ -25,6 +25,8 @@ export const nativeResponses: NativeFormat = {
       // Flat in one family of servers, nested in the other.
       if (type === 'error')
         throw errorInStream({ error: isObject(fields['error']) ? fields['error'] : fields }, context);
+      // A sign of life, or what else only its own clients know.
+      if (!type.startsWith('response.')) return null;
       const response = fieldsOf(fields['response']);
       if (type === 'response.failed') throw errorInStream(response, context);
       if (type === 'response.completed' || type === 'response.incomplete')
