@@ -135,6 +135,40 @@ describe('the request', () => {
     ]);
   });
 
+  it('has no text of nothing but white space, which is refused', async () => {
+    const called = { id: 'c1', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
+    const { system, messages: turns } = await sent({
+      messages: [
+        { role: 'system', content: ' ' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'hi' },
+            { type: 'text', text: '\n' },
+          ],
+        },
+        { role: 'assistant', content: '\n\n', tool_calls: [called] },
+        { role: 'tool', tool_call_id: 'c1', content: 'one' },
+      ],
+    });
+    expect(system).toBeUndefined();
+    expect(turns).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'one' }] },
+    ]);
+  });
+
+  it('has what the system says as the turn to be answered where nobody else speaks', async () => {
+    const messages: ChatRequest['messages'] = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'developer', content: 'Say hi.' },
+    ];
+    const { system, messages: turns } = await sent({ messages });
+    expect(system).toBeUndefined();
+    expect(turns).toEqual([{ role: 'user', content: [{ type: 'text', text: 'Be brief.\n\nSay hi.' }] }]);
+  });
+
   const tools: ChatRequest['tools'] = [
     {
       type: 'function',

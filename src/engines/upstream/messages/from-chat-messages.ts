@@ -5,8 +5,9 @@ import { toolInput } from '../../../wire/messages/tool-input.ts';
 
 /**
  * A chat conversation as turns. What the system says anywhere stands before all of them; messages of one side that follow
- * each other are one turn, in which results of tools come first; what says nothing is left out, because an empty text is
- * refused. What the assistant thought is left out too: only its author could sign it.
+ * each other are one turn, in which results of tools come first; what says nothing is left out, because a text of nothing but
+ * white space is refused. Where nobody but the system speaks, that is the turn to be answered. What the assistant thought is
+ * left out too: only its author could sign it.
  */
 export function fromChatMessages(messages: readonly ChatMessage[]): { system: string; turns: Turn[] } {
   const said: string[] = [];
@@ -14,7 +15,7 @@ export function fromChatMessages(messages: readonly ChatMessage[]): { system: st
   for (const message of messages) {
     if (message.role === 'system' || message.role === 'developer') {
       const text = textOf(message);
-      if (text !== '') said.push(text);
+      if (text.trim() !== '') said.push(text);
       continue;
     }
     const role = message.role === 'assistant' ? 'assistant' : 'user';
@@ -24,7 +25,10 @@ export function fromChatMessages(messages: readonly ChatMessage[]): { system: st
     if (last?.role === role) last.content.push(...blocks);
     else turns.push({ role, content: blocks });
   }
-  return { system: said.join('\n\n'), turns };
+  const system = said.join('\n\n');
+  if (turns.length === 0 && system !== '')
+    return { system: '', turns: [{ role: 'user', content: textBlocks(system) }] };
+  return { system, turns };
 }
 
 const writers: Record<'user' | 'assistant' | 'tool', (message: ChatMessage) => Block[]> = {
@@ -59,7 +63,7 @@ function textOf({ content }: ChatMessage): string {
 }
 
 function textBlocks(text: string): Block[] {
-  return text === '' ? [] : [{ type: 'text', text }];
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
 function toBlock(part: ContentPart): Block[] {
