@@ -46,6 +46,19 @@ describe('files', () => {
     expect(await contentOf(file)).toBe(text);
   });
 
+  it.each([
+    ['read', (file: StoredFile) => system.files.read(file)],
+    ['measured', (file: StoredFile) => system.files.requireContent(file)],
+    ['planned with', (file: StoredFile) => system.files.index(file)],
+  ])('%s after they were deleted are not there, and without their content damaged', async (_how, act) => {
+    const [deleted, damaged] = [await upload(), await upload()];
+    await system.files.remove(one, deleted.file.id);
+    await expect(act(deleted.file)).rejects.toMatchObject(missing);
+    const { blobId } = damaged.file;
+    for (const name of [blobId, indexName(blobId)]) await system.blobs.remove(name);
+    await expect(act(damaged.file)).rejects.toMatchObject({ name: 'BlobError', code: 'missing' });
+  });
+
   it('C05, B39: unknown, foreign and malformed ids are the same 404', async () => {
     const acts = [
       (caller: Caller, id: string) => system.files.get(caller, id),

@@ -6,6 +6,7 @@ import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { inlineFiles, type InlineParts } from './inline-files.ts';
+import type { InputIndex } from './input-index.ts';
 import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
 import { SpooledUpload, type UploadDeps, indexName } from './upload.ts';
@@ -26,6 +27,26 @@ export function createFiles(deps: FilesDeps): Files {
     const file = await find(caller.orgId, id);
     if (!file) throw notFound('file');
     return file;
+  }
+
+  /** What was deleted since it was found is not there: nothing is damaged. */
+  async function unlessGone<T>(file: StoredFile, reading: Promise<T>): Promise<T> {
+    return reading.catch(async (error: unknown) => {
+      if (isBlobLost(error) && !(await store.files.find(file.id))) throw notFound('file');
+      throw error;
+    });
+  }
+
+  async function readIndex(file: StoredFile): Promise<InputIndex> {
+    const name = indexName(file.blobId);
+    const size = await blobs.size(name);
+    if (size === undefined)
+      throw new BlobError(
+        'missing',
+        `The index of ${file.id} (${name}) is missing.`,
+        'Restore the files from a backup.',
+      );
+    return decodeIndex(await blobs.slice(name, 0, size));
   }
 
   function sealed(file: StoredFile, index: SealedUpload['index']): SealedUpload {
@@ -103,27 +124,11 @@ export function createFiles(deps: FilesDeps): Files {
 
     async content(caller, id) {
       const file = await get(caller, id);
-      const bytes = await read(file).catch(async (error: unknown) => {
-        // Deleted since it was found, it is not there.
-        if (isBlobLost(error)) await get(caller, id);
-        throw error;
-      });
-      return { file, bytes };
+      return { file, bytes: await unlessGone(file, read(file)) };
     },
 
-    read,
-    requireContent: (file) => requireLength(blobs, file),
-
-    async index(file) {
-      const name = indexName(file.blobId);
-      const size = await blobs.size(name);
-      if (size === undefined)
-        throw new BlobError(
-          'missing',
-          `The index of ${file.id} (${name}) is missing.`,
-          'Restore the files from a backup.',
-        );
-      return decodeIndex(await blobs.slice(name, 0, size));
-    },
+    read: (file) => unlessGone(file, read(file)),
+    requireContent: (file) => unlessGone(file, requireLength(blobs, file)),
+    index: (file) => unlessGone(file, readIndex(file)),
   };
 }

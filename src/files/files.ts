@@ -27,15 +27,19 @@ export interface Files extends Service {
   content(caller: Caller, id: string): Promise<{ file: StoredFile; bytes: AsyncIterable<Uint8Array> }>;
   /**
    * The content of a file, checked. Whoever reads to the end has what was stored, or an error.
-   * @throws BlobError `missing` or `damaged`, before the first byte but for a very large file
+   * @throws ApiError `not_found` when it was deleted since it was found, BlobError `missing` or `damaged`, before the first
+   *   byte but for a very large file
    */
   read(file: StoredFile): Promise<AsyncIterable<Uint8Array>>;
   /**
    * A look at the content without reading it.
-   * @throws BlobError `missing`, or `damaged` when it has another length than was stored
+   * @throws ApiError `not_found`, BlobError `missing`, or `damaged` when it has another length than was stored
    */
   requireContent(file: StoredFile): Promise<void>;
-  /** The index beside an input file, for planning. */
+  /**
+   * The index beside an input file, for planning.
+   * @throws ApiError `not_found`, BlobError `missing`
+   */
   index(file: StoredFile): Promise<InputIndex>;
 }
 
