@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { flavors } from '../../../src/core/flavor.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
+import type { ChatMessage } from '../../../src/wire/chat/chat.ts';
 import { foldChunks } from '../../../src/wire/chat/stream/fold-chunks.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
@@ -249,6 +250,27 @@ it('mistral is sent nothing in messages that it forbids, and not asked for what 
     stream: true,
     messages: messages.map(({ role, content }) => ({ role, content })),
   });
+});
+
+it('mistral is sent ids of calls as it takes them, the same for a call and its result', async () => {
+  const fake = await startFakeUpstream(complete());
+  const engine = engineAt(fake.url, { flavor: 'mistral' });
+  open.push(fake, engine);
+  const called = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const messages = [
+    user,
+    { role: 'assistant', content: null, tool_calls: [called('call_0fypS1hVX'), called('D681PevKs')] },
+    { role: 'tool', tool_call_id: 'call_0fypS1hVX', content: 'one' },
+    { role: 'tool', tool_call_id: 'D681PevKs', content: 'two' },
+    { role: 'user', content: 'and?' },
+  ];
+  const { body } = parseChatRequest(JSON.stringify({ model: 'm', messages }));
+  await engine.generate(body, call());
+  const sent = JSON.parse(fake.received[0]!.text) as { messages: ChatMessage[] };
+  const [, { tool_calls: calls } = {}, one, two] = sent.messages;
+  const [first, second] = calls!.map(({ id }) => id);
+  expect(first).toMatch(/^[a-zA-Z0-9]{9}$/);
+  expect([one!.tool_call_id, second, two!.tool_call_id]).toEqual([first, 'D681PevKs', 'D681PevKs']);
 });
 
 it.each<Flavor>(['openai', 'azure', 'gemini'])(

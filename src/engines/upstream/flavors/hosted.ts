@@ -72,6 +72,7 @@ export const mistral: FlavorTraits = {
     ...thoughts,
   ],
   names: { ...maxTokens, seed: 'random_seed' },
+  shortCallIds: true, // others are refused (opencode #1680, langchain #24668)
   asStream: 'queued', // thoughts come as they are thought
   inputs: ['image'],
 };

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { ChatMessage, ChatRequest } from '../../../wire/chat/chat.ts';
 import { inputOf } from '../../../wire/chat/free-text.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
@@ -15,7 +16,10 @@ import { effortMembers } from './reasoning-effort.ts';
 export interface Wording {
   /** The upstream's name of the model. */
   model: string;
-  traits: Pick<FlavorTraits, 'names' | 'developerRole' | 'signsCalls' | 'effort' | 'openLimit' | 'progress'>;
+  traits: Pick<
+    FlavorTraits,
+    'names' | 'developerRole' | 'signsCalls' | 'shortCallIds' | 'effort' | 'openLimit' | 'progress'
+  >;
   /** Whether it gets tools with free text as they are. */
   customTools: boolean;
   /** What the server told of its model. */
@@ -99,12 +103,33 @@ function setNames(
 }
 
 /** A message as the server knows such; itself where nothing differs. */
-function worded(message: ChatMessage, { developerRole, signsCalls }: Wording['traits']): ChatMessage {
+function worded(
+  message: ChatMessage,
+  { developerRole, signsCalls, shortCallIds }: Wording['traits'],
+): ChatMessage {
   if (message.role === 'developer') return developerRole ? message : { ...message, role: 'system' };
+  if (shortCallIds) return withShortIds(message);
   const [first, ...others] = message.tool_calls ?? [];
   if (!first || first.extra_content || signsCalls !== 'needed') return message;
   return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
 }
+
+/** A message whose calls and results have ids of nine letters and digits, the same for the same; itself where it has such. */
+function withShortIds(message: ChatMessage): ChatMessage {
+  const { tool_calls: calls, tool_call_id: answered } = message;
+  if (typeof answered === 'string' && !isShort(answered))
+    return { ...message, tool_call_id: shortId(answered) };
+  if (calls?.every(({ id }) => isShort(id)) ?? true) return message;
+  return { ...message, tool_calls: calls!.map((call) => ({ ...call, id: shortId(call.id) })) };
+}
+
+const isShort = (id: string) => /^[a-zA-Z0-9]{9}$/.test(id);
+const shortId = (id: string) =>
+  isShort(id)
+    ? id
+    : hash('sha256', id, 'base64')
+        .replaceAll(/[^a-zA-Z0-9]/g, '')
+        .slice(0, 9);
 
 /**
  * Tools with free text as their client wrote them, and the choice of one.
