@@ -89,7 +89,8 @@ export class Health {
     this.#isUnseen = false;
     this.#isHidden = false;
     this.breaker.answered();
-    if (wasUp) return;
+    // An answer ends no pause that it asked for; the first one after it tells that it is over.
+    if (this.breaker.health !== 'up' || (wasUp && !this.#isSaid)) return;
     this.#isSaid = false;
     this.#parts.log.info({ upstream: this.#name }, 'the server takes requests again');
     // It may have been started with other settings.

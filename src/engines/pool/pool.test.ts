@@ -701,6 +701,25 @@ describe('createPool', () => {
     expect(one.asked).toBe(1);
   });
 
+  it('logs that a server takes requests again when its pause is over, once, and not at each answer until then', async () => {
+    const one = server(16);
+    const said: string[] = [];
+    const log = { ...silent, info: (_: object, text: string) => said.push(text) };
+    const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.5 };
+    pool = createPool({ replicas: [replicaOf(one, 0, {})], clock, random, log });
+    const asked = Array.from({ length: 8 }, () => settled(batch()));
+    await turn();
+    for (let n = 0; n < 3; n++) one.open.at(-1)!.fail(busy);
+    await turn();
+    for (let n = 0; n < 3; n++) one.open.at(-1)!.answer();
+    await turn();
+    expect([pool.most, said]).toEqual([0, []]);
+    await clock.advance(5_000);
+    for (const each of one.open.slice()) each.answer();
+    await Promise.all(asked);
+    expect(said).toEqual(['the server takes requests again']);
+  });
+
   it('says when a pause is over that was made longer while it lasted', async () => {
     const one = server(16);
     poolOf([one]);

@@ -45,14 +45,18 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
   return { engine, counts };
 }
 
-/** A server of 48 slots that refuses what is more, and asks for a pause of a second: its answers are on their way for 2 ms. */
-function crowded(clock: ManualClock) {
+/**
+ * A server of 48 slots that refuses what is more, and such a share of what it could take, and asks for a pause of a second: its
+ * answers are on their way for 2 ms.
+ */
+function crowded(clock: ManualClock, stray = 0) {
   const uniform = randomOf(3);
+  const chance = randomOf(4);
   let inWork = 0;
   const counts = { busyMs: 0, refused: 0 };
   const generate: Engine['generate'] = () =>
     new Promise((resolve, reject) => {
-      if (inWork >= 48) {
+      if (inWork >= 48 || chance() < stray) {
         counts.refused++;
         const error = new ApiError('engine_overloaded', 'Full.', { blame: away, retryAfter: 1 });
         clock.after(2, () => reject(error));
@@ -127,6 +131,16 @@ it('a server that refuses what is above its slots is left no pause for it, whate
   expect(counts.busyMs / (48 * 4_000)).toBeGreaterThan(0.88);
   expect(counts.refused).toBeLessThan(40);
 });
+
+it.each([null, 48])(
+  'a server that refuses one request in a hundred is given as much as ever, told %s slots',
+  async (slots) => {
+    const clock = createManualClock();
+    const { engine, counts } = crowded(clock, 0.01);
+    await keepFull(clock, { ...engine, slots }, 30);
+    expect(counts.busyMs / (48 * 30_000)).toBeGreaterThan(0.9);
+  },
+);
 
 it('a server that refuses whatever it is sent for a while tells nothing of its rate', async () => {
   const clock = createManualClock();

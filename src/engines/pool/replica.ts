@@ -8,6 +8,7 @@ import { Health, type ServerParts } from './health.ts';
 import { createLimit, type Limit } from './limit.ts';
 import { createRate, type Rate } from './rate.ts';
 import type { Sent } from './slot-finder.ts';
+import { Tolerance } from './tolerance.ts';
 
 /** One server of a model. As long as its engine is the same one, it is the same server. */
 export interface ReplicaOptions {
@@ -45,6 +46,7 @@ export class Replica implements Choice {
   #isDraining: boolean;
   #limit: Limit;
   #rate: Rate;
+  #tolerance = new Tolerance();
   #turn: Timer | null = null;
   #parts: ServerParts;
   /** Calls that are not over, whether the server is done with them or not. */
@@ -211,6 +213,7 @@ export class Replica implements Choice {
     const pace = (at - sent.at) / work;
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
     this.health.answered();
+    this.#tolerance.answered();
     this.#limit.answered(sent, { at, work, isFull });
   }
 
@@ -226,11 +229,20 @@ export class Replica implements Choice {
     this.#left(sent);
     this.#limit.dropped(sent);
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.answers();
-    if (error.code === 'engine_overloaded') this.#refused(sent, error);
+    if (error.code === 'engine_overloaded') {
+      if (!isTrial && this.#isStray()) return;
+      this.#refused(sent, error);
+    }
     // Who is refused again and again, and comes back at once, would keep all others from trying.
     if (!error.blame.certain && !isTrial && this.health.breaker.health !== 'up') return;
     this.health.failed(error, sent.at, slackMs);
     if (!error.blame.certain) this.health.lookOnce();
+  }
+
+  /** Whether a refusal tells nothing of what it takes: it works on others, and nothing is known of a rate. */
+  #isStray(): boolean {
+    const works = this.isUp && this.#inFlight > 0 && !this.#rate.isKnown;
+    return works && this.#tolerance.takes();
   }
 
   /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
