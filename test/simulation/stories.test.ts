@@ -356,6 +356,18 @@ it('loses nothing and burns no attempt while a proxy says 502 for 30 seconds', a
   expect(single.outage.met).toBeLessThan(500);
 });
 
+it.each([
+  ['that failed at once is sent again no sooner than half a second later', 10, 400, 1],
+  ['whose server took long to fail is sent again at once', 5_000, 100, 2],
+])('a line %s', async (_, delayMs, afterMs, times) => {
+  const single = await startSingle(database);
+  await single.settle(single.batches.start());
+  await single.create('b0', 1, { kind: 'shaky', delayMs });
+  await single.time.run(single.time.elapsed + 10_000, () => single.sent() === 1);
+  await single.pass(delayMs + afterMs);
+  expect(single.sent()).toBe(times);
+});
+
 it('F33: leaves lines to the process that can send them, and asks for little while none can', async () => {
   const single = await startSingle(database, { slots: 8, processes: 2 });
   for (const each of single.all) await single.settle(each.start());

@@ -141,7 +141,8 @@ export class Dispatcher {
     const { chunk, model } = held;
     const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
     if (!line) return demand.starting(model, -1);
-    const fail = (error: unknown) => this.#failed(held, ref, line, error);
+    const sentAt = this.#parts.clock.monotonic();
+    const fail = (error: unknown) => this.#failed(held, ref, line, error, sentAt);
     let asking: Asking | undefined;
     try {
       const found = this.#find(held);
@@ -230,7 +231,7 @@ export class Dispatcher {
     return outputResult(batch.id, ref.line, line.customId, paid, answer, made + 1);
   }
 
-  #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown): void {
+  #failed(held: HeldChunk, ref: LineRef, line: BatchLine, thrown: unknown, sentAt: number): void {
     const { generate, clock, random, log, fairness, leaders } = this.#parts;
     const { batch, chunk } = held;
     if (isStorageAway(thrown)) return void this.#unreadable(held, thrown);
@@ -249,7 +250,9 @@ export class Dispatcher {
     );
     held.attempts.set(ref.line, attempts);
     if (error.blame.retry && !isSpent(attempts)) {
-      this.#again(held, ref, backoffMs(attempts.made, linePauses, random.float()));
+      const pause = backoffMs(attempts.made, linePauses, random.float());
+      // What took long to fail has waited already.
+      this.#again(held, ref, Math.max(0, sentAt + pause - clock.monotonic()));
       return;
     }
     const result = failedResult(batch, ref.line, line.customId, chunk.model, error, attempts.made);
