@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { startPostgres } from '../test/support/postgres.ts';
+import { type PostgresServer, startPostgres } from '../test/support/postgres.ts';
 import { batchFile, multipart } from './support/batch-file.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import { firstLine, loadAverage, start } from './support/processes.ts';
@@ -25,6 +25,7 @@ export const processes: Workload = {
   async run(): Promise<Report> {
     const postgres = await startPostgres();
     if ('reason' in postgres) return { figures: [], notes: [`Not run: ${postgres.reason}`] };
+    const durable = await recordedDurably();
     const upstream = await startUpstream();
     const input = multipart(batchFile(rows, 3250));
     const measure = async (name: keyof typeof counts) => {
@@ -49,7 +50,7 @@ export const processes: Workload = {
     };
     try {
       const { median } = await takeTurns(['one', 'four'], rounds, measure);
-      const recorded = await recordedASecond(await postgres.createDatabase());
+      const recorded = await recordedASecond(postgres);
       return {
         figures: [
           { name: 'slot time used, one process', value: median((r) => r.one.utilisation) },
@@ -67,9 +68,10 @@ export const processes: Workload = {
           { name: 'CPU a row, one process', value: median((r) => r.one.cpuUs), unit: 'us' },
           { name: 'CPU a row, four processes', value: median((r) => r.four.cpuUs), unit: 'us' },
           { name: 'results recorded a second by four in 128 batches', value: recorded, atLeast: 10_000 },
+          { name: 'the same with fsync', value: durable, atLeast: 3_000 },
         ],
         notes: [
-          `Medians of ${rounds} rounds, each the first batch after the start; Postgres without fsync on the same machine. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} rounds, each the first batch after the start; Postgres on the same machine, without fsync and full_page_writes where nothing else is said, and with both for the last figure. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
@@ -80,7 +82,18 @@ export const processes: Workload = {
   },
 };
 
-async function recordedASecond(database: string): Promise<number> {
+async function recordedDurably(): Promise<number> {
+  const postgres = await startPostgres({ isDurable: true });
+  if ('reason' in postgres) throw new Error(postgres.reason);
+  try {
+    return await recordedASecond(postgres);
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function recordedASecond(postgres: PostgresServer): Promise<number> {
+  const database = await postgres.createDatabase();
   const file = fileURLToPath(new URL('support/recorders.ts', import.meta.url));
   const line = await firstLine(start('target', process.execPath, [file, database]));
   return (JSON.parse(line) as { rowsPerSecond: number }).rowsPerSecond;

@@ -18,6 +18,7 @@ import { describeProfiles, profiling } from './support/profile.ts';
 import { stream } from './stream.ts';
 import { syncChat } from './sync-chat.ts';
 import { translate } from './translate.ts';
+import { trouble } from './trouble.ts';
 import { upload } from './upload.ts';
 
 const workloads = [
@@ -25,6 +26,7 @@ const workloads = [
   batchRun,
   beside,
   fleet,
+  trouble,
   processes,
   upload,
   inline,

@@ -40,19 +40,19 @@ const kept = fileURLToPath(new URL('../../node_modules/.cache/offpeak', import.m
 
 /**
  * Starts a server on a data folder, as `offpeak serve` does with its defaults, with a model `bench`.
- * @param others engines of more models, by their ids
+ * @param others engines of more models, by their ids; @param flags of Node
  */
 export async function startOffpeak(
   data: string,
   engine: EngineConfig,
   others: Record<string, EngineConfig> = {},
-  settings: Partial<Config> = {},
+  { flags = [], ...settings }: Partial<Config> & { flags?: string[] } = {},
 ): Promise<Offpeak> {
   const config = JSON.stringify({ ...configFor(data, engine, others), ...settings });
   // It logs as it does by default, where nobody looks unless it fails to start.
   const log = join(data, 'log');
   // As src/main.ts says.
-  const values = [...profileFlags(), '--no-allocation-site-pretenuring', serverFile, config];
+  const values = [...profileFlags(), ...flags, '--no-allocation-site-pretenuring', serverFile, config];
   const child = start('target', process.execPath, values, {
     ipc: true,
     log,
@@ -93,8 +93,12 @@ export async function startOffpeak(
 }
 
 /** @param urls of the servers that have the model */
-export function upstreamEngine(urls: string | string[], slots: number | null): EngineConfig {
-  const timeouts = { connectMs: 10_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 3_600_000 };
+export function upstreamEngine(
+  urls: string | string[],
+  slots: number | null,
+  { firstByteMs = 600_000 } = {},
+): EngineConfig {
+  const timeouts = { connectMs: 10_000, firstByteMs, idleMs: 120_000, totalMs: 3_600_000 };
   return {
     kind: 'openai',
     flavor: null,

@@ -10,9 +10,12 @@ import { firstLine, start, stop } from './processes.ts';
 export interface UpstreamStats {
   total: number;
   refused: number;
+  cut: number;
+  hung: number;
   max_active: number;
   max_queued: number;
   busy_slot_ms: number;
+  lost_slot_ms: number;
   span_ms: number;
   utilisation: number;
   first_epoch_ms: number;
@@ -22,7 +25,7 @@ export interface UpstreamStats {
 export interface Upstream {
   kind: 'C' | 'Node';
   /** Base address ending in `/v1`, for one way of answering. */
-  url(how: 'fast' | 'delay' | 'refuse' | 'burst' | 'paced'): string;
+  url(how: 'fast' | 'delay' | 'refuse' | 'trouble' | 'burst' | 'paced'): string;
   stats(): Promise<UpstreamStats>;
   /** @param settings `sigma`: the spread of lognormal delays with the mean `delayMs`; all the same where it is 0 */
   reset(settings?: { slots?: number; delayMs?: number; sigma?: number }): Promise<void>;

@@ -10,9 +10,12 @@ let sigma = 0;
 const fresh = () => ({
   total: 0,
   refused: 0,
+  cut: 0,
+  hung: 0,
   maxActive: 0,
   maxQueued: 0,
   busy: 0,
+  lost: 0,
   changed: 0,
   first: 0,
   last: 0,
@@ -50,13 +53,33 @@ function change(by: number): void {
   stats.maxActive = Math.max(stats.maxActive, active);
 }
 
-function enter(response: ServerResponse): void {
+type Fate = 'answer' | 'cut' | 'hang';
+
+function enter(response: ServerResponse, fate: Fate): void {
   change(1);
-  setTimeout(() => {
+  const entered = performance.now();
+  const leave = () => {
     change(-1);
+    if (fate !== 'answer') stats.lost += performance.now() - entered;
     if (active < slots) queue.shift()?.();
-    complete(response);
+  };
+  if (fate === 'hang')
+    return void response.on('close', () => {
+      stats.hung++;
+      leave();
+    });
+  setTimeout(() => {
+    leave();
+    if (fate === 'answer') return complete(response);
+    stats.total++;
+    stats.cut++;
+    response.socket?.resetAndDestroy();
   }, nextDelay());
+}
+
+function refuse(response: ServerResponse): void {
+  stats.refused++;
+  response.writeHead(429, { 'retry-after': '1' }).end('{"error":{"message":"every slot is taken"}}');
 }
 
 /** Lognormal with the mean `delayMs`. */
@@ -100,11 +123,14 @@ function tell(response: ServerResponse, query: URLSearchParams): void {
   const body = {
     total: stats.total,
     refused: stats.refused,
+    cut: stats.cut,
+    hung: stats.hung,
     slots,
     active,
     max_active: stats.maxActive,
     max_queued: stats.maxQueued,
     busy_slot_ms: stats.busy,
+    lost_slot_ms: stats.lost,
     span_ms: spanMs,
     utilisation: spanMs > 0 ? stats.busy / (slots * spanMs) : 0,
     first_epoch_ms: stats.first + performance.timeOrigin,
@@ -124,13 +150,18 @@ function serve(path: string, query: URLSearchParams, response: ServerResponse): 
   else if (path.endsWith('/models')) response.writeHead(404).end();
   else if (kind === 'fast') complete(response);
   else if (kind === 'burst' || kind === 'paced') stream(response, kind === 'paced');
-  else if (kind !== 'delay' && kind !== 'refuse') response.writeHead(404).end();
-  else if (active < slots) enter(response);
-  else if (kind === 'refuse') {
-    stats.refused++;
-    response.writeHead(429, { 'retry-after': '1' }).end('{"error":{"message":"every slot is taken"}}');
-  } else {
-    queue.push(() => enter(response));
+  else if (kind !== 'delay' && kind !== 'refuse' && kind !== 'trouble') response.writeHead(404).end();
+  else work(kind, response);
+}
+
+function work(kind: 'delay' | 'refuse' | 'trouble', response: ServerResponse): void {
+  const chance = kind === 'trouble' ? Math.random() : 1;
+  if (chance < 0.01) return refuse(response);
+  const fate = chance < 0.015 ? 'cut' : chance < 0.016 ? 'hang' : 'answer';
+  if (active < slots) enter(response, fate);
+  else if (kind === 'refuse') refuse(response);
+  else {
+    queue.push(() => enter(response, fate));
     stats.maxQueued = Math.max(stats.maxQueued, queue.length);
   }
 }

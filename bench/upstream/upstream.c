@@ -7,6 +7,8 @@
 //   POST /fast/...    a chat completion at once
 //   POST /delay/...   the same after delay_ms in one of `slots` slots; above that, requests queue
 //   POST /refuse/...  the same, but refused with 429 when every slot is taken
+//   POST /trouble/... as /delay, but of 1,000 requests 10 are refused with 429, 5 are worked on and then cut off, and 1 hangs in
+//                     its slot until its client leaves
 //   POST /burst/...   a streamed answer of `tokens` events in one write
 //   POST /paced/...   the same, an event each gap_ms
 //   GET  .../models   404, whatever else the path begins with
@@ -15,7 +17,8 @@
 // With a sigma, delays are lognormal with that spread and the mean delay_ms.
 //
 // Slot time is counted here, where it is spent: busy_slot_ms is the sum over all slots of the time they were taken,
-// span_ms reaches from the first request of /delay or /refuse to its last answer.
+// span_ms reaches from the first request of /delay, /refuse or /trouble to its last answer. Of busy_slot_ms, lost_slot_ms is
+// what was spent on requests that got no answer: those that were cut off, and those that hung.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,6 +36,7 @@
 
 enum { READ_STEP = 16384, EVENTS = 256, MAX_TOKENS = 1000 };
 enum task { NO_TASK, SLOT, PACED };
+enum fate { ANSWER, CUT, HANG };
 
 typedef struct {
   char *data;
@@ -43,6 +47,8 @@ typedef struct conn {
   int fd;
   bytes in, out;
   enum task task;   // an answer is being worked on; what else arrives waits in `in`
+  enum fate fate;   // of what is in a slot
+  double entered;   // its slot; 0 while it waits for one
   int token;        // of a paced answer
   int gone;         // the client left; freed when no task holds it
   int blocked;      // waiting for EPOLLOUT
@@ -59,9 +65,9 @@ static double delay_ms = 50, gap_ms = 10, sigma = 0;
 static int poller, clock_fd;
 
 static struct {
-  long total, refused;
+  long total, refused, cut, hung;
   int active, max_active, queued, max_queued;
-  double busy, changed, first, last, first_epoch, last_epoch;
+  double busy, lost, changed, first, last, first_epoch, last_epoch;
 } stats;
 
 static timer *heap;
@@ -146,11 +152,25 @@ static void release(conn *c) {
   free(c);
 }
 
+static void leave_slot(conn *c);
+
 static void leave(conn *c) {
   if (c->gone) return;
   c->gone = 1;
   close(c->fd);
-  if (c->task == NO_TASK) release(c);
+  int hangs = c->task == SLOT && c->fate == HANG && c->entered;
+  if (hangs) {
+    stats.hung++;
+    leave_slot(c);
+  }
+  if (hangs || c->task == NO_TASK) release(c);
+}
+
+// Its client meets a reset, not an end.
+static void cut(conn *c) {
+  struct linger at_once = {.l_onoff = 1};
+  setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  leave(c);
 }
 
 static void flush(conn *c) {
@@ -204,7 +224,8 @@ static double next_delay(void) {
 
 static void enter_slot(conn *c) {
   change_active(1);
-  timer_add(now() + next_delay(), c);
+  c->entered = now();
+  if (c->fate != HANG) timer_add(c->entered + next_delay(), c);
 }
 
 static void wait_for_slot(conn *c) {
@@ -215,8 +236,10 @@ static void wait_for_slot(conn *c) {
   if (++stats.queued > stats.max_queued) stats.max_queued = stats.queued;
 }
 
-static void leave_slot(void) {
+static void leave_slot(conn *c) {
   change_active(-1);
+  if (c->fate != ANSWER) stats.lost += now() - c->entered;
+  c->entered = 0;
   while (queue_head && stats.active < slots) {
     conn *next = queue_head;
     queue_head = next->next;
@@ -234,9 +257,9 @@ static void say_stats(conn *c, const char *path) {
   double span = stats.last - stats.first;
   int length = snprintf(
       body, sizeof body,
-      "{\"total\":%ld,\"refused\":%ld,\"slots\":%d,\"active\":%d,\"max_active\":%d,\"max_queued\":%d,"
-      "\"busy_slot_ms\":%.1f,\"span_ms\":%.1f,\"utilisation\":%.4f,\"first_epoch_ms\":%.1f,\"last_epoch_ms\":%.1f}",
-      stats.total, stats.refused, slots, stats.active, stats.max_active, stats.max_queued, stats.busy, span,
+      "{\"total\":%ld,\"refused\":%ld,\"cut\":%ld,\"hung\":%ld,\"slots\":%d,\"active\":%d,\"max_active\":%d,\"max_queued\":%d,"
+      "\"busy_slot_ms\":%.1f,\"lost_slot_ms\":%.1f,\"span_ms\":%.1f,\"utilisation\":%.4f,\"first_epoch_ms\":%.1f,\"last_epoch_ms\":%.1f}",
+      stats.total, stats.refused, stats.cut, stats.hung, slots, stats.active, stats.max_active, stats.max_queued, stats.busy, stats.lost, span,
       span > 0 ? stats.busy / (slots * span) : 0, stats.first_epoch, stats.last_epoch);
   snprintf(head, sizeof head,
            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n", length);
@@ -276,8 +299,14 @@ static void handle(conn *c, const char *path) {
     say(c, &sse_head);
     return timer_add(now() + gap_ms, c);
   }
-  int refuses = begins(path, "/refuse");
-  if (!refuses && !begins(path, "/delay")) return say(c, &missing);
+  int refuses = begins(path, "/refuse"), troubles = begins(path, "/trouble");
+  if (!refuses && !troubles && !begins(path, "/delay")) return say(c, &missing);
+  double chance = troubles ? uniform() : 1;
+  if (chance < 0.01) {
+    stats.refused++;
+    return say(c, &refusal);
+  }
+  c->fate = chance < 0.015 ? CUT : chance < 0.016 ? HANG : ANSWER;
   if (stats.active < slots) {
     c->task = SLOT;
     return enter_slot(c);
@@ -339,8 +368,11 @@ static void run_due(void) {
       next_token(c);
       continue;
     }
-    leave_slot();
-    say(c, &answer);
+    leave_slot(c);
+    if (c->fate == CUT) {
+      stats.cut++;
+      cut(c);
+    } else say(c, &answer);
     finish(c);
   }
   set_alarm();

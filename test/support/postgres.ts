@@ -21,14 +21,17 @@ export interface PostgresServer {
 
 /**
  * Starts one, installing Debian's package first where that is possible. Says loudly why where it is not.
+ * @param isDurable whether what was committed survives a power cut, as with Postgres' own settings
  */
-export async function startPostgres(): Promise<PostgresServer | { reason: string }> {
+export async function startPostgres({ isDurable = false } = {}): Promise<
+  PostgresServer | { reason: string }
+> {
   const bin = findBinaries() ?? install();
   if (bin === undefined)
     return refuse('Postgres is not installed and cannot be installed here (apt-get needs root on Debian).');
   const user = unprivileged();
   if (user === undefined) return refuse('Postgres does not run as root, and there is no user "postgres".');
-  return launch(bin, user);
+  return launch(bin, user, { ...settings, ...(isDurable ? {} : careless) });
 }
 
 function refuse(reason: string): { reason: string } {
@@ -75,12 +78,12 @@ function unprivileged(): User | undefined {
   return Number.isNaN(uid) ? undefined : { uid, gid: id('-g') };
 }
 
-/** Nothing here has to survive a power cut. */
+/** Nothing has to survive a power cut. */
+const careless = { fsync: 'off', full_page_writes: 'off' };
+
 const settings = {
-  fsync: 'off',
   // Of a server that recovers, what was committed is there.
   synchronous_commit: 'on',
-  full_page_writes: 'off',
   shared_buffers: '64MB',
   max_connections: '100',
   deadlock_timeout: '100ms',
@@ -90,17 +93,14 @@ const settings = {
   log_min_messages: 'fatal',
 };
 
-async function launch(bin: string, user: User): Promise<PostgresServer> {
+async function launch(bin: string, user: User, chosen: Record<string, string>): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'));
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
   const data = join(folder, 'data');
   const flags = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'];
   execFileSync(join(bin, 'initdb'), flags, { ...user, cwd: folder, stdio: 'ignore' });
   const port = await freePort();
-  const options = Object.entries({ ...settings, port }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ]);
+  const options = Object.entries({ ...chosen, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   // The shell outlives us by a moment: when our end of its standard input closes, however we die, it stops the server.
   const script = '"$0" "$@" & server=$!; cat > /dev/null; kill -QUIT $server; wait $server; rm -rf "$OLDPWD"';
   const shell = spawn(
