@@ -252,26 +252,33 @@ it('mistral is sent nothing in messages that it forbids, and not asked for what 
   });
 });
 
-it('mistral is sent ids of calls as it takes them, the same for a call and its result', async () => {
-  const fake = await startFakeUpstream(complete());
-  const engine = engineAt(fake.url, { flavor: 'mistral' });
-  open.push(fake, engine);
-  const called = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
-  const messages = [
-    user,
-    { role: 'assistant', content: null, tool_calls: [called('call_0fypS1hVX'), called('D681PevKs')] },
-    { role: 'tool', tool_call_id: 'call_0fypS1hVX', content: 'one' },
-    { role: 'tool', tool_call_id: 'D681PevKs', content: 'two' },
-    { role: 'user', content: 'and?' },
-  ];
-  const { body } = parseChatRequest(JSON.stringify({ model: 'm', messages }));
-  await engine.generate(body, call());
-  const sent = JSON.parse(fake.received[0]!.text) as { messages: ChatMessage[] };
-  const [, { tool_calls: calls } = {}, one, two] = sent.messages;
-  const [first, second] = calls!.map(({ id }) => id);
-  expect(first).toMatch(/^[a-zA-Z0-9]{9}$/);
-  expect([one!.tool_call_id, second, two!.tool_call_id]).toEqual([first, 'D681PevKs', 'D681PevKs']);
-});
+it.each<[Flavor, string, string]>([
+  ['mistral', 'call_0fypS1hVX', 'D681PevKs'],
+  ['openai', `chatcmpl-tool-${'0a'.repeat(16)}`, 'call_0fypS1hVX'],
+  ['azure', `chatcmpl-tool-${'0a'.repeat(16)}`, 'call_0fypS1hVX'],
+])(
+  '%s is sent ids of calls as it takes them, the same for a call and its result',
+  async (flavor, bad, good) => {
+    const fake = await startFakeUpstream(complete());
+    const engine = engineAt(fake.url, { flavor });
+    open.push(fake, engine);
+    const called = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+    const messages = [
+      user,
+      { role: 'assistant', content: null, tool_calls: [called(bad), called(good)] },
+      { role: 'tool', tool_call_id: bad, content: 'one' },
+      { role: 'tool', tool_call_id: good, content: 'two' },
+      { role: 'user', content: 'and?' },
+    ];
+    const { body } = parseChatRequest(JSON.stringify({ model: 'm', messages }));
+    await engine.generate(body, call());
+    const sent = JSON.parse(fake.received[0]!.text) as { messages: ChatMessage[] };
+    const [, { tool_calls: calls } = {}, one, two] = sent.messages;
+    const [first, second] = calls!.map(({ id }) => id);
+    expect(first).toMatch(/^[a-zA-Z0-9]{9}$/);
+    expect([one!.tool_call_id, second, two!.tool_call_id]).toEqual([first, good, good]);
+  },
+);
 
 it.each<Flavor>(['openai', 'azure', 'gemini'])(
   '%s, which refuses members of messages that it does not know, is sent no thoughts',

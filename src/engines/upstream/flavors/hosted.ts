@@ -20,6 +20,7 @@ export const openai: FlavorTraits = {
   completions: allAbilities, // by models that have them; the others say so
   // Any that is not known is refused, and others (service_tier, web_search_options) cost extra.
   fields: words('prediction prompt_cache_key prompt_cache_retention verbosity'),
+  callIds: /^.{1,40}$/, // longer ones are refused, and vLLM makes such (opencode #12653, vercel/ai #5171)
   without: thoughts, // newer models refuse any member of messages that is not in its schema
   names: {}, // reasoning models refuse max_tokens, older ones take both
   developerRole: true,
@@ -72,7 +73,7 @@ export const mistral: FlavorTraits = {
     ...thoughts,
   ],
   names: { ...maxTokens, seed: 'random_seed' },
-  shortCallIds: true, // others are refused (opencode #1680, langchain #24668)
+  callIds: /^[a-zA-Z0-9]{9}$/, // others are refused (opencode #1680, langchain #24668)
   asStream: 'queued', // thoughts come as they are thought
   inputs: ['image'],
 };

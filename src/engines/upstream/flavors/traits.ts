@@ -41,8 +41,8 @@ export interface FlavorTraits {
   without: readonly string[];
   /** What it calls a member that has another name here. */
   names: Readonly<Record<string, string>>;
-  /** That it takes no ids of calls but those of its own form: nine letters and digits. */
-  shortCallIds?: true;
+  /** The ids of calls that it takes; others become nine letters and digits, which all take. Any if absent. */
+  callIds?: RegExp;
   /**
    * That it takes the role `developer`, which becomes `system` otherwise: everybody knows that one, and the chat templates of most
    * models no other.

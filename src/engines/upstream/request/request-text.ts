@@ -18,7 +18,7 @@ export interface Wording {
   model: string;
   traits: Pick<
     FlavorTraits,
-    'names' | 'developerRole' | 'signsCalls' | 'shortCallIds' | 'effort' | 'openLimit' | 'progress'
+    'names' | 'developerRole' | 'signsCalls' | 'callIds' | 'effort' | 'openLimit' | 'progress'
   >;
   /** Whether it gets tools with free text as they are. */
   customTools: boolean;
@@ -105,31 +105,29 @@ function setNames(
 /** A message as the server knows such; itself where nothing differs. */
 function worded(
   message: ChatMessage,
-  { developerRole, signsCalls, shortCallIds }: Wording['traits'],
+  { developerRole, signsCalls, callIds }: Wording['traits'],
 ): ChatMessage {
   if (message.role === 'developer') return developerRole ? message : { ...message, role: 'system' };
-  if (shortCallIds) return withShortIds(message);
+  if (callIds) return withTakenIds(message, callIds);
   const [first, ...others] = message.tool_calls ?? [];
   if (!first || first.extra_content || signsCalls !== 'needed') return message;
   return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
 }
 
-/** A message whose calls and results have ids of nine letters and digits, the same for the same; itself where it has such. */
-function withShortIds(message: ChatMessage): ChatMessage {
+/** A message whose calls and results have ids that the server takes, the same for the same; itself where it has such. */
+function withTakenIds(message: ChatMessage, taken: RegExp): ChatMessage {
   const { tool_calls: calls, tool_call_id: answered } = message;
-  if (typeof answered === 'string' && !isShort(answered))
+  if (typeof answered === 'string' && !taken.test(answered))
     return { ...message, tool_call_id: shortId(answered) };
-  if (calls?.every(({ id }) => isShort(id)) ?? true) return message;
-  return { ...message, tool_calls: calls!.map((call) => ({ ...call, id: shortId(call.id) })) };
+  if (calls?.every(({ id }) => taken.test(id)) ?? true) return message;
+  const told = calls!.map((call) => (taken.test(call.id) ? call : { ...call, id: shortId(call.id) }));
+  return { ...message, tool_calls: told };
 }
 
-const isShort = (id: string) => /^[a-zA-Z0-9]{9}$/.test(id);
 const shortId = (id: string) =>
-  isShort(id)
-    ? id
-    : hash('sha256', id, 'base64')
-        .replaceAll(/[^a-zA-Z0-9]/g, '')
-        .slice(0, 9);
+  hash('sha256', id, 'base64')
+    .replaceAll(/[^a-zA-Z0-9]/g, '')
+    .slice(0, 9);
 
 /**
  * Tools with free text as their client wrote them, and the choice of one.
