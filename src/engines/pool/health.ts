@@ -124,6 +124,7 @@ export class Health {
       code: error.code,
       scope: error.blame.scope,
       wait_ms: Math.round(msLeft),
+      ...reasonOf(error),
     };
     // Said once, not at each try.
     log[this.#isSaid ? 'debug' : 'warn'](told, `the server takes no requests: ${error.message}`);
@@ -194,4 +195,11 @@ export class Health {
       void this.look();
     });
   }
+}
+
+/** What the system or TLS calls it: no client is told, and an operator has nothing else to go by. */
+function reasonOf({ cause }: ApiError): { reason?: string } {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string'
+    ? { reason: cause.code }
+    : {};
 }

@@ -1,18 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { createFakeEngine } from '../../../test/support/fake-engine.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
-import { silent } from '../../base/log.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type Log, silent } from '../../base/log.ts';
+import { ApiError } from '../../core/errors.ts';
 import { Replica } from './replica.ts';
+
+function replicaOf(own: { clock: Clock; log: Log }): Replica {
+  const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.5 };
+  return new Replica(
+    { name: 'gpu', engine: createFakeEngine(), account: 'a', weight: 1, isDraining: false },
+    { windowMs: 30_000, random, onChange() {}, onWell() {}, ...own },
+  );
+}
 
 /** A replica asked by a process that reads at `readMs` what may have come since `arrivedMs`, for a request sent at 0. */
 async function paceOf(arrivedMs: number, readMs: number): Promise<number> {
   const clock = { ...createManualClock(), arrival: () => arrivedMs };
-  const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.5 };
-  const parts = { clock, windowMs: 30_000, random, log: silent, onChange() {}, onWell() {} };
-  const replica = new Replica(
-    { name: 'gpu', engine: createFakeEngine(), account: 'a', weight: 1, isDraining: false },
-    parts,
-  );
+  const replica = replicaOf({ clock, log: silent });
   const sent = replica.sent(false);
   await clock.advance(readMs);
   replica.answered(sent, 2);
@@ -28,5 +33,15 @@ describe('Replica', () => {
 
   it('takes half of the time for the server, however long this process is busy', async () => {
     expect(await paceOf(10, 80)).toBe(20);
+  });
+
+  it('tells in the log why a server cannot be reached', () => {
+    const warnings: object[] = [];
+    const log = { ...silent, warn: (fields: object) => void warnings.push(fields) };
+    const replica = replicaOf({ clock: createManualClock(), log });
+    const cause = Object.assign(new Error('x'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    replica.failed(replica.sent(false), new ApiError('upstream_unreachable', 'Away.', { cause }));
+    replica.stop();
+    expect(warnings).toMatchObject([{ upstream: 'gpu', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' }]);
   });
 });
