@@ -74,6 +74,8 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
     const isOpen = ({ address }: LookupAddress) =>
       openedHosts.has(plainHost(host)) || isOpened(plainAddress(address));
     const mayReach = (each: LookupAddress) => isOpen(each) || isPublicAddress(each.address);
+    if (addresses.length === 0 && openedHosts.has(plainHost(host)))
+      throw refusal(`egress.allow opens ${url.hostname}, but there is no such host, or no network`);
     // The same words for a name that nobody has and for one that leads inside: who asks learns nothing of the inside.
     if (addresses.length === 0 || !addresses.every(mayReach))
       throw refusal(

@@ -98,6 +98,10 @@ function sentence(error: ErrorObject): string {
     case 'maxItems':
     case 'maxProperties':
       return `expected at most ${limit} ${items}, got ${sizeOf(error.data)}`;
+    case 'uniqueItems': {
+      const { i, j } = error.params as { i: number; j: number };
+      return `items ${Math.min(i, j)} and ${Math.max(i, j)} are the same`;
+    }
     case 'pattern':
       return `expected ${expectedOf(error) ?? `text like ${(error.params as { pattern: string }).pattern}`}, got ${describe(error.data)}`;
     case 'false schema':

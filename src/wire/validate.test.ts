@@ -37,6 +37,12 @@ describe('a value with very many faults', () => {
   });
 });
 
+it('items that are the same are named by their places', () => {
+  expect(validator(array(string(), { uniqueItems: true }))(['a', 'b', 'c', 'b'])).toEqual([
+    { code: 'validation_error', message: 'items 1 and 3 are the same' },
+  ]);
+});
+
 it('a validator is compiled when it is needed, for more than the verdict at the first bad value, and only once', () => {
   const { value: schema, looked } = watched(array(item));
   const check = validator(schema);

@@ -88,6 +88,13 @@ describe('a URL', () => {
     expect(await told('inside.test')).toBe(await told('unknown.test'));
   });
 
+  it('that is opened by a name that nobody has is told as that', async () => {
+    await expect(egress('unknown.test').check('http://unknown.test/')).rejects.toMatchObject({
+      refused: true,
+      message: 'egress.allow opens unknown.test, but there is no such host, or no network',
+    });
+  });
+
   it.each([
     ['10.0.0.0/8', 'http://inside.test/'],
     ['inside.test', 'http://INSIDE.test./'],
