@@ -86,6 +86,13 @@ describe('what goes to a server', () => {
     ]);
   });
 
+  it('has its limit by the one name that raw prompts know, whatever chats call it there', async () => {
+    await start('openai');
+    fake.answer = echoing;
+    await ask({ max_tokens: 4 });
+    expect(bodies()).toEqual([{ model: 'real-name', prompt: 'a', max_tokens: 4 }]);
+  });
+
   it('is one question a prompt, and a choice, where it takes no lists and no n', async () => {
     await start('llama-server');
     fake.answer = echoing;

@@ -73,6 +73,7 @@ const hosted = {
 /** What some know by another name, or not at all. */
 const exceptions: Partial<Record<Flavor, Record<string, Record<string, unknown>>>> = {
   'llama-server': { n: {} },
+  openai: { max_tokens: { max_completion_tokens: 5 } },
   gemini: { seed: {}, frequency_penalty: {} },
   mistral: {
     seed: { random_seed: 7 },
@@ -117,6 +118,13 @@ describe.each(chatFlavors)('%s', (flavor) => {
     const names = hostedBy[flavor] ?? [];
     const expected = Object.fromEntries(Object.entries(hosted).filter(([name]) => names.includes(name)));
     expect(await sentTo(flavor, hosted)).toEqual(expected);
+  });
+
+  it('is sent the newer limit where both are given', async () => {
+    const fields = Object.values(
+      (await sentTo(flavor, { max_tokens: 9, max_completion_tokens: 5 })) as object,
+    );
+    expect(new Set(fields)).toEqual(new Set([5]));
   });
 
   it('is never sent the options of a stream with a whole answer', async () => {

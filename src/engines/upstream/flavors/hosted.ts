@@ -22,7 +22,7 @@ export const openai: FlavorTraits = {
   fields: words('prediction prompt_cache_key prompt_cache_retention verbosity'),
   callIds: /^.{1,40}$/, // longer ones are refused, and vLLM makes such (opencode #12653, vercel/ai #5171)
   without: thoughts, // newer models refuse any member of messages that is not in its schema
-  names: {}, // reasoning models refuse max_tokens, older ones take both
+  names: { max_tokens: 'max_completion_tokens' }, // models that reason refuse the older name, all take the newer
   developerRole: true,
   counter: [], // it counts requests of another format only
   // The account is out of credit (429), or at the limit it set itself (400). Others call a rate so.
@@ -37,6 +37,7 @@ export const azure: FlavorTraits = {
   speaks: {}, // it has responses at one of its addresses, not below that of a deployment
   auth: { header: 'api-key', scheme: '' }, // the bearer is for tokens of Entra ID
   fields: [], // what it takes depends on the version of the API, and it refuses the rest
+  names: {}, // older versions and models know max_tokens alone
 };
 
 export const openrouter: FlavorTraits = {

@@ -76,7 +76,7 @@ export function chatMembers(
 }
 
 /** Of those that only some servers are sent, what says how a chat is rendered or thought about. */
-const ofChatsAlone: ReadonlySet<string> = new Set(
+export const ofChatsAlone: ReadonlySet<string> = new Set(
   `chat_template_kwargs thinking_budget_tokens prediction prompt_cache_key prompt_cache_retention verbosity
   max_completion_tokens`.split(/\s+/),
 );

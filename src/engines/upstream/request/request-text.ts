@@ -9,7 +9,7 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { hasOtherMembers, type Members, pickMembers } from '../../../wire/json/pick-members.ts';
 import type { Report } from '../../engines.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
-import { toolMembers } from './request-members.ts';
+import { ofChatsAlone, toolMembers } from './request-members.ts';
 import { effortMembers } from './reasoning-effort.ts';
 
 /** What a server is told, and in which words. */
@@ -45,7 +45,10 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const effort = told.thinking === false ? 'left out' : traits.effort;
   for (const [name, member] of Object.entries(effortMembers(value, effort)))
     edits.set(name, member === null ? null : JSON.stringify(member));
-  setNames(edits, value, traits);
+  // Of two limits the newer one goes before the older, and some servers refuse both.
+  const hasBoth = isGiven(value.max_completion_tokens) && isGiven(value.max_tokens);
+  if (hasBoth) edits.set('max_tokens', null);
+  setNames(edits, hasBoth ? { ...value, max_tokens: null } : value, traits);
   const limit = value.max_completion_tokens ?? value.max_tokens ?? 0;
   if (traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY))
     for (const name of ['max_tokens', 'max_completion_tokens']) edits.set(name, null);
@@ -68,9 +71,12 @@ export function completionsText(
   // Left out it would be 16 there; null is what the prompt leaves.
   const isOpen = traits.openLimit && limit >= (told.contextLength ?? Number.POSITIVE_INFINITY);
   edits.set('max_tokens', isOpen ? 'null' : JSON.stringify(limit));
-  setNames(edits, value, traits);
+  const names = Object.entries(traits.names).filter(([, theirs]) => !ofChatsAlone.has(theirs));
+  setNames(edits, value, { names: Object.fromEntries(names) });
   return editedText(body, edits);
 }
+
+const isGiven = (value: unknown) => value !== undefined && value !== null;
 
 function setStream(
   edits: Edits,
@@ -87,7 +93,7 @@ function setStream(
   }
 }
 
-/** What the server calls a member that has another name here; of two limits the newer one goes before the older. */
+/** What the server calls a member that has another name here. */
 function setNames(
   edits: Edits,
   value: Record<string, unknown>,
@@ -97,7 +103,6 @@ function setNames(
     const member = value[name];
     if (member === undefined) continue;
     edits.set(name, null);
-    if (name === 'max_tokens' && (value['max_completion_tokens'] ?? null) !== null) continue;
     if (member !== null) edits.set(theirs, JSON.stringify(member));
   }
 }
