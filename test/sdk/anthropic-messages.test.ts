@@ -30,7 +30,9 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
 
   beforeAll(async () => {
     upstream = await startFakeUpstream();
-    const remote = { ...testModel(upstreamEngine(upstream.url)), id: 'remote', aliases: [] };
+    // One that tells its thoughts and takes them back.
+    const engine = { ...upstreamEngine(upstream.url), flavor: 'xai' as const };
+    const remote = { ...testModel(engine), id: 'remote', aliases: [] };
     running = await startApp({ models: [testModel(), remote] });
     client = createMessagesClient(sdk, running);
   });
