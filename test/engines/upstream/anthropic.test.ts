@@ -159,6 +159,31 @@ describe('the request', () => {
     ]);
   });
 
+  it('has results of tools before what the user said between them', async () => {
+    const called = (id: string) => ({
+      id,
+      type: 'function' as const,
+      function: { name: 'f', arguments: '{}' },
+    });
+    const { messages: turns } = await sent({
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: null, tool_calls: [called('c1'), called('c2')] },
+        { role: 'tool', tool_call_id: 'c1', content: 'one' },
+        { role: 'user', content: 'Go on.' },
+        { role: 'tool', tool_call_id: 'c2', content: 'two' },
+      ],
+    });
+    expect((turns as object[]).at(-1)).toEqual({
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'c1', content: 'one' },
+        { type: 'tool_result', tool_use_id: 'c2', content: 'two' },
+        { type: 'text', text: 'Go on.' },
+      ],
+    });
+  });
+
   it('has what the system says as the turn to be answered where nobody else speaks', async () => {
     const messages: ChatRequest['messages'] = [
       { role: 'system', content: 'Be brief.' },

@@ -22,13 +22,19 @@ export function fromChatMessages(messages: readonly ChatMessage[]): { system: st
     const blocks = writers[message.role](message);
     if (blocks.length === 0) continue;
     const last = turns.at(-1);
-    if (last?.role === role) last.content.push(...blocks);
-    else turns.push({ role, content: blocks });
+    if (last?.role !== role) turns.push({ role, content: blocks });
+    else if (message.role === 'tool') last.content.splice(endOfResults(last.content), 0, ...blocks);
+    else last.content.push(...blocks);
   }
   const system = said.join('\n\n');
   if (turns.length === 0 && system !== '')
     return { system: '', turns: [{ role: 'user', content: textBlocks(system) }] };
   return { system, turns };
+}
+
+function endOfResults(content: readonly Block[]): number {
+  const at = content.findIndex(({ type }) => type !== 'tool_result');
+  return at < 0 ? content.length : at;
 }
 
 const writers: Record<'user' | 'assistant' | 'tool', (message: ChatMessage) => Block[]> = {
