@@ -208,6 +208,13 @@ describe('an answer', () => {
     expect(await answer.json()).toMatchObject({ error: { code } });
   });
 
+  it('costs what it says where its server tells no usage', async () => {
+    const called = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"x":1}' };
+    const given = [{ ...reasoning, summary: [{ type: 'summary_text', text: 'Hm.' }] }, theirMessage, called];
+    native.fake.answer = (reply) => send(reply, 200, responded('', { output: given, usage: null }));
+    expect((await read(await post(plain))).usage).toMatchObject({ output_tokens: 4 });
+  });
+
   it('that failed for what the request says is refused', async () => {
     const error = { code: 'invalid_prompt', message: 'It was flagged.' };
     native.fake.answer = (reply) => send(reply, 200, responded('', { status: 'failed', error, output: [] }));

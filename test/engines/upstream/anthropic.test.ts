@@ -479,6 +479,17 @@ describe('a request that goes on as it is', () => {
     expect(await engine.native!.ask('messages', given, call())).toMatchObject({ usage: used });
   });
 
+  it('is estimated by what it says where its server tells no usage, and by nothing around that', async () => {
+    const content = [
+      { type: 'thinking', thinking: 'Hm.', signature: 'EqoB' },
+      { type: 'text', text: 'Hi there.' },
+      { type: 'tool_use', id: 'toolu_1', name: 'f', input: { x: 1 } },
+    ];
+    fake.answer = (response) => send(response, 200, message('', { content, usage: undefined }));
+    const { usage: told } = await engine.native!.ask('messages', given, call());
+    expect(told.completion_tokens).toBe(5);
+  });
+
   it('tells what its stream used, with the last event', async () => {
     fake.answer = streamed([start, delta(0, { type: 'text_delta', text: 'Hi.' }), ended('end_turn')]);
     const events = [];

@@ -30,7 +30,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const text = textOf(request, format, profile.now.wording);
       const { fields, bytes } = await exchanges.ask(format.path, text, signal);
       const { usage, said } = format.read(fields);
-      const answered = () => estimateText(JSON.stringify(said));
+      const answered = () => estimateText(said);
       const counted = checkedUsage(usage, { ...readingOf(request, known), answered });
       return { text: bytes.toString(), fields, usage: counted };
     },

@@ -9,8 +9,11 @@ export interface NativeFormat {
   path: string;
   /** The members of a request that go on. */
   members: ReadonlySet<string>;
-  /** @throws ApiError `invalid_upstream_response` for what is no answer of this format */
-  read(answer: Fields): { usage: Fields; said: unknown };
+  /**
+   * @returns `said`: all that its deltas would have told
+   * @throws ApiError `invalid_upstream_response` for what is no answer of this format
+   */
+  read(answer: Fields): { usage: Fields; said: string };
   /**
    * Reads the events of one stream, in order; null for those that are of no answer.
    * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's

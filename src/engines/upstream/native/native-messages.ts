@@ -16,7 +16,10 @@ export const nativeMessages: NativeFormat = {
   ),
   read({ content, usage }) {
     if (!Array.isArray(content)) throw unusable('is not a message');
-    return { usage: chatUsage(fieldsOf(usage)), said: content };
+    const said = content.map(fieldsOf).map(({ text, thinking, input }) => {
+      return stringOr(text ?? thinking, input === undefined ? '' : JSON.stringify(input));
+    });
+    return { usage: chatUsage(fieldsOf(usage)), said: said.join('') };
   },
   /** The first and the last events tell the usage, those between what is said; all go on as they are. */
   createReader(context) {

@@ -39,7 +39,7 @@ export const nativeResponses: NativeFormat = {
 /** What older versions of vLLM call parts of thoughts, with all that parts have: clients throw on a name that they do not know. */
 const partOfThoughts = /^response\.reasoning_part\./;
 
-function read({ output, status, usage }: Fields): { usage: Fields; said: unknown } {
+function read({ output, status, usage }: Fields): { usage: Fields; said: string } {
   if (!Array.isArray(output)) throw unusable('is not a response');
   if (status !== 'completed' && status !== 'incomplete') throw unusable('is not finished');
   const { input_tokens, input_tokens_details, output_tokens, output_tokens_details } = fieldsOf(usage);
@@ -52,6 +52,12 @@ function read({ output, status, usage }: Fields): { usage: Fields; said: unknown
       prompt_tokens_details: { cached_tokens },
       completion_tokens_details: { reasoning_tokens },
     },
-    said: output,
+    said: output.map(fieldsOf).map(saidBy).join(''),
   };
+}
+
+function saidBy({ arguments: json, input, content, summary }: Fields): string {
+  const parts = [summary, content].flatMap((each) => (Array.isArray(each) ? each.map(fieldsOf) : []));
+  const texts = parts.map(({ text, refusal }) => stringOr(text ?? refusal, ''));
+  return stringOr(json ?? input, '') + texts.join('');
 }
