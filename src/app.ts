@@ -33,6 +33,7 @@ import { createGenerate } from './generate/create-generate.ts';
 import { withFallbacks } from './generate/fallbacks.ts';
 import { withLineFallbacks } from './generate/line-fallbacks.ts';
 import { createSchemaRefusal, createSchemas } from './generate/schemas/schemas.ts';
+import type { Counts } from './metrics/counts.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
@@ -104,7 +105,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...(spawn && { spawn }),
   });
   const schemas = createSchemas(shared);
-  const generate = createGenerate({ ...shared, models: serving.models, accounts, schemas });
+  const counts = config.metrics && (await import('./metrics/counts.ts')).createCounts();
+  const generate = createGenerate({
+    ...shared,
+    models: serving.models,
+    accounts: counts ? charging(accounts, counts) : accounts,
+    schemas,
+  });
   const { catalog } = generate;
   const single = withFallbacks(generate);
   const { limits, drainMs } = config;
@@ -132,7 +139,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const batches = createBatches({
     ...shared,
     time,
-    store,
+    store: counts ? { ...store, results: counts.counting(store.results) } : store,
     blobs,
     files,
     generate: withLineFallbacks(generate, time),
@@ -175,7 +182,21 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     drainMs,
     ...config.server,
     version: packageVersion(),
+    onAnswered: counts?.answered,
   });
+  const metrics =
+    config.metrics &&
+    counts &&
+    (await import('./metrics/create-metrics.ts')).createMetrics({
+      ...config.metrics,
+      version: packageVersion(),
+      counts,
+      generate: single,
+      batches: store.batches,
+      time,
+      clock,
+      log,
+    });
 
   // Before anything is judged by it.
   const timing: Service = {
@@ -195,6 +216,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     pulls,
     generate,
     accounts,
+    ...(metrics ? [metrics] : []),
     files,
     responses,
     webhooks,
@@ -267,8 +289,19 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   };
 }
 
+/** The same; what is paid for single requests is counted. */
+function charging(accounts: Accounts, { charged }: Counts): Pick<Accounts, 'charge' | 'budgets'> {
+  return {
+    budgets: accounts.budgets,
+    charge(entry) {
+      accounts.charge(entry);
+      charged(entry.model, entry.usage);
+    },
+  };
+}
+
 /** What a running server does not read again. */
 const unreadKeys = [
-  ...words('server data database files modelFolder hub limits batch egress'),
+  ...words('server data database files modelFolder hub limits batch metrics egress'),
   ...words('quarantineMs drainMs logLevel apiKey adminKey'),
 ] satisfies (keyof Config)[];

@@ -57,6 +57,7 @@ describe('without a file', () => {
     });
     expect(config.limits).toMatchObject({ requestsPerBatch: 10_000, bytesPerBatch: 33_554_432 });
     expect(config).not.toHaveProperty('apiKey');
+    expect(config.metrics).toBeUndefined();
   });
 
   it('says so when its model is missing', () => {
@@ -548,4 +549,23 @@ it('a flavor of its own is checked, too', () => {
   expect(flavor('{ failures: [{ status: 400, means: 418 }] }')).toMatch(/means must be one of 400, 401/);
   expect(flavor('{ failures: [{ status: 200, means: 401 }] }')).toMatch(/failures\[0\]\.status/);
   expect(flavor('{ effort: [high] }')).toMatch(/expected an object of names/);
+});
+
+describe('metrics', () => {
+  it.each([
+    ['metrics: {}', { host: '127.0.0.1', port: 9464 }],
+    ['metrics: { host: 0.0.0.0 }', { host: '0.0.0.0', port: 9464 }],
+    ['metrics: { port: 0 }', { host: '127.0.0.1', port: 0 }],
+    ['metrics:', undefined],
+  ])('are read where the file says: %s', (yaml, where) => {
+    expect(load(`${yaml}\n`).metrics).toEqual(where);
+  });
+
+  it.each([
+    ['metrics: true', 'metrics'],
+    ['metrics: { port: 70000 }', 'metrics.port'],
+    ['metrics: { path: /x }', 'metrics.path'],
+  ])('are refused: %s', (yaml, where) => {
+    expect(problems(`${yaml}\n`)).toEqual([expect.stringMatching(`offpeak.yaml:1: ${where}\\b`)]);
+  });
 });

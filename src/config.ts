@@ -91,6 +91,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     },
     limits: caps,
     batch: batches,
+    metrics: metrics(file.metrics, check),
     egress: { allow: opened(check.object(file.egress, configKeys.egress).allow, check) },
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,
@@ -139,6 +140,15 @@ function readRoot(
 function addresses(at: Located | undefined, check: Checker): string[] {
   const hint = 'For example 10.0.0.5 or 10.0.0.0/8';
   return items(at, check, isAddressRange, ['must be an address or a range of them', hint]);
+}
+
+function metrics(at: Located | undefined, check: Checker): Config['metrics'] {
+  if (at === undefined) return undefined;
+  const fields = check.object(at, configKeys.metrics);
+  return {
+    host: check.text(fields.host) ?? '127.0.0.1',
+    port: check.whole(fields.port, { min: 0, max: 65_535 }) ?? 9464,
+  };
 }
 
 function opened(at: Located | undefined, check: Checker): string[] {

@@ -45,6 +45,10 @@ const table: Record<string, Row> = {
     because: 'stored responses are kept answers of generate',
   },
   events: { may: ['store', 'core', 'base'], because: 'an event is told to the outside; it asks nobody back' },
+  metrics: {
+    may: ['generate', 'store', 'core', 'base'],
+    because: 'what is measured is read of others, and none of them knows of it',
+  },
   server: {
     may: ['batches', 'files', 'responses', 'events', 'generate', 'accounts', 'wire', 'core', 'base'],
     because:
@@ -75,6 +79,7 @@ const table: Record<string, Row> = {
       'files',
       'responses',
       'events',
+      'metrics',
       'generate',
       'accounts',
       'engines',

@@ -15,6 +15,8 @@ import { batchStatuses } from '../src/core/batch.ts';
 import { catalogue } from '../src/core/errors.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
+import { createCounts } from '../src/metrics/counts.ts';
+import { createReadings, type ReadingsParts } from '../src/metrics/readings.ts';
 import { openApiPath } from '../src/server/openapi/build-openapi.ts';
 import { routes } from '../src/server/routes/routes.ts';
 import { validator } from '../src/wire/validate.ts';
@@ -86,6 +88,23 @@ describe('docs/configuration.md', () => {
     );
     for (const [variable, key] of Object.entries(environmentKeys))
       expect(environment).toMatch(new RegExp(`^\\| \`${variable}\` \\| \`${key}\``, 'm'));
+  });
+});
+
+describe('docs/metrics.md', () => {
+  it('has every name below what it is, with its labels, and no other', async () => {
+    const { registry } = createCounts();
+    createReadings(registry, { version: '' } as ReadingsParts);
+    const known = registry.getMetricsAsArray().map((metric) => {
+      // Its type knows nothing of them.
+      const { name, type, labelNames } = metric as unknown as Record<'name' | 'type', string> & {
+        labelNames: string[];
+      };
+      const labels = labelNames.map((label) => `\`${label}\``).join(', ');
+      return `| \`${name}\` | ${type} | ${labels} |`;
+    });
+    const rows = [...read('docs/metrics.md').matchAll(/^\| `offpeak_\w+` \| \w+ \| [^|]*\|/gm)];
+    expect(rows.map(([row]) => row).toSorted()).toEqual(known.toSorted());
   });
 });
 

@@ -5,7 +5,7 @@ export const logLevels = words('trace debug info warn error silent');
 /** The keys of the file, for its check and for the test that holds docs/configuration.md to it. */
 export const configKeys = {
   root: [
-    ...words('server data database files s3 models model_folder hub limits batch egress'),
+    ...words('server data database files s3 models model_folder hub limits batch metrics egress'),
     ...words('quarantine drain log_level api_key admin_key'),
   ],
   server: words('host port trusted_proxies'),
@@ -32,6 +32,7 @@ export const configKeys = {
   ],
   files: words('store purposes bytes'),
   s3: words('endpoint region path_style access_key secret_key session_token'),
+  metrics: words('host port'),
   egress: words('allow'),
   batch: words(
     'endpoints price_factor result_ttl completion_window cancel_grace lost_model_after hours share dates',

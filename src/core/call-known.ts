@@ -27,6 +27,17 @@ export interface Reported extends Partial<Usage> {
   totalTokens?: number;
 }
 
+/** An HTTP request that is over. */
+export interface AnsweredCall {
+  method: string;
+  /** The path of its route, as `/v1/batches/:id`; `unknown` where there is none. */
+  route: string;
+  /** 499 where its client left before the end of the answer. */
+  status: number;
+  ms: number;
+  known: CallKnown;
+}
+
 /** What a log says of a call. What was reported is told where something else is paid. */
 export function loggedCall(known: CallKnown): object {
   const { calls = 1, server, asked, queuedMs = 0, firstMs, answerId, model, reported, billed } = known;

@@ -53,6 +53,8 @@ export interface Config {
     /** A model that no process has served for so long is lost to the lines that name it. */
     lostModelAfterMs: number;
   };
+  /** Where monitoring reads what is counted; nowhere if absent. */
+  metrics?: { host: string; port: number };
   /** Addresses, ranges and hosts that webhooks may reach though they are not public (events/egress.ts). */
   egress: { allow: string[] };
   /** How long stored content that no file names is kept aside before it is removed. */

@@ -3,6 +3,7 @@ import fastify from 'fastify';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
+import type { AnsweredCall } from '../core/call-known.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
@@ -27,6 +28,8 @@ export interface ServerDeps extends Omit<Services, 'openapi'> {
   trustedProxies?: readonly string[];
   /** How long requests in flight may go on after `stop`; 25 s when absent. */
   drainMs?: number;
+  /** Told of each request when it is over. */
+  onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
 
 export interface Server extends Service {
@@ -70,7 +73,7 @@ export function createServer(deps: ServerDeps): Server {
     clientErrorHandler: (fault, socket) => answerParserError(ids, fault, socket),
   });
   const pages = createPages();
-  const traffic = countTraffic(app, { clock, ids, log });
+  const traffic = countTraffic(app, { clock, ids, log, onAnswered: deps.onAnswered });
   const connections = boundConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerAfterEarlyAnswers(app, clock);
   const stalls = cutStalled(traffic, clock);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -122,6 +122,10 @@ describe('serve', () => {
       code: 1,
       err: expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`),
     });
+    writeFileSync(join(place.folder, 'taken.yaml'), `metrics: { port: ${port} }\n`);
+    const argv = ['serve', '--config', 'taken.yaml', '--data', 'other', '--port', '0'];
+    const usedByMetrics = await place.run(argv);
+    expect(usedByMetrics).toMatchObject({ code: 1, err: expect.stringContaining('with metrics.port;') });
     const usedFolder = await place.run(['serve', '--port', '0']);
     expect(usedFolder).toMatchObject({ code: 1, err: expect.stringContaining('in use by process') });
     const file = await place.run(['serve', '--port', '0', '--data', 'offpeak.yaml']);

@@ -65,6 +65,7 @@ describe('offpeak serve', () => {
         'marked',
         'pg',
         'pino-pretty',
+        'prom-client',
         'ws',
       ];
       expect(later.filter((name) => packages.has(name))).toEqual([]);

@@ -33,6 +33,7 @@ export interface AppOptions {
   batch?: Partial<Config['batch']>;
   files?: Partial<Config['files']>;
   egress?: Config['egress'];
+  metrics?: Config['metrics'];
   drainMs?: number;
   /** A `postgres://` URL; the embedded database if absent. */
   database?: string;
@@ -72,6 +73,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     batch: { ...defaults.batch, cancelGraceMs: 200, ...options.batch },
     files: { ...defaults.files, ...options.files },
     egress: options.egress ?? defaults.egress,
+    metrics: options.metrics,
     drainMs: options.drainMs ?? 2000,
     apiKey: 'test-key-0123456789-abcdefghijklmnop',
     logLevel: 'silent',

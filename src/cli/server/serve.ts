@@ -50,17 +50,20 @@ export function serve(cli: Cli): Command {
 /** What the system refused at the start, as a sentence and what to do about it; other errors as they are. */
 function explainStart(error: unknown, config: Config): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
-  const { host, port } = config.server;
+  // The one of clients, or the one of monitoring.
+  const isMetrics = 'port' in error && config.metrics !== undefined && error.port === config.metrics.port;
+  const { host, port } = isMetrics ? config.metrics! : config.server;
+  const [portAt, hostAt] = isMetrics ? ['metrics.port', 'metrics.host'] : ['--port', '--host'];
   const syscall = 'syscall' in error ? error.syscall : undefined;
   if (error.code === 'EADDRINUSE')
     return new CliError(
       `Port ${port} on ${host} is in use already.`,
-      'Choose another with --port; 0 takes a free one.',
+      `Choose another with ${portAt}; 0 takes a free one.`,
     );
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return new CliError(`This machine has no address ${host}.`, 'Choose another with --host.');
+    return new CliError(`This machine has no address ${host}.`, `Choose another with ${hostAt}.`);
   if (error.code === 'EACCES' && syscall === 'listen')
-    return new CliError(`This user may not listen on port ${port}.`, 'Choose one above 1023 with --port.');
+    return new CliError(`This user may not listen on port ${port}.`, `Choose one above 1023 with ${portAt}.`);
   if (syscall === 'mkdir' || error.code === 'EACCES' || error.code === 'EROFS')
     return new CliError(
       `The data folder ${config.data} cannot be used: ${reasonOf(error.code)}.`,

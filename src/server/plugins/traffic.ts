@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { type Listed, putIn, takeOut } from '../../base/unordered.ts';
-import { type CallKnown, loggedCall, tenths } from '../../core/call-known.ts';
+import { type AnsweredCall, type CallKnown, loggedCall, tenths } from '../../core/call-known.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
@@ -48,12 +48,20 @@ const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting
 
 const probes = new Set(['/healthz', '/readyz']);
 
+interface TrafficDeps {
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** Told of each request when it is over. */
+  onAnswered?: ((call: AnsweredCall) => void) | undefined;
+}
+
 /**
  * Gives every request its id, knows which are in flight, tells handlers when nobody waits any more, and writes one log
  * line each. Paths that are no route, headers and bodies are never logged.
  */
-export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Ids; log: Log }) {
-  const { clock, ids, log } = deps;
+export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
+  const { clock, ids, log, onAnswered } = deps;
   const inFlight: Counted[] = [];
   let draining = false;
   let whenIdle: (() => void)[] = [];
@@ -108,13 +116,17 @@ export function countTraffic(app: FastifyInstance, deps: { clock: Clock; ids: Id
 
   function report(exchange: Counted, gone: boolean, ms: number): void {
     const { request, caller, failure, known } = exchange;
+    const { method, routeOptions } = request;
+    // Where there is none, what stands in its place is the client's own, and may be anything.
+    const route = routeOptions.url ?? 'unknown';
+    const status = exchange.response.statusCode;
+    onAnswered?.({ method, route, status: gone ? 499 : status, ms, known });
     const fields = {
       request_id: exchange.requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
-      method: request.method,
-      // Where there is none, what stands in its place is the client's own, and may be anything.
-      route: request.routeOptions.url ?? 'unknown',
-      status: exchange.response.statusCode,
+      method,
+      route,
+      status,
       ms,
       org: caller?.orgId || undefined,
       key: caller?.keyId || undefined,

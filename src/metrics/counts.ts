@@ -1,0 +1,107 @@
+import { Counter, Histogram, Registry } from 'prom-client';
+import type { AnsweredCall } from '../core/call-known.ts';
+import type { Usage } from '../core/usage.ts';
+import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
+
+/** What this process has counted since it began. Names and labels stand in docs/metrics.md, and a test holds them to it. */
+export interface Counts {
+  /** Where they stand, and whatever else is to be told. */
+  readonly registry: Registry;
+  readonly answered: (call: AnsweredCall) => void;
+  /** A single request is paid. */
+  readonly charged: (model: string, usage: Usage) => void;
+  /** The same store; what it records is counted. */
+  readonly counting: (results: ResultStore) => ResultStore;
+}
+
+/** From a probe of a few milliseconds to an answer of many minutes. */
+const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
+const waitSeconds = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
+
+export function createCounts(): Counts {
+  const registry = new Registry();
+  const registers = [registry];
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[],
+    buckets: number[],
+  ): Histogram<Label> => new Histogram({ name, help, labelNames, buckets, registers });
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> =>
+    new Counter({ name, help, labelNames, registers });
+
+  const requests = histogram(
+    'offpeak_http_request_duration_seconds',
+    'HTTP requests, from their first header to the last byte of their answers',
+    ['method', 'route', 'status'],
+    requestSeconds,
+  );
+  const queued = histogram(
+    'offpeak_request_queue_seconds',
+    'Time that single requests waited for a place at a server of their model',
+    ['model'],
+    waitSeconds,
+  );
+  const first = histogram(
+    'offpeak_request_first_answer_seconds',
+    'Time from the place to the first of a streamed answer, or to all of one that comes whole',
+    ['model'],
+    requestSeconds,
+  );
+  const tokens = counter('offpeak_tokens_total', 'Tokens that are paid', ['model', 'tier', 'type']);
+  const lines = counter('offpeak_batch_lines_total', 'Lines of batches that ended here', ['model', 'result']);
+  const errors = counter('offpeak_batch_line_errors_total', 'Failed lines by their code', ['model', 'code']);
+
+  function paid(
+    model: string,
+    tier: 'interactive' | 'batch',
+    { inputTokens, cachedTokens, outputTokens }: Usage,
+  ): void {
+    tokens.inc({ model, tier, type: 'input' }, inputTokens);
+    tokens.inc({ model, tier, type: 'cached_input' }, cachedTokens);
+    tokens.inc({ model, tier, type: 'output' }, outputTokens);
+  }
+
+  function ended({ model, usage, code }: LineResult): void {
+    lines.inc({ model, result: code === null ? 'completed' : 'failed' });
+    if (code !== null) errors.inc({ model, code });
+    paid(model, 'batch', usage);
+  }
+
+  /** Late twins of results that are there already are not kept. */
+  function recorded(rows: readonly LineResult[], outcomes: readonly RecordOutcome[]): void {
+    const left = new Map(outcomes.map(({ batchId, kept }) => [batchId, kept]));
+    for (const row of rows) {
+      const kept = left.get(row.batchId) ?? 0;
+      if (kept > 0) ended(row);
+      left.set(row.batchId, kept - 1);
+    }
+  }
+
+  return {
+    registry,
+
+    answered({ method, route, status, ms, known: { model, queuedMs = 0, firstMs } }) {
+      requests.observe({ method, route, status }, ms / 1000);
+      if (model === undefined) return;
+      queued.observe({ model }, queuedMs / 1000);
+      if (firstMs !== undefined) first.observe({ model }, firstMs / 1000);
+    },
+
+    charged: (model, usage) => paid(model, 'interactive', usage),
+
+    counting: (results) => ({
+      ...results,
+      async record(worker, rows, finished, now) {
+        const outcomes = await results.record(worker, rows, finished, now);
+        recorded(rows, outcomes);
+        return outcomes;
+      },
+      async recordMissing(worker, lease, rows, now) {
+        const isRecorded = await results.recordMissing(worker, lease, rows, now);
+        if (isRecorded) for (const row of rows) ended(row);
+        return isRecorded;
+      },
+    }),
+  };
+}

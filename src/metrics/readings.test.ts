@@ -1,0 +1,126 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { createManualClock } from '../../test/support/manual-clock.ts';
+import type { ReplicaState } from '../core/replica-state.ts';
+import type { WaitingCause } from '../core/waiting.ts';
+import type { OpenBatch } from '../store/contract/batches.ts';
+import { createReadings, type ReadingsParts } from './readings.ts';
+
+const clock = createManualClock();
+const now = clock.now();
+
+const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
+  id,
+  orgId: 'o',
+  model: 'tiny',
+  due: now,
+  total: 10,
+  ok: 3,
+  err: 1,
+  createdAt: now - 60_000,
+  inProgressAt: now,
+  expiresAt: now + 3_600_000,
+  pausedAt: null,
+  pausedMs: 0,
+  atRiskAt: null,
+  ...more,
+});
+
+const server: ReplicaState = { name: 'http://gpu', health: 'up', slots: 8, inFlight: 5, waiting: null };
+
+function read(open: ReadingsParts['batches']['open'], waiting: () => WaitingCause | null = () => null) {
+  const registry = new Registry();
+  const generate = {
+    catalog: { list: () => [{ id: 'tiny' }] },
+    replicas: () => [{ ...server, health: waiting() ? 'open' : 'up' }],
+    interactiveLoad: () => ({ tiny: 2 }),
+    waiting,
+  } as unknown as ReadingsParts['generate'];
+  const readings = createReadings(registry, {
+    generate,
+    batches: { open },
+    time: clock,
+    clock,
+    version: '1.2.3',
+  });
+  return async () => {
+    await readings.read();
+    return registry.metrics();
+  };
+}
+
+describe('readings', () => {
+  it('tell of the open batches of each model, however many there are', async () => {
+    const rest = Array.from({ length: 1_999 }, (_, n) => batch(`b-${n}`));
+    const first = [batch('old', { createdAt: now - 90_000, expiresAt: now + 60_000 }), ...rest];
+    const second = [batch('risk', { atRiskAt: now }), batch('two', { model: null })];
+    const asked: unknown[] = [];
+    const text = await read((limit, after) => {
+      asked.push(after?.id);
+      expect(limit).toBe(2_000);
+      return Promise.resolve(after ? second : first);
+    })();
+    expect(asked).toEqual([undefined, 'b-1998']);
+    expect(text).toContain('offpeak_open_batches{model="tiny"} 2001\n');
+    expect(text).toContain('offpeak_open_batches{model="several"} 1\n');
+    expect(text).toContain(`offpeak_open_batch_lines{model="tiny"} ${2_001 * 6}\n`);
+    expect(text).toContain('offpeak_oldest_batch_age_seconds{model="tiny"} 90\n');
+    expect(text).toContain('offpeak_next_batch_expiry_seconds{model="tiny"} 60\n');
+    expect(text).toContain('offpeak_batches_at_risk{model="tiny"} 1\n');
+  });
+
+  it('forget what is over', async () => {
+    let cause: WaitingCause | null = {
+      scope: 'model',
+      code: 'upstream_error',
+      message: 'It is away.',
+      since: now - 5_000,
+    };
+    let open = [batch('a')];
+    const scrape = read(
+      () => Promise.resolve(open),
+      () => cause,
+    );
+    const before = await scrape();
+    expect(before).toContain('offpeak_model_waiting_seconds{model="tiny",reason="engine_unavailable"} 5\n');
+    expect(before).toContain('offpeak_server_health{model="tiny",server="http://gpu",health="open"} 1\n');
+    expect(before).toContain('offpeak_server_health{model="tiny",server="http://gpu",health="up"} 0\n');
+    [cause, open] = [null, []];
+    const after = await scrape();
+    expect(after).not.toContain('offpeak_model_waiting_seconds{');
+    expect(after).not.toContain('offpeak_open_batches{');
+    expect(after).toContain('offpeak_server_health{model="tiny",server="http://gpu",health="up"} 1\n');
+  });
+
+  it('tell of this process while the database is silent, and ask it once', async () => {
+    let asked = 0;
+    const answer = Promise.withResolvers<OpenBatch[]>();
+    const scrape = read(() => {
+      asked += 1;
+      return answer.promise;
+    });
+    const texts = Promise.all([scrape(), scrape()]);
+    await clock.advance(2_000);
+    for (const text of await texts) {
+      expect(text).toContain('offpeak_database_up 0\n');
+      expect(text).toContain('offpeak_interactive_requests{model="tiny"} 2\n');
+      expect(text).toContain('offpeak_server_in_flight{model="tiny",server="http://gpu"} 5\n');
+    }
+    answer.resolve([batch('a')]);
+    await answer.promise;
+    expect(await scrape()).toContain('offpeak_open_batches{model="tiny"} 1\n');
+    expect(asked).toBe(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('tell what runs', async () => {
+    const text = await read(() => Promise.resolve([]))();
+    expect(text).toContain('offpeak_info{version="1.2.3"} 1\n');
+  });
+
+  it('tell that the database refuses', async () => {
+    const text = await read(() => Promise.reject(new Error('no')))();
+    expect(text).toContain('offpeak_database_up 0\n');
+    expect(text).toContain('offpeak_server_slots{model="tiny",server="http://gpu"} 8\n');
+  });
+});

@@ -1,0 +1,131 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import { waitingFor } from '../core/waiting.ts';
+import type { Generate } from '../generate/generate.ts';
+import type { BatchStore, OpenBatch } from '../store/contract/batches.ts';
+import type { ReplicaState } from '../core/replica-state.ts';
+
+export interface ReadingsParts {
+  generate: Pick<Generate, 'catalog' | 'replicas' | 'interactiveLoad' | 'waiting'>;
+  /** Of all processes. */
+  batches: Pick<BatchStore, 'open'>;
+  /** The database's time. */
+  time: Pick<Clock, 'now'>;
+  clock: Clock;
+  /** Of the program. */
+  version: string;
+}
+
+/** A scrape has the figures of this process even where the database hangs. */
+const patienceMs = 2_000;
+
+const healths = ['up', 'draining', 'half-open', 'open'] as const satisfies ReplicaState['health'][];
+
+/** What is so at the moment; read when somebody asks, by `read`, and set into the registry. */
+export function createReadings(registry: Registry, parts: ReadingsParts): { read(): Promise<void> } {
+  const { generate, batches: stored, time, clock, version } = parts;
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+
+  gauge('offpeak_info', 'Its version', ['version']).set({ version }, 1);
+  const ofModel = {
+    interactive: gauge('offpeak_interactive_requests', 'Single requests in hand here', ['model']),
+    waiting: gauge('offpeak_model_waiting_seconds', 'For how long no server of the model takes requests', [
+      'model',
+      'reason',
+    ]),
+  };
+  const ofServer = {
+    slots: gauge('offpeak_server_slots', 'Requests that the server works on at once', ['model', 'server']),
+    inFlight: gauge('offpeak_server_in_flight', 'Requests of this process that the server has', [
+      'model',
+      'server',
+    ]),
+    health: gauge('offpeak_server_health', '1 for how the server is, 0 for how it is not', [
+      'model',
+      'server',
+      'health',
+    ]),
+  };
+  const database = gauge('offpeak_database_up', 'Whether the database answered this time', []);
+  const open = {
+    batches: gauge('offpeak_open_batches', 'Batches that have not ended, of all processes', ['model']),
+    lines: gauge('offpeak_open_batch_lines', 'Their lines without a result', ['model']),
+    age: gauge('offpeak_oldest_batch_age_seconds', 'Since the oldest of them was created', ['model']),
+    left: gauge('offpeak_next_batch_expiry_seconds', 'Until the first of them expires', ['model']),
+    atRisk: gauge('offpeak_batches_at_risk', 'Those of them that will miss their windows', ['model']),
+  };
+
+  function readModels(): void {
+    for (const each of [...Object.values(ofModel), ...Object.values(ofServer)]) each.reset();
+    const load = generate.interactiveLoad();
+    for (const { id: model } of generate.catalog.list()) {
+      ofModel.interactive.set({ model }, load[model] ?? 0);
+      const cause = generate.waiting(model);
+      if (cause) {
+        const { reason, since } = waitingFor(cause);
+        ofModel.waiting.set({ model, reason }, Math.max(0, clock.now() - since) / 1000);
+      }
+      for (const { name: server, slots, inFlight, health } of generate.replicas(model)) {
+        ofServer.slots.set({ model, server }, slots);
+        ofServer.inFlight.set({ model, server }, inFlight);
+        for (const each of healths)
+          ofServer.health.set({ model, server, health: each }, Number(each === health));
+      }
+    }
+  }
+
+  /** One that the database has not answered yet is waited for by all. */
+  let asking: Promise<readonly OpenBatch[] | null> | undefined;
+
+  async function ask(): Promise<readonly OpenBatch[] | null> {
+    asking ??= openOf(stored)
+      .catch(() => null)
+      .finally(() => (asking = undefined));
+    const { promise: tooLate, resolve } = Promise.withResolvers<null>();
+    const timer = clock.after(patienceMs, () => resolve(null));
+    const answer = await Promise.race([asking, tooLate]);
+    timer.cancel();
+    return answer;
+  }
+
+  function set(batches: readonly OpenBatch[]): void {
+    const now = time.now();
+    for (const [model, all] of Map.groupBy(batches, ({ model: one }) => one ?? 'several')) {
+      open.batches.set({ model }, all.length);
+      open.lines.set(
+        { model },
+        all.reduce((sum, { total, ok, err }) => sum + total - ok - err, 0),
+      );
+      open.age.set({ model }, Math.max(0, now - least(all, 'createdAt')) / 1000);
+      open.left.set({ model }, Math.max(0, least(all, 'expiresAt') - now) / 1000);
+      open.atRisk.set({ model }, all.filter(({ atRiskAt }) => atRiskAt !== null).length);
+    }
+  }
+
+  return {
+    async read() {
+      const batches = await ask();
+      database.set(Number(batches !== null));
+      for (const each of Object.values(open)) each.reset();
+      set(batches ?? []);
+      readModels();
+    },
+  };
+}
+
+const openAtOnce = 2_000;
+
+/** @throws what the database throws */
+async function openOf(stored: ReadingsParts['batches']): Promise<OpenBatch[]> {
+  const all: OpenBatch[] = [];
+  for (;;) {
+    const page = await stored.open(openAtOnce, all.at(-1));
+    all.push(...page);
+    if (page.length < openAtOnce) return all;
+  }
+}
+
+function least(batches: readonly OpenBatch[], of: 'createdAt' | 'expiresAt'): number {
+  return batches.reduce((found, batch) => Math.min(found, batch[of]), Number.POSITIVE_INFINITY);
+}
