@@ -22,9 +22,10 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
     const run = async (): Promise<LineAnswer> => {
       if (asked.kind === 'embeddings') return answering.embed(served, asked.request(), how);
       if (asked.kind === 'completions') return answering.complete(served, asked.request(), how);
-      const { chat, native } = asked;
-      const promised = await answering.promise(pool, chat, orgId, signal);
-      if (native && goesNatively(pool, native.op, chat)) {
+      // What is asked is not kept here: it is let go when it is sent.
+      const promised = await answering.promise(pool, asked.chat, orgId, signal);
+      const { native } = asked;
+      if (native && goesNatively(pool, native.op, asked.chat)) {
         const { body, usage } = await answering.native(served, native.op, native.request(), how);
         return { body: native.answer(body, answering.name(model)), usage };
       }

@@ -35,7 +35,10 @@ export async function countInput(
   const count = async (lines: ChunkLines, ref: LineRef): Promise<void> => {
     const model = models[index.model[ref.line]!];
     if (!model || mute.has(model)) return;
-    const { asked, text } = await lines.read(ref);
+    const {
+      asked,
+      body: { text },
+    } = await lines.read(ref);
     // What a file holds is read when the line is run.
     if (text.includes('"file_id"') && fileParts(JSON.parse(text)).length > 0) return;
     const tokens = await generate.countLine({ model, orgId, asked, signal: late.signal });

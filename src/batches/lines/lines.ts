@@ -4,8 +4,6 @@ import type { LineRef } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { type BatchLine, readLine } from '../../wire/batch/read-line.ts';
 
-const decoder = new TextDecoder();
-
 /** Reads the lines of one chunk. What was read ahead waits for no disk (`read-ahead.ts`). */
 export class ChunkLines {
   #blobs: Blobs;
@@ -54,7 +52,7 @@ export class ChunkLines {
     const bytes = this.ahead(ref.line) ?? (await this.#blobs.slice(this.#blob, ref.offset, ref.length));
     try {
       if (ref.sum !== undefined && crc32(bytes) !== ref.sum) throw new Error('Its checksum is wrong.');
-      return readLine(decoder.decode(bytes));
+      return readLine(bytes);
     } catch (error) {
       throw new BlobError(
         'damaged',

@@ -213,8 +213,9 @@ export class Dispatcher {
       leave = await this.#filled.enter(orgId, bytes, abort.signal);
     };
     try {
-      const text = await files.inline(orgId, line.text, limits.lineBytes, hold);
-      return { model, asked: text === line.text ? line.asked : line.askedAs(text), leave };
+      const own = line.body.text;
+      const text = await files.inline(orgId, own, limits.lineBytes, hold);
+      return { model, asked: text === own ? line.asked : line.askedAs(text), leave };
     } catch (error) {
       leave();
       throw error;

@@ -27,9 +27,9 @@ export function createChatCalls({
 }: ChatCallsParts): Pick<Engine, 'generate' | 'stream'> {
   const asking = createChatAsking(clock, () => profile.makesEmbedding());
 
-  const readingOf = ({ value }: JsonBody<ChatRequest>, { known }: EngineCall): ReadOptions => ({
-    asked: () => estimatePrompt(value),
-    alternatives: value.top_logprobs ?? 0,
+  const readingOf = (request: JsonBody<ChatRequest>, { known }: EngineCall): ReadOptions => ({
+    asked: () => estimatePrompt(request.value),
+    alternatives: request.value.top_logprobs ?? 0,
     newCallId,
     repairs: exchanges.repairs,
     known,
@@ -40,18 +40,21 @@ export function createChatCalls({
     const { signal } = call;
     if (profile.now.traits.asStream) return foldChunks(stream(request, call));
     const { dialect, chatPath, wording } = profile.now;
-    const text = dialect.text(request, false, wording);
-    const once = () => exchanges.ask(chatPath, text, signal);
+    const body = Buffer.from(dialect.text(request, false, wording));
+    const reading = readingOf(request, call);
+    request.letGo?.();
+    const once = () => exchanges.ask(chatPath, body, signal);
     const { fields, bytes } = await asking(once, signal);
-    return dialect.read(fields, bytes, readingOf(request, call));
+    return dialect.read(fields, bytes, reading);
   }
 
   async function* stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks {
     const { signal } = call;
     const { dialect, chatPath, wording } = profile.now;
-    const text = dialect.text(request, true, wording);
-    const reply = await asking(() => exchanges.open(chatPath, text, signal), signal);
+    const asked = Buffer.from(dialect.text(request, true, wording));
     const reading = readingOf(request, call);
+    request.letGo?.();
+    const reply = await asking(() => exchanges.open(chatPath, asked, signal), signal);
     if (reply.isStream) {
       const { body, finish, hurry } = reply;
       yield* dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });

@@ -14,9 +14,9 @@ export function createEmbeddingsCall(
 ): Engine['embed'] {
   const wording = { model, members: embeddingsMembers(passThrough) };
   return async (request, { signal, known }) => {
-    const text = embeddingsText(request, wording);
+    const body = Buffer.from(embeddingsText(request, wording));
     const { fields } = await exchanges
-      .ask(profile.now.embeddingsPath, text, signal)
+      .ask(profile.now.embeddingsPath, body, signal)
       .catch(async (error: unknown) => {
         if (error instanceof AbsentError && (await profile.listsModel())) throw noEmbeddings();
         throw refusedDimensions(error, request.value);

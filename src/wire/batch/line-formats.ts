@@ -77,7 +77,9 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
       const { body, places, calls } = canonicalChat(given as unknown as JsonBody<ChatBody>);
       return {
         kind: 'chat',
-        chat: body.value,
+        get chat() {
+          return body.value;
+        },
         request: () => body,
         native: null,
         told: (answer) => presentChat(answer, calls),

@@ -225,13 +225,15 @@ describe('result lines', () => {
 describe('reading a stored line', () => {
   it('B22: gives the body as it came', () => {
     const body = '{"model":"m","seed":12345678901234567890}';
-    const line = readLine(`{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":${body} }`);
+    const line = readLine(
+      Buffer.from(`{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":${body} }`),
+    );
     expect([line.customId, line.asked.kind]).toEqual(['a', 'embeddings']);
     expect(line.asked.request()).toMatchObject({ text: body, value: { model: 'm' } });
   });
 
   it('refuses bytes that are no line', () => {
-    expect(() => readLine('{"custom_id":"a"}')).toThrow(TypeError);
-    expect(() => readLine('{"custom')).toThrow(SyntaxError);
+    expect(() => readLine(Buffer.from('{"custom_id":"a"}'))).toThrow(TypeError);
+    expect(() => readLine(Buffer.from('{"custom'))).toThrow(SyntaxError);
   });
 });

@@ -12,7 +12,7 @@ describe('readLine', () => {
     ['with the body in the middle', `{"custom_id":"a","body":${body},${start}}`],
     ['with a name spelled otherwise', `{"custom_id":"a",${start},"b\\u006fdy":${body}}`],
   ])('has the body as it stands in a line %s', (_, text) => {
-    const line = readLine(text);
+    const line = readLine(Buffer.from(text));
     expect(line.customId).toBe('a');
     expect(line.asked.request()).toMatchObject({ text: body, value: JSON.parse(body) });
   });
@@ -20,12 +20,26 @@ describe('readLine', () => {
   it('is not deceived by a custom_id', () => {
     const customId = '","body":{"model":"x"}}\\';
     const text = `{"custom_id":${JSON.stringify(customId)},${start},"body":${body}}`;
-    const line = readLine(text);
+    const line = readLine(Buffer.from(text));
     expect([line.customId, line.asked.request().text]).toEqual([customId, body]);
   });
 
+  it('is read again where its body was let go', () => {
+    const line = readLine(Buffer.from(`{"custom_id":"a",${start},"body":${body}}`));
+    const { asked } = line;
+    if (asked.kind !== 'chat') throw new Error(asked.kind);
+    const request = asked.request();
+    const before = request.value;
+    expect(request.value).toBe(before);
+    request.letGo!();
+    expect(request.value).not.toBe(before);
+    expect(request.value).toEqual(before);
+    line.body.letGo!();
+    expect([request.text, asked.chat.model]).toEqual([body, 'm']);
+  });
+
   it('refuses what is no line', () => {
-    expect(() => readLine('{"custom_id":5,"body":{}}')).toThrow(TypeError);
-    expect(() => readLine('{"custom_id":"a"')).toThrow(SyntaxError);
+    expect(() => readLine(Buffer.from('{"custom_id":5,"body":{}}'))).toThrow(TypeError);
+    expect(() => readLine(Buffer.from('{"custom_id":"a"'))).toThrow(SyntaxError);
   });
 });

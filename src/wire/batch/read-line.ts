@@ -1,5 +1,6 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import type { Asked } from '../asked.ts';
+import type { JsonBody } from '../json/json-body.ts';
 import { memberOf, scanJson } from '../json/scan.ts';
 import { lineFormats } from './line-formats.ts';
 
@@ -10,25 +11,72 @@ export interface BatchLine {
   asked: Asked;
   /** The same of another text of the body. */
   askedAs: (text: string) => Asked;
-  /** The body as it stands there. */
-  text: string;
+  body: JsonBody<Body>;
+}
+
+type Body = Record<string, unknown>;
+
+interface StoredLine {
+  custom_id: string;
+  url: BatchEndpoint;
+  body: Body;
 }
 
 /**
  * Reads a line that obeyed the rules when it was stored.
+ * @param bytes stay as they are for as long as the line is in hand: a body that was let go is read of them once more
  * @throws SyntaxError or TypeError when the bytes are no longer those
  */
-export function readLine(text: string): BatchLine {
-  const line = JSON.parse(text) as { custom_id: string; url: BatchEndpoint; body: Record<string, unknown> };
+export function readLine(bytes: Uint8Array): BatchLine {
+  const { line, text } = parsed(bytes);
   if (typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
-  const body = { value: line.body, text: bodyText(text) };
+  const body = new LineBody(bytes, { value: line.body, text: bodyText(text) });
   const format = lineFormats[line.url];
   return {
     customId: line.custom_id,
     asked: format.asked(body),
-    askedAs: (other) => format.asked({ value: JSON.parse(other) as Record<string, unknown>, text: other }),
-    text: body.text,
+    askedAs: (other) => format.asked({ value: JSON.parse(other) as Body, text: other }),
+    body,
   };
+}
+
+const decoder = new TextDecoder();
+
+function parsed(bytes: Uint8Array): { line: StoredLine; text: string } {
+  const text = decoder.decode(bytes);
+  return { line: JSON.parse(text) as StoredLine, text };
+}
+
+/**
+ * What a line asks for. A line in flight needs it no more, and there may be thousands, of up to megabytes each: parsed and decoded
+ * they would take several times what they have as bytes, and all of it would be copied by each collection of young garbage.
+ */
+class LineBody implements JsonBody<Body> {
+  readonly #bytes: Uint8Array;
+  #read: Pick<JsonBody<Body>, 'value' | 'text'> | null;
+
+  constructor(bytes: Uint8Array, read: Pick<JsonBody<Body>, 'value' | 'text'>) {
+    this.#bytes = bytes;
+    this.#read = read;
+  }
+
+  get value(): Body {
+    return this.#again().value;
+  }
+
+  get text(): string {
+    return this.#again().text;
+  }
+
+  letGo(): void {
+    this.#read = null;
+  }
+
+  #again(): Pick<JsonBody<Body>, 'value' | 'text'> {
+    if (this.#read) return this.#read;
+    const { line, text } = parsed(this.#bytes);
+    return (this.#read = { value: line.body, text: bodyText(text) });
+  }
 }
 
 /** What stands before a body that comes last, as in almost every file. */

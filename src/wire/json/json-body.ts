@@ -8,6 +8,8 @@ export interface JsonBody<T> {
   scan?: JsonScan;
   /** Nobody sent it, so that there are no bytes to be kept: its text is made of the value when somebody asks for it. */
   isMade?: true;
+  /** It is sent: lets go of value and text where both can be read once more, which whoever still asks for one of them causes. */
+  letGo?: () => void;
 }
 
 /** A body that is put together here: what is changed of it before it is sent costs nothing. */

@@ -27,8 +27,8 @@ const path = '/completions';
 
 /** What a server is asked to go on with. */
 export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profile, 'now'>) {
-  const textOf = ({ body }: Ask, stream: boolean, { wording, completionsMembers: members }: Known) =>
-    completionsText(body, stream, { ...wording, members });
+  const bodyOf = ({ body }: Ask, stream: boolean, { wording, completionsMembers: members }: Known) =>
+    Buffer.from(completionsText(body, stream, { ...wording, members }));
 
   const readingOf = ({ body: { value } }: Ask, { reading }: Known, { known }: EngineCall): Reading => ({
     asked: () => estimateTextPrompt(value),
@@ -40,7 +40,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
 
   async function once(ask: Ask, server: Known, call: EngineCall) {
     const reading = readingOf(ask, server, call);
-    const { fields } = await exchanges.ask(path, textOf(ask, false, server), call.signal);
+    const { fields } = await exchanges.ask(path, bodyOf(ask, false, server), call.signal);
     const choices = readCompletion(fields, reading);
     requireScores(ask, choices);
     const answered = () => estimateText(choices.map(behindEcho(ask.body.value)).join(''));
@@ -49,7 +49,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
 
   async function opened(ask: Ask, server: Known, call: EngineCall) {
     const reading = readingOf(ask, server, call);
-    const reply = await exchanges.open(path, textOf(ask, true, server), call.signal);
+    const reply = await exchanges.open(path, bodyOf(ask, true, server), call.signal);
     if (!reply.isStream) throw unusable('is not the stream that was asked for');
     const { body, finish, hurry } = reply;
     const pieces = { ...pieceReader(reading), said: behindEcho(ask.body.value) };

@@ -19,7 +19,7 @@ export type Exchange = ReturnType<typeof exchange>;
 
 export interface ExchangeParts {
   pool: Pool;
-  request: { method: 'GET' | 'POST'; path: string; body: string | null; headers: string[] };
+  request: { method: 'GET' | 'POST'; path: string; body: Buffer | string | null; headers: string[] };
   timeouts: Timeouts;
   /** Calls it when `timeouts.totalMs` are over. */
   overdue: (fn: () => void) => Timer;

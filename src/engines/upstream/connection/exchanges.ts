@@ -25,14 +25,14 @@ export function createExchanges({ transport, pathOf, context, repairs }: Exchang
     repairs,
 
     /** @throws ApiError what its status or an error in it means */
-    async ask(path: string, text: string, signal: AbortSignal): Promise<{ fields: Fields; bytes: Buffer }> {
-      const reply = await transport().post(pathOf(path), text, signal);
+    async ask(path: string, body: Buffer, signal: AbortSignal): Promise<{ fields: Fields; bytes: Buffer }> {
+      const reply = await transport().post(pathOf(path), body, signal);
       return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
     },
 
     /** The same for a stream; some servers answer at once all the same: an error, or the whole answer. */
-    async open(path: string, text: string, signal: AbortSignal): Promise<Opened> {
-      const reply = await transport().postStreaming(pathOf(path), text, signal);
+    async open(path: string, body: Buffer, signal: AbortSignal): Promise<Opened> {
+      const reply = await transport().postStreaming(pathOf(path), body, signal);
       if (isStream(reply)) {
         requirePlainStream(reply);
         return { isStream: true, ...reply };

@@ -63,7 +63,7 @@ export function createTransport(options: TransportOptions) {
 
   function send(
     path: string,
-    body: string | null,
+    body: Buffer | string | null,
     signal: AbortSignal,
     sink: Sink,
     within = timeouts,
@@ -96,7 +96,7 @@ export function createTransport(options: TransportOptions) {
     return call;
   }
 
-  function whole(path: string, body: string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
+  function whole(path: string, body: Buffer | string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
     return new Promise((resolve, reject) => {
       const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
       let size = 0;
@@ -123,10 +123,10 @@ export function createTransport(options: TransportOptions) {
 
   return {
     get: (path: string, signal: AbortSignal) => whole(path, null, signal),
-    post: (path: string, body: string, signal: AbortSignal) => whole(path, body, signal),
+    post: (path: string, body: Buffer | string, signal: AbortSignal) => whole(path, body, signal),
 
     /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
-    postStreaming(path: string, body: string, signal: AbortSignal): Promise<StreamedReply> {
+    postStreaming(path: string, body: Buffer, signal: AbortSignal): Promise<StreamedReply> {
       return new Promise((resolve, reject) => {
         const unread = createUnread();
         let size = 0;

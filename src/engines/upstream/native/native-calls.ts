@@ -27,8 +27,8 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
       const { signal, known } = call;
       const format = formats[op];
-      const text = textOf(request, format, profile.now.wording);
-      const { fields, bytes } = await exchanges.ask(format.path, text, signal);
+      const body = bodyOf(request, format, profile.now.wording);
+      const { fields, bytes } = await exchanges.ask(format.path, body, signal);
       const { usage, said } = format.read(fields);
       const answered = () => estimateText(said);
       const counted = checkedUsage(usage, { ...readingOf(request, known), answered });
@@ -39,7 +39,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
       const { signal, known } = call;
       const format = formats[op];
-      const reply = await exchanges.open(format.path, textOf(request, format, profile.now.wording), signal);
+      const reply = await exchanges.open(format.path, bodyOf(request, format, profile.now.wording), signal);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
       const { body, finish } = reply;
       const reading = readingOf(request, known);
@@ -86,13 +86,13 @@ function withName(event: EventSourceMessage, context: RefusalContext): EventSour
   return null;
 }
 
-/** The text to send: the client's bytes with the server's name of the model, without what does not go on. */
-function textOf(
+/** What is sent: the client's bytes with the server's name of the model, without what does not go on. */
+function bodyOf(
   { value, text }: JsonBody<NativeRequest>,
   { members }: NativeFormat,
   { model, passThrough }: { model: string; passThrough: readonly string[] },
-): string {
+): Buffer {
   const edits: Edits = new Map([['model', JSON.stringify(model)]]);
   for (const name in value) if (!members.has(name) && !passThrough.includes(name)) edits.set(name, null);
-  return editMembers(text, edits);
+  return Buffer.from(editMembers(text, edits));
 }
