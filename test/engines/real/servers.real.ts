@@ -246,11 +246,14 @@ for (const kind of kinds) {
   });
 }
 
+/** All take them, and get them as they come where that is configured alone: older versions do not. */
+const formats = { messages: 'ours', responses: 'ours' };
+
 /** What the doctor finds that a server does not do by itself. */
 const notOk: Partial<Record<Flavor, Record<string, string>>> = {
-  'llama-server': {},
-  ollama: { slots: 'ours', 'tool call': 'ours', completions: 'ours' },
-  vllm: { slots: 'ours', embeddings: 'ours' },
+  'llama-server': formats,
+  ollama: { ...formats, slots: 'ours', 'tool call': 'ours', completions: 'ours' },
+  vllm: { ...formats, slots: 'ours', embeddings: 'ours' },
 };
 
 /** Written down, because lines of it are named. */
