@@ -37,7 +37,7 @@ process.on('message', ({ contents, maxTokens }: EngineWork) => {
       seed: 7,
       logit_bias,
     };
-    const { body } = await engine.generate({ value, text: '' }, call);
+    const body = await engine.generate({ value, text: '' }, call);
     return body.usage.completion_tokens;
   });
   void Promise.all(answers).then((counts) => process.send?.(counts.reduce((sum, count) => sum + count, 0)));

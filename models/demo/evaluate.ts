@@ -77,7 +77,7 @@ function requestOf({ tools, messages }: HeldOut): ChatRequest {
 async function answerTo(chat: HeldOut): Promise<string> {
   const value = requestOf(chat);
   const call = { signal: new AbortController().signal, priority: 'batch' as const };
-  const { body } = await engine.generate({ value, text: JSON.stringify(value) }, call);
+  const body = await engine.generate({ value, text: JSON.stringify(value) }, call);
   const { content, tool_calls: calls } = body.choices[0]!.message;
   const [first] = calls ?? [];
   if (!first) return content ?? '';

@@ -1,9 +1,21 @@
 import type { Clock, Timer } from './clock.ts';
 import { type Listed, putIn, takeOut } from './unordered.ts';
 
-interface Waiting extends Listed {
-  until: number;
-  fn: () => void;
+class Waiting implements Listed, Timer {
+  place = 0;
+  readonly until: number;
+  readonly fn: () => void;
+  readonly #cancel: (own: Waiting) => void;
+
+  constructor(until: number, fn: () => void, cancel: (own: Waiting) => void) {
+    this.until = until;
+    this.fn = fn;
+    this.#cancel = cancel;
+  }
+
+  cancel(): void {
+    this.#cancel(this);
+  }
 }
 
 /** As `clock.after` with always the same `ms`, but all that wait share one timer: it goes off for the oldest, then for the next. */
@@ -22,16 +34,17 @@ export function oneTimer(clock: Pick<Clock, 'monotonic' | 'after'>, ms: number):
     for (const each of due) if (takeOut(waiting, each)) each.fn();
   };
 
+  const cancel = (own: Waiting) => {
+    takeOut(waiting, own);
+    if (waiting.length > 0) return;
+    timer?.cancel();
+    timer = undefined;
+  };
+
   return (fn) => {
-    const each = { until: clock.monotonic() + ms, fn, place: 0 };
-    putIn(waiting, each);
+    const own = new Waiting(clock.monotonic() + ms, fn, cancel);
+    putIn(waiting, own);
     timer ??= clock.after(ms, ring);
-    const cancel = () => {
-      takeOut(waiting, each);
-      if (waiting.length > 0) return;
-      timer?.cancel();
-      timer = undefined;
-    };
-    return { cancel };
+    return own;
   };
 }

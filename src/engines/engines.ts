@@ -22,7 +22,8 @@ export interface Engine extends Service {
   readonly capabilities: Capabilities;
   /** How many requests it works on at once; null where nobody knows. More may be sent; they queue. */
   readonly slots: number | null;
-  generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<EngineAnswer<ChatResponse>>;
+  /** The answer names the model as the engine does. */
+  generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse>;
   /**
    * The chunks of a streamed answer, each with a non-empty `choices` or, last, the usage. Ends only after every choice
    * had its finish reason; otherwise it throws (wire-formats.md, section 0: streams may never just stop).
@@ -141,11 +142,6 @@ export interface NativeEvent {
   said?: string;
   /** With the last event. */
   usage?: ChatUsage;
-}
-
-/** What an engine answered: the parsed body, as the engine's model names it. */
-export interface EngineAnswer<T> {
-  body: T;
 }
 
 export interface Embeddings {

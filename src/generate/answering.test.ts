@@ -27,9 +27,10 @@ it.each([
     const value: ChatBody = { model: 'm', messages: [], tools: [{ type: 'custom', custom }] };
     const { body } = canonicalChat({ value, text: JSON.stringify(value) });
     const engine = createFakeEngine({ customTools });
-    const promised = answering.promise(engine, body.value, 'org_1', new AbortController().signal);
+    const { signal } = new AbortController();
+    const promised = async () => answering.promise(engine, body.value, 'org_1', signal);
     expect(
-      await promised.then(
+      await promised().then(
         () => 'taken',
         ({ code }: { code: string }) => code,
       ),

@@ -70,12 +70,12 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts) {
     completionName,
 
     /** @throws ApiError for what the engine cannot take, and as `createPromise` */
-    async promise(
+    promise(
       engine: Engine,
       request: ChatRequest,
       orgId: string,
       signal: AbortSignal,
-    ): Promise<Promised> {
+    ): Promised | Promise<Promised> {
       requireInputs(request, engine);
       return createPromise(toKeep(request, engine), schemas, orgId, signal);
     },

@@ -17,30 +17,29 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
       deadline,
       ...(known && { known }),
     };
-    let isAnswered = false;
     const served = { pool, model };
-    const run = async (): Promise<LineAnswer> => {
-      if (asked.kind === 'embeddings') return answering.embed(served, asked.request(), how);
-      if (asked.kind === 'completions') return answering.complete(served, asked.request(), how);
-      // What is asked is not kept here: it is let go when it is sent.
-      const promised = await answering.promise(pool, asked.chat, orgId, signal);
-      const { native } = asked;
-      if (native && goesNatively(pool, native.op, asked.chat)) {
-        const { body, usage } = await answering.native(served, native.op, native.request(), how);
-        return { body: native.answer(body, answering.name(model)), usage };
-      }
-      const { body, usage } = await answering.chat(served, asked.request(), promised, how);
-      return { body: asked.told(body), usage };
-    };
+    let answer: LineAnswer | undefined;
     try {
-      const answer = await run();
-      isAnswered = true;
+      if (asked.kind === 'embeddings') answer = await answering.embed(served, asked.request(), how);
+      else if (asked.kind === 'completions') answer = await answering.complete(served, asked.request(), how);
+      else {
+        // What is asked is not kept here: it is let go when it is sent.
+        const promised = await answering.promise(pool, asked.chat, orgId, signal);
+        const { native } = asked;
+        if (native && goesNatively(pool, native.op, asked.chat)) {
+          const { body, usage } = await answering.native(served, native.op, native.request(), how);
+          answer = { body: native.answer(body, answering.name(model)), usage };
+        } else {
+          const { body, usage } = await answering.chat(served, asked.request(), promised, how);
+          answer = { body: asked.told(body), usage };
+        }
+      }
       if (known) known.billed = answer.usage;
       return answer;
     } catch (error) {
       throw asked.moved(error);
     } finally {
-      leave(isAnswered);
+      leave(answer !== undefined);
     }
   };
 }

@@ -43,7 +43,7 @@ export function makeLively(engine: Engine): Engine {
       requireShape(request);
       const answer = await engine.generate(request, call);
       if (!isFree(request.value, request.text)) return answer;
-      const choices = answer.body.choices.map((choice): ChatResponse['choices'][number] => {
+      const choices = answer.choices.map((choice): ChatResponse['choices'][number] => {
         const { message, finish } = said(request.value, seeded(`${choice.index}${promptOf(request.value)}`));
         return {
           ...choice,
@@ -52,7 +52,7 @@ export function makeLively(engine: Engine): Engine {
           logprobs: logprobsOf(request.value, message.content),
         };
       });
-      return { body: { ...answer.body, choices } };
+      return { ...answer, choices };
     },
     async *stream(request, call) {
       requireShape(request);

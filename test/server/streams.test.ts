@@ -175,7 +175,7 @@ describe('a client that reads slowly', () => {
         ...scripted,
         async generate(request, call) {
           const answer = await scripted.generate(request, call);
-          if (request.text.includes('much')) answer.body.choices[0]!.message.content = piece.repeat(chunks);
+          if (request.text.includes('much')) answer.choices[0]!.message.content = piece.repeat(chunks);
           return answer;
         },
         async *stream(request, call): ChatChunks {

@@ -33,7 +33,7 @@ export function createFakeEngine(capabilities: Partial<Capabilities> = {}): Fake
       asked.push({ request, call });
       const answer = engine.answers.length > 1 ? engine.answers.shift()! : engine.answers[0]!;
       if (answer instanceof Error) throw answer;
-      return { body: answer };
+      return answer;
     },
     async *stream(request, call) {
       asked.push({ request, call });

@@ -78,7 +78,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
 
     async generate(request, call) {
       const { choices, usage } = await make('generate', request, call);
-      return { body: { ...envelope(), object: 'chat.completion', choices, usage } };
+      return { ...envelope(), object: 'chat.completion', choices, usage };
     },
 
     stream(request, call): ChatChunks {

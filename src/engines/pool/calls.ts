@@ -146,8 +146,8 @@ export function createCalls({
       ask(
         call,
         (engine) => engine.generate(request, call),
-        ({ body }) => workOf(body.usage),
-        ({ body }) => body.id,
+        ({ usage }) => workOf(usage),
+        ({ id }) => id,
       ),
     stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
     embed: (request, call) =>

@@ -28,14 +28,14 @@ function server(slots: number | null): Server {
     probed: async () => ({ slots: null, queued: null }),
     generate(_, call) {
       one.asked++;
-      return new Promise<{ body: ChatResponse }>((resolve, reject) => {
+      return new Promise<ChatResponse>((resolve, reject) => {
         const leave = (then: () => void) => {
           open.splice(open.indexOf(entry), 1);
           then();
         };
         const entry = {
           call,
-          answer: (text = 'fine') => leave(() => resolve({ body: chatResponse(text) })),
+          answer: (text = 'fine') => leave(() => resolve(chatResponse(text))),
           fail: (error: Error) => leave(() => reject(error)),
         };
         open.push(entry);
@@ -212,7 +212,7 @@ describe('createPool', () => {
     gone.open[0]!.fail(refused);
     await turn();
     well.open[0]!.answer();
-    expect((await first).body.choices[0]?.message.content).toBe('fine');
+    expect((await first).choices[0]?.message.content).toBe('fine');
     expect(pool.replicas.map(({ health }) => health)).toEqual(['open', 'up']);
     expect(pool.waiting).toBeNull();
     const more = [ask(), ask(), ask()];

@@ -32,7 +32,7 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
       clock.after(isTaken ? answerMs : 1, () => {
         if (tells) listener?.(told);
         if (isTaken) counts.served++;
-        if (isTaken) resolve({ body: chatResponse('ok') });
+        if (isTaken) resolve(chatResponse('ok'));
         else reject(new ApiError('engine_overloaded', 'Slow down.', { blame: away, retryAfter: 5 }));
       });
     });
@@ -66,7 +66,7 @@ function crowded(clock: ManualClock, stray = 0) {
       inWork++;
       counts.busyMs += ms;
       clock.after(ms, () => inWork--);
-      clock.after(ms + 2, () => resolve({ body: chatResponse('ok') }));
+      clock.after(ms + 2, () => resolve(chatResponse('ok')));
     });
   return { engine: { ...createFakeEngine(), generate }, counts };
 }

@@ -29,28 +29,28 @@ describe('answers', () => {
     const { engine } = setup();
     const first = await engine.generate(ask('What is the sky?'), call());
     const second = await engine.generate(ask('What is the sky?'), call());
-    expect(first.body.choices[0]?.message.content).toBe('Echo: What is the sky?');
-    expect(first.body.choices[0]?.finish_reason).toBe('stop');
-    expect(second.body.choices).toEqual(first.body.choices);
+    expect(first.choices[0]?.message.content).toBe('Echo: What is the sky?');
+    expect(first.choices[0]?.finish_reason).toBe('stop');
+    expect(second.choices).toEqual(first.choices);
   });
 
   it('cuts at max_tokens and says so', async () => {
     const { engine } = setup();
-    const { body } = await engine.generate(ask('[[tokens 50]]', { max_tokens: 7 }), call());
+    const body = await engine.generate(ask('[[tokens 50]]', { max_tokens: 7 }), call());
     expect(body.choices[0]?.finish_reason).toBe('length');
     expect(body.usage.completion_tokens).toBe(7);
   });
 
   it('gives the number of tokens asked for', async () => {
     const { engine } = setup();
-    const { body } = await engine.generate(ask('[[tokens 50]]'), call());
+    const body = await engine.generate(ask('[[tokens 50]]'), call());
     expect(body.usage.completion_tokens).toBe(50);
     expect(body.usage.total_tokens).toBe(body.usage.prompt_tokens + 50);
   });
 
   it('stops before a stop sequence', async () => {
     const { engine } = setup();
-    const { body } = await engine.generate(ask('[[json one END two]]', { stop: ['END'] }), call());
+    const body = await engine.generate(ask('[[json one END two]]', { stop: ['END'] }), call());
     expect(body.choices[0]?.message.content).toBe('one ');
   });
 
@@ -61,11 +61,11 @@ describe('answers', () => {
       json<ChatRequest>({ model: 'm', messages: [system, { role: 'user', content }] });
     const first = await engine.generate(about('one'), call());
     const second = await engine.generate(about('two'), call());
-    expect(first.body.usage.prompt_tokens_details.cached_tokens).toBe(0);
-    const cached = second.body.usage.prompt_tokens_details.cached_tokens;
+    expect(first.usage.prompt_tokens_details.cached_tokens).toBe(0);
+    const cached = second.usage.prompt_tokens_details.cached_tokens;
     expect(cached).toBeGreaterThan(100);
-    expect(cached).toBeLessThan(second.body.usage.prompt_tokens);
-    expect(await engine.countTokens(about('two').value)).toBe(second.body.usage.prompt_tokens);
+    expect(cached).toBeLessThan(second.usage.prompt_tokens);
+    expect(await engine.countTokens(about('two').value)).toBe(second.usage.prompt_tokens);
   });
 
   it('calls the tool it is forced to call, with arguments that fit', async () => {
@@ -82,7 +82,7 @@ describe('answers', () => {
       ],
       tool_choice: { type: 'function', function: { name: 'weather' } },
     });
-    const { body } = await engine.generate(request, call());
+    const body = await engine.generate(request, call());
     const [made] = body.choices[0]?.message.tool_calls ?? [];
     expect(body.choices[0]?.finish_reason).toBe('tool_calls');
     expect(made?.function.name).toBe('weather');
@@ -97,8 +97,8 @@ describe('answers', () => {
     });
     const first = await engine.generate(request, call());
     const second = await engine.generate(request, call());
-    expect(() => JSON.parse(first.body.choices[0]?.message.content ?? '')).toThrow();
-    expect(JSON.parse(second.body.choices[0]?.message.content ?? '')).toEqual({ n: 3 });
+    expect(() => JSON.parse(first.choices[0]?.message.content ?? '')).toThrow();
+    expect(JSON.parse(second.choices[0]?.message.content ?? '')).toEqual({ n: 3 });
   });
 
   it('embeds to unit vectors that differ by text alone', async () => {
@@ -142,7 +142,7 @@ describe('failures', () => {
     await expect(engine.generate(request, call())).rejects.toThrow();
     await expect(engine.generate(request, call())).rejects.toThrow();
     const third = await engine.generate(request, call());
-    expect(third.body.choices[0]?.message.content).toBe('Echo: hello');
+    expect(third.choices[0]?.message.content).toBe('Echo: hello');
   });
 });
 

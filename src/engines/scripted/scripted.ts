@@ -161,7 +161,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
     },
 
     generate({ value: request }, call) {
-      return inSlot(call, async () => {
+      return inSlot(call, async (): Promise<ChatResponse> => {
         const { directives } = readPrompt(request);
         const before = visits(conversation(request), directives);
         await think(directives, before, 1, call.signal);
@@ -173,8 +173,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
           finish_reason: finishReason,
           ...(stop !== undefined && { stop_reason: stop }),
         }));
-        const body: ChatResponse = { ...head(), object: 'chat.completion', choices, usage };
-        return { body };
+        return { ...head(), object: 'chat.completion', choices, usage };
       });
     },
 

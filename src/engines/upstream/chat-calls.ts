@@ -107,9 +107,7 @@ export function createChatCalls({
   const isOne = ({ value }: JsonBody<ChatRequest>) => (value.n ?? 1) === 1;
 
   return {
-    async generate(request, call) {
-      return { body: await (isOne(request) ? complete : completeAll)(request, call) };
-    },
+    generate: (request, call) => (isOne(request) ? complete : completeAll)(request, call),
     stream: (request, call) => (isOne(request) ? stream : streamAll)(request, call),
   };
 }

@@ -46,13 +46,21 @@ export interface Promised {
  * @param signal of the request: no schema is compiled or applied for one that has gone
  * @throws ApiError (422) for a schema over the budget or that cannot be compiled
  */
-export async function createPromise(
+export function createPromise(
+  request: ChatRequest,
+  schemas: Schemas,
+  orgId: string,
+  signal?: AbortSignal,
+): Promised | Promise<Promised> {
+  return promisesNothing(request) ? nothing : createOf(request, schemas, orgId, signal);
+}
+
+async function createOf(
   request: ChatRequest,
   schemas: Schemas,
   orgId: string,
   signal?: AbortSignal,
 ): Promise<Promised> {
-  if (promisesNothing(request)) return nothing;
   const rule = ruleOf(request);
   const check = await createCheck(request, rule, schemas, orgId, signal);
   return {
@@ -63,9 +71,7 @@ export async function createPromise(
 
 /** Most requests are for text, which goes as it comes. */
 const nothing: Promised = {
-  async run({ engine, request }, call) {
-    return (await engine.generate(request, call)).body;
-  },
+  run: ({ engine, request }, call) => engine.generate(request, call),
   stream: ({ engine, request }, call) => engine.stream(request, call),
 };
 
@@ -112,7 +118,7 @@ async function attempt(
 ): Promise<Outcome> {
   let answer: ChatResponse | null = null;
   try {
-    answer = (await engine.generate(request, call)).body;
+    answer = await engine.generate(request, call);
     const kept = keepCalls(read(answer), rule);
     await check?.(kept);
     return { kept };

@@ -42,7 +42,7 @@ export function testEngine(options: Partial<LlamaEngineOptions> & { modelPath: s
     ...call,
   });
   const ask: TestEngine['ask'] = async (request, call) =>
-    (await engine.generate({ value: toRequest(request), text: '' }, callWith(call))).body;
+    await engine.generate({ value: toRequest(request), text: '' }, callWith(call));
   return {
     engine,
     ask,

@@ -45,7 +45,7 @@ async function ask(content: string): Promise<string | null> {
     max_tokens: 16,
   };
   const call = { signal: new AbortController().signal, priority: 'batch' as const };
-  const { body } = await engine.generate({ value, text: JSON.stringify(value) }, call);
+  const body = await engine.generate({ value, text: JSON.stringify(value) }, call);
   return body.choices[0]?.message.content ?? null;
 }
 

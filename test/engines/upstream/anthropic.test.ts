@@ -34,7 +34,7 @@ async function sent(fields: Partial<ChatRequest>, model?: string): Promise<Sent>
 
 async function answered(body: object) {
   fake.answer = (response) => send(response, 200, body);
-  return (await engine.generate(ask(), call())).body;
+  return await engine.generate(ask(), call());
 }
 
 const usage = {
@@ -308,7 +308,7 @@ describe('the answer', () => {
           '"id":12345678901234567890}',
         ),
       );
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     expect(body).toMatchObject({
       choices: [
         {

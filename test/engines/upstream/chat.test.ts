@@ -131,7 +131,7 @@ describe('several choices', () => {
     const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }), {
       flavor: 'llama-server',
     });
-    const { body } = await engine.generate(request, call());
+    const body = await engine.generate(request, call());
     expect(body.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
     expect(body.usage).toMatchObject({ prompt_tokens: 9, completion_tokens: 9 });
     const chunks = await collect(engine.stream(request, call()));
@@ -178,7 +178,7 @@ describe('several choices', () => {
 
   it('are asked for one by one where a server makes one whatever is said', async () => {
     const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }));
-    const { body } = await engine.generate(request, call());
+    const body = await engine.generate(request, call());
     expect(body.choices.map(({ index, message }) => [index, message.content])).toEqual([
       [0, 'hi'],
       [1, 'hi'],
@@ -204,7 +204,7 @@ describe('several choices', () => {
       finish_reason: 'stop',
     }));
     const { fake, engine } = await upstream(complete('', { choices }));
-    expect((await engine.generate(request, call())).body.choices).toHaveLength(3);
+    expect((await engine.generate(request, call())).choices).toHaveLength(3);
     expect(fake.received).toHaveLength(1);
   });
 
@@ -239,7 +239,7 @@ describe('what comes back', () => {
         usage: { prompt_tokens: 3, completion_tokens: 1 },
       }),
     );
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     expect(body).toEqual({
       id: '',
       object: 'chat.completion',
@@ -265,7 +265,7 @@ describe('what comes back', () => {
   it('takes tool calls without ids, with arguments as objects, and calls the end by its name', async () => {
     const calls = [{ function: { name: 'f', arguments: { a: 1 } } }, { id: 'x', function: { name: 'g' } }];
     const { engine } = await upstream(choice({ content: null, tool_calls: calls }));
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     const { message, finish_reason } = body.choices[0]!;
     expect(finish_reason).toBe('tool_calls');
     expect(message.tool_calls).toEqual([
@@ -283,7 +283,7 @@ describe('what comes back', () => {
       choice({ function_call: { name: 'f', arguments: '{}' } }, 'function_call'),
     );
     const legacy = await engine.generate(ask(), call());
-    expect(legacy.body.choices[0]).toMatchObject({
+    expect(legacy.choices[0]).toMatchObject({
       finish_reason: 'tool_calls',
       message: { content: null, tool_calls: [{ function: { name: 'f' } }] },
     });
@@ -295,7 +295,7 @@ describe('what comes back', () => {
       reasoning_content: 'why',
     });
     const parts = await engine.generate(ask(), call());
-    expect(parts.body.choices[0]?.message).toMatchObject({
+    expect(parts.choices[0]?.message).toMatchObject({
       content: 'ab',
       reasoning: 'why',
       reasoning_content: 'why',
@@ -312,7 +312,7 @@ describe('what comes back', () => {
     ['content_filter: PROHIBITED_CONTENT', 'content_filter'],
   ])('calls the end %j of a text %s', async (given, reason) => {
     const { engine } = await upstream(choice({ content: 'hi' }, given));
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     expect(body.choices[0]?.finish_reason).toBe(reason);
   });
 
@@ -321,7 +321,7 @@ describe('what comes back', () => {
     const { fake, engine } = await upstream(
       complete('', { choices: [{ index: 0, finish_reason: filtered }] }),
     );
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     expect(body.choices[0]).toMatchObject({ message: { content: null }, finish_reason: 'content_filter' });
     fake.answer = streamed([frame({}, filtered), 'data: [DONE]\n\n']);
     const chunks = await collect(engine.stream(ask(), call()));
@@ -343,7 +343,7 @@ describe('what comes back', () => {
       const message = { role: 'assistant', content: 'hi' };
       const choices = [{ index: 0, message, finish_reason: 'stop', ...inChoice }];
       const plain = await upstream(complete('', { choices, ...beside }));
-      const { body } = await plain.engine.generate(ask(), call());
+      const body = await plain.engine.generate(ask(), call());
       const { stop_reason: __, ...rest } = { ...body.choices[0]! };
       expect(body.choices[0]).toEqual({ ...rest, ...told });
       const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...inChoice }], ...beside };
@@ -509,8 +509,7 @@ describe('what comes back', () => {
       complete('', { choices: [{ index: 0, message, finish_reason: 'stop', logprobs: told }] }),
     );
     expect(
-      (await plain.engine.generate(ask({ logprobs: true, top_logprobs: 1 }), call())).body.choices[0]
-        ?.logprobs,
+      (await plain.engine.generate(ask({ logprobs: true, top_logprobs: 1 }), call())).choices[0]?.logprobs,
     ).toEqual(expected);
     const piece = { choices: [{ index: 0, delta: message, finish_reason: 'stop', logprobs: told }] };
     const inPieces = await upstream(streamed([`data: ${JSON.stringify(piece)}\n\n`]));
@@ -527,18 +526,18 @@ describe('what comes back', () => {
   ])('passes on the tokens of reasoning, told %s', async (_, more, told) => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12, ...more };
     const { engine } = await upstream(complete('hi', { usage }));
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     expect(body.usage.completion_tokens_details).toEqual(told);
   });
 
   it('estimates the usage that a server gives as zero', async () => {
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const { engine } = await upstream(complete('Hello there.', { usage }));
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     expect(body.usage.prompt_tokens).toBeGreaterThan(5);
     expect(body.usage.completion_tokens).toBe(3);
     const cut = await upstream(complete('', { usage: { ...usage, prompt_tokens: 4 } }));
-    expect((await cut.engine.generate(ask(), call())).body.usage.completion_tokens).toBe(0);
+    expect((await cut.engine.generate(ask(), call())).usage.completion_tokens).toBe(0);
   });
 
   it('keeps up with a reader that is slow', async () => {

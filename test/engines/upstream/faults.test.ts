@@ -81,7 +81,7 @@ describe('a server that only embeds with the model', () => {
 
   it('is told from one that came up between the refusal and the question: that is asked again', async () => {
     const { engine } = await upstream(embedding(absent, complete('Up.')));
-    expect((await generate(engine)).body.choices[0]!.message.content).toBe('Up.');
+    expect((await generate(engine)).choices[0]!.message.content).toBe('Up.');
     const { engine: other } = await upstream(embedding(absent, complete('Up.')));
     expect(said(await collect(other.stream(ask(), call())))).toBe('Up.');
     const { engine: failing } = await upstream(embedding(absent, status(503)));
@@ -419,7 +419,7 @@ describe('connections', () => {
       resets++;
       response.socket?.resetAndDestroy();
     };
-    const { body } = await generate(engine);
+    const body = await generate(engine);
     expect(body.choices[0]?.message.content).toBe('after all');
     expect(resets).toBe(1);
     expect(fake.received.map(({ connection }) => connection)).toEqual([0, 0, 1]);
@@ -450,7 +450,7 @@ describe('connections', () => {
       };
       const outcome = await generate(engine).catch((error: unknown) => error);
       if (sent === 2) expect(outcome).toMatchObject({ code: 'upstream_unreachable', blame: unclear });
-      else expect(outcome).toMatchObject({ body: { choices: [{ message: { content: 'after all' } }] } });
+      else expect(outcome).toMatchObject({ choices: [{ message: { content: 'after all' } }] });
       expect(fake.received).toHaveLength(sent);
     },
   );
@@ -746,7 +746,7 @@ describe('an answer that Ollama gave up because the model repeated itself', () =
       blame: unclear,
     });
     fake.answer = complete('', { choices });
-    expect((await generate(engine)).body.choices[0]).toMatchObject({ finish_reason: 'stop' });
+    expect((await generate(engine)).choices[0]).toMatchObject({ finish_reason: 'stop' });
   });
 
   it('is none as a stream either', async () => {
@@ -792,7 +792,7 @@ describe('a prompt that Ollama cut', () => {
     'cannot be told with %j, or does not happen',
     async (options) => {
       const { engine } = await upstream(complete('Hm.', cut), options);
-      expect((await generate(engine)).body.usage.prompt_tokens).toBe(4_096);
+      expect((await generate(engine)).usage.prompt_tokens).toBe(4_096);
     },
   );
 });
@@ -857,7 +857,7 @@ describe('answers to put right', () => {
       complete('', { choices: [{ message: { content }, finish_reason: 'stop' }] }),
     );
     const expected = { content: 'Oslo.', reasoning: 'Hm.', reasoning_content: 'Hm.' };
-    expect((await generate(engine)).body.choices[0]?.message).toMatchObject(expected);
+    expect((await generate(engine)).choices[0]?.message).toMatchObject(expected);
     fake.answer = streamed([frame({ content }), frame({ content: [{ type: 'text', text: '' }] }, 'stop')]);
     const [first] = await collect(engine.stream(ask(), call()));
     expect(first?.choices[0]?.delta).toMatchObject(expected);
@@ -874,7 +874,7 @@ describe('answers to put right', () => {
     const log = createLogBook();
     const { engine } = await upstream(complete('x'.repeat(40), { usage }), { log });
     for (let i = 0; i < 2; i++) {
-      const { body } = await generate(engine);
+      const body = await generate(engine);
       const { prompt_tokens, completion_tokens, total_tokens } = body.usage;
       expect(prompt_tokens).toBeGreaterThan(5);
       expect(completion_tokens).toBe(10);
@@ -888,14 +888,14 @@ describe('answers to put right', () => {
     const { engine } = await upstream(complete('a', { usage: undefined }));
     const image_url = { url: `data:image/png;base64,${'A'.repeat(2_000_000)}` };
     const request = ask({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] });
-    const { body } = await engine.generate(request, call());
+    const body = await engine.generate(request, call());
     expect(body.usage.prompt_tokens).toBeLessThan(1_100);
   });
 
   it('F30: never counts more cached tokens than there were', async () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 500 } };
     const { engine } = await upstream(complete('a', { usage }));
-    const { body } = await generate(engine);
+    const body = await generate(engine);
     expect(body.usage.prompt_tokens_details.cached_tokens).toBe(9);
   });
 
@@ -911,13 +911,13 @@ describe('answers to put right', () => {
     ];
     fake.answer = status(200, Buffer.concat(bytes));
     const first = await generate(engine);
-    expect(first.body.choices[0]?.message.content).toBe('\ufffd\ufffd');
+    expect(first.choices[0]?.message.content).toBe('\ufffd\ufffd');
 
     fake.answer = status(200, around.replace('@@', 'a\\u0000b\\ud83dc'));
     const second = await generate(engine);
-    const { content } = second.body.choices[0]!.message;
+    const { content } = second.choices[0]!.message;
     expect(content).toBe('a\u0000b\ufffdc');
-    expect(JSON.parse(Buffer.from(JSON.stringify(second.body)).toString())).toEqual(second.body);
+    expect(JSON.parse(Buffer.from(JSON.stringify(second)).toString())).toEqual(second);
     expect(log.warnings.map(({ message }) => message)).toEqual([expect.stringContaining('not Unicode')]);
   });
 });

@@ -171,7 +171,7 @@ it('a request that one of two servers hangs on is answered by the other, and the
   const pool = createPool({ replicas, clock, random: createSeededRandom(1), log: silent });
   const chats = ({ fake }: Server) => fake.received.filter(({ path }) => path.includes('chat')).length;
   let answer: string | null | undefined;
-  const over = pool.generate(ask(), call()).then(({ body }) => (answer = body.choices[0]?.message.content));
+  const over = pool.generate(ask(), call()).then(({ choices }) => (answer = choices[0]?.message.content));
   over.catch(() => {});
   await until('one is asked', () => servers.some((server) => chats(server) > 0));
   const [hung, other] = chats(servers[0]) > 0 ? servers : ([servers[1], servers[0]] as const);

@@ -36,7 +36,7 @@ async function replaying(server: string, name = 'answer') {
   const request = ask(chosen.body);
   return {
     engine,
-    generate: async () => (await engine.generate(request, call())).body,
+    generate: async () => await engine.generate(request, call()),
     stream: () => collect(engine.stream(request, call())),
   };
 }

@@ -365,7 +365,7 @@ describe('calls that a server has signed', () => {
     );
     const engine = engineAt(fake.url, { flavor: 'gemini' });
     open.push(fake, engine);
-    const { body } = await engine.generate(ask(), call());
+    const body = await engine.generate(ask(), call());
     expect(body.choices[0]!.message.tool_calls).toEqual(tool_calls);
     fake.answer = streamed([
       frame({ tool_calls: [{ index: 0, ...tool_calls[0] }] }),

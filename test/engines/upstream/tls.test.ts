@@ -28,7 +28,7 @@ it('is believed where the configuration names who signed it, and nowhere else', 
     () => trusting.stop(),
     () => doubting.stop(),
   );
-  const { body } = await trusting.generate(ask(), call());
+  const body = await trusting.generate(ask(), call());
   expect(body.choices[0]?.message.content).toBe('hello');
   await expect(doubting.generate(ask(), call())).rejects.toMatchObject({ code: 'upstream_unreachable' });
 });

@@ -5,7 +5,7 @@ import { type Fields, isObject } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
 import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
 import { errorInStream } from './stream-errors.ts';
-import type { Reply } from '../connection/transport.ts';
+import type { Reply } from '../connection/replies.ts';
 
 /**
  * The JSON object of a reply, whatever its content type says.

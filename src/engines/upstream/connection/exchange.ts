@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { onAbort } from '../../../base/on-abort.ts';
-import { ApiError } from '../../../core/errors.ts';
+import type { Listed } from '../../../base/unordered.ts';
 import { errorForNetwork, isReset, seconds, timedOut } from './network-errors.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -15,15 +15,26 @@ export interface Sink {
   fail(error: unknown): void;
 }
 
-export type Exchange = ReturnType<typeof exchange>;
-
-export interface ExchangeParts {
+/** What all calls to a server share, and who knows of each. */
+export interface Door {
   pool: Pool;
-  request: { method: 'GET' | 'POST'; path: string; body: Buffer | string | null; headers: string[] };
-  timeouts: Timeouts;
-  /** Calls it when `timeouts.totalMs` are over. */
-  overdue: (fn: () => void) => Timer;
+  /** Of every request: names and values in turn. */
+  headers: string[];
   clock: Clock;
+  /** Calls it when a call has taken as long as one may. */
+  overdue: (fn: () => void) => Timer;
+  /** The first of an answer is there. */
+  begins(call: Exchange, headers: IncomingHttpHeaders): void;
+  /** More of it is. */
+  goesOn(): void;
+  fails(call: Exchange): void;
+}
+
+export interface Asked {
+  method: 'GET' | 'POST';
+  path: string;
+  body: Buffer | string | null;
+  timeouts: Timeouts;
   signal: AbortSignal;
 }
 
@@ -37,114 +48,139 @@ const staleWithinMs = 1000;
  * One request and its answer. It is sent a second time in one case only: a kept-alive connection was closed by its peer
  * before a byte of the answer came and within a second, which is what a server does that had just decided the connection
  * was idle.
+ *
+ * One object and no closures: thousands of calls may be in flight, and what each is made of is copied by every collection of
+ * young garbage.
  */
-export function exchange({ pool, request, timeouts, overdue, clock, signal }: ExchangeParts, sink: Sink) {
-  let controller: Dispatcher.DispatchController | undefined;
-  let settled = false;
-  let sent = false;
-  let sentAt = 0;
-  let answered = false;
-  let repeated = false;
-  let ended: (() => void) | undefined;
-  let hurrying: Timer | undefined;
-  let unwatch: (() => void) | undefined;
+export class Exchange implements Dispatcher.DispatchHandler, Listed {
+  place = 0;
+  readonly #door: Door;
+  readonly #asked: Asked;
+  readonly #sink: Sink;
+  #controller: Dispatcher.DispatchController | undefined;
+  #settled = false;
+  #sent = false;
+  #sentAt = 0;
+  #answered = false;
+  #repeated = false;
+  /** For the whole of it. */
+  readonly #timer: Timer;
+  /** Until the answer has said that it is over. */
+  #ending: Timer | undefined;
+  #unwatch: (() => void) | undefined;
 
-  const timer = overdue(() =>
-    cancel(timedOut(`did not finish its answer within ${seconds(timeouts.totalMs)}`)),
-  );
-  const aborted = () => cancel(signal.reason);
+  constructor(door: Door, asked: Asked, sink: Sink) {
+    this.#door = door;
+    this.#asked = asked;
+    this.#sink = sink;
+    const within = asked.timeouts.totalMs;
+    this.#timer = door.overdue(() =>
+      this.cancel(timedOut(`did not finish its answer within ${seconds(within)}`)),
+    );
+  }
 
-  function settle(): boolean {
-    if (settled) return false;
-    settled = true;
-    timer.cancel();
-    hurrying?.cancel();
-    unwatch?.();
+  /** To be called once. */
+  send(): void {
+    const { signal } = this.#asked;
+    if (signal.aborted) return this.cancel(signal.reason);
+    this.#unwatch = onAbort(signal, () => this.cancel(signal.reason));
+    this.#dispatch();
+  }
+
+  #dispatch(): void {
+    const { pool, headers } = this.#door;
+    const { method, path, body, timeouts } = this.#asked;
+    const { firstByteMs: headersTimeout, idleMs: bodyTimeout } = timeouts;
+    pool.dispatch({ method, path, body, headers, headersTimeout, bodyTimeout }, this);
+  }
+
+  #settle(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.#timer.cancel();
+    this.#ending?.cancel();
+    this.#unwatch?.();
     return true;
   }
 
   /** Closes the connection and fails with `reason`. */
-  function cancel(reason: unknown): void {
-    if (!settle()) return;
-    controller?.abort(reason instanceof Error ? reason : new Error('cancelled'));
-    sink.fail(reason);
+  cancel(reason: unknown): void {
+    if (!this.#settle()) return;
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('cancelled'));
+    this.#fail(reason);
   }
 
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart(started) {
-      controller = started;
-      sent = true;
-      sentAt = clock.monotonic();
-      // It may have waited for a connection while its caller left.
-      if (settled) started.abort(new Error('cancelled'));
-    },
-    onResponseStarted() {
-      answered = true;
-    },
-    onResponseStart(_, status, headers) {
-      // Statuses below 200 only announce the real one.
-      if (!settled && status >= 200) sink.start(status, headers);
-    },
-    onResponseData(flow, chunk) {
-      if (!settled && !sink.data(chunk)) flow.pause();
-    },
-    onResponseEnd() {
-      if (settle()) sink.end();
-      else ended?.();
-    },
-    onResponseError(_, error) {
-      if (settled) return ended?.();
-      const isStale = sent && !answered && clock.monotonic() - sentAt <= staleWithinMs;
-      if (isStale && !repeated && isReset(error) && servedBefore(error)) {
-        repeated = true;
-        sent = false;
-        return send();
-      }
-      settle();
-      sink.fail(errorForNetwork(error, sent, timeouts));
-    },
-  };
-
-  function send(): void {
-    const { firstByteMs: headersTimeout, idleMs: bodyTimeout } = timeouts;
-    pool.dispatch({ ...request, headersTimeout, bodyTimeout }, handler);
-  }
-
-  if (signal.aborted) aborted();
-  else {
-    unwatch = onAbort(signal, aborted);
-    send();
+  #fail(error: unknown): void {
+    this.#door.fails(this);
+    this.#sink.fail(error);
   }
 
   /** Nothing that still comes matters: the end is waited for a moment, so that the connection can be used again. */
-  function finish(): void {
-    if (!settle()) return;
-    const closing = clock.after(endGraceMs, () => controller?.abort(new Error('no end came')));
-    ended = () => closing.cancel();
-    controller?.resume();
+  finish(): void {
+    if (!this.#settle()) return;
+    const close = () => this.#controller?.abort(new Error('no end came'));
+    this.#ending = this.#door.clock.after(endGraceMs, close);
+    this.resume();
   }
 
   /** The answer is there, and only a word more may come: it fails unless that comes in a moment. */
-  function hurry(): void {
-    if (!settled) hurrying ??= clock.after(endGraceMs, () => cancel(timedOut('did not say that it is done')));
+  hurry(): void {
+    if (this.#settled) return;
+    const late = () => this.cancel(timedOut('did not say that it is done'));
+    this.#ending ??= this.#door.clock.after(endGraceMs, late);
   }
 
   /** Lets data flow again after the sink refused more. */
-  const resume = () => controller?.resume();
+  resume(): void {
+    this.#controller?.resume();
+  }
 
-  return { cancel, finish, hurry, resume };
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#sent = true;
+    this.#sentAt = this.#door.clock.monotonic();
+    // It may have waited for a connection while its caller left.
+    if (this.#settled) controller.abort(new Error('cancelled'));
+  }
+
+  onResponseStarted(): void {
+    this.#answered = true;
+  }
+
+  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
+    // Statuses below 200 only announce the real one.
+    if (this.#settled || status < 200) return;
+    this.#door.begins(this, headers);
+    this.#sink.start(status, headers);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#settled) return;
+    this.#door.goesOn();
+    if (!this.#sink.data(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#settle()) this.#sink.end();
+    else this.#ending?.cancel();
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    if (this.#settled) return this.#ending?.cancel();
+    const isStale =
+      this.#sent && !this.#answered && this.#door.clock.monotonic() - this.#sentAt <= staleWithinMs;
+    if (isStale && !this.#repeated && isReset(error) && servedBefore(error)) {
+      this.#repeated = true;
+      this.#sent = false;
+      return this.#dispatch();
+    }
+    this.#settle();
+    this.#fail(errorForNetwork(error, this.#sent, this.#asked.timeouts));
+  }
 }
 
 /** The number of bytes a socket had read is put on its errors by the connector and by undici. */
 function servedBefore(error: Error): boolean {
   const { bytesRead, socket } = error as { bytesRead?: number; socket?: { bytesRead?: number } };
   return (bytesRead ?? socket?.bytesRead ?? 0) > 0;
-}
-
-export function tooLong(bytes: number): ApiError {
-  const mebibytes = Math.round(bytes / 1024 / 1024);
-  return new ApiError(
-    'invalid_upstream_response',
-    `The model's server answered with more than ${mebibytes} MiB.`,
-  );
 }

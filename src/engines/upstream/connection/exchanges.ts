@@ -2,13 +2,17 @@ import type { Fields } from '../../../base/fields.ts';
 import { parseBody, requirePlain } from '../answer/parse-body.ts';
 import type { Repairs } from '../answer/repairs.ts';
 import type { RefusalContext } from './status-errors.ts';
-import type { Reply, StreamedReply, Transport } from './transport.ts';
+import type { Reply, StreamedReply } from './replies.ts';
+import type { Transport } from './transport.ts';
 
 export type Exchanges = ReturnType<typeof createExchanges>;
 
-export type Opened =
-  | ({ isStream: true } & StreamedReply)
-  | { isStream: false; fields: Fields; bytes: Buffer };
+export interface Answer {
+  fields: Fields;
+  bytes: Buffer;
+}
+
+export type Opened = ({ isStream: true } & StreamedReply) | ({ isStream: false } & Answer);
 
 export interface ExchangesParts {
   context: () => RefusalContext;
@@ -20,15 +24,18 @@ export interface ExchangesParts {
 
 /** Questions to one server, in any format, and what refusals of it mean. */
 export function createExchanges({ transport, pathOf, context, repairs }: ExchangesParts) {
+  const parsed = (reply: Reply<Buffer>): Answer => ({
+    fields: parseBody(reply, context(), repairs),
+    bytes: reply.body,
+  });
+
   return {
     context,
     repairs,
 
     /** @throws ApiError what its status or an error in it means */
-    async ask(path: string, body: Buffer, signal: AbortSignal): Promise<{ fields: Fields; bytes: Buffer }> {
-      const reply = await transport().post(pathOf(path), body, signal);
-      return { fields: parseBody(reply, context(), repairs), bytes: reply.body };
-    },
+    ask: (path: string, body: Buffer, signal: AbortSignal): Promise<Answer> =>
+      transport().post(pathOf(path), body, signal).then(parsed),
 
     /** The same for a stream; some servers answer at once all the same: an error, or the whole answer. */
     async open(path: string, body: Buffer, signal: AbortSignal): Promise<Opened> {

@@ -2,29 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Pool } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
 import { oneTimer } from '../../../base/one-timer.ts';
-import { type Listed, putIn, takeOut } from '../../../base/unordered.ts';
+import { putIn, takeOut } from '../../../base/unordered.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import { exchange, type Exchange, type Sink, tooLong } from './exchange.ts';
+import { type Asked, type Door, Exchange } from './exchange.ts';
+import { type Reply, ReplyInParts, type StreamedReply, WholeReply } from './replies.ts';
 import type { Timeouts } from './timeouts.ts';
 import { loadUndici } from './undici.ts';
-import { createUnread } from '../answer/unread.ts';
-
-export interface Reply<Body> {
-  status: number;
-  headers: IncomingHttpHeaders;
-  body: Body;
-}
-
-export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
-  /** Everything that matters has come; or will have in a moment, and the body fails if it has not ended then. */
-  finish: () => void;
-  hurry: () => void;
-}
-
-/** A call of which nothing has come. */
-interface Waiting extends Listed {
-  call: Exchange | null;
-}
 
 export type Transport = ReturnType<typeof createTransport>;
 
@@ -54,107 +37,48 @@ const longestBody = 64 * 1024 * 1024;
 export function createTransport(options: TransportOptions) {
   const { headers, timeouts, longest = longestBody, clock, beginsAtOnce, onHeaders } = options;
   const pool = createPool(options);
-  const overdue = oneTimer(clock, timeouts.totalMs);
-  const waiting: Waiting[] = [];
+  /** Of which nothing has come. */
+  const waiting: Exchange[] = [];
   let signs = 0;
-  const flatHeaders = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
+  const door: Door = {
+    pool,
+    headers: Object.entries({ 'content-type': 'application/json', ...headers }).flat(),
+    clock,
+    overdue: oneTimer(clock, timeouts.totalMs),
+    begins(call, replyHeaders) {
+      signs++;
+      takeOut(waiting, call);
+      onHeaders?.(replyHeaders);
+    },
+    goesOn: () => signs++,
+    fails: (call) => void takeOut(waiting, call),
+  };
 
   const atOnce = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };
 
-  function send(
-    path: string,
-    body: Buffer | string | null,
-    signal: AbortSignal,
-    sink: Sink,
-    within = timeouts,
-  ): Exchange {
-    const request = { method: body === null ? 'GET' : 'POST', path, body, headers: flatHeaders } as const;
-    const own: Waiting = { call: null, place: 0 };
-    putIn(waiting, own);
-    const forget = () => takeOut(waiting, own);
-    const call = exchange(
-      { pool, request, timeouts: within, overdue, clock, signal },
-      {
-        start(status, replyHeaders) {
-          signs++;
-          forget();
-          onHeaders?.(replyHeaders);
-          sink.start(status, replyHeaders);
-        },
-        data(chunk) {
-          signs++;
-          return sink.data(chunk);
-        },
-        end: () => sink.end(),
-        fail(error) {
-          forget();
-          sink.fail(error);
-        },
-      },
-    );
-    own.call = call;
-    return call;
+  function send<T extends WholeReply | ReplyInParts>(asked: Asked, sink: T): T['reply'] {
+    const call = new Exchange(door, asked, sink);
+    sink.call = call;
+    putIn(waiting, call);
+    call.send();
+    return sink.reply;
   }
 
-  function whole(path: string, body: Buffer | string | null, signal: AbortSignal): Promise<Reply<Buffer>> {
-    return new Promise((resolve, reject) => {
-      const reply: Reply<Buffer[]> = { status: 0, headers: {}, body: [] };
-      let size = 0;
-      const call = send(path, body, signal, {
-        start(status, replyHeaders) {
-          reply.status = status;
-          reply.headers = replyHeaders;
-        },
-        data(chunk) {
-          size += chunk.length;
-          if (size > longest) call.cancel(tooLong(longest));
-          else reply.body.push(chunk);
-          return true;
-        },
-        end() {
-          const [only] = reply.body;
-          const all = only && reply.body.length === 1 ? only : Buffer.concat(reply.body, size);
-          resolve({ ...reply, body: all });
-        },
-        fail: reject,
-      });
-    });
-  }
+  const whole = (
+    method: Asked['method'],
+    path: string,
+    body: Asked['body'],
+    signal: AbortSignal,
+  ): Promise<Reply<Buffer>> => send({ method, path, body, timeouts, signal }, new WholeReply(longest));
 
   return {
-    get: (path: string, signal: AbortSignal) => whole(path, null, signal),
-    post: (path: string, body: Buffer | string, signal: AbortSignal) => whole(path, body, signal),
+    get: (path: string, signal: AbortSignal) => whole('GET', path, null, signal),
+    post: (path: string, body: Buffer | string, signal: AbortSignal) => whole('POST', path, body, signal),
 
     /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
     postStreaming(path: string, body: Buffer, signal: AbortSignal): Promise<StreamedReply> {
-      return new Promise((resolve, reject) => {
-        const unread = createUnread();
-        let size = 0;
-        const sink: Sink = {
-          start(status, replyHeaders) {
-            const leave = () => call.cancel(new Error('the reader left'));
-            resolve({
-              status,
-              headers: replyHeaders,
-              body: unread.read(call.resume, leave),
-              finish: call.finish,
-              hurry: call.hurry,
-            });
-          },
-          data(chunk) {
-            size += chunk.length;
-            if (size <= longest) return unread.push(chunk);
-            call.cancel(tooLong(longest));
-            return true;
-          },
-          end: () => unread.end(),
-          fail(error) {
-            unread.fail(error);
-            reject(error);
-          },
-        };
-        const call = send(path, body, signal, sink, beginsAtOnce?.() ? atOnce : timeouts);
-      });
+      const within = beginsAtOnce?.() ? atOnce : timeouts;
+      return send({ method: 'POST', path, body, timeouts: within, signal }, new ReplyInParts(longest));
     },
 
     /** Calls of which nothing has come. */
@@ -167,7 +91,7 @@ export function createTransport(options: TransportOptions) {
     },
     /** Fails the calls of which nothing has come. */
     giveUp(reason: ApiError) {
-      for (const { call } of waiting.slice()) call?.cancel(reason);
+      for (const call of waiting.slice()) call.cancel(reason);
     },
 
     /** Fails all calls in flight with `shutting_down`. */

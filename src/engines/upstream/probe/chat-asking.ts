@@ -25,7 +25,8 @@ export function createChatAsking(clock: Clock, embeds: () => Promise<boolean>) {
     hasAnswered = true;
     return answer;
   }
-  return async <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+
+  async function askCarefully<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await answered(ask);
     } catch (error) {
@@ -37,5 +38,8 @@ export function createChatAsking(clock: Clock, embeds: () => Promise<boolean>) {
     } catch (error) {
       throw error instanceof AbsentError ? noChat(error.tail) : error;
     }
-  };
+  }
+
+  return <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    hasAnswered ? ask() : askCarefully(ask, signal);
 }

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import type { Timeouts } from '../connection/timeouts.ts';
-import type { Reply } from '../connection/transport.ts';
+import type { Reply } from '../connection/replies.ts';
 import { count } from '../answer/usage.ts';
 
 /**

@@ -7,7 +7,8 @@ import { flavorOf } from '../flavors/find-flavor.ts';
 import { type FailureRow, meantStatus } from '../connection/failures.ts';
 import { readError } from '../connection/status-errors.ts';
 import { fault, ok } from './findings.ts';
-import type { Reply, Transport } from '../connection/transport.ts';
+import type { Reply } from '../connection/replies.ts';
+import type { Transport } from '../connection/transport.ts';
 
 /** Of a list that is too long to be told. */
 const most = 8;

@@ -234,7 +234,7 @@ export async function examineUpstream(
   function ask(of: Engine, more: Partial<ChatRequest>) {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: question }];
     const body = madeBody<ChatRequest>({ model, messages, temperature: 0, ...more });
-    return within(async (call) => (await of.generate(body, call)).body);
+    return within((call) => of.generate(body, call));
   }
 
   async function within<T>(run: (call: EngineCall) => Promise<T>): Promise<T> {

@@ -5,7 +5,7 @@ import type { ReadOptions } from '../answer/chat-response.ts';
 import { usageReader } from '../answer/usage.ts';
 import type { Address } from '../connection/address.ts';
 import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
-import type { Reply } from '../connection/transport.ts';
+import type { Reply } from '../connection/replies.ts';
 import { flavorOf, hasModel } from '../flavors/find-flavor.ts';
 import { traitsOf } from '../flavors/flavors.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';

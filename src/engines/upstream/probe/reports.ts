@@ -5,7 +5,7 @@ import type { Address } from '../connection/address.ts';
 import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
 import { modelsIn } from '../flavors/find-flavor.ts';
 import { noModel } from '../connection/status-errors.ts';
-import type { Reply } from '../connection/transport.ts';
+import type { Reply } from '../connection/replies.ts';
 import { unusable } from '../answer/parse-body.ts';
 import { count } from '../answer/usage.ts';
 
