@@ -7,15 +7,16 @@ import { stepsOf } from './explain.ts';
  * the name of a top-level field, or by a whole path.
  */
 export type Places = Map<object | string, string>;
+export type ReadonlyPlaces = ReadonlyMap<object | string, string>;
 
 /** A fault of a converted request, told in the places of the one the client sent. */
-export function faultMover(converted: object, places: Places): (fault: Fault) => Fault {
+export function faultMover(converted: object, places: ReadonlyPlaces): (fault: Fault) => Fault {
   const moved = (param: string) => placeOf(param, converted, places);
   return (fault) => movedFault(fault, moved);
 }
 
 /** An error about a converted request, told in the places of the one the client sent. */
-export function movedError(error: unknown, converted: object, places: Places): unknown {
+export function movedError(error: unknown, converted: object, places: ReadonlyPlaces): unknown {
   return places.size === 0 ? error : retoldError(error, (param) => placeOf(param, converted, places));
 }
 
@@ -47,12 +48,12 @@ function retold(message: string, param: string | null, moved: (param: string) =>
  * The place of the deepest part of `param` that has one, and what is below it as it stands; so does the JSON pointer with
  * which a path into a schema ends (`...parameters#/properties/a`, or `#` for the whole).
  */
-function placeOf(given: string, converted: object, places: Places): string {
+function placeOf(given: string, converted: object, places: ReadonlyPlaces): string {
   const [param = '', ...pointer] = given.split(/(?=#(?:\/|$))/);
   return [placeOfPath(param, converted, places), ...pointer].join('');
 }
 
-function placeOfPath(param: string, converted: object, places: Places): string {
+function placeOfPath(param: string, converted: object, places: ReadonlyPlaces): string {
   const known = places.get(param);
   if (known !== undefined) return known;
   let at: unknown = converted;

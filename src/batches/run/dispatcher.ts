@@ -15,7 +15,7 @@ import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.
 import { asApiError, isStorageAway, linePauses } from '../lines/line-errors.ts';
 import { failedResult, lineRequestId, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
-import type { BatchLine } from '../../wire/batch/read-line.ts';
+import { askedAs, type BatchLine } from '../../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
 import { Turns } from './turns.ts';
 import type { PrefixLanes } from '../hand/prefix-lanes.ts';
@@ -142,26 +142,20 @@ export class Dispatcher {
     const line = await held.lines.read(ref).catch((error: unknown) => void this.#unreadable(held, error));
     if (!line) return demand.starting(model, -1);
     const sentAt = this.#parts.clock.monotonic();
-    const fail = (error: unknown) => this.#failed(held, ref, line, error, sentAt);
     let asking: Asking | undefined;
     try {
       const found = this.#find(held);
       asking = this.#mayNameFiles ? await this.#filledIn(held, line, found) : asItStands(line, found);
     } catch (error) {
-      fail(error);
+      this.#failed(held, ref, line, error, sentAt);
     }
     // Until the engine counts it, in the same turn.
     demand.starting(model, -1);
     if (!asking) return;
     const { model: found, asked } = asking;
-    const { id, abort, orgId, priced, expiresAt: deadline } = held.batch;
+    const { abort, orgId, priced, expiresAt: deadline } = held.batch;
     const known: CallKnown | undefined = log.isLevelEnabled('debug') ? {} : undefined;
     const { made } = held.attempts.get(ref.line) ?? noAttempts;
-    const tell = (message: string, code?: string) => {
-      if (!known) return;
-      const request = { request_id: lineRequestId(id, ref.line), org: orgId, attempt: made + 1 };
-      log.debug({ ...request, ...loggedCall(known), ...(code && { code }) }, message);
-    };
     try {
       const { prefix } = chunk;
       const { signal } = abort;
@@ -169,13 +163,19 @@ export class Dispatcher {
       const call = { model: found, asked, priced, orgId, prefix, deadline, signal, ...told };
       this.#resolve(held, ref, this.#result(held, ref, line, await generate.runLine(call)));
       leaders.answered(model, chunk.prefix);
-      tell('line');
+      if (known) this.#tell(held, ref, made + 1, known);
     } catch (error) {
-      fail(error);
-      tell('line failed', asApiError(error).code);
+      this.#failed(held, ref, line, error, sentAt);
+      if (known) this.#tell(held, ref, made + 1, known, error);
     } finally {
       asking.leave();
     }
+  }
+
+  #tell({ batch }: HeldChunk, ref: LineRef, attempt: number, known: CallKnown, failure?: unknown): void {
+    const request = { request_id: lineRequestId(batch.id, ref.line), org: batch.orgId, attempt };
+    const failed = failure !== undefined && { code: asApiError(failure).code };
+    this.#parts.log.debug({ ...request, ...loggedCall(known), ...failed }, failed ? 'line failed' : 'line');
   }
 
   /** Disks recover and files that are gone do not: the batch waits for one and ends for the other. No attempt is lost. */
@@ -215,7 +215,7 @@ export class Dispatcher {
     try {
       const own = line.body.text;
       const text = await files.inline(orgId, own, limits.lineBytes, hold);
-      return { model, asked: text === own ? line.asked : line.askedAs(text), leave };
+      return { model, asked: text === own ? line.asked : askedAs(line, text), leave };
     } catch (error) {
       leave();
       throw error;
@@ -295,8 +295,10 @@ export class Dispatcher {
   }
 }
 
+const nothing = () => {};
+
 function asItStands({ asked }: BatchLine, model: Model): Asking {
-  return { model, asked, leave: () => {} };
+  return { model, asked, leave: nothing };
 }
 
 /** Tokens one line of the chunk is expected to take. */

@@ -1,9 +1,10 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import type { Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
-import type { Asked } from '../asked.ts';
+import type { Asked, AskedChat } from '../asked.ts';
+import type { ChatRequest, ChatResponse } from '../chat/chat.ts';
 import type { ChatBody } from '../chat/request/body.ts';
-import { canonicalChat } from '../chat/request/canonical.ts';
+import { type CanonicalChat, canonicalChat } from '../chat/request/canonical.ts';
 import { presentChat } from '../chat/answer/present.ts';
 import { checkChatRequest } from '../chat/request/request.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../completions/completions.ts';
@@ -54,6 +55,34 @@ export interface LinePrompt {
 /** What a line is taken to produce at most; the longest answers are rare (batch-engine.md). */
 const assumedTokens = 512;
 
+/** Nothing of the body is held but the body, which may be let go. */
+class ChatLine implements AskedChat {
+  readonly kind = 'chat';
+  readonly native = null;
+  readonly #canonical: CanonicalChat;
+
+  constructor(canonical: CanonicalChat) {
+    this.#canonical = canonical;
+  }
+
+  get chat(): ChatRequest {
+    return this.#canonical.body.value;
+  }
+
+  request(): JsonBody<ChatRequest> {
+    return this.#canonical.body;
+  }
+
+  told(answer: ChatResponse): object {
+    return presentChat(answer, this.#canonical.calls);
+  }
+
+  moved(error: unknown): unknown {
+    const { body, places } = this.#canonical;
+    return places.size === 0 ? error : movedError(error, body.value, places);
+  }
+}
+
 const asItIs = <T>(value: T): T => value;
 
 const prompted = (given: object, moved: LinePrompt['moved']): LinePrompt => {
@@ -73,19 +102,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     check: checkChatRequest,
     prepare: checkChatRequest.prepare,
     prompt: (body) => prompted(body, asItIs),
-    asked(given) {
-      const { body, places, calls } = canonicalChat(given as unknown as JsonBody<ChatBody>);
-      return {
-        kind: 'chat',
-        get chat() {
-          return body.value;
-        },
-        request: () => body,
-        native: null,
-        told: (answer) => presentChat(answer, calls),
-        moved: (error) => movedError(error, body.value, places),
-      };
-    },
+    asked: (body) => new ChatLine(canonicalChat(body as unknown as JsonBody<ChatBody>)),
   },
   '/v1/embeddings': {
     serves: 'embeddings',

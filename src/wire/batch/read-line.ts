@@ -7,11 +7,10 @@ import { lineFormats } from './line-formats.ts';
 /** A line that was checked at upload, read again to be run. */
 export interface BatchLine {
   customId: string;
-  /** Its body, ready to be answered. */
-  asked: Asked;
-  /** The same of another text of the body. */
-  askedAs: (text: string) => Asked;
+  url: BatchEndpoint;
   body: JsonBody<Body>;
+  /** The body, ready to be answered. */
+  asked: Asked;
 }
 
 type Body = Record<string, unknown>;
@@ -31,13 +30,13 @@ export function readLine(bytes: Uint8Array): BatchLine {
   const { line, text } = parsed(bytes);
   if (typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
   const body = new LineBody(bytes, { value: line.body, text: bodyText(text) });
-  const format = lineFormats[line.url];
-  return {
-    customId: line.custom_id,
-    asked: format.asked(body),
-    askedAs: (other) => format.asked({ value: JSON.parse(other) as Body, text: other }),
-    body,
-  };
+  const { url } = line;
+  return { customId: line.custom_id, url, body, asked: lineFormats[url].asked(body) };
+}
+
+/** The same line, if the text of its body were this. */
+export function askedAs({ url }: BatchLine, text: string): Asked {
+  return lineFormats[url].asked({ value: JSON.parse(text) as Body, text });
 }
 
 const decoder = new TextDecoder();

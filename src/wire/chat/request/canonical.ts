@@ -1,7 +1,7 @@
 import { present } from '../../../base/fields.ts';
 import { type Changes, editBody } from '../../json/edit-body.ts';
 import type { JsonBody } from '../../json/json-body.ts';
-import type { Places } from '../../places.ts';
+import type { Places, ReadonlyPlaces } from '../../places.ts';
 import type {
   AllowedTools,
   BodyTool,
@@ -22,7 +22,17 @@ export interface CallForm {
   customs: ReadonlySet<string>;
 }
 
+export interface CanonicalChat {
+  body: JsonBody<ChatRequest>;
+  /** Where its parts stood, for errors. */
+  places: ReadonlyPlaces;
+  calls: CallForm;
+}
+
 type Members = Changes<ChatRequest>;
+
+const nowhere: ReadonlyPlaces = new Map();
+const asTheyAre: CallForm = { hasFunctions: false, customs: new Set() };
 
 /** Nothing can be called, so nothing is chosen. */
 const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
@@ -32,9 +42,9 @@ const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_to
  * functions and tools with free text become function tools, an allowed choice a shorter list of them; tools that run on
  * somebody's server are passed over. All else stays as it came, to the byte; most requests stay as they are.
  */
-export function canonicalChat(given: JsonBody<ChatBody>) {
+export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
   const { value } = given;
-  /** Where its parts stood, for errors. */
+  if (isCanonical(value)) return { body: given as JsonBody<ChatRequest>, places: nowhere, calls: asTheyAre };
   const places: Places = new Map();
   const hasFunctions = Boolean(value.functions);
   const customs = new Set((value.tools ?? []).flatMap((tool) => (isCustom(tool) ? tool.custom.name : [])));
@@ -46,6 +56,13 @@ export function canonicalChat(given: JsonBody<ChatBody>) {
   };
   const calls: CallForm = { hasFunctions, customs };
   return { body: editBody(given as JsonBody<ChatRequest>, members), places, calls };
+}
+
+/** What has no tools is in canonical form, and is most of what there is: it costs nothing. */
+function isCanonical({ messages, tools, tool_choice: choice, functions, function_call: call }: ChatBody) {
+  const isPlain =
+    tools === undefined && choice === undefined && functions === undefined && call === undefined;
+  return isPlain && !messages.some(isForeign);
 }
 
 function fromFunctions({ functions, function_call: choice }: ChatBody, places: Places): Members {
