@@ -80,15 +80,16 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts) {
       return createPromise(toKeep(request, engine), schemas, orgId, signal);
     },
 
-    async chat(
+    chat(
       { pool, model }: ServedModel,
       request: JsonBody<ChatRequest>,
       promised: Promised,
       how: EngineCall,
     ): Promise<Answered<ChatResponse>> {
-      const response = await promised.run(asking(pool, model, request), how);
-      const body: ChatResponse = { ...response, ...name(model), object: 'chat.completion' };
-      return { body, usage: usageOf(response.usage) };
+      return promised.run(asking(pool, model, request), how).then((response) => ({
+        body: { ...response, ...name(model), object: 'chat.completion' },
+        usage: usageOf(response.usage),
+      }));
     },
 
     /** The answer as the engine gave it: it is to be paid for, whether it can be named or not. */

@@ -128,12 +128,17 @@ export class Dispatcher {
     this.#parts.leaders.sent(model, held.chunk.prefix);
     this.#parts.lanes.sent(model, held.chunk.prefix);
     demand.starting(model, 1);
+    this.#start(held, ref);
+    return true;
+  }
+
+  #start(held: HeldChunk, ref: LineRef): void {
     void this.#run(held, ref).finally(() => {
+      const { work } = this.#parts;
       work.held.landed(held);
       work.settle(held);
       this.dispatch();
     });
-    return true;
   }
 
   async #run(held: HeldChunk, ref: LineRef): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { ApiError, isWorthAskingElsewhere } from '../../core/errors.ts';
-import type { ChatUsage } from '../../wire/chat/chat.ts';
+import type { ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
 import { notesOf } from './call-notes.ts';
 import type { Entrance, Place } from './entrance.ts';
@@ -142,13 +142,7 @@ export function createCalls({
   }
 
   return {
-    generate: (request, call) =>
-      ask(
-        call,
-        (engine) => engine.generate(request, call),
-        ({ usage }) => workOf(usage),
-        ({ id }) => id,
-      ),
+    generate: (request, call) => ask(call, (engine) => engine.generate(request, call), workOfChat, idOfChat),
     stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
     embed: (request, call) =>
       ask(
@@ -180,6 +174,9 @@ function nativeOf({ native }: Engine): NativeCalls {
   if (!native) throw new Error('this engine is asked for chat completions only');
   return native;
 }
+
+const workOfChat = ({ usage }: ChatResponse) => workOf(usage);
+const idOfChat = ({ id }: ChatResponse) => id;
 
 function workOf(usage: ChatUsage): number {
   const read = usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens;
