@@ -47,8 +47,8 @@ function parsed(bytes: Uint8Array): { line: StoredLine; text: string } {
 }
 
 /**
- * What a line asks for. A line in flight needs it no more, and there may be thousands, of up to megabytes each: parsed and decoded
- * they would take several times what they have as bytes, and all of it would be copied by each collection of young garbage.
+ * What a line asks for. A line in flight needs it no more, and there may be hundreds, of up to megabytes each: decoded and parsed
+ * they take several times what they have as bytes, and every collection of young garbage copies it.
  */
 class LineBody implements JsonBody<Body> {
   readonly #bytes: Uint8Array;

@@ -30,7 +30,7 @@ export interface Door {
   fails(call: Exchange): void;
 }
 
-export interface Asked {
+export interface HttpRequest {
   method: 'GET' | 'POST';
   path: string;
   body: Buffer | string | null;
@@ -49,13 +49,13 @@ const staleWithinMs = 1000;
  * before a byte of the answer came and within a second, which is what a server does that had just decided the connection
  * was idle.
  *
- * One object and no closures: thousands of calls may be in flight, and what each is made of is copied by every collection of
- * young garbage.
+ * One object where it could be a dozen closures: hundreds of calls are in flight, and whatever each is made of is copied by every
+ * collection of young garbage.
  */
 export class Exchange implements Dispatcher.DispatchHandler, Listed {
   place = 0;
   readonly #door: Door;
-  readonly #asked: Asked;
+  readonly #request: HttpRequest;
   readonly #sink: Sink;
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
@@ -69,11 +69,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Listed {
   #ending: Timer | undefined;
   #unwatch: (() => void) | undefined;
 
-  constructor(door: Door, asked: Asked, sink: Sink) {
+  constructor(door: Door, request: HttpRequest, sink: Sink) {
     this.#door = door;
-    this.#asked = asked;
+    this.#request = request;
     this.#sink = sink;
-    const within = asked.timeouts.totalMs;
+    const within = request.timeouts.totalMs;
     this.#timer = door.overdue(() =>
       this.cancel(timedOut(`did not finish its answer within ${seconds(within)}`)),
     );
@@ -81,7 +81,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Listed {
 
   /** To be called once. */
   send(): void {
-    const { signal } = this.#asked;
+    const { signal } = this.#request;
     if (signal.aborted) return this.cancel(signal.reason);
     this.#unwatch = onAbort(signal, () => this.cancel(signal.reason));
     this.#dispatch();
@@ -89,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Listed {
 
   #dispatch(): void {
     const { pool, headers } = this.#door;
-    const { method, path, body, timeouts } = this.#asked;
+    const { method, path, body, timeouts } = this.#request;
     const { firstByteMs: headersTimeout, idleMs: bodyTimeout } = timeouts;
     pool.dispatch({ method, path, body, headers, headersTimeout, bodyTimeout }, this);
   }
@@ -175,7 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Listed {
       return this.#dispatch();
     }
     this.#settle();
-    this.#fail(errorForNetwork(error, this.#sent, this.#asked.timeouts));
+    this.#fail(errorForNetwork(error, this.#sent, this.#request.timeouts));
   }
 }
 

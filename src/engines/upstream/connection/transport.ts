@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { oneTimer } from '../../../base/one-timer.ts';
 import { putIn, takeOut } from '../../../base/unordered.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import { type Asked, type Door, Exchange } from './exchange.ts';
+import { type HttpRequest, type Door, Exchange } from './exchange.ts';
 import { type Reply, ReplyInParts, type StreamedReply, WholeReply } from './replies.ts';
 import type { Timeouts } from './timeouts.ts';
 import { loadUndici } from './undici.ts';
@@ -56,8 +56,8 @@ export function createTransport(options: TransportOptions) {
 
   const atOnce = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };
 
-  function send<T extends WholeReply | ReplyInParts>(asked: Asked, sink: T): T['reply'] {
-    const call = new Exchange(door, asked, sink);
+  function send<T extends WholeReply | ReplyInParts>(request: HttpRequest, sink: T): T['reply'] {
+    const call = new Exchange(door, request, sink);
     sink.call = call;
     putIn(waiting, call);
     call.send();
@@ -65,9 +65,9 @@ export function createTransport(options: TransportOptions) {
   }
 
   const whole = (
-    method: Asked['method'],
+    method: HttpRequest['method'],
     path: string,
-    body: Asked['body'],
+    body: HttpRequest['body'],
     signal: AbortSignal,
   ): Promise<Reply<Buffer>> => send({ method, path, body, timeouts, signal }, new WholeReply(longest));
 
