@@ -70,5 +70,6 @@ it('finds over four servers what was read before, whatever the order of the rows
   const read = rows.length * (prefixTokens + ownTokens);
   const cached = all.reduce((sum, one) => sum + one.cached, 0) / read;
   const sorted = ((rows.length - 20) * prefixTokens) / read;
-  expect(cached / sorted).toBeGreaterThanOrEqual(0.93);
+  // Which server is home to which prefix hangs on their ports: 0.90 to 1.00 was seen, 0.68 to 0.72 where prefixes go anywhere.
+  expect(cached / sorted).toBeGreaterThanOrEqual(0.85);
 });
