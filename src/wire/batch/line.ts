@@ -115,7 +115,7 @@ export function createLineChecker(options: LineCheckerOptions) {
         faults: [{ code: 'invalid_json_line', message: `expected a JSON object, got ${describe(line)}` }],
       };
     const { custom_id: id, url, body } = line;
-    if (options.takesFiles === true && text.includes('"file_id"'))
+    if (options.takesFiles === true)
       for (const { fileId, put } of fileParts(body)) {
         namesFiles = true;
         put(standIn(fileId));

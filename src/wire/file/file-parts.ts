@@ -20,22 +20,33 @@ export interface FilePart {
 }
 
 /** Where parts stand, in all formats: in messages, items, and the results of tools. */
-const holders = ['messages', 'input', 'items', 'content', 'output'];
+const holders = new Set(['messages', 'input', 'items', 'content', 'output']);
 
 /** The parts of a request body that name a file. They change the body they are found in. */
 export function fileParts(body: unknown): FilePart[] {
   const found: FilePart[] = [];
-  look(body, '');
+  if (isObject(body)) look(body, '');
   return found;
 
-  function look(value: unknown, place: string): void {
-    if (Array.isArray(value)) return value.forEach((item, at) => look(item, `${place}[${at}]`));
+  function look(value: object, place: string): void {
+    // Most is text, which is passed by.
+    if (Array.isArray(value))
+      return value.forEach((item, at) => isHolder(item) && look(item, `${place}[${at}]`));
+    const fields = value as Fields;
     // What a model said to a tool is nobody's part.
-    if (!isObject(value) || value['type'] === 'tool_use') return;
-    const part = partOf(value, place);
+    if (fields['type'] === 'tool_use') return;
+    const part = typeof fields['type'] === 'string' ? partOf(fields, place) : undefined;
     if (part) found.push(part);
-    else for (const name of holders) look(value[name], place === '' ? name : `${place}.${name}`);
+    else
+      for (const name in fields) {
+        const held = fields[name];
+        if (isHolder(held) && holders.has(name)) look(held, place === '' ? name : `${place}.${name}`);
+      }
   }
+}
+
+function isHolder(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function partOf(part: Fields, place: string): FilePart | undefined {
