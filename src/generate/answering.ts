@@ -108,8 +108,9 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts) {
       request: JsonBody<EmbeddingsRequest>,
       how: EngineCall,
     ): Promise<Answered<EmbeddingsResponse>> {
+      const { encoding_format: format } = request.value;
       const answer = await pool.embed(request, how);
-      const body = embeddingsResponse(answer, model.id, request.value.encoding_format ?? 'float');
+      const body = embeddingsResponse(answer, model.id, format ?? 'float');
       return { body, usage: { ...noUsage, inputTokens: body.usage.prompt_tokens } };
     },
 

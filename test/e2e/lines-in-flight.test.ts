@@ -2,9 +2,11 @@ import { hash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, expect, it } from 'vitest';
+import type { BatchEndpoint } from '../../src/core/batch.ts';
+import type { Speech } from '../../src/engines/engines.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
-import { chatLine, jsonl, parseLines } from '../support/batch-lines.ts';
+import { jsonl, parseLines } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
@@ -25,45 +27,92 @@ const megabyte = 1024 * 1024;
 /** Two bytes a letter in memory, three on the wire. */
 const long = '中'.repeat(megabyte / 2);
 
-it('has no text of a line in flight but what was sent, and sends it once more, to the byte, after a failure', async () => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage = runInNewContext('gc') as () => void;
-  const heap = () => {
-    collectGarbage();
-    return process.memoryUsage().heapUsed;
-  };
-  const held: (() => void)[] = [];
-  const first = new Map<string, string>();
-  const again: boolean[] = [];
-  /** The first time every request waits, and fails; the second time it is answered. */
-  const answer: Answer = (response, request) => {
-    const id = /"content":"(row-\d+) /.exec(request.text)![1]!;
-    const sum = hash('sha256', request.text);
-    // Nothing of it is kept here.
-    request.text = '';
-    const before = first.get(id);
-    if (before === undefined) {
-      first.set(id, sum);
-      held.push(() => send(response, 500, { error: { message: 'broken' } }));
-    } else {
+const speaks = (messages: Speech, responses: Speech) => ({ speaks: { messages, responses } });
+const viaChat = speaks('via chat', 'via chat');
+const natively = speaks('native', 'native');
+
+const askUser = (content: string) => ({ messages: [{ role: 'user', content }] });
+const search = { name: 'search', parameters: { type: 'object', properties: {} } };
+
+const kinds: [name: string, url: BatchEndpoint, body: (content: string) => object, capabilities: object][] = [
+  ['a chat', '/v1/chat/completions', askUser, viaChat],
+  [
+    'a chat with functions of old',
+    '/v1/chat/completions',
+    (content) => ({ ...askUser(content), functions: [search], function_call: 'auto' }),
+    viaChat,
+  ],
+  ['messages', '/v1/messages', (content) => ({ ...askUser(content), max_tokens: 9 }), viaChat],
+  ['messages as they are', '/v1/messages', (content) => ({ ...askUser(content), max_tokens: 9 }), natively],
+  ['responses', '/v1/responses', (input) => ({ input, instructions: 'Be short.' }), viaChat],
+  ['responses as they are', '/v1/responses', (input) => ({ input, instructions: 'Be short.' }), natively],
+  ['embeddings', '/v1/embeddings', (input) => ({ input }), viaChat],
+];
+
+it.each(kinds)(
+  'have no text of %s but what was sent, and send it once more, to the byte, after a failure',
+  async (_, url, bodyOf, capabilities) => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const heap = () => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const held: (() => void)[] = [];
+    const first = new Map<string, string>();
+    const again: boolean[] = [];
+    /** The first time every request waits, and fails; the second time it is answered. */
+    const answer: Answer = (response, request) => {
+      const id = /row-\d+(?= )/.exec(request.text)![0];
+      const sum = hash('sha256', request.text);
+      // Nothing of it is kept here.
+      request.text = '';
+      const before = first.get(id);
+      if (before === undefined) {
+        first.set(id, sum);
+        held.push(() => send(response, 500, { error: { message: 'broken' } }));
+        return;
+      }
       again.push(before === sum);
-      complete(`${id} is done.`)(response, request);
+      if (request.path.endsWith('/embeddings')) send(response, 200, embedding(id));
+      else complete(`${id} is done.`)(response, request);
+    };
+    upstream = await startFakeUpstream(answer);
+    const engine = { ...upstreamEngine(upstream.url, slots), capabilities };
+    running = await startApp({ models: [testModel(engine)], batch: { endpoints: [url] } });
+    const lines = Array.from({ length: slots }, (__, n) => ({
+      custom_id: `row-${n}`,
+      method: 'POST',
+      url,
+      body: { model: 'default', ...bodyOf(`row-${n} ${long}`) },
+    }));
+    const file = await running.api.upload(jsonl(lines));
+    const before = heap();
+    const { id } = await running.api.createBatch(file.id, { endpoint: url });
+    await until('all are in flight', () => held.length === slots);
+    const grown = heap() - before;
+    expect(grown).toBeLessThan((slots * megabyte) / 4);
+    for (const fail of held) fail();
+    const { request_counts: counts } = await running.api.finished(id);
+    expect(counts).toEqual({ total: slots, completed: slots, failed: 0 });
+    expect(again).toEqual(Array.from({ length: slots }, () => true));
+    const { text } = await running.api.results(id, 'output');
+    for (const { custom_id: name, response } of parseLines(text)) {
+      const { body } = response!;
+      const number = Number(name.slice('row-'.length));
+      if (url === '/v1/embeddings') expect(body.data[0]!.embedding).toEqual([number, 1]);
+      else expect(JSON.stringify(body)).toContain(`"${name} is done."`);
+      if (url === '/v1/responses') expect(body).toMatchObject({ instructions: 'Be short.', store: false });
     }
+  },
+);
+
+/** A vector that tells whose it is. */
+function embedding(id: string): object {
+  const vector = [Number(id.slice('row-'.length)), 1];
+  return {
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding: vector }],
+    usage: { prompt_tokens: 3 },
   };
-  upstream = await startFakeUpstream(answer);
-  running = await startApp({ models: [testModel(upstreamEngine(upstream.url, slots))] });
-  const lines = Array.from({ length: slots }, (_, n) => chatLine(`row-${n}`, `row-${n} ${long}`));
-  const file = await running.api.upload(jsonl(lines));
-  const before = heap();
-  const { id } = await running.api.createBatch(file.id);
-  await until('all are in flight', () => held.length === slots);
-  const grown = heap() - before;
-  expect(grown).toBeLessThan((slots * megabyte) / 4);
-  for (const fail of held) fail();
-  const { request_counts: counts } = await running.api.finished(id);
-  expect(counts).toEqual({ total: slots, completed: slots, failed: 0 });
-  expect(again).toEqual(Array.from({ length: slots }, () => true));
-  const { text } = await running.api.results(id, 'output');
-  const told = parseLines(text).map(({ response }) => response!.body.choices[0]!.message.content);
-  expect(new Set(told)).toEqual(new Set(lines.map(({ custom_id: name }) => `${name} is done.`)));
-});
+}

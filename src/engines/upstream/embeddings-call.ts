@@ -1,5 +1,5 @@
 import type { Engine } from '../engines.ts';
-import { noEmbeddings, readEmbeddings, refusedDimensions } from './answer/embeddings-response.ts';
+import { noEmbeddings, readEmbeddings, refusedDimensions, wantedOf } from './answer/embeddings-response.ts';
 import type { Exchanges } from './connection/exchanges.ts';
 import { AbsentError } from './connection/status-errors.ts';
 import type { Profile } from './probe/profile.ts';
@@ -15,13 +15,15 @@ export function createEmbeddingsCall(
   const wording = { model, members: embeddingsMembers(passThrough) };
   return async (request, { signal, known }) => {
     const body = Buffer.from(embeddingsText(request, wording));
+    const asked = wantedOf(request);
+    request.letGo?.();
     const { fields } = await exchanges
       .ask(profile.now.embeddingsPath, body, signal)
       .catch(async (error: unknown) => {
         if (error instanceof AbsentError && (await profile.listsModel())) throw noEmbeddings();
-        throw refusedDimensions(error, request.value);
+        throw refusedDimensions(error, asked);
       });
     const { repairs } = exchanges;
-    return readEmbeddings(fields, request.value, { repairs, known, cutsAt: profile.now.reading.cutsAt });
+    return readEmbeddings(fields, asked, { repairs, known, cutsAt: profile.now.reading.cutsAt });
   };
 }

@@ -1,8 +1,9 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
-import type { Asked } from '../asked.ts';
+import type { Asked, AskedChat } from '../asked.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { memberOf, scanJson } from '../json/scan.ts';
 import { lineFormats } from './line-formats.ts';
+import { LongLine } from './long-line.ts';
 
 /** A line that was checked at upload, read again to be run. */
 export interface BatchLine {
@@ -31,7 +32,20 @@ export function readLine(bytes: Uint8Array): BatchLine {
   if (typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
   const body = new LineBody(bytes, { value: line.body, text: bodyText(text) });
   const { url } = line;
-  return { customId: line.custom_id, url, body, asked: lineFormats[url].asked(body) };
+  return { customId: line.custom_id, url, body, asked: askedOf(url, body, bytes.length) };
+}
+
+/** From here on it is worth the time to read a line twice rather than to have all of it in memory until it is answered. */
+const longBytes = 32 * 1024;
+
+function askedOf(url: BatchEndpoint, body: LineBody, length: number): Asked {
+  const read = () => lineFormats[url].asked(body);
+  const asked = read();
+  if (length < longBytes || asked.kind !== 'chat') return asked;
+  // What goes on as it came is let go by whoever sends it.
+  const isAsItCame = (chat: AskedChat) => (chat.request() as JsonBody<unknown>) === body;
+  if (url === '/v1/chat/completions' && isAsItCame(asked)) return asked;
+  return new LongLine(body, asked, () => read() as AskedChat);
 }
 
 /** The same line, if the text of its body were this. */

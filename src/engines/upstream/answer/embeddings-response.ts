@@ -1,6 +1,7 @@
 import { ApiError, final, invalid } from '../../../core/errors.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
+import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { splitTextInputs } from '../../../wire/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
@@ -8,6 +9,22 @@ import { unusable } from './parse-body.ts';
 import type { ReadOptions } from './chat-response.ts';
 import type { Repairs } from './repairs.ts';
 import { count, noteReported, tooLongPrompt, wasCut } from './usage.ts';
+
+/** What is wanted, without the inputs themselves, which are read again where they are needed. */
+export interface Wanted {
+  inputs: number;
+  dimensions: number | null;
+  input: () => EmbeddingsRequest['input'];
+}
+
+export function wantedOf(request: JsonBody<EmbeddingsRequest>): Wanted {
+  const { input, dimensions } = request.value;
+  return {
+    inputs: splitTextInputs('input', input).length,
+    dimensions: dimensions ?? null,
+    input: () => request.value.input,
+  };
+}
 
 /**
  * Vectors in the order of the inputs, whether they came as numbers or as base64 of little-endian float32.
@@ -17,13 +34,12 @@ import { count, noteReported, tooLongPrompt, wasCut } from './usage.ts';
  */
 export function readEmbeddings(
   fields: Fields,
-  request: EmbeddingsRequest,
+  { inputs, dimensions, input }: Wanted,
   { repairs, known, cutsAt }: Pick<ReadOptions, 'repairs' | 'known' | 'cutsAt'>,
 ): Embeddings {
   const { data } = fields;
   noteReported(known, fieldsOf(fields['usage']));
   if (!Array.isArray(data)) throw unusable('has no embeddings');
-  const inputs = splitTextInputs('input', request.input).length;
   if (data.length !== inputs) throw unusable(`has ${data.length} embeddings for ${inputs} inputs`);
   const vectors: Float32Array[] = [];
   for (const [at, item] of data.entries()) {
@@ -35,15 +51,14 @@ export function readEmbeddings(
   const length = vectors[0]?.length ?? 0;
   if (vectors.some((vector) => vector.length !== length))
     throw unusable('has embeddings of different lengths');
-  const { dimensions } = request;
   if (dimensions && dimensions !== length)
     throw invalid('dimensions', `this model gives ${length} and cannot be asked for another number.`);
-  if (cutsAt) requireUncut(fields, request, cutsAt);
-  return { vectors, promptTokens: promptTokens(fields, request, repairs) };
+  if (cutsAt) requireUncut(fields, input(), cutsAt);
+  return { vectors, promptTokens: promptTokens(fields, input, repairs) };
 }
 
 /** Each input is cut by itself, and the tokens of all are told together: of one alone they tell. */
-function requireUncut(fields: Fields, { input }: EmbeddingsRequest, cutsAt: number): void {
+function requireUncut(fields: Fields, input: EmbeddingsRequest['input'], cutsAt: number): void {
   const texts = [input].flat().filter((each) => typeof each === 'string');
   const told = count(fieldsOf(fields['usage'])['prompt_tokens']) ?? 0;
   const longest = () => Math.max(0, ...texts.map(estimateText));
@@ -51,7 +66,7 @@ function requireUncut(fields: Fields, { input }: EmbeddingsRequest, cutsAt: numb
 }
 
 /** A refusal that names the dimensions is the client's to mend, and told as such. */
-export function refusedDimensions(error: unknown, { dimensions }: EmbeddingsRequest): unknown {
+export function refusedDimensions(error: unknown, { dimensions }: Wanted): unknown {
   const isRefusal = error instanceof ApiError && error.code === 'request_refused';
   if (!dimensions || !isRefusal || !/dimension|matryoshka/i.test(error.message)) return error;
   return invalid('dimensions', `this model cannot be asked for ${dimensions}. ${error.message}`);
@@ -64,11 +79,11 @@ export function noEmbeddings(): ApiError {
 }
 
 /** No text has no tokens: some servers say zero where they mean that they do not know. */
-function promptTokens(fields: Fields, { input }: EmbeddingsRequest, repairs: Repairs): number {
-  const counted = count(fieldsOf(fields['usage'])['prompt_tokens']) || tokenIds(input);
+function promptTokens(fields: Fields, input: Wanted['input'], repairs: Repairs): number {
+  const counted = count(fieldsOf(fields['usage'])['prompt_tokens']) || tokenIds(input());
   if (counted) return counted;
   repairs.add('usage estimated');
-  return estimateText([input].flat().join(' '));
+  return estimateText([input()].flat().join(' '));
 }
 
 /** How many tokens an input is that came as their ids; 0 for text. */

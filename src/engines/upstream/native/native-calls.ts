@@ -28,6 +28,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const { signal, known } = call;
       const format = formats[op];
       const body = bodyOf(request, format, profile.now.wording);
+      request.letGo?.();
       const { fields, bytes } = await exchanges.ask(format.path, body, signal);
       const { usage, said } = format.read(fields);
       const answered = () => estimateText(said);
@@ -39,7 +40,9 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
       const { signal, known } = call;
       const format = formats[op];
-      const reply = await exchanges.open(format.path, bodyOf(request, format, profile.now.wording), signal);
+      const asked = bodyOf(request, format, profile.now.wording);
+      request.letGo?.();
+      const reply = await exchanges.open(format.path, asked, signal);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
       const { body, finish } = reply;
       const reading = readingOf(request, known);
@@ -69,8 +72,8 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       if (!isOver) throw unusable('ended in the middle');
     },
   };
-  function readingOf({ text }: JsonBody<NativeRequest>, known: EngineCall['known']): Counting {
-    return { asked: () => estimateText(text), repairs: exchanges.repairs, known };
+  function readingOf(request: JsonBody<NativeRequest>, known: EngineCall['known']): Counting {
+    return { asked: () => estimateText(request.text), repairs: exchanges.repairs, known };
   }
 }
 

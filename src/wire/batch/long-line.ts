@@ -1,0 +1,76 @@
+import type { ChatRequest, ChatResponse } from '../chat/chat.ts';
+import type { AskedChat, AskedNatively } from '../asked.ts';
+import type { JsonBody } from '../json/json-body.ts';
+
+type Answer = object | string;
+
+/**
+ * A long line that is turned into a chat, or into what a server of its own format takes. All that it was turned into is let go
+ * when the line is sent, and made once more where something is asked afterwards: what its answer repeats, where a fault was.
+ */
+export class LongLine implements AskedChat {
+  readonly kind = 'chat';
+  readonly #body: JsonBody<unknown>;
+  readonly #make: () => AskedChat;
+  #asked: AskedChat | null;
+
+  /**
+   * @param body as it came
+   * @param asked what it comes to
+   * @param make the same anew
+   */
+  constructor(body: JsonBody<unknown>, asked: AskedChat, make: () => AskedChat) {
+    this.#body = body;
+    this.#asked = asked;
+    this.#make = make;
+  }
+
+  get chat(): ChatRequest {
+    return this.#again().chat;
+  }
+
+  request(): JsonBody<ChatRequest> {
+    return this.#letting(() => this.#again().request());
+  }
+
+  get native(): AskedNatively<Answer> | null {
+    const native = this.#again().native;
+    if (!native) return null;
+    return {
+      op: native.op,
+      request: () => this.#letting(() => this.#again().native!.request()),
+      answer: (given, name) => this.#again().native!.answer(given, name),
+    };
+  }
+
+  told(answer: ChatResponse): Answer {
+    return this.#again().told(answer);
+  }
+
+  moved(error: unknown): unknown {
+    return this.#again().moved(error);
+  }
+
+  #again(): AskedChat {
+    return (this.#asked ??= this.#make());
+  }
+
+  #letting<T>(make: () => JsonBody<T>): JsonBody<T> {
+    let body: JsonBody<T> | null = make();
+    const again = () => (body ??= make());
+    return {
+      ...(body.isMade && { isMade: true }),
+      get value() {
+        return again().value;
+      },
+      get text() {
+        return again().text;
+      },
+      letGo: () => {
+        body = null;
+        this.#asked = null;
+        this.#body.letGo?.();
+      },
+    };
+  }
+}
