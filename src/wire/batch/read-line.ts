@@ -39,13 +39,11 @@ export function readLine(bytes: Uint8Array): BatchLine {
 const longBytes = 32 * 1024;
 
 function askedOf(url: BatchEndpoint, body: LineBody, length: number): Asked {
-  const read = () => lineFormats[url].asked(body);
-  const asked = read();
+  const asked = lineFormats[url].asked(body);
   if (length < longBytes || asked.kind !== 'chat') return asked;
   // What goes on as it came is let go by whoever sends it.
-  const isAsItCame = (chat: AskedChat) => (chat.request() as JsonBody<unknown>) === body;
-  if (url === '/v1/chat/completions' && isAsItCame(asked)) return asked;
-  return new LongLine(body, asked, () => read() as AskedChat);
+  if (url === '/v1/chat/completions' && asked.request() === (body as unknown)) return asked;
+  return new LongLine(body, asked, () => lineFormats[url].asked(body) as AskedChat);
 }
 
 /** The same line, if the text of its body were this. */
