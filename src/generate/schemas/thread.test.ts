@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { silent } from '../../base/log.ts';
@@ -52,7 +53,20 @@ const endless = JSON.stringify(Object.fromEntries(names));
 const fine = { kind: 'fine' };
 const tooMuch = { kind: 'too much' };
 
+/** Threads of this process that give way to others. */
+function modestThreads(): number {
+  const nice = (id: string) =>
+    Number(readFileSync(`/proc/self/task/${id}/stat`, 'latin1').split(') ')[1]!.split(' ')[16]);
+  return readdirSync('/proc/self/task').filter((id) => nice(id) === 10).length;
+}
+
 describe('SchemaThread', () => {
+  it.runIf(process.platform === 'linux')('gives way to whoever answers requests', async () => {
+    const before = modestThreads();
+    await take(thread(), { steps: [trial(1, numbers)] })[0];
+    expect(modestThreads()).toBe(before + 1);
+  });
+
   it('tries schemas and holds texts against them', async () => {
     const steps = [
       trial(1, numbers),

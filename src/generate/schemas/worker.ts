@@ -1,15 +1,17 @@
 import { flushCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import { createSchemaChecker } from './checker.ts';
 import type { FromSchemaWorker, SchemaVerdict, ToSchemaWorker } from './job.ts';
+
+// On Linux this is the priority of the thread alone: the one that answers everybody goes first where cores are few. What
+// is loaded takes its time, too.
+if (process.platform === 'linux') setPriority(10);
+const { createSchemaChecker } = await import('./checker.ts');
 
 /** The thread in which schemas of strangers are compiled and applied; its parent ends it when that takes too long. */
 const port = parentPort!;
 const checker = createSchemaChecker();
 
-// On Linux this is the priority of the thread alone: the one that answers everybody goes first where cores are few.
-if (process.platform === 'linux') setPriority(10);
 port.on('message', ({ steps, forget }: ToSchemaWorker) => {
   for (const number of forget) checker.forget(number);
   for (const step of steps) answer(checker.judge(step));
