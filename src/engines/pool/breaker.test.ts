@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { ApiError, away, type ErrorCode, unclear } from '../../core/errors.ts';
-import { type Breaker, createBreaker } from './breaker.ts';
+import { type Breaker, createBreaker, type Failed } from './breaker.ts';
 
 const broken = new ApiError('upstream_error', 'The server failed.', { blame: unclear });
 const refused = new ApiError('upstream_unreachable', 'Nobody there.', { blame: away });
@@ -20,10 +20,14 @@ describe('createBreaker', () => {
     breaker = createBreaker(clock, () => 0.999_999, 86_400_000);
   });
 
+  /** @param others requests in flight there beside it */
+  const fail = (error: ApiError, others: number, more: Partial<Failed> = {}) =>
+    breaker.failed(error, { sentAt: clock.monotonic(), others, surplus: 0, ...more });
+
   it('opens at one failure that is certainly the server, and tries again after a pause that doubles', async () => {
     const pauses: number[] = [];
     for (let i = 0; i < 7; i++) {
-      expect(breaker.failed(refused, 3, clock.monotonic())).toBe(true);
+      expect(fail(refused, 3)).toBe(true);
       expect(breaker.health).toBe('open');
       pauses.push(Math.round(breaker.msLeft / 1000));
       await clock.advance(breaker.msLeft);
@@ -33,33 +37,29 @@ describe('createBreaker', () => {
   });
 
   it('does not lengthen its pause by what was sent before it', async () => {
-    breaker.failed(refused, 3, clock.monotonic());
+    fail(refused, 3);
     await clock.advance(400);
     const left = breaker.msLeft;
-    expect(breaker.failed(refused, 2, clock.monotonic())).toBe(false);
+    expect(fail(refused, 2)).toBe(false);
     expect(breaker.msLeft).toBe(left);
   });
 
   it('opens at the third in a row of failures that may be the requests own, not where one is answered between', () => {
-    breaker.failed(broken, 9, clock.monotonic());
-    breaker.failed(broken, 9, clock.monotonic());
+    fail(broken, 9);
+    fail(broken, 9);
     breaker.answered();
-    breaker.failed(broken, 9, clock.monotonic());
-    expect([breaker.failed(broken, 9, clock.monotonic()), breaker.health]).toEqual([false, 'up']);
-    expect([breaker.failed(broken, 9, clock.monotonic()), breaker.health, breaker.reason]).toEqual([
-      true,
-      'open',
-      'suspected',
-    ]);
+    fail(broken, 9);
+    expect([fail(broken, 9), breaker.health]).toEqual([false, 'up']);
+    expect([fail(broken, 9), breaker.health, breaker.reason]).toEqual([true, 'open', 'suspected']);
     breaker.answered();
     expect([breaker.health, breaker.waiting]).toEqual(['up', null]);
   });
 
   it('tells what it was since when, until it is answered', async () => {
     const since = clock.now();
-    breaker.failed(refused, 0, clock.monotonic());
+    fail(refused, 0);
     await clock.advance(breaker.msLeft);
-    breaker.failed(broken, 0, clock.monotonic());
+    fail(broken, 0);
     expect(breaker.waiting).toMatchObject({ scope: 'replica', code: 'upstream_error', since });
     breaker.answered();
     expect(breaker.waiting).toBeNull();
@@ -67,46 +67,46 @@ describe('createBreaker', () => {
 
   it('leaves a server that says it is well alone for four seconds at most: others need not wait long', async () => {
     breaker.said(true);
-    for (let i = 0; i < 3; i++) breaker.failed(broken, 0, clock.monotonic());
+    for (let i = 0; i < 3; i++) fail(broken, 0);
     const pauses: number[] = [];
     for (let i = 0; i < 4; i++) {
       pauses.push(Math.round(breaker.msLeft / 1000));
       await clock.advance(breaker.msLeft);
-      breaker.failed(broken, 0, clock.monotonic());
+      fail(broken, 0);
     }
     expect(pauses).toEqual([1, 2, 4, 4]);
     await clock.advance(breaker.msLeft);
-    breaker.failed(refused, 0, clock.monotonic());
+    fail(refused, 0);
     expect(breaker.msLeft).toBeGreaterThan(29_000);
   });
 
   it('cuts what it gives a server that asks for a pause while it works on others, and pauses when that does not do', async () => {
     const sentAt = clock.monotonic();
     await clock.advance(10);
-    for (let i = 0; i < 5; i++) breaker.failed(busy(5), 9, sentAt);
+    for (let i = 0; i < 5; i++) fail(busy(5), 9, { sentAt });
     expect(breaker.health).toBe('up');
     await clock.advance(10);
-    breaker.failed(busy(5), 9, clock.monotonic());
+    fail(busy(5), 9);
     expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
   });
 
   it('goes on where a few that were sent later are refused, too, while what it gives comes down', async () => {
-    breaker.failed(busy(1), 45, clock.monotonic());
+    fail(busy(1), 45, { surplus: 0.1 });
     await clock.advance(5);
-    for (let later = 0; later < 4; later++) breaker.failed(busy(1), 44, clock.monotonic());
+    for (let later = 0; later < 4; later++) fail(busy(1), 44);
     expect(breaker.health).toBe('up');
-    breaker.failed(busy(1), 44, clock.monotonic());
+    fail(busy(1), 44);
     expect(breaker.reason).toBe('asked');
   });
 
   it('is not kept busy by a server that refuses at once what is sent in the place of what it refused', () => {
-    const refusals = [1, 2, 3].map(() => breaker.failed(busy(5), 2, clock.monotonic()));
+    const refusals = [1, 2, 3].map(() => fail(busy(5), 2));
     expect(refusals).toEqual([false, true, false]);
   });
 
   it('F18: has one request try after a second pause that was asked for with no answer between, and all after an answer', async () => {
     const afterPause = async () => {
-      breaker.failed(busy(5), 0, clock.monotonic());
+      fail(busy(5), 0);
       expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
       await clock.advance(5_000);
       return breaker.health;
@@ -122,7 +122,7 @@ describe('createBreaker', () => {
   });
 
   it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
-    breaker.failed(busy(5), 0, clock.monotonic());
+    fail(busy(5), 0);
     breaker.answered();
     expect([breaker.health, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
     await clock.advance(4_999);
@@ -139,7 +139,7 @@ describe('createBreaker', () => {
     ['for half of the time that a batch has left', 3_600, 600_000, 300_000, 'half-open'],
     ['for half a minute, where that is hardly any', 3_600, 10_000, 30_000, 'half-open'],
   ])('holds a pause %s', async (_, seconds, slackMs, ms, then) => {
-    breaker.failed(busy(seconds), 0, clock.monotonic(), slackMs);
+    fail(busy(seconds), 0, { slackMs });
     expect([breaker.msLeft, breaker.closed?.ms, breaker.reason]).toEqual([ms, ms, 'asked']);
     await clock.advance(ms);
     expect([breaker.health, breaker.closed]).toEqual([then, null]);
@@ -152,7 +152,7 @@ describe('createBreaker', () => {
     ['half a minute, where that is less', 60_000, 30_000],
   ])('holds a pause for %s, since one may be made while it lasts', (_, windowMs, ms) => {
     breaker = createBreaker(clock, () => 0, windowMs);
-    breaker.failed(busy(86_400), 0, clock.monotonic());
+    fail(busy(86_400), 0);
     expect(breaker.msLeft).toBe(ms);
     breaker = createBreaker(clock, () => 0, windowMs);
     breaker.heard({
@@ -163,17 +163,17 @@ describe('createBreaker', () => {
   });
 
   it('makes a pause of its own where a server that has too much asks for none at all', () => {
-    breaker.failed(busy(0), 0, clock.monotonic());
+    fail(busy(0), 0);
     expect([breaker.health, breaker.msLeft > 900]).toEqual(['open', true]);
   });
 
   it('stays up where a server that works on others has too much', () => {
-    expect([breaker.failed(busy(), 5, clock.monotonic()), breaker.health]).toEqual([false, 'up']);
-    expect([breaker.failed(busy(), 0, clock.monotonic()), breaker.health]).toEqual([true, 'open']);
+    expect([fail(busy(), 5), breaker.health]).toEqual([false, 'up']);
+    expect([fail(busy(), 0), breaker.health]).toEqual([true, 'open']);
   });
 
   it.each<ErrorCode>(['upstream_timeout', 'invalid_upstream_response'])('suspects %s', (code) => {
     const error = new ApiError(code, 'x');
-    expect([1, 2, 3].map(() => breaker.failed(error, 0, clock.monotonic()))).toEqual([false, false, true]);
+    expect([1, 2, 3].map(() => fail(error, 0))).toEqual([false, false, true]);
   });
 });

@@ -19,10 +19,20 @@ const longestWellMs = 4_000;
  */
 const longestAskedMs = 60 * 60_000;
 const longestAskedShare = { ofLeft: 1 / 2, ofWindow: 1 / 8 } as const;
-/** The share of what it keeps that may be refused after the first, while what it is given comes down. */
-const surplus = 0.1;
 /** How long others wait for who tries. */
 const laterMs = 2_000;
+
+/** A request that failed. */
+export interface Failed {
+  /** In monotonic milliseconds. */
+  sentAt: number;
+  /** Requests in flight there beside it. */
+  others: number;
+  /** The share of what the server was given at once that it was never seen to work on: so much it may refuse, and take the rest. */
+  surplus: number;
+  /** How long it can wait; as long as any if absent. */
+  slackMs?: number | undefined;
+}
 
 /**
  * Whether one server takes requests at present.
@@ -52,13 +62,8 @@ export interface Breaker {
   noted(error: ApiError): void;
   /** The server gave an answer: it works. */
   answered(): void;
-  /**
-   * @param others requests in flight there beside the one that failed
-   * @param sentAt when that was sent, in monotonic milliseconds
-   * @param slackMs how long what failed can wait; as long as any if absent
-   * @returns whether it is open now and was not before
-   */
-  failed(error: ApiError, others: number, sentAt: number, slackMs?: number): boolean;
+  /** @returns whether it is open now and was not before */
+  failed(error: ApiError, request: Failed): boolean;
   /** Milliseconds until it is half-open; 0 when it is not open. */
   readonly msLeft: number;
   /** What other processes should know: the server itself, whoever asks it, takes nothing for certain, as was found here. */
@@ -84,9 +89,9 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
   let openUntil: number | null = null;
   let trips = 0;
   let failuresInRow = 0;
-  /** When a burst of refusals began, and how many of them were sent later. */
+  /** When a burst of refusals began, and how many that were sent later may be among them. */
   let refusedAt = Number.NEGATIVE_INFINITY;
-  let refusedLater = 0;
+  let surplusLeft = 0;
   let cause: WaitingCause | null = null;
   let isCertain = false;
   let isWell = false;
@@ -118,24 +123,25 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
   }
 
   /**
-   * Whether it is the first to be refused for long, or was sent before that was, or is one of a few that were sent when
-   * answers on their way left room here and not there.
+   * Whether it is the first to be refused for long, or was sent before that was, or is one of the surplus: those may have been
+   * sent later, when answers on their way left room here and not there.
    */
-  function isOfBurst(sentAt: number, others: number, pauseMs: number): boolean {
-    if (now() - refusedAt <= pauseMs) return sentAt < refusedAt || ++refusedLater <= others * surplus;
+  function isOfBurst({ sentAt, others, surplus }: Failed, pauseMs: number): boolean {
+    if (now() - refusedAt <= pauseMs) return sentAt < refusedAt || --surplusLeft >= 0;
     refusedAt = now();
-    refusedLater = 0;
+    surplusLeft = others * surplus;
     return true;
   }
 
-  function overloaded(error: ApiError, others: number, sentAt: number, slackMs: number): boolean {
+  function overloaded(error: ApiError, request: Failed): boolean {
+    const { others, slackMs = Number.POSITIVE_INFINITY } = request;
     const wasOpen = msLeft() > 0;
     const wholeMs = (error.retryAfter ?? 0) * 1000;
     const heldMs = Math.max(pauses.longestMs, slackMs * longestAskedShare.ofLeft);
     const askedMs = Math.min(wholeMs, longestMs, heldMs);
     // One that asks for no time at all would be asked again without end.
     if (askedMs > 0) {
-      if (isOfBurst(sentAt, others, askedMs) && others > 0) return false;
+      if (isOfBurst(request, askedMs) && others > 0) return false;
       note(error);
       askedUntil = Math.max(askedUntil, now() + askedMs);
       tell(error, now() + askedMs);
@@ -196,9 +202,9 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
       trips = 0;
       if (askedUntil <= now()) cause = null;
     },
-    failed(error, others, sentAt, slackMs = Number.POSITIVE_INFINITY) {
+    failed(error, request) {
       works = false;
-      if (error.code === 'engine_overloaded') return overloaded(error, others, sentAt, slackMs);
+      if (error.code === 'engine_overloaded') return overloaded(error, request);
       return error.blame.certain ? trip(error) : suspected(error);
     },
   };

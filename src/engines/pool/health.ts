@@ -5,7 +5,7 @@ import type { Random } from '../../base/random.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Closed } from '../../core/slot-leases.ts';
 import type { Engine, Report } from '../engines.ts';
-import { type Breaker, createBreaker } from './breaker.ts';
+import { type Breaker, createBreaker, type Failed } from './breaker.ts';
 
 export interface ServerParts {
   clock: Clock;
@@ -106,15 +106,14 @@ export class Health {
   }
 
   /**
-   * It does not work, as a request has found that is in flight no more.
-   * @param sentAt when that was sent, in monotonic milliseconds
-   * @param slackMs how long that can wait; absent where somebody waits for it
+   * It does not work, as a request has found that is in flight no more, or what it said of itself.
    */
-  failed(error: ApiError, sentAt = this.#parts.clock.monotonic(), slackMs?: number): void {
+  failed(error: ApiError, request: Partial<Omit<Failed, 'others'>> = {}): void {
     if (this.#isStopped) return;
-    const { log, inFlight, onChange, onPause } = this.#parts;
+    const { clock, log, inFlight, onChange, onPause } = this.#parts;
     this.#isHidden = error.blame.hidden === true;
-    const isNews = this.breaker.failed(error, inFlight(), sentAt, slackMs);
+    const others = inFlight();
+    const isNews = this.breaker.failed(error, { sentAt: clock.monotonic(), surplus: 0, ...request, others });
     const { msLeft } = this.breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
     if (!isNews) return;

@@ -44,6 +44,14 @@ describe('createLimit', () => {
     expect(same.fill).toBeGreaterThanOrEqual(0.95);
   });
 
+  it('tells which share it was never seen to work on: the headroom, or most where it is only found out', () => {
+    expect(createLimit(64, still).surplus).toBeCloseTo(1 / 9);
+    expect(createLimit(null, still).surplus).toBeCloseTo(0.3);
+    const growing = createLimit(null, still);
+    growing.refused(7);
+    expect(growing.surplus).toBeLessThan(0.2);
+  });
+
   it('gives as many as there were after a refusal', () => {
     const limit = createLimit(64, still);
     limit.refused(60);

@@ -6,7 +6,9 @@ export interface Limit {
   readonly slots: number;
   /** Requests in flight at most, so that its slots never wait for us and its queue stays short. */
   readonly most: number;
-  /** The same, where that is found out; null where it is told. */
+  /** The share of those that it was never seen to work on at once: it may refuse so many and take all others. */
+  readonly surplus: number;
+  /** The same as `most`, where that is found out; null where it is told. */
   readonly found: number | null;
   /** @param others in flight there of other processes */
   sent(others?: number): Sent;
@@ -62,6 +64,11 @@ export function createLimit(told: number | null, now: () => number, before?: num
     },
     get most() {
       return most();
+    },
+    get surplus() {
+      const given = slots === null ? finder.surplus : 1 - slots / withHeadroom(slots);
+      // A server that refuses more of them than a burst may take means its rate.
+      return Math.min(given, 1 - burst.leaves);
     },
     get found() {
       return slots === null ? most() : null;

@@ -47,26 +47,30 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
 
 /**
  * A server of 48 slots that refuses what is more, and such a share of what it could take, and asks for a pause of a second: its
- * answers are on their way for 2 ms.
+ * answers are on their way for 2 ms, and requests for `wayMs` at most.
  */
-function crowded(clock: ManualClock, stray = 0) {
-  const uniform = randomOf(3);
+function crowded(clock: ManualClock, { stray = 0, wayMs = 0, seed = 3 } = {}) {
+  const uniform = randomOf(seed);
   const chance = randomOf(4);
   let inWork = 0;
   const counts = { busyMs: 0, refused: 0 };
   const generate: Engine['generate'] = () =>
     new Promise((resolve, reject) => {
-      if (inWork >= 48 || chance() < stray) {
-        counts.refused++;
-        const error = new ApiError('engine_overloaded', 'Full.', { blame: away, retryAfter: 1 });
-        clock.after(2, () => reject(error));
-        return;
-      }
-      const ms = 45 + Math.floor(uniform() * 10);
-      inWork++;
-      counts.busyMs += ms;
-      clock.after(ms, () => inWork--);
-      clock.after(ms + 2, () => resolve(chatResponse('ok')));
+      const come = () => {
+        if (inWork >= 48 || chance() < stray) {
+          counts.refused++;
+          const error = new ApiError('engine_overloaded', 'Full.', { blame: away, retryAfter: 1 });
+          clock.after(2, () => reject(error));
+          return;
+        }
+        const ms = 45 + Math.floor(uniform() * 10);
+        inWork++;
+        counts.busyMs += ms;
+        clock.after(ms, () => inWork--);
+        clock.after(ms + 2, () => resolve(chatResponse('ok')));
+      };
+      if (wayMs === 0) come();
+      else clock.after(Math.floor(uniform() * (wayMs + 1)), come);
     });
   return { engine: { ...createFakeEngine(), generate }, counts };
 }
@@ -132,11 +136,22 @@ it('a server that refuses what is above its slots is left no pause for it, whate
   expect(counts.refused).toBeLessThan(40);
 });
 
+it('nor for refusals of requests whose way there took longer, as long as it is given more and more', async () => {
+  const used = async (seed: number) => {
+    const clock = createManualClock();
+    const { engine, counts } = crowded(clock, { wayMs: 4, seed });
+    await keepFull(clock, { ...engine, slots: null }, 4);
+    return counts.busyMs / (48 * 4_000);
+  };
+  const shares = await Promise.all(Array.from({ length: 8 }, (_, seed) => used(seed + 1)));
+  expect(Math.min(...shares)).toBeGreaterThan(0.85);
+});
+
 it.each([null, 48])(
   'a server that refuses one request in a hundred is given as much as ever, told %s slots',
   async (slots) => {
     const clock = createManualClock();
-    const { engine, counts } = crowded(clock, 0.01);
+    const { engine, counts } = crowded(clock, { stray: 0.01 });
     await keepFull(clock, { ...engine, slots }, 30);
     expect(counts.busyMs / (48 * 30_000)).toBeGreaterThan(0.9);
   },

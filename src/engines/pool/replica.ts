@@ -226,6 +226,7 @@ export class Replica implements Choice {
   /** @param slackMs until its answer is of no use; absent where somebody waits for it */
   failed(sent: Sent, error: ApiError, slackMs?: number): void {
     const isTrial = this.#trial === sent;
+    const { surplus } = this.#limit;
     this.#left(sent);
     this.#limit.dropped(sent);
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.answers();
@@ -235,7 +236,7 @@ export class Replica implements Choice {
     }
     // Who is refused again and again, and comes back at once, would keep all others from trying.
     if (!error.blame.certain && !isTrial && this.health.breaker.health !== 'up') return;
-    this.health.failed(error, sent.at, slackMs);
+    this.health.failed(error, { sentAt: sent.at, surplus, slackMs });
     if (!error.blame.certain) this.health.lookOnce();
   }
 

@@ -19,6 +19,8 @@ export interface SlotFinder {
   readonly slots: number;
   /** Requests in flight at most. */
   readonly most: number;
+  /** The share of those that were never seen to be worked on at once. */
+  readonly surplus: number;
   /** @param others in flight there of other processes */
   sent(others?: number): Sent;
   /** It was answered. @param ceiling more than that in flight is refused */
@@ -192,6 +194,9 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
     },
     get most() {
       return most;
+    },
+    get surplus() {
+      return 1 - (phase.kind === 'grow' ? verified : phase.kind === 'trial' ? phase.slots : slots) / most;
     },
     sent(others = 0) {
       const sent: Sent = { at: now(), inFlight: ++inFlight + others, cohort: null };
