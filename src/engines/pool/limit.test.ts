@@ -50,6 +50,9 @@ describe('createLimit', () => {
     const growing = createLimit(null, still);
     growing.refused(7);
     expect(growing.surplus).toBeLessThan(0.2);
+    const following = createLimit(null, still);
+    following.follow(72);
+    expect(following.surplus).toBeCloseTo(1 / 9);
   });
 
   it('gives as many as there were after a refusal', () => {

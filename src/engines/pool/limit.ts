@@ -1,4 +1,4 @@
-import { createSlotFinder, withHeadroom, type Answer, type Sent } from './slot-finder.ts';
+import { createSlotFinder, headroom, withHeadroom, type Answer, type Sent } from './slot-finder.ts';
 
 /** How much one replica is given at a time. */
 export interface Limit {
@@ -66,7 +66,8 @@ export function createLimit(told: number | null, now: () => number, before?: num
       return most();
     },
     get surplus() {
-      const given = slots === null ? finder.surplus : 1 - slots / withHeadroom(slots);
+      // What another process finds out is followed when it has found it, headroom and all.
+      const given = slots === null && !isFollowing ? finder.surplus : 1 - 1 / headroom;
       // A server that refuses more of them than a burst may take means its rate.
       return Math.min(given, 1 - burst.leaves);
     },

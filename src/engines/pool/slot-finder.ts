@@ -231,7 +231,7 @@ export function createSlotFinder(now: () => number, begin: number = first): Slot
 }
 
 /** How many more than its slots a server is given, so that the next request is there when an answer leaves. */
-const headroom = 9 / 8;
+export const headroom = 9 / 8;
 
 /** A request more for every eighth slot, rounded up. */
 export function withHeadroom(slots: number): number {
