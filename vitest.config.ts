@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { stableThreads } from './test/support/stable-threads.ts';
 
 // Two projects: unit tests stand beside their source and are quick; whatever starts a server, a
 // database or an engine lives in test/ and may take its time. Unit tests leave nothing behind that another would meet, and so
@@ -11,6 +12,7 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
+    execArgv: stableThreads,
     maxWorkers: 2,
     testTimeout: 300_000,
     hookTimeout: 300_000,
