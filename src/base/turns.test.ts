@@ -37,3 +37,12 @@ it('passes owners that may have nothing now, and never the first of one', () => 
   expect(turns.first((_, entry) => entry === 'a2')).toBeUndefined();
   expect(drained(turns)).toEqual(['a1', 'b1', 'a2']);
 });
+
+it('finds the owner with the most entries, and its newest', () => {
+  const turns = waiting('a1', 'b1', 'b2', 'c1', 'b3', 'c2');
+  expect([turns.longest(), turns.newestOf('b')]).toEqual(['b', 'b3']);
+  turns.remove('b', 'b1');
+  turns.remove('b', 'b3');
+  expect([turns.longest(), turns.newestOf('c')]).toEqual(['c', 'c2']);
+  expect([waiting().longest(), turns.newestOf('x')]).toEqual([undefined, undefined]);
+});

@@ -12,6 +12,22 @@ export class Turns<Entry> {
     return this.#owners.get(owner)?.size ?? 0;
   }
 
+  /** The owner with the most entries. */
+  longest(): string | undefined {
+    let longest: string | undefined;
+    let size = 0;
+    for (const [owner, own] of this.#owners)
+      if (own.size > size) {
+        longest = owner;
+        size = own.size;
+      }
+    return longest;
+  }
+
+  newestOf(owner: string): Entry | undefined {
+    return [...(this.#owners.get(owner) ?? [])].at(-1);
+  }
+
   add(owner: string, entry: Entry): void {
     const own = this.#owners.get(owner);
     if (own) own.add(entry);

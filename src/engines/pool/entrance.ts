@@ -101,8 +101,8 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
     if (free) return free;
     const refused = refusal(call.priority);
     if (refused) throw refused;
-    if (call.priority === 'interactive' && room.count('interactive') >= mostInteractive())
-      throw overcrowded();
+    const isFull = call.priority === 'interactive' && room.count('interactive') >= mostInteractive();
+    if (isFull && !room.makeRoom('interactive', call.org ?? '', overcrowded())) throw overcrowded();
     return turn(call, () => place(call));
   }
 

@@ -768,6 +768,52 @@ describe('createPool', () => {
     await Promise.all([...running, ...waiting, line]);
   });
 
+  /** Answers the engine's requests until none is left. */
+  async function drain(one: Server) {
+    while (one.open.length > 0) {
+      one.open[0]!.answer();
+      await turn();
+      await turn();
+    }
+  }
+
+  it('refuses requests of the org with the most waiting when too many wait: other orgs get in', async () => {
+    const one = server(4);
+    poolOf([one]);
+    const outcomes = (of: string, count: number) =>
+      Array.from({ length: count }, () => settled(ask({ org: of })));
+    const many = outcomes('a', 160);
+    const few = outcomes('b', 12);
+    await turn();
+    const late = outcomes('a', 20);
+    await drain(one);
+    expect(await Promise.all(few)).toEqual(Array.from({ length: 12 }, () => 'answered'));
+    expect(await Promise.all(late)).toEqual(Array.from({ length: 20 }, () => 'engine_overloaded'));
+    const answered = (await Promise.all(many)).filter((outcome) => outcome === 'answered');
+    // 6 run at once (1.5 times the slots) and 64 wait; the other org displaced 12 of those.
+    expect(answered).toHaveLength(6 + 64 - 12);
+  });
+
+  it('shares its places in the queue evenly, and always has one for an org without waiting requests', async () => {
+    const one = server(1);
+    poolOf([one]);
+    const running = [ask(), ask(), ask()];
+    const first = Array.from({ length: 100 }, (_, at) => settled(ask({ org: `org ${at}` })));
+    const second = Array.from({ length: 100 }, (_, at) => settled(ask({ org: `org ${at}` })));
+    expect(await Promise.all(second)).toEqual(second.map(() => 'engine_overloaded'));
+    await drain(one);
+    expect(await Promise.all(first)).toEqual(first.map(() => 'answered'));
+    await Promise.all(running);
+
+    const busyAgain = [ask(), ask(), ask()];
+    const [a, b] = ['a', 'b'].map((org) => Array.from({ length: 64 }, () => settled(ask({ org }))));
+    await drain(one);
+    const count = async (all: Promise<string>[]) =>
+      (await Promise.all(all)).filter((outcome) => outcome === 'answered').length;
+    expect([await count(a!), await count(b!)]).toEqual([32, 32]);
+    await Promise.all(busyAgain);
+  });
+
   it('turns away who waited too long, and lets go of who left', async () => {
     const one = server(1);
     poolOf([one]);

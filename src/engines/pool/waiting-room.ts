@@ -21,6 +21,19 @@ export class WaitingRoom<Place> {
   }
 
   /**
+   * Makes room for a request of `org`: refuses the newest request of the org with the most waiting, unless `org` would then
+   * have as many. An org without waiting requests always gets room.
+   */
+  makeRoom(priority: EngineCall['priority'], org: string, reason: unknown): boolean {
+    const turns = this.#turns[priority];
+    const own = turns.countOf(org);
+    const longest = turns.longest();
+    if (longest === undefined || turns.countOf(longest) <= own + 1) return own === 0;
+    turns.newestOf(longest)!.refuse(reason);
+    return true;
+  }
+
+  /**
    * Waits for the call's turn.
    * @param find a place that suits it, if there is one
    * @param patience starts the timer that refuses it
