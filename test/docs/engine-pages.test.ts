@@ -43,6 +43,7 @@ const chats: Record<string, Asked> = {
   'others gemini': ['/v1beta/openai/chat/completions', bearer('GEMINI_API_KEY'), 'gemini-2.5-flash'],
   'others mistral': [chat, bearer('MISTRAL_API_KEY'), 'mistral-small-latest'],
   'others deepseek': [chat, bearer('DEEPSEEK_API_KEY'), 'deepseek-chat'],
+  'others glm': ['/api/paas/v4/chat/completions', bearer('ZAI_API_KEY'), 'glm-5'],
   'others grok': [chat, bearer('XAI_API_KEY'), 'grok-4'],
   // Names no model of the server, so it is asked for the id.
   'others qwen3-32b': [chat, bearer('OTHER_KEY'), 'others qwen3-32b'],

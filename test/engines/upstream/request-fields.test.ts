@@ -6,6 +6,7 @@ import type { ChatMessage } from '../../../src/wire/chat/chat.ts';
 import { foldChunks } from '../../../src/wire/chat/stream/fold-chunks.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
+import { sentTo } from './sent-to.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 
 // Which field of a chat request reaches which server, and how (wire-formats.md, section 1a and 2).
@@ -14,27 +15,6 @@ const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
-
-/** What a server of this kind is sent for these fields, beside model and messages. */
-async function sentTo(flavor: Flavor, fields: Record<string, unknown>): Promise<unknown> {
-  const fake = await startFakeUpstream();
-  const engine = engineAt(fake.url, { flavor });
-  open.push(fake, engine);
-  const { body } = parseChatRequest(ask(fields).text);
-  // A server that makes fewer choices than asked is asked again; what it is sent first is what counts here.
-  await engine.generate(body, call());
-  const {
-    model: _model,
-    messages: _messages,
-    ...rest
-  } = JSON.parse(fake.received[0]!.text) as Record<string, unknown>;
-  if (!flavorTraits[flavor].asStream) return rest;
-  const { stream, stream_options: options, return_progress: progress, ...others } = rest;
-  expect(stream).toBe(true);
-  expect(progress).toBe(flavorTraits[flavor].progress && true);
-  expect([undefined, { include_usage: true }]).toContainEqual(options);
-  return others;
-}
 
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
 const schema = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' }, strict: true } };
@@ -54,8 +34,6 @@ const forAll: Record<string, unknown>[] = [
   { response_format: schema },
   { tools: [tool], tool_choice: 'auto', parallel_tool_calls: true },
   { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } },
-  { reasoning_effort: 'low' },
-  { reasoning_effort: 'medium' },
   { reasoning_effort: null },
 ];
 
@@ -80,8 +58,8 @@ const exceptions: Partial<Record<Flavor, Record<string, Record<string, unknown>>
     logprobs: {},
     top_logprobs: {},
     logit_bias: {},
-    reasoning_effort: {},
   },
+  xai: { frequency_penalty: {}, presence_penalty: {} },
 };
 
 /** Of the fields that all are sent, what this one is. */
@@ -106,10 +84,7 @@ const chatFlavors = flavors.filter((flavor) => flavor !== 'anthropic');
 describe.each(chatFlavors)('%s', (flavor) => {
   it('is sent what it can work with, and nothing of what is between the client and us', async () => {
     for (const fields of forAll) {
-      const expected =
-        flavor === 'llama-server' && fields['reasoning_effort']
-          ? { ...fields, chat_template_kwargs: fields }
-          : known(flavor, fields);
+      const expected = known(flavor, fields);
       expect(await sentTo(flavor, { ...fields, ...ours }), JSON.stringify(fields)).toEqual(expected);
     }
   });
@@ -142,62 +117,6 @@ describe.each(chatFlavors)('%s', (flavor) => {
       parallel_tool_calls: false,
     });
     expect(await sentTo(flavor, { tools: [{ type: 'web_search' }], tool_choice: 'auto' })).toEqual({});
-  });
-});
-
-describe('the effort of reasoning', () => {
-  const off = { chat_template_kwargs: { enable_thinking: false, thinking: false } };
-  const variables = (reasoning_effort: string) => ({
-    reasoning_effort,
-    chat_template_kwargs: { reasoning_effort },
-  });
-  const plain = (reasoning_effort: string) => ({ reasoning_effort });
-
-  it.each<[Flavor, string, object]>([
-    ['vllm', 'none', off],
-    ['vllm', 'minimal', plain('minimal')],
-    ['vllm', 'max', plain('max')],
-    ['sglang', 'none', off],
-    ['sglang', 'xhigh', plain('xhigh')],
-    ['llama-server', 'none', off],
-    ['llama-server', 'high', variables('high')],
-    ['ollama', 'none', plain('none')],
-    ['ollama', 'minimal', plain('low')],
-    ['ollama', 'xhigh', plain('max')],
-    ['ollama', 'max', plain('max')],
-    ['openai', 'none', plain('none')],
-    ['openai', 'xhigh', plain('xhigh')],
-    ['gemini', 'xhigh', plain('high')],
-    ['gemini', 'minimal', plain('minimal')],
-    ['xai', 'minimal', plain('low')],
-    ['xai', 'max', plain('high')],
-    ['mistral', 'low', {}],
-    ['ollama', 'constructor', plain('constructor')],
-    ['offpeak', 'minimal', plain('minimal')],
-    ['generic', 'none', plain('none')],
-  ])('on %s: %s', async (flavor, effort, expected) => {
-    expect(await sentTo(flavor, { reasoning_effort: effort })).toEqual(expected);
-  });
-
-  it.each(chatFlavors)(
-    'with a budget on %s, which is told of it only if it knows the field',
-    async (flavor) => {
-      const knows = flavor === 'llama-server' || flavor === 'offpeak';
-      const thinking_budget_tokens = 512;
-      expect(await sentTo(flavor, { thinking_budget_tokens })).toEqual(
-        knows ? { thinking_budget_tokens } : {},
-      );
-    },
-  );
-
-  it('lets a client switch the thinking itself, and set no other variable of the template', async () => {
-    const given = { enable_thinking: true, reasoning_effort: 'low', tokenize: false, other: { x: 1 } };
-    const chat_template_kwargs = { enable_thinking: true, reasoning_effort: 'low' };
-    expect(await sentTo('vllm', { chat_template_kwargs: given })).toEqual({ chat_template_kwargs });
-    expect(await sentTo('vllm', { reasoning_effort: 'none', chat_template_kwargs: given })).toEqual({
-      chat_template_kwargs: { ...chat_template_kwargs, thinking: false },
-    });
-    expect(await sentTo('openai', { chat_template_kwargs: given })).toEqual({});
   });
 });
 
@@ -256,7 +175,17 @@ it('mistral is sent nothing in messages that it forbids, and not asked for what 
   expect(JSON.parse(fake.received[0]!.text)).toEqual({
     model: 'real-name',
     stream: true,
-    messages: messages.map(({ role, content }) => ({ role, content })),
+    messages: [
+      { role: 'user', content: 'hi' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'r' }] },
+          { type: 'text', text: 'yes' },
+        ],
+      },
+      { role: 'user', content: 'why?' },
+    ],
   });
 });
 

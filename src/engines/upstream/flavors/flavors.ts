@@ -1,4 +1,4 @@
-import type { Flavor, OwnFailure, OwnTraits } from '../../../core/flavor.ts';
+import type { Flavor, OwnFailure } from '../../../core/flavor.ts';
 import type { FailureRow } from '../connection/failures.ts';
 import { anthropic, azure, deepseek, gemini, mistral, openai, openrouter, xai } from './hosted.ts';
 import { generic, llamaServer, offpeak, ollama, sglang, vllm } from './self-hosted.ts';
@@ -23,9 +23,12 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
   generic,
 };
 
-/** What a server does by itself, with what the configuration says of it. */
-export function traitsOf(flavor: Flavor | 'auto' = 'generic', own?: OwnTraits): FlavorTraits {
-  const like = flavorTraits[flavor === 'auto' ? 'generic' : flavor];
+type Kind = Pick<UpstreamOptions, 'flavor' | 'ownTraits' | 'model'>;
+
+/** What a server does by itself for a model, with what the configuration says of it. */
+export function traitsOf({ flavor = 'generic', ownTraits: own, model }: Kind): FlavorTraits {
+  const all = flavorTraits[flavor === 'auto' ? 'generic' : flavor];
+  const like = { ...all, ...all.models?.find(([name]) => name.test(model))?.[1] };
   if (!own) return like;
   const { paths, auth, fields, names, without, usage, finish, effort, failures } = own;
   return {
@@ -45,11 +48,10 @@ export function traitsOf(flavor: Flavor | 'auto' = 'generic', own?: OwnTraits): 
 /** What every call to a server carries: the key as servers of its kind want it, and what was configured. */
 export function headersOf({
   apiKey,
-  flavor,
-  ownTraits,
   headers,
-}: Pick<UpstreamOptions, 'apiKey' | 'flavor' | 'ownTraits' | 'headers'>): Record<string, string> {
-  const { header, scheme, beside } = traitsOf(flavor, ownTraits).auth;
+  ...kind
+}: Kind & Pick<UpstreamOptions, 'apiKey' | 'headers'>): Record<string, string> {
+  const { header, scheme, beside } = traitsOf(kind).auth;
   return { ...beside, ...(apiKey && { [header]: scheme + apiKey }), ...headers };
 }
 

@@ -24,6 +24,16 @@ export const openai: FlavorTraits = {
   without: thoughts, // newer models refuse any member of messages that is not in its schema
   names: { max_tokens: 'max_completion_tokens' }, // models that reason refuse the older name, all take the newer
   developerRole: true,
+  // Each generation has words of its own, and refuses the others (probed by others, model by model, in July 2026).
+  models: [
+    [/^(?:gpt-[34]|chatgpt)/, { effort: 'left out' }], // they do not reason, and refuse the member
+    [/^o\d/, { effort: { none: 'low', minimal: 'low', xhigh: 'high', max: 'high' } }],
+    [/^gpt-5(?!\.)/, { effort: { none: 'minimal', xhigh: 'high', max: 'high' } }],
+    [/^gpt-5\.1/, { effort: { minimal: 'low', xhigh: 'high', max: 'high' } }],
+    [/^gpt-5\.[2-5]/, { effort: { minimal: 'low', max: 'xhigh' } }],
+    [/^gpt-5\./, { effort: { minimal: 'low' } }],
+    [/^gpt-\d/, { effort: { none: 'low', minimal: 'low' } }],
+  ],
   counter: [], // it counts requests of another format only
   // The account is out of credit (429), or at the limit it set itself (400). Others call a rate so.
   failures: [
@@ -43,8 +53,9 @@ export const azure: FlavorTraits = {
 export const openrouter: FlavorTraits = {
   ...service, // what of it there is depends on the model, and on whoever runs that
   completions: ['raw'], // one text is documented
-  fields: words('top_k min_p top_a repetition_penalty verbosity'),
+  fields: words('top_k min_p top_a repetition_penalty verbosity reasoning'),
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
+  effort: { max: 'xhigh' }, // none to xhigh are documented, for every model
   asStream: 'at once', // comments come while whoever runs the model is silent
 };
 
@@ -55,6 +66,9 @@ export const gemini: FlavorTraits = {
   signsCalls: 'needed', // a call without the signature that came in its extra_content is a 400
   // minimal, low, medium and high are documented, none by models that can go without.
   effort: { xhigh: 'high', max: 'high' },
+  models: [
+    [/(?:^|\/)gemini-(?:2\.5-pro|[3-9])/, { effort: { none: 'minimal', xhigh: 'high', max: 'high' } }],
+  ],
   // A key that it refuses, and a country, are an INVALID_ARGUMENT (openai-scala-client #109).
   failures: [
     { status: 400, says: /^API key (not valid|expired)/, means: 401 },
@@ -63,15 +77,25 @@ export const gemini: FlavorTraits = {
   inputs: ['image', 'audio'],
 };
 
+/** Not in the schema of Mistral, which forbids others (crush #1590, mistral-go #2); usage comes without being asked for. */
+const unknownToMistral = words(
+  'stream_options logprobs top_logprobs logit_bias messages.name messages.refusal',
+);
+
 export const mistral: FlavorTraits = {
   ...service,
   fields: ['prediction'], // any that is not known is refused (mistralai/platform-docs-public #7)
-  // Not in its schema, which forbids others (crush #1590, mistral-go #2); usage comes without being asked for.
-  without: [
-    ...words(
-      'stream_options logprobs top_logprobs logit_bias reasoning_effort messages.name messages.refusal',
-    ),
-    ...thoughts,
+  without: unknownToMistral,
+  // high and none are all that its models of 2026 take; by none they think as little as they can.
+  effort: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' },
+  thinkingParts: true,
+  models: [
+    [/^mistral-large-[4-9]/, { effort: { minimal: 'low', xhigh: 'high', max: 'high' } }],
+    // Those that do not think refuse to be asked for it (hermes-agent #11243, celeste-python #311).
+    [
+      /^(?:codestral|devstral|ministral|pixtral|voxtral|open-|magistral-medium|mistral-(?:tiny|nemo|saba|large|(?:small|medium)-2[0-5]))/,
+      { effort: 'left out', thinkingParts: false, without: [...unknownToMistral, ...thoughts] },
+    ],
   ],
   names: { ...maxTokens, seed: 'random_seed' },
   callIds: /^[a-zA-Z0-9]{9}$/, // others are refused (opencode #1680, langchain #24668)
@@ -81,7 +105,15 @@ export const mistral: FlavorTraits = {
 
 export const deepseek: FlavorTraits = {
   ...service,
+  fields: ['thinking'],
   jsonSchema: 'none', // json_object alone is documented
+  // low, high and max are documented beside the switch, and what the others are taken for.
+  effort: {
+    none: { reasoning_effort: null, thinking: { type: 'disabled' } },
+    minimal: 'low',
+    medium: 'high',
+    xhigh: 'high',
+  },
   asStream: 'at once', // comments come while a request waits, and thoughts as they are thought
   inputs: [], // text alone is documented
 };
@@ -89,8 +121,16 @@ export const deepseek: FlavorTraits = {
 export const xai: FlavorTraits = {
   ...service,
   names: {}, // both names of the limit are documented
-  // low, medium and high are documented, none by models that can go without.
-  effort: { minimal: 'low', xhigh: 'high', max: 'high' },
+  without: words('frequency_penalty presence_penalty'), // refused by every current model, at zero too (open-webui #21266)
+  // low, medium and high are documented; current models cannot go without thinking.
+  effort: { none: 'low', minimal: 'low', xhigh: 'high', max: 'high' },
+  models: [
+    [/^grok-4\.[6-9]/, { effort: { none: 'low', minimal: 'low', max: 'xhigh' } }],
+    [/^grok-4\.3/, { effort: { minimal: 'low', xhigh: 'high', max: 'high' } }],
+    [/^grok-3-mini/, { effort: { none: 'low', minimal: 'low', medium: 'low', xhigh: 'high', max: 'high' } }],
+    // The member itself is refused (hermes-agent #23088).
+    [/^grok-(?:[23]|4(?!\.\d)|4\.20(?!-multi)|code|build|beta)/, { effort: 'left out' }],
+  ],
   // Seen with a wrong key (codex #1352) and without credit (continue #10373).
   failures: [
     { status: 400, says: /^Incorrect API key provided/, means: 401 },

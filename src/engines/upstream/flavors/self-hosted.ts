@@ -105,7 +105,7 @@ export const offpeak: FlavorTraits = {
   // Sorts them out itself.
   fields: words(
     `top_k min_p repeat_penalty repetition_penalty thinking_budget_tokens chat_template_kwargs prediction
-      prompt_cache_key prompt_cache_retention verbosity`,
+      prompt_cache_key prompt_cache_retention verbosity thinking reasoning`,
   ),
   names: {}, // takes all of them
   developerRole: true, // maps it where needed
@@ -122,5 +122,5 @@ export const generic: FlavorTraits = {
   ...usual,
   completions: allAbilities,
   // What most servers of open models take.
-  fields: words('top_k min_p repeat_penalty repetition_penalty chat_template_kwargs'),
+  fields: words('top_k min_p repeat_penalty repetition_penalty chat_template_kwargs thinking'),
 };

@@ -24,6 +24,8 @@ export type LifeWay = 'vllm' | 'sglang' | 'slots' | 'chat' | 'door';
 
 /** What servers of one kind do. */
 export interface FlavorTraits {
+  /** Differences of some of its models, by their upstream names. The first row whose name matches applies. */
+  models?: readonly (readonly [name: RegExp, traits: Partial<FlavorTraits>])[];
   /** The header that carries the key, what stands before it there, and headers that go beside it. */
   auth: { header: string; scheme: string; beside?: Readonly<Record<string, string>> };
   /** What it speaks, if not chat completions (`dialects.ts`). */
@@ -52,8 +54,10 @@ export interface FlavorTraits {
   signsCalls?: 'needed' | 'passed on';
   /** Which of its models, by name, take tools with free text, and hold the grammars of what they are given. */
   customTools?: RegExp;
-  /** How it is told how hard to think. */
+  /** How it receives the effort of reasoning. */
   effort: EffortWay;
+  /** Takes the reasoning of earlier turns as `thinking` parts of their content, and not as members of messages. */
+  thinkingParts?: boolean;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
   counter: readonly CountWay[];
   /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */

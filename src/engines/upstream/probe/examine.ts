@@ -70,7 +70,7 @@ export async function examineUpstream(
   let flavor: string = options.flavor ?? 'generic';
   try {
     const hasKey = Boolean(options.apiKey);
-    const failures = traitsOf(options.flavor, options.ownTraits).failures;
+    const failures = traitsOf(options).failures;
     const asked = await examineModels({ url, model, hasKey, failures, transport, elapsed: begin() });
     if (flavor === 'auto') flavor = asked.flavor;
     if (!add(asked.finding)) {

@@ -54,7 +54,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
   let models: Reply<Buffer> | null = null;
   let lookingAgain: Timer | undefined;
   let told: Report = { slots: null, queued: null };
-  let now = knownOf(traitsOf(options.flavor, options.ownTraits));
+  let now = knownOf(traitsOf(options));
 
   function knownOf(traits: FlavorTraits): Known {
     const { paths, cutsPrompts, completions } = traits;
@@ -106,7 +106,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
       isFound = true;
-      now = knownOf(traitsOf(flavor, options.ownTraits));
+      now = knownOf(traitsOf({ ...options, flavor }));
       models = reply;
       log.info(
         { upstream: address.host, upstream_model: model, flavor },

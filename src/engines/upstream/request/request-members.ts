@@ -55,6 +55,10 @@ const nested: ReadonlyMap<string, Shape> = object('', {
   // The other variables are arguments of the code that renders the prompt.
   chat_template_kwargs: object('enable_thinking thinking reasoning_effort'),
   prediction: object('type', { content: object('type text') }),
+  // The switch of DeepSeek, Z.ai and Kimi, and what each of them has beside it.
+  thinking: object('type budget_tokens clear_thinking keep'),
+  // OpenRouter's own; it means what reasoning_effort does.
+  reasoning: object('effort max_tokens exclude enabled'),
 });
 
 /**
@@ -77,7 +81,7 @@ export function chatMembers(
 
 /** Of those that only some servers are sent, what says how a chat is rendered or thought about. */
 export const ofChatsAlone: ReadonlySet<string> = new Set(
-  `chat_template_kwargs thinking_budget_tokens prediction prompt_cache_key prompt_cache_retention verbosity
+  `chat_template_kwargs thinking_budget_tokens thinking reasoning prediction prompt_cache_key prompt_cache_retention verbosity
   max_completion_tokens`.split(/\s+/),
 );
 

@@ -18,7 +18,14 @@ export interface Wording {
   model: string;
   traits: Pick<
     FlavorTraits,
-    'names' | 'developerRole' | 'signsCalls' | 'callIds' | 'effort' | 'openLimit' | 'progress'
+    | 'names'
+    | 'developerRole'
+    | 'signsCalls'
+    | 'callIds'
+    | 'effort'
+    | 'openLimit'
+    | 'progress'
+    | 'thinkingParts'
   >;
   /** Whether it gets tools with free text as they are. */
   customTools: boolean;
@@ -108,15 +115,26 @@ function setNames(
 }
 
 /** A message as the server knows such; itself where nothing differs. */
-function worded(
-  message: ChatMessage,
-  { developerRole, signsCalls, callIds }: Wording['traits'],
-): ChatMessage {
-  if (message.role === 'developer') return developerRole ? message : { ...message, role: 'system' };
+function worded(given: ChatMessage, traits: Wording['traits']): ChatMessage {
+  const { developerRole, signsCalls, callIds, thinkingParts } = traits;
+  if (given.role === 'developer') return developerRole ? given : { ...given, role: 'system' };
+  const message = thinkingParts ? withThinkingPart(given) : given;
   if (callIds) return withTakenIds(message, callIds);
   const [first, ...others] = message.tool_calls ?? [];
   if (!first || first.extra_content || signsCalls !== 'needed') return message;
   return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
+}
+
+/** A message whose reasoning is the first part of its content; itself where it has none. */
+function withThinkingPart(message: ChatMessage): ChatMessage {
+  if (message.reasoning === undefined && message.reasoning_content === undefined) return message;
+  const { reasoning, reasoning_content: older, ...rest } = message;
+  const text = reasoning || older;
+  if (!text || rest.role !== 'assistant') return rest;
+  const { content } = rest;
+  const said = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const thinking = { type: 'thinking', thinking: [{ type: 'text', text }] };
+  return { ...rest, content: [thinking, ...said.filter((part) => part.text !== '')] };
 }
 
 /** A message whose calls and results have ids that the server takes, the same for the same; itself where it has such. */
