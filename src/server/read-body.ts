@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { truncate } from '../base/truncate.ts';
 import { LoopTurns } from '../base/loop-turns.ts';
 import { ApiError } from '../core/errors.ts';
 import type { BodyShare } from './body-budget.ts';
@@ -116,5 +117,5 @@ export function requireMediaType(
 }
 
 function clip(value: string): string {
-  return value.length > 80 ? `${value.slice(0, 80)}...` : value;
+  return truncate(value, 80, '...');
 }

@@ -1,5 +1,6 @@
 import { invalid } from '../core/errors.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
+import { quoted } from '../wire/json/parse.ts';
 import { integer, literal, object, oneOf } from '../wire/schema.ts';
 import type { Upload } from '../files/files.ts';
 import { cleanFilename } from './filename.ts';
@@ -97,7 +98,7 @@ function purposeOf(value: string, purposes: readonly UploadPurpose[]): UploadPur
   const expected = purposes.map((name) => `"${name}"`).join(' or ');
   const isClosed = uploadPurposes.some((name) => name === value);
   const hint = isClosed ? ", which files.purposes of the server's configuration would open" : '';
-  throw invalid('purpose', `expected ${expected}, got ${JSON.stringify(value.slice(0, 60))}${hint}`);
+  throw invalid('purpose', `expected ${expected}, got ${quoted(value)}${hint}`);
 }
 
 function expiryOf(fields: Partial<Record<FieldName, string>>): number | null {

@@ -1,5 +1,16 @@
-import { expect, it } from 'vitest';
-import { array, integer, literal, object, string, when } from './schema.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  array,
+  integer,
+  literal,
+  metadataSchema,
+  nameRule,
+  object,
+  string,
+  titleRule,
+  when,
+} from './schema.ts';
+import { validator } from './validate.ts';
 
 it('requires every field that has no question mark behind its name', () => {
   const schema = object(
@@ -28,5 +39,30 @@ it('says what follows from the value of a field', () => {
   expect(when('type', ['a', 'b'], { id: string(), 'name?': string() })).toEqual({
     if: { required: ['type'], properties: { type: { enum: ['a', 'b'] } } },
     then: { required: ['id'], properties: { id: { type: 'string' }, name: { type: 'string' } } },
+  });
+});
+
+describe('texts that are kept', () => {
+  const check = validator(
+    object({ 'name?': string(nameRule), 'title?': string(titleRule), 'metadata?': metadataSchema }),
+  );
+
+  it.each([
+    [{ name: 'a\ud800' }, 'name'],
+    [{ name: 'a\0' }, 'name'],
+    [{ title: '\udfffa' }, 'title'],
+    [{ title: 'a\u0085' }, 'title'],
+    [{ metadata: { a: '\ud83d' } }, 'metadata.a'],
+    [{ metadata: { '\ud83d': 'a' } }, String.raw`metadata["\ud83d"]`],
+  ])('%j is refused at %s', (value, place) => {
+    expect(check(value).map(({ param }) => param)).toEqual([place]);
+  });
+
+  it('may hold whole pairs, also where a pattern is read in UTF-16 units', () => {
+    expect(check({ name: 'a😀', title: '😀', metadata: { '😀': 'b😀' } })).toEqual([]);
+    for (const { pattern } of [nameRule, titleRule]) {
+      expect('a😀b').toMatch(new RegExp(pattern));
+      expect('a\ud83d').not.toMatch(new RegExp(pattern));
+    }
   });
 });

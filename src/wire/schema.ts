@@ -116,17 +116,30 @@ export const definedName = string({
 /** What people call a thing. Postgres keeps no NUL, and a terminal should be told nothing. */
 export const titleRule = {
   maxLength: 200,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-  expected: 'up to 200 characters, without control characters',
+  pattern: unicodeWithout('\\u0000-\\u001f\\u007f-\\u009f'),
+  expected: 'up to 200 characters of valid Unicode, without control characters',
 };
 
 /** What names a thing, as an id or a URL: Postgres can neither keep a NUL nor be asked for one. */
-export const nameRule = { pattern: '^[^\\u0000]*$', expected: 'a string without a NUL' };
+export const nameRule = { pattern: unicodeWithout('\\u0000'), expected: 'valid Unicode without a NUL' };
+
+const unicodeRule = {
+  pattern: unicodeWithout(''),
+  expected: 'valid Unicode, without half of a surrogate pair',
+};
 
 /** What may be noted of a thing: 16 texts of 512 characters, with names of 64. */
 export const metadataSchema = {
   type: ['object', 'null'],
   maxProperties: 16,
-  propertyNames: { maxLength: 64 },
-  additionalProperties: { type: 'string', maxLength: 512 },
+  propertyNames: { maxLength: 64, ...unicodeRule },
+  additionalProperties: { type: 'string', maxLength: 512, ...unicodeRule },
 };
+
+/**
+ * A pattern of texts without half of a surrogate pair and without these characters. It means the same whether a reader
+ * takes a pattern for code points, as Ajv does, or for UTF-16 units, as clients generated from the OpenAPI document may.
+ */
+function unicodeWithout(characters: string): string {
+  return `^(?:[^${characters}\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$`;
+}

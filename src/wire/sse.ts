@@ -1,3 +1,5 @@
+import { withoutBreaks } from './json/line-text.ts';
+
 /** The headers of every stream of server-sent events. */
 export const sseHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -11,7 +13,7 @@ export const sseKeepAlive = ': keep-alive\n\n';
 
 /** An event with a name, which those of chat have not. @param data JSON on one line */
 export function namedEvent(type: string, data: string): string {
-  return `event: ${type}\ndata: ${data}\n\n`;
+  return `event: ${type}\ndata: ${withoutBreaks(data)}\n\n`;
 }
 
 /** An event that tells its type itself, named by it; never to be cut, because some parsers forget half of one. */

@@ -1,3 +1,4 @@
+import { truncate } from '../../base/truncate.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { BucketConfig } from '../../core/config.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -57,7 +58,7 @@ export function faultOf(refusal: Refusal, { host, bucket, region, accessKey }: P
     );
   const said = textOf(xml, 'Message');
   return unavailable(
-    `${host} answered ${status}${code && ` ${code}`}${said === undefined ? '.' : `: ${said.slice(0, 200)}`}`,
+    `${host} answered ${status}${code && ` ${code}`}${said === undefined ? '.' : `: ${truncate(said, 200)}`}`,
     status >= 500 ? 'Look for the cause in its log.' : 'Look at files and s3 in the configuration.',
   );
 }

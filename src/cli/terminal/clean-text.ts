@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { truncate } from '../../base/truncate.ts';
 
 /**
  * Text from a server or a file, safe to show in a terminal: no escape sequences, no control characters, no marks that
@@ -17,5 +18,5 @@ export function cleanText(text: string): string {
 const hidden = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu;
 
 export function shorten(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+  return text.length <= width ? text : truncate(text, width - 1, '…');
 }

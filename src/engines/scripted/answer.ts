@@ -1,3 +1,4 @@
+import { truncate } from '../../base/truncate.ts';
 import type { AssistantMessage, ChatRequest, FinishReason, Tool, ToolCall } from '../../wire/chat/chat.ts';
 import type { Prompt } from './directives.ts';
 import { instanceOf } from './instance.ts';
@@ -38,9 +39,9 @@ function words(request: ChatRequest, { text, directives }: Prompt): string {
   if (directives.json !== undefined) return directives.json;
   const format = request.response_format;
   if (format?.type === 'json_schema') return JSON.stringify(instanceOf(format.json_schema.schema ?? {}));
-  if (format?.type === 'json_object') return JSON.stringify({ answer: text.slice(0, 200) });
+  if (format?.type === 'json_object') return JSON.stringify({ answer: truncate(text, 200) });
   if (directives.tokens !== undefined) return 'word'.padEnd(directives.tokens * 5 - 1, ' word');
-  return `Echo: ${text.slice(0, 200)}`;
+  return `Echo: ${truncate(text, 200)}`;
 }
 
 /** The text up to the first stop sequence in it, and which one that was. */

@@ -1,3 +1,4 @@
+import { truncate } from '../../base/truncate.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { Capabilities, Engine } from '../../engines/engines.ts';
 import type { ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
@@ -173,5 +174,5 @@ function readerOf({ kind }: Rule): Try['read'] {
 /** The next answer should not be the same one. */
 function withProblem(line: string, problem: Problem | null): string {
   if (!problem || problem.isRefusal) return line;
-  return `${line}\nAn answer before this one was not accepted: ${problem.message.slice(0, 500)}`;
+  return `${line}\nAn answer before this one was not accepted: ${truncate(problem.message, 500)}`;
 }

@@ -8,6 +8,7 @@ import {
 } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
+import { truncate } from '../../base/truncate.ts';
 import { isObject } from '../../base/fields.ts';
 import { isMultiple } from '../../base/is-multiple.ts';
 import { formats } from './formats.ts';
@@ -170,5 +171,5 @@ function faultOf(errors: ValidateFunction['errors'], whole: string): string {
 }
 
 function shortened(message: string): string {
-  return message.length > messageLength ? `${message.slice(0, messageLength)}...` : message;
+  return truncate(message, messageLength, '...');
 }

@@ -8,6 +8,7 @@ import {
   presentOrg,
   updateOrgSchema,
 } from '../../wire/admin/orgs.ts';
+import { quoted } from '../../wire/json/parse.ts';
 import { listBody, textParam } from '../../wire/list.ts';
 import { json } from '../answer.ts';
 import { keySchema, newKeySchema, orgSchema, pageOf } from '../openapi/answer-schemas.ts';
@@ -90,7 +91,7 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
 function idsOf(known: Pick<Catalog, 'find'>, names: string[]): string[] {
   return names.map((name, index) => {
     const model = known.find(name);
-    if (!model) throw invalid(`models[${index}]`, `there is no model ${JSON.stringify(name.slice(0, 200))}`);
+    if (!model) throw invalid(`models[${index}]`, `there is no model ${quoted(name, 200)}`);
     return model.id;
   });
 }

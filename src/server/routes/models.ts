@@ -1,3 +1,4 @@
+import { truncate } from '../../base/truncate.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import type { Scope } from '../../core/org.ts';
@@ -33,7 +34,7 @@ export const modelRoutes = routesOf({ access: 'key', tag: 'Models' }, [
     async handle({ param, caller: { models: allowed, scopes } }, { generate }) {
       const model = generate.fleet.find(param);
       if (!model || !generate.fleet.serves(param) || (allowed !== null && !allowed.includes(model.id)))
-        throw new ApiError('model_not_found', `The model '${param.slice(0, 200)}' does not exist.`, {
+        throw new ApiError('model_not_found', `The model '${truncate(param, 200)}' does not exist.`, {
           param: 'model',
         });
       return json(200, presentModel(model, stateIn(generate, scopes)(model)));

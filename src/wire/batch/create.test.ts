@@ -118,6 +118,15 @@ describe('a create-batch body', () => {
     );
   });
 
+  it.each([String.raw`{"a":"\ud800"}`, String.raw`{"a":[{"\uDFFF":1}]}`])(
+    'metadata with half of a surrogate pair is refused: %s',
+    (metadata) => {
+      const body = text(byFile).replace(/}$/, `,"metadata":${metadata}}`);
+      expect(errorOf(body)).toMatchObject({ status: 422, param: 'metadata' });
+      expect(parse(body.replaceAll(/\\u(?=d)/gi, String.raw`\\u`)).input.metadata).toBeDefined();
+    },
+  );
+
   it.each([[[]], ['text'], [5], [true]])('B36: the metadata %j is refused', (metadata) => {
     expect(errorOf(text({ ...byFile, metadata })).param).toBe('metadata');
   });

@@ -3,11 +3,12 @@ import type { BatchEndpoint, CreateBatch } from '../../core/batch.ts';
 import { nameDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
 import { describe } from '../explain.ts';
+import { hasLoneSurrogate } from '../json/line-text.ts';
 import { parseJson, readJson } from '../json/parse.ts';
 import { type JsonSpan, memberOf, scanJson } from '../json/scan.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { faultsError, validator } from '../validate.ts';
-import { notOpen } from './line.ts';
+import { halfPair, notOpen } from './line.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
 
@@ -164,6 +165,7 @@ function readMetadata(bytes: Uint8Array, scan: FrameScan, frame: Frame): string 
   const raw = textOf(bytes, span.start, span.end);
   if (scanJson(raw, { maxDepth: metadataLimits.levels }).limit)
     throw invalid('metadata', `expected at most ${metadataLimits.levels} levels of nesting`);
+  if (hasLoneSurrogate(raw)) throw invalid('metadata', halfPair);
   return raw;
 }
 

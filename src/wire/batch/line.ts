@@ -187,13 +187,15 @@ interface Judged {
 
 const asItIs = (text: string): string => text;
 
+export const halfPair = 'holds half of a surrogate pair, which no UTF-8 text can carry';
+
 /** Why a value is no custom_id, or undefined (reliability.md, B13, B15, B27). */
 export function customIdFault(value: unknown): string | undefined {
   if (typeof value !== 'string') return notExpected('a string', value);
   if (value === '') return 'must not be empty';
   if (value.length > customIdLimit)
     return `expected at most ${customIdLimit} characters, got ${value.length}`;
-  if (!value.isWellFormed()) return 'holds half of a surrogate pair, which no UTF-8 text can carry';
+  if (!value.isWellFormed()) return halfPair;
   if (controlCharacter.test(value)) return 'must not hold control characters';
   return undefined;
 }

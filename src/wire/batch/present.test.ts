@@ -214,11 +214,27 @@ describe('result lines', () => {
     });
   });
 
-  it('F31: are one line of valid UTF-8 whatever the engine said', () => {
-    const line = outputLine({ id: 'r', customId: 'a', body: { text: 'a\nb\r\u2028\u0000\ud800' } });
-    expect(line).not.toMatch(/[\n\r]/);
-    expect(line.isWellFormed()).toBe(true);
-    expect(JSON.parse(line)).toMatchObject({ response: { body: { text: 'a\nb\r\u2028\u0000\ud800' } } });
+  it.each([
+    { text: 'a\nb\r\u2028\u2029\u0085\u0000\ud800' },
+    String.raw`{"text":"a\nb\r` + '\u2028\u2029\u0085' + String.raw`\u0000\ud800"` + '\r\n}',
+  ])('F31: are one line of valid Unicode, whatever the engine answered', (body) => {
+    const line = outputLine({ id: 'r', customId: 'a', body });
+    expect(line).not.toMatch(/[\n\r\u2028\u2029\u0085]/);
+    expect(JSON.parse(line)).toMatchObject({
+      response: { body: { text: 'a\nb\r\u2028\u2029\u0085\u0000\ufffd' } },
+    });
+  });
+
+  it('F31: of failures are so too, in every member', () => {
+    const message = 'bad \ud800\u2028 half';
+    const error = { code: 'c', message, type: 't', param: null, attempts: 1, retryable: false };
+    const response = { statusCode: 400, body: { error: { message } } };
+    const line = errorLine({ id: 'r', customId: 'a', response, error });
+    expect(line).not.toMatch(/\u2028|ud800/);
+    expect(JSON.parse(line)).toMatchObject({
+      error: { message: 'bad \ufffd\u2028 half' },
+      response: { body: { error: { message: 'bad \ufffd\u2028 half' } } },
+    });
   });
 });
 

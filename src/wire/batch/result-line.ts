@@ -1,4 +1,5 @@
 import type { ErrorObject } from '../errors/error-body.ts';
+import { lineText } from '../json/line-text.ts';
 
 /** Lines of the result files (specification, section 2.3; api.md, section 5). Without their newline. */
 export interface OutputLine {
@@ -18,28 +19,30 @@ export interface ErrorLine {
   error: ErrorObject & { attempts: number; retryable: boolean };
 }
 
-/** `JSON.stringify` escapes lone surrogates, so the line is valid UTF-8 whatever an engine said. */
 export function outputLine({ id, customId, body }: OutputLine): string {
   const response = { status_code: 200, request_id: id, body };
-  if (typeof body !== 'string') return JSON.stringify({ id, custom_id: customId, response, error: null });
+  if (typeof body !== 'string')
+    return lineText(JSON.stringify({ id, custom_id: customId, response, error: null }));
   // Between the tokens of a text there may be line breaks, inside them there are none.
   const text = body.replaceAll(/[\r\n]+/g, ' ');
   const head = JSON.stringify({ id, custom_id: customId, response: { ...response, body: null } });
-  return `${head.slice(0, -'null}}'.length)}${text}},"error":null}`;
+  return lineText(`${head.slice(0, -'null}}'.length)}${text}},"error":null}`);
 }
 
 export function errorLine({ id, customId, response, error }: ErrorLine): string {
-  return JSON.stringify({
-    id,
-    custom_id: customId,
-    response: response && { status_code: response.statusCode, request_id: id, body: response.body },
-    error: {
-      code: error.code,
-      message: error.message,
-      type: error.type,
-      param: error.param,
-      attempts: error.attempts,
-      retryable: error.retryable,
-    },
-  });
+  return lineText(
+    JSON.stringify({
+      id,
+      custom_id: customId,
+      response: response && { status_code: response.statusCode, request_id: id, body: response.body },
+      error: {
+        code: error.code,
+        message: error.message,
+        type: error.type,
+        param: error.param,
+        attempts: error.attempts,
+        retryable: error.retryable,
+      },
+    }),
+  );
 }

@@ -77,7 +77,7 @@ export function errorBody(
 export function errorObject(error: unknown, format: ErrorFormat = 'chat'): ErrorObject {
   const { code, message, kind, param } = asApiError(error);
   const type = (format === 'messages' ? messagesTypes : chatTypes)[kind];
-  return { code, message, type, param };
+  return { code, message: message.toWellFormed(), type, param };
 }
 
 /** The same for a stream of responses: flat as one family of clients reads it, and nested as the other does. */

@@ -1,3 +1,4 @@
+import { withoutBreaks } from '../json/line-text.ts';
 import { typedEvent } from '../sse.ts';
 import { errorBody, errorObject, flatAndNested } from './error-body.ts';
 
@@ -5,7 +6,7 @@ import { errorBody, errorObject, flatAndNested } from './error-body.ts';
 
 /** No `[DONE]` follows, and both SDKs raise it. */
 export function chatErrorEvent(error: unknown): string {
-  return `data: ${JSON.stringify({ error: errorObject(error) })}\n\n`;
+  return `data: ${withoutBreaks(JSON.stringify({ error: errorObject(error) }))}\n\n`;
 }
 
 /** Both majors of the official client raise it. */

@@ -1,3 +1,4 @@
+import { truncate } from '../../base/truncate.ts';
 import { ApiError } from '../../core/errors.ts';
 import { locateJsonFault } from './locate-fault.ts';
 import { type JsonScan, type ScanOptions, scanJson } from './scan.ts';
@@ -64,8 +65,7 @@ export function place(text: string, at: number): string {
 
 /** A caller's text as a message may hold it: short, and printable everywhere. */
 export function quoted(text: string, limit = 60): string {
-  const short = text.length > limit ? `${text.slice(0, limit)}…` : text;
-  return JSON.stringify(short);
+  return JSON.stringify(truncate(text, limit, '…'));
 }
 
 function limitProblem(limit: NonNullable<JsonScan['limit']>, options: ScanOptions): JsonProblem {

@@ -1,4 +1,5 @@
 import type { ResultStream } from '../../core/batch.ts';
+import { lineText } from '../json/line-text.ts';
 import { memberOf, scanJson } from '../json/scan.ts';
 
 /** What a request that never ran came to, by the code of its error. */
@@ -23,7 +24,7 @@ export function messageResultLine(text: string, stream: ResultStream): string {
   const result = ended
     ? { type: ended }
     : { type: 'errored', error: { type: 'error', error: { type, message, code }, request_id: id } };
-  return JSON.stringify({ custom_id, result });
+  return lineText(JSON.stringify({ custom_id, result }));
 }
 
 /** The text of a member of a line that was written here. */

@@ -1,3 +1,4 @@
+import { truncate } from '../../../base/truncate.ts';
 import { sum } from '../../../base/sum.ts';
 import type { ModelReport } from '../../../core/model-file.ts';
 import { familyOf } from '../inference/families.ts';
@@ -88,6 +89,6 @@ function textOf(value: MetadataValue | undefined): string | null {
 
 function firstLines(text: string, count: number): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const shown = lines.slice(0, count).map((line) => (line.length > 200 ? `${line.slice(0, 200)}…` : line));
+  const shown = lines.slice(0, count).map((line) => truncate(line, 200, '…'));
   return [...shown, ...(lines.length > count ? ['…'] : [])].join('\n');
 }

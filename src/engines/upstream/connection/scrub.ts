@@ -1,3 +1,4 @@
+import { truncate } from '../../../base/truncate.ts';
 import { keyRemover } from '../../../base/key-shapes.ts';
 
 const longest = 1000;
@@ -15,7 +16,7 @@ const withoutKeys = keyRemover();
  */
 export function scrub(text: string, secrets: readonly string[] = []): string {
   // First, as long as every character stands where it stood.
-  const bare = secrets.reduce(withoutParts, text.slice(0, longestRead));
+  const bare = secrets.reduce(withoutParts, truncate(text, longestRead).toWellFormed());
   const clean = withoutKeys(bare)
     .replace(/\bTraceback \(most recent call last\)[^]*/, '[traceback]')
     .replaceAll(/\p{Cc}+/gu, ' ')
@@ -25,7 +26,7 @@ export function scrub(text: string, secrets: readonly string[] = []): string {
     .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, '[address]')
     .replaceAll(filePath, '[path]')
     .replaceAll(/(?<= organization `?)org[-_]\w+/g, '[removed]');
-  return clean.length > longest ? `${clean.slice(0, longest)}...` : clean;
+  return truncate(clean, longest, '...');
 }
 
 /** Where programs and models stand. A pointer into a schema looks alike, and is the client's own. */

@@ -1,3 +1,4 @@
+import { truncate } from '../../../base/truncate.ts';
 import { nearestWord } from '../../../base/nearest-word.ts';
 import type { Finding } from '../../../core/examination.ts';
 import type { Flavor } from '../../../core/flavor.ts';
@@ -82,7 +83,7 @@ async function refusalOf(asking: Asking, { status, headers, body }: Reply<Buffer
     return fault('models', { key: 'url', told, advice: base === href ? askAddress : `Write ${base}.` });
   }
   if (status !== 200 && status !== 404 && status !== 405) {
-    const words = said.message === '' ? '' : `: ${said.message.slice(0, 200)}`;
+    const words = said.message === '' ? '' : `: ${truncate(said.message, 200)}`;
     const advice = meant === 402 ? 'See to the account: it has no credit.' : 'See its log.';
     return fault('models', { told: `it answers with status ${status}${words}`, advice });
   }

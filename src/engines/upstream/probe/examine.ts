@@ -1,3 +1,4 @@
+import { truncate } from '../../../base/truncate.ts';
 import { fieldsOf, parsed } from '../../../base/fields.ts';
 import { silent } from '../../../base/log.ts';
 import { ApiError } from '../../../core/errors.ts';
@@ -251,7 +252,7 @@ export async function examineUpstream(
 
   function failure(error: unknown): Pick<Finding, 'told' | 'key'> {
     const words = said.at(-1);
-    const told = textOf(error) + (words === undefined ? '' : `: ${words.slice(0, 200)}`);
+    const told = textOf(error) + (words === undefined ? '' : `: ${truncate(words, 200)}`);
     if (!(error instanceof ApiError)) return { told };
     if (isOfAccount(error)) return { told, key: 'api_key' };
     if (error instanceof AbsentError) return { told, key: 'url' };

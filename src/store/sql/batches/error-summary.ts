@@ -1,3 +1,4 @@
+import { truncate } from '../../../base/truncate.ts';
 import type { Queries } from '../../db.ts';
 import type { ErrorSummary } from '../../contract/results.ts';
 import { allIn } from '../statement.ts';
@@ -36,7 +37,7 @@ async function exampleMessages(q: Queries, batchId: string, places: number[]): P
 export function messageOf(body: Uint8Array): string {
   const line = parse(body) as { error?: Told; response?: { body?: { error?: Told } } } | null | undefined;
   const message = line?.error?.message ?? line?.response?.body?.error?.message;
-  return typeof message === 'string' ? message.slice(0, maxExample) : '';
+  return typeof message === 'string' ? truncate(message, maxExample) : '';
 }
 
 type Told = { message?: unknown } | null;

@@ -1,4 +1,5 @@
 import type { CompletionChunk } from '../../completions/completions.ts';
+import { withoutBreaks } from '../../json/line-text.ts';
 import type { ChatChunk } from '../chat.ts';
 
 /** The events of chat (wire-formats.md, section 1a). Text completions are streamed in the same way. */
@@ -19,7 +20,7 @@ export function chatEventWriter({
   const head = JSON.stringify({ id, object, created, model }).slice(0, -1);
   return ({ choices, usage }) => {
     const tail = usage === undefined ? '' : `,"usage":${JSON.stringify(usage)}`;
-    return `data: ${head},"choices":${JSON.stringify(choices)}${tail}}\n\n`;
+    return `data: ${withoutBreaks(`${head},"choices":${JSON.stringify(choices)}${tail}}`)}\n\n`;
   };
 }
 

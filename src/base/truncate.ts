@@ -1,0 +1,18 @@
+/**
+ * The first `limit` UTF-16 units of a text, one fewer where the cut would split a surrogate pair: half a pair is no valid
+ * Unicode, and strict JSON readers refuse it.
+ * @param mark stands at the end of a text that was cut, such as an ellipsis
+ */
+export function truncate(text: string, limit: number, mark = ''): string {
+  if (text.length <= limit) return text;
+  const splitsPair = isHigh(text.charCodeAt(limit - 1)) && isLow(text.charCodeAt(limit));
+  return text.slice(0, splitsPair ? limit - 1 : limit) + mark;
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd8_00 && unit <= 0xdb_ff;
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc_00 && unit <= 0xdf_ff;
+}
