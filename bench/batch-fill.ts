@@ -40,7 +40,7 @@ export const batchFill: Workload = {
         {
           name: 'CPU a row, against a bare dispatcher',
           value: of((r) => r.cpuUs / r.bare.cpuUs),
-          atMost: 1.5,
+          atMost: 1.9,
         },
         {
           name: 'CPU a row, against a bare dispatcher, first batch of both',
@@ -56,7 +56,7 @@ export const batchFill: Workload = {
         {
           name: `rows a second through ${manySlots} slots, against a bare dispatcher`,
           value: many.of((r) => r.perSecond / r.bare.perSecond),
-          atLeast: 0.8,
+          atLeast: 0.65,
         },
         {
           name: `rows a second through ${manySlots} slots, against a bare dispatcher, both with ${largeHalfSpaces}`,

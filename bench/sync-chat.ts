@@ -36,7 +36,7 @@ export const syncChat: Workload = {
           {
             name: 'requests per CPU second, against bare',
             value: median((r) => r.bare.cpuUs / r.offpeak.cpuUs),
-            atLeast: 0.65,
+            atLeast: 0.45,
           },
           {
             name: 'requests per CPU second, against bare, warming up',
