@@ -32,11 +32,20 @@ async function startCheckout() {
 
 async function startPackage() {
   if (Number(process.versions.node.split('.')[0]) < 24) {
-    process.stderr.write(`offpeak needs Node 24 or newer; this is ${process.version}\n`);
+    process.stderr.write(`offpeak needs Node 24 or newer; this is ${process.version}.\n${wayToNode24()}\n`);
     process.exit(1);
   }
   process.argv[1] = built;
   await load(built);
+}
+
+/** Platforms that have Node as a package without an install script. */
+const runtimePackages = ['linux-x64', 'linux-arm64', 'win-x64'];
+
+function wayToNode24() {
+  const platform = `${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+  if (!runtimePackages.includes(platform)) return 'Install Node 24 and run the command again.';
+  return `Add it to this folder, and npx runs on it: npm install node-${platform}@24`;
 }
 
 (isCheckout ? startCheckout() : startPackage()).catch((error) => {

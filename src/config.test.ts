@@ -77,6 +77,14 @@ describe('what beats what', () => {
     expect(load(yaml, { env, flags: { port: '3' } }).server.port).toBe(3);
   });
 
+  it('takes PORT, as hosting platforms set it, where nothing of Offpeak names a port', () => {
+    const env = { PORT: '4' };
+    expect(load('{}', { env }).server.port).toBe(4);
+    expect(load(yaml, { env }).server.port).toBe(1);
+    expect(load('{}', { env: { ...env, OFFPEAK_PORT: '2' } }).server.port).toBe(2);
+    expect(() => load('{}', { env: { PORT: 'tcp://10.0.0.1:80' } })).toThrow(/PORT/);
+  });
+
   it('takes an empty variable for none', () => {
     expect(load(yaml, { env: { OFFPEAK_PORT: '' } }).server.port).toBe(1);
   });

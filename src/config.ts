@@ -69,12 +69,14 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const { store, ...taken } = files(file.files, caps, check);
   const kept = bucket(variable('OFFPEAK_FILES', store), file.s3, env, check);
   const host = check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1';
+  // Platforms that start a server name its port in PORT; whoever configures Offpeak means more by it.
+  const port = outer('port', 'OFFPEAK_PORT', server.port) ?? outside('PORT', env.PORT);
   const open = !isLoopback(host);
   const adminKeyAt = variable('OFFPEAK_ADMIN_KEY', file.admin_key);
   const config: Config = said({
     server: {
       host,
-      port: check.whole(outer('port', 'OFFPEAK_PORT', server.port), { min: 0, max: 65_535 }) ?? 8080,
+      port: check.whole(port, { min: 0, max: 65_535 }) ?? 8080,
       trustedProxies: addresses(server.trusted_proxies, check),
     },
     data,

@@ -84,7 +84,7 @@ describe('docs/configuration.md', () => {
   it('has every variable, and what it sets', () => {
     const environment = read('docs/configuration.md').split('## Environment')[1] ?? '';
     expect(firstCells(environment).toSorted()).toEqual(
-      ['OFFPEAK_CONFIG', 'OFFPEAK_URL', ...Object.keys(environmentKeys)].toSorted(),
+      ['OFFPEAK_CONFIG', 'OFFPEAK_URL', 'PORT', ...Object.keys(environmentKeys)].toSorted(),
     );
     for (const [variable, key] of Object.entries(environmentKeys))
       expect(environment).toMatch(new RegExp(`^\\| \`${variable}\` \\| \`${key}\``, 'm'));

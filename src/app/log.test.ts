@@ -1,9 +1,24 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { forPeople } from './log.ts';
+import { pino } from 'pino';
+import { forPeople, lineForm } from './log.ts';
+
+it('writes levels by name and times as ISO 8601', () => {
+  const lines: string[] = [];
+  pino({ ...lineForm, base: null }, { write: (text) => void lines.push(text) }).warn(
+    { model: 'qwen' },
+    'Away.',
+  );
+  expect(JSON.parse(lines[0]!)).toEqual({
+    level: 'warn',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    model: 'qwen',
+    msg: 'Away.',
+  });
+});
 
 it('shows a line to people with its time, its level, its words and its fields', () => {
-  const line = `${JSON.stringify({ level: 40, time: 1_800_000_000_000, model: 'qwen', msg: 'It is away.' })}\n`;
+  const line = `${JSON.stringify({ level: 'warn', time: '2027-01-15T08:00:00.000Z', model: 'qwen', msg: 'It is away.' })}\n`;
   const shown = stripVTControlCharacters(forPeople()(line));
   expect(shown).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: It is away\. \{"model":"qwen"\}\n$/);
 });

@@ -37,13 +37,19 @@ export function createLog(
     onLost: (lines) => log.warn({ lines }, 'lines of the log were lost: they could not be written'),
   });
   process.once('exit', () => writer.flush());
-  const log = pino({ level, base: null }, writer);
+  const log = pino({ ...lineForm, level, base: null }, writer);
   const hide = (more: string[]) => {
     for (const secret of more) secrets.add(secret);
     withoutKeys = remover();
   };
   return { log, hide, flush: () => writer.flush() };
 }
+
+/** Levels by name and times as ISO 8601 UTC, which log stores read without a rule. */
+export const lineForm = {
+  formatters: { level: (level: string) => ({ level }) },
+  timestamp: pino.stdTimeFunctions.isoTime,
+};
 
 const eachLine = (show: (line: string) => string) => (lines: string) =>
   lines

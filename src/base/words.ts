@@ -4,3 +4,9 @@ export type Words<S extends string> = S extends `${infer First} ${infer Rest}` ?
 export function words<const S extends string>(text: S): Words<S>[] {
   return text.split(' ') as Words<S>[];
 }
+
+/** `1 request`, `2 requests`, `2 batches`. */
+export function counted(count: number, noun: string): string {
+  const ending = count === 1 ? '' : /(?:s|ch)$/.test(noun) ? 'es' : 's';
+  return `${count} ${noun}${ending}`;
+}

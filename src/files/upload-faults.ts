@@ -1,3 +1,4 @@
+import { counted } from '../base/words.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import { maxFaults } from '../wire/validate.ts';
 
@@ -25,12 +26,13 @@ export class UploadFaults {
     this.#faults.length = Math.min(this.#faults.length, maxFaults);
   }
 
-  /** One 422 for all of them; the message tells the first and the total. */
+  /** One 422 for all of them; the message holds the first fault and the totals. */
   error(): ApiError {
     const first = this.#faults[0]!;
     const place = [first.line === undefined ? '' : `line ${first.line}`, first.param ?? ''];
     const where = place.filter((part) => part !== '').join(', ');
-    const more = this.#total > 1 ? ` (${this.#total} faults in all, ${this.#badLines} bad lines)` : '';
+    const sums = `${counted(this.#total, 'fault')} in all, ${counted(this.#badLines, 'bad line')}`;
+    const more = this.#total > 1 || this.#badLines > 1 ? ` (${sums})` : '';
     return new ApiError(first.code, `${where === '' ? '' : `${where}: `}${first.message}${more}`, {
       param: first.param ?? null,
       faults: this.#faults,

@@ -245,7 +245,7 @@ export class SpooledUpload implements Upload {
 
   #tooMany(): void {
     this.#fatal = true;
-    const message = `more than ${this.#deps.limits.lines} requests in one file`;
+    const message = `more than ${this.#deps.limits.lines} requests in one file, the limit that limits.requests_per_batch of the server's configuration sets; offpeak batch run splits such a file into several batches`;
     this.#faults.addFirst({ code: 'too_many_tasks', message });
   }
 

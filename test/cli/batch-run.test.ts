@@ -139,6 +139,30 @@ describe('an interrupted batch run', () => {
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(false);
   });
 
+  it('keeps a second run off the same output, and leaves the first alone', async () => {
+    let second: Awaited<ReturnType<typeof runBatch>> | undefined;
+    const fetch: typeof server.fetch = async (input, init) => {
+      if (init?.method === 'POST') second ??= await runBatch('--force');
+      return server.fetch(input, init);
+    };
+    const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
+    const first = await runCli(argv, { server, fetch, cwd });
+    expect(second).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Another run is writing out.jsonl.\nWait for it to end'),
+    });
+    expect([first.code, posts('/v1/batches').length]).toEqual([0, 1]);
+    expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'out.jsonl']);
+  });
+
+  it('makes batch lines of request bodies with --wrap, and leaves batch lines alone', async () => {
+    const chat = { messages: [{ role: 'user', content: 'hi' }] };
+    const whole = { custom_id: 'mine', method: 'POST', url: '/v1/chat/completions', body: chat };
+    writeFileSync(join(cwd, 'in.jsonl'), `${JSON.stringify(chat)}\n\n${JSON.stringify(whole)}\n`);
+    expect((await runBatch('--wrap', '--model', 'm')).code).toBe(0);
+    expect(idsOf('out.jsonl')).toEqual(['line-1', 'mine']);
+  });
+
   it('ends while it uploads, keeps no copy of its input and goes on when run again', async () => {
     vi.stubEnv('TMPDIR', cwd);
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl', '--model', 'other'];

@@ -81,7 +81,7 @@ describe('files validate', () => {
     const content = [{ type: 'file', file: { file_id: 'file-1' } }];
     const text = line({ body: { model: 'm', messages: [{ role: 'user', content }] } });
     const { code, out, err } = await validate(text);
-    expect([code, out]).toEqual([0, expect.stringContaining('Valid: 1 requests')]);
+    expect([code, out]).toEqual([0, expect.stringContaining('Valid: 1 request to')]);
     expect(err).toContain('files.purposes');
     expect(JSON.parse((await validate(text, '--json')).out)).toMatchObject({
       valid: true,
@@ -93,10 +93,36 @@ describe('files validate', () => {
   it.each([
     ['', 'empty_file'],
     ['[{}]\n', 'invalid_json_line'],
-    [Array.from({ length: 10_001 }, (_, i) => line({ custom_id: `c${i}` })).join('\n'), 'too_many_tasks'],
   ])('refuses a file as a whole', async (text, code) => {
     const { out } = await validate(text, '--json');
     expect(JSON.parse(out)).toMatchObject({ valid: false, fault_count: 1, faults: [{ code }] });
+  });
+
+  it('takes a file of any size, as batch run does, unless it is given limits', async () => {
+    const text = Array.from({ length: 10_001 }, (_, i) => line({ custom_id: `c${i}` })).join('\n');
+    const { code, out, err } = await validate(text);
+    expect([code, out]).toEqual([0, expect.stringContaining('Valid: 10001 requests')]);
+    expect(err).toContain('batch run splits it');
+    const faults = async (...limits: string[]) => {
+      const verdict = JSON.parse((await validate(text, '--json', ...limits)).out);
+      return verdict.faults.map((fault: { code: string }) => fault.code);
+    };
+    expect(await faults('--max-requests', '10000')).toEqual(['too_many_tasks']);
+    expect(await faults('--max-bytes', '1000')).toEqual(['payload_too_large']);
+    expect(await faults('--max-requests', '10001', '--max-bytes', '10000000')).toEqual([]);
+  });
+
+  it('counts bad lines, those that are not JSON too', async () => {
+    const { out } = await validate(`${line()}\n${line({ custom_id: '', url: '/x' })}\n{`);
+    expect(out).toContain('Not valid: 3 faults in 2 lines.');
+    expect((await validate('{')).out).toContain('Not valid: 1 fault in 1 line.');
+  });
+
+  it('says of a file of request bodies in one fault what to do', async () => {
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
+    const { code, out } = await validate(`${body}\n${body}\n${body}`);
+    expect([code, out]).toEqual([2, expect.stringContaining('Not valid: 1 fault in 3 lines.')]);
+    expect(out).toMatch(/line 1: .*request bodies.*--wrap/);
   });
 });
 

@@ -120,6 +120,22 @@ it('contains what is needed to run it and to read about it, and nothing of the w
   );
 });
 
+it('names a way to Node 24 where the Node of the machine is older', async () => {
+  const older = join(folder, 'older.cjs');
+  writeFileSync(
+    older,
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });\n" +
+      "Object.defineProperty(process, 'version', { value: 'v20.20.2' });\n",
+  );
+  const bin = join(installed, 'node_modules/offpeak/bin/offpeak.cjs');
+  const started = promisify(execFile)(process.execPath, ['--require', older, bin, 'serve'], { env });
+  const failure = (await started.catch((error: unknown) => error)) as { code: number; stderr: string };
+  expect(failure.code).toBe(1);
+  expect(failure.stderr).toMatch(
+    /^offpeak needs Node 24 or newer; this is v20\.20\.2\.\n.*(npm install node-|Install Node 24)/,
+  );
+});
+
 it('brings the embedded engine along, built for the processor alone', () => {
   const builds = readdirSync(join(installed, 'node_modules/@node-llama-cpp'));
   expect(builds.filter((name) => /cuda|vulkan/.test(name))).toEqual([]);

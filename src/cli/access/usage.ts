@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { counted } from '../../base/words.ts';
 import type { Client } from '../../client/client.ts';
 import { type ShownUsage, usageCsv, usageTable } from '../../wire/usage/report.ts';
 import { asking } from '../shared/commands.ts';
@@ -32,7 +33,8 @@ export const usage = asking({
     const [head = [], ...rows] = usageTable(answer).map((row) => row.map(String));
     terminal.table(head, rows);
     const { total, start, end } = answer;
-    if (total) terminal.note(`From ${start} to ${end}: ${total.requests} requests, ${total.amount} USD.`);
+    if (total)
+      terminal.note(`From ${start} to ${end}: ${counted(total.requests, 'request')}, ${total.amount} USD.`);
   },
 });
 

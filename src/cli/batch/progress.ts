@@ -26,7 +26,8 @@ export function createProgress(terminal: Terminal, clock: Clock): Progress {
         done,
         total,
         parts: [`${done}/${total}`, ...detailsOf(batch, clock)],
-        step: `${status} ${tenth} ${waiting?.reason ?? ''}`,
+        // The last request and the end of the batch are one line.
+        step: done === total ? 'done' : `${status} ${tenth} ${waiting?.reason ?? ''}`,
         colour: colours[status],
       });
     },

@@ -4,15 +4,16 @@ import type { Fault } from '../../core/errors.ts';
 import { createLineChecker } from '../../wire/batch/line.ts';
 import { type SplitItem, Splitter } from '../../wire/batch/split.ts';
 
+/** Sizes that a file may have; without `bytes` and `requests` it may have any, as for `batch run`. */
 export interface FileLimits {
-  bytes: number;
-  requests: number;
+  bytes?: number | undefined;
+  requests?: number | undefined;
   lineBytes: number;
 }
 
 const keptFaults = 100;
 
-/** What a server with the usual limits would say to this file, without one. Models are not known here. */
+/** Applies a server's rules for input files to a local file. Models are unknown here. */
 export async function checkFile(path: string, limits: FileLimits) {
   const splitter = new Splitter({ lineBytes: limits.lineBytes });
   const checker = createLineChecker({
@@ -22,8 +23,8 @@ export async function checkFile(path: string, limits: FileLimits) {
   });
   /** The first `keptFaults` of `faultCount`. */
   const faults: Fault[] = [];
-  /** Tokens: in and, at most, out. */
-  const sums = { bytes: 0, requests: 0, estimatedTokens: 0, faultCount: 0 };
+  /** `estimatedTokens`: of the prompts, and the most that the answers may have. `badLines` have a fault. */
+  const sums = { bytes: 0, requests: 0, estimatedTokens: 0, faultCount: 0, badLines: 0 };
   const add = (found: Fault[]) => {
     sums.faultCount += found.length;
     faults.push(...found.slice(0, keptFaults - faults.length));
@@ -32,12 +33,17 @@ export async function checkFile(path: string, limits: FileLimits) {
     for (const item of items) {
       if (item.fault !== undefined) {
         add([item.fault]);
+        sums.badLines++;
         continue;
       }
       sums.requests++;
       const verdict = checker.check(item.line.bytes, item.line.number);
-      if (verdict.ok) sums.estimatedTokens += verdict.est;
-      else add(verdict.faults);
+      if (verdict.ok) {
+        sums.estimatedTokens += verdict.est;
+        continue;
+      }
+      add(verdict.faults);
+      sums.badLines++;
     }
   };
   for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
@@ -58,15 +64,16 @@ function wholeFaults(
   const faults: Fault[] = [];
   if (sums.requests === 0 && sums.faultCount === 0)
     faults.push({ code: 'empty_file', message: 'there is no request in it' });
-  if (sums.bytes > limits.bytes)
+  const { bytes = Infinity, requests = Infinity } = limits;
+  if (sums.bytes > bytes)
     faults.push({
       code: 'payload_too_large',
-      message: `it has ${sums.bytes} bytes; a server takes ${limits.bytes}`,
+      message: `${sums.bytes} bytes are more than --max-bytes ${bytes}`,
     });
-  if (sums.requests > limits.requests)
+  if (sums.requests > requests)
     faults.push({
       code: 'too_many_tasks',
-      message: `it has ${sums.requests} requests; a batch takes ${limits.requests}`,
+      message: `${sums.requests} requests are more than --max-requests ${requests}`,
     });
   return faults;
 }

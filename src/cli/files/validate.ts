@@ -2,37 +2,62 @@ import { Command } from 'commander';
 import { usualEndpoints, usualLimits } from '../../core/batch.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
-import { examples } from '../shared/commands.ts';
+import { examples, wholeNumber } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
+import { counted } from '../../base/words.ts';
 import { existingFile } from '../shared/local-file.ts';
 import { formatFault } from '../shared/report.ts';
+
+interface Options {
+  json?: boolean;
+  maxRequests?: number;
+  maxBytes?: number;
+}
 
 export function filesValidate(cli: Cli): Command {
   return new Command('validate')
     .description('check a JSONL file of requests without a server; exits 2 when lines are bad')
     .argument('<file>')
+    .option(
+      '--max-requests <n>',
+      'the most requests of one file, as limits.requests_per_batch of the server',
+      wholeNumber('--max-requests', 1, 1_000_000),
+    )
+    .option(
+      '--max-bytes <n>',
+      'the most bytes of one file, as limits.bytes_per_batch of the server',
+      wholeNumber('--max-bytes', 1, 2 ** 30),
+    )
     .option('--json', 'print JSON')
-    .addHelpText('after', examples('in.jsonl'))
-    .action(async (file: string, options: { json?: boolean }) => {
+    .addHelpText('after', '\nWithout limits a file may have any size, as for batch run, which splits it.')
+    .addHelpText('after', examples('in.jsonl', 'in.jsonl --max-requests 10000 --max-bytes 33554432'))
+    .action(async (file: string, options: Options) => {
       const { terminal } = cli;
       const { checkFile } = await import('./check-file.ts');
-      const verdict = await checkFile(existingFile(file, cli.cwd), usualLimits);
+      const { maxRequests, maxBytes } = options;
+      const limits = { requests: maxRequests, bytes: maxBytes, lineBytes: usualLimits.lineBytes };
+      const verdict = await checkFile(existingFile(file, cli.cwd), limits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) {
-        const { estimatedTokens, faultCount, namesFiles, ...rest } = verdict;
+        const { estimatedTokens, faultCount, badLines, namesFiles, ...rest } = verdict;
         return terminal.json({
           ...rest,
           names_files: namesFiles,
           estimated_tokens: estimatedTokens,
           fault_count: faultCount,
+          bad_lines: badLines,
         });
       }
       if (verdict.valid) {
-        const { requests, endpoint, estimatedTokens } = verdict;
+        const { requests, endpoint, estimatedTokens, bytes } = verdict;
         terminal.print(
-          `${terminal.paint('green', 'Valid:')} ${requests} requests to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (prompts estimated, and the most that each answer may have).`,
+          `${terminal.paint('green', 'Valid:')} ${counted(requests, 'request')} to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (prompts estimated, and the most that each answer may have).`,
         );
         terminal.note('Whether its models exist, only a server can tell.');
+        if (requests > usualLimits.requests || bytes > usualLimits.bytes)
+          terminal.note(
+            `Larger than one batch (${usualLimits.requests} requests and ${usualLimits.bytes} bytes unless configured): batch run splits it, a plain upload is refused.`,
+          );
         if (!usualEndpoints.some((name) => name === endpoint))
           terminal.note(
             `Batches of ${endpoint ?? ''} run where batch.endpoints of the configuration opens them.`,
@@ -44,7 +69,7 @@ export function filesValidate(cli: Cli): Command {
         return;
       }
       terminal.print(
-        `${terminal.paint('red', 'Not valid:')} ${verdict.faultCount} faults in ${verdict.requests} requests.`,
+        `${terminal.paint('red', 'Not valid:')} ${counted(verdict.faultCount, 'fault')} in ${counted(verdict.badLines, 'line')}.`,
       );
       for (const fault of verdict.faults) terminal.print(`  ${cleanLine(formatFault(fault))}`);
       const more = verdict.faultCount - verdict.faults.length;

@@ -10,10 +10,21 @@ describe('announce', () => {
     const ready = { url: 'http://127.0.0.1:1', models: [], dataFolder: '/data', firstKeys: null };
     announce(ready, { apiKey: 'sk-secret' }, terminal);
     const text = String(stdout.read());
-    expect(text).toContain('API key  what OFFPEAK_API_KEY said at the start');
+    expect(text).toContain('API key  the value of OFFPEAK_API_KEY');
     expect(text).not.toContain('admin key');
     expect(text).not.toContain('sk-secret');
     expect(text).not.toContain('chat "');
+  });
+
+  it.each([
+    [{ key: 'sk-a', adminKey: 'sk-b' }, 'The keys are new and shown this once'],
+    [{ key: null, adminKey: 'sk-b' }, 'The admin key is new and shown this once'],
+    [{ key: 'sk-a', adminKey: null }, 'The API key is new and shown this once'],
+  ])('names the keys that are new: %j', (firstKeys, sentence) => {
+    const stdout = new PassThrough();
+    const terminal = createTerminal({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
+    announce({ url: 'http://127.0.0.1:1', models: [], dataFolder: '/data', firstKeys }, {}, terminal);
+    expect(String(stdout.read())).toContain(sentence);
   });
 
   it.each([

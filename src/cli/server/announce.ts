@@ -1,8 +1,6 @@
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-const shownOnce = 'The keys were just made and are shown this once.';
-
 /** What a started server tells of itself. */
 export interface Ready {
   url: string;
@@ -31,10 +29,10 @@ export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): vo
     ...others.map((model): [string, string] => ['', model]),
     ['data', ready.dataFolder],
     ['files', ready.bucket],
-    ['API key', keys?.key ?? (given.apiKey && 'what OFFPEAK_API_KEY said at the start')],
-    ['admin key', keys?.adminKey ?? (given.adminKey && 'what OFFPEAK_ADMIN_KEY said at the start')],
+    ['API key', keys?.key ?? (given.apiKey && 'the value of OFFPEAK_API_KEY')],
+    ['admin key', keys?.adminKey ?? (given.adminKey && 'the value of OFFPEAK_ADMIN_KEY')],
   ]);
-  if (keys !== null) terminal.print(`\n${shownOnce}`);
+  if (keys !== null) terminal.print(`\n${shownOnce(keys)}`);
   terminal.print(`\nTry it:
   export OFFPEAK_URL=${url} OFFPEAK_API_KEY=${keys?.key ?? '<your key>'}`);
   const chatting = ready.models.filter(({ serves }) => serves.includes('chat'));
@@ -45,6 +43,11 @@ export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): vo
     terminal.print(`  ${terminal.self.command} chat "What is the capital of France?"${choice}
   ${terminal.self.command} batch run ${terminal.self.example} -o results.jsonl${choice}`);
   terminal.print('Ctrl-C stops it.');
+}
+
+function shownOnce({ key, adminKey }: NonNullable<Ready['firstKeys']>): string {
+  if (key !== null && adminKey !== null) return 'The keys are new and shown this once: store them now.';
+  return `The ${key === null ? 'admin' : 'API'} key is new and shown this once: store it now.`;
 }
 
 /** A line for each server that takes no requests. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 import { Command } from 'commander';
+import { counted } from '../../base/words.ts';
 import { storeOf } from '../../core/config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
@@ -36,7 +37,7 @@ export function backup(cli: Cli): Command {
       const copied = await backUp(data, target, { database: isEmbedded, files: !isBucket });
       if (flags.json === true) return terminal.json({ folder: target, ...copied });
       terminal.print(
-        `Copied ${isEmbedded ? 'the database and ' : ''}${copied.files} files (${copied.bytes} bytes) to ${target}.`,
+        `Copied ${isEmbedded ? 'the database and ' : ''}${counted(copied.files, 'file')} (${copied.bytes} bytes) to ${target}.`,
       );
       if (isBucket)
         terminal.note(

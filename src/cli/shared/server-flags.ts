@@ -17,7 +17,7 @@ export interface ServerFlags {
 export function withServerFlags(command: Command): Command {
   return command
     .option('--host <host>', 'where to listen (OFFPEAK_HOST; default 127.0.0.1)')
-    .option('--port <port>', 'the port, 0 for a free one (OFFPEAK_PORT; default 8080)')
+    .option('--port <port>', 'the port, 0 for a free one (OFFPEAK_PORT or PORT; default 8080)')
     .option('--data <folder>', 'where data lives (OFFPEAK_DATA; default ./offpeak-data)')
     .option('--config <file>', 'the configuration (OFFPEAK_CONFIG; default ./offpeak.yaml if it is there)')
     .option('--database <url>', 'sqlite or postgres://user@host/name (OFFPEAK_DATABASE; default sqlite)')

@@ -179,7 +179,7 @@ export function* readRequests(
   if (scan.requestCount > limits.requests)
     throw invalid(
       'requests',
-      `expected at most ${limits.requests} requests, got ${scan.requestCount}`,
+      `expected at most ${limits.requests} requests (limits.requests_per_batch), got ${scan.requestCount}`,
       'too_many_tasks',
     );
   const requests: Uint8Array[] = [];

@@ -48,6 +48,27 @@ function messagesOf(text: string): string[] {
   return verdict.ok ? [] : verdict.faults.map(({ message }) => message);
 }
 
+describe('a request body in the place of a batch line', () => {
+  const body = JSON.stringify(chatBody);
+
+  it('is one fault, whatever number of lines are such', () => {
+    const lines = checker();
+    const faults = [1, 2, 1].map((number) => {
+      const verdict = lines.check(body, number);
+      return verdict.ok ? null : verdict.faults.length;
+    });
+    expect(faults).toEqual([1, 0, 1]);
+  });
+
+  it.each([body, '{"input":"text","model":"vectors"}', '{"prompt":"text"}'])('is recognised: %s', (text) => {
+    expect(messagesOf(text)).toEqual([expect.stringContaining('request bodies, not batch lines')]);
+  });
+
+  it('is none where any member of a batch line is there', () => {
+    expect(messagesOf('{"messages":[],"url":"/v1/chat/completions"}').join()).not.toContain('request bodies');
+  });
+});
+
 describe('a good line', () => {
   it('tells its parts', () => {
     const text = ` { "custom_id":"a", "method" : "POST","url":"/v1/chat/completions","body": ${JSON.stringify(chatBody)} }`;

@@ -8,6 +8,7 @@ import { describe, joinPath } from '../explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { faultsIn } from '../validate.ts';
+import { isBareBody, lineMembers } from './bare-body.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** What a line told when it obeys the rules. */
@@ -43,7 +44,6 @@ export interface LineCheckerOptions {
 export type LineChecker = ReturnType<typeof createLineChecker>;
 
 export const customIdLimit = 512;
-const members: readonly string[] = ['custom_id', 'method', 'url', 'body'];
 
 /**
  * The rules of one batch line (api.md, section 4; specification, section 2.2), shared by upload, inline creation and
@@ -56,6 +56,8 @@ export function createLineChecker(options: LineCheckerOptions) {
   const { endpoints = usualEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
+  /** The number of the first line that is a bare request body. */
+  let firstBareBody: number | undefined;
   /** Those that are not refused. */
   const models: Record<Serves, Set<string>> = {
     chat: new Set(),
@@ -114,6 +116,7 @@ export function createLineChecker(options: LineCheckerOptions) {
       return {
         faults: [{ code: 'invalid_json_line', message: `expected a JSON object, got ${describe(line)}` }],
       };
+    if (isBareBody(line)) return { faults: [], isBareBody: true };
     const { custom_id: id, url, body } = line;
     if (options.takesFiles === true)
       for (const { fileId, put } of fileParts(body)) {
@@ -145,6 +148,14 @@ export function createLineChecker(options: LineCheckerOptions) {
     // What is wrong is told of the text itself.
     if (!judged || (judged.faults.length > 0 && !isText)) judged = judge(decodeUtf8(bytes) as string, asItIs);
     const { line } = judged;
+    if (judged.isBareBody === true) {
+      // One fault stands for all such lines: a file of bodies has nothing else.
+      firstBareBody ??= number;
+      return {
+        ok: false,
+        faults: firstBareBody === number ? placed([bareBodyFault], number, undefined) : [],
+      };
+    }
     if (!line) return { ok: false, faults: placed(judged.faults, number, undefined) };
     const { customId, url } = line;
     const found = [checkCustomId(customId, number), checkUrl(url), ...judged.faults];
@@ -181,6 +192,8 @@ export function createLineChecker(options: LineCheckerOptions) {
 /** What a line is by itself, whatever stands before it. */
 interface Judged {
   faults: Fault[];
+  /** Set where the line is a request body without the members of a batch line around it. */
+  isBareBody?: true;
   /** Absent where it is no JSON object. */
   line?: Pick<CheckedLine, 'model' | 'prompt' | 'textOf'> & { customId: unknown; url: unknown };
 }
@@ -212,6 +225,12 @@ function standIn(fileId: string): FileContent {
   return { filename: fileId, mediaType: 'image/png', base64: fileId, text: fileId };
 }
 
+const bareBodyFault: Fault = {
+  code: 'invalid_json_line',
+  message:
+    'this line and those like it are request bodies, not batch lines: put each into {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}, as offpeak batch run --wrap does',
+};
+
 const problemCodes: Record<JsonProblem['code'], ErrorCode> = {
   invalid_json: 'invalid_json_line',
   too_deep: 'too_deep',
@@ -231,7 +250,7 @@ function shapeFaults(line: Record<string, unknown>): Fault[] {
     if (method !== 'POST') add('method', notExpected('"POST"', method));
     if (!isObject(body)) add('body', notExpected('an object', body));
     for (const key of Object.keys(line))
-      if (!members.includes(key))
+      if (!lineMembers.includes(key))
         add(joinPath('', key), 'unknown field; a line has custom_id, method, url and body');
   });
 }

@@ -2,7 +2,8 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
-import { parsed } from '../../../base/fields.ts';
+import { type Fields, parsed } from '../../../base/fields.ts';
+import { endpointOfBody, isBareBody } from '../../../wire/batch/bare-body.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import { memberOf, scanJson } from '../../../wire/json/scan.ts';
 import { keyValue } from '../../shared/commands.ts';
@@ -13,6 +14,8 @@ export interface Changes {
   model?: string | undefined;
   /** `key=value`; the value is JSON, or else a string. */
   set?: readonly string[] | undefined;
+  /** Makes a batch line of each bare request body. */
+  wrap?: boolean | undefined;
 }
 
 /**
@@ -37,14 +40,15 @@ export async function prepareInput(
   return copy;
 }
 
-async function* changed(
-  chunks: AsyncIterable<Uint8Array>,
-  change: (line: string) => string,
-): AsyncGenerator<Uint8Array> {
+async function* changed(chunks: AsyncIterable<Uint8Array>, change: Change): AsyncGenerator<Uint8Array> {
+  let number = 0;
   for await (const line of splitLines(chunks)) {
-    // What is no request is told by the server, with its line.
-    const isRequest = parseLine(line.bytes) !== undefined;
-    yield isRequest ? Buffer.from(change(Buffer.from(line.bytes).toString('utf8'))) : line.bytes;
+    number++;
+    // The server reports a line that is not JSON, with its number.
+    const request = parseLine(line.bytes);
+    yield request
+      ? Buffer.from(change(Buffer.from(line.bytes).toString('utf8'), request, number))
+      : line.bytes;
     if (line.whole) yield newline;
   }
 }
@@ -52,11 +56,14 @@ async function* changed(
 const newline = Buffer.from('\n');
 const anySize = { maxDepth: Infinity, maxNodes: Infinity };
 
-function changeOf({ endpoint, model, set = [] }: Changes): ((line: string) => string) | undefined {
+type Change = (line: string, request: Fields, number: number) => string;
+
+function changeOf({ endpoint, model, set = [], wrap }: Changes): Change | undefined {
   const body: Edits = new Map(set.map(readSetting));
   if (model !== undefined) body.set('model', JSON.stringify(model));
-  if (body.size === 0 && endpoint === undefined) return undefined;
-  return (line) => {
+  if (body.size === 0 && endpoint === undefined && wrap !== true) return undefined;
+  return (given, request, number) => {
+    const line = wrap === true ? wrapped(given, request, number) : given;
     const scan = scanJson(line, anySize);
     const edits: Edits = new Map(endpoint === undefined ? [] : [['url', JSON.stringify(endpoint)]]);
     const member = memberOf(scan, 'body');
@@ -64,6 +71,13 @@ function changeOf({ endpoint, model, set = [] }: Changes): ((line: string) => st
       edits.set('body', editMembers(line.slice(member.start, member.end), body));
     return editMembers(line, edits, scan);
   };
+}
+
+/** A bare request body as the batch line `line-<number>` of the endpoint that its members belong to; a batch line as it is. */
+function wrapped(line: string, request: Fields, number: number): string {
+  if (!isBareBody(request)) return line;
+  const id = JSON.stringify(`line-${number}`);
+  return `{"custom_id":${id},"method":"POST","url":"${endpointOfBody(request)}","body":${line.trim()}}`;
 }
 
 function readSetting(text: string): [string, string] {

@@ -9,6 +9,7 @@ import { askAtInterrupt } from './ask.ts';
 import { combine } from './combine.ts';
 import { askUntilDone } from '../ask-until-done.ts';
 import { type Format, formatOf } from './csv.ts';
+import { lockOutput } from './output-lock.ts';
 import { prepareInput } from './prepare-input.ts';
 import { createProgress, noProgress, type Progress } from '../progress.ts';
 import { type InputFile, readInput, refuseDuplicates } from './read-input.ts';
@@ -21,6 +22,7 @@ import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
 import { existingFile } from '../../shared/local-file.ts';
+import { counted } from '../../../base/words.ts';
 import { interruptible } from '../../shared/signals.ts';
 
 interface Options extends ClientOptions {
@@ -31,6 +33,7 @@ interface Options extends ClientOptions {
   model?: string;
   set?: string[];
   endpoint?: string;
+  wrap?: boolean;
 }
 
 export function batchRun(cli: Cli): Command {
@@ -45,6 +48,7 @@ export function batchRun(cli: Cli): Command {
     .option('--model <id>', 'the model of every request, whatever its line says')
     .option('--set <key=value...>', 'a field of every request, such as temperature=0')
     .option('--endpoint <path>', 'what every request calls (default: what the first line says)')
+    .option('--wrap', 'the lines are request bodies, such as {"messages": [...]}: make each a batch line')
     .addOption(metadataOption)
     .addHelpText(
       'after',
@@ -70,18 +74,23 @@ export async function runBatch(cli: Cli, inputPath: string, options: Options): P
   const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
   const output = await outputOf(cli, source, { ...options, format });
   const copy = temporaryCopy(cli);
-  const { model, set, endpoint } = options;
+  const { model, set, endpoint, wrap } = options;
   try {
     const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
     const stopped = new CliError('Stopped.', 'Nothing was sent.', exitCodes.interrupted);
     const input = await interruptible(cli, stopped, async (signal) =>
-      readInput(await prepareInput(from, { model, set, endpoint }, copy, signal), signal),
+      readInput(await prepareInput(from, { model, set, endpoint, wrap }, copy, signal), signal),
     );
     // Of one batch the server tells, with all else that is wrong.
     if (input.parts.length > 1) await refuseDuplicates(input.path, input.parts);
     if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
     const filename = source === undefined ? 'stdin.jsonl' : basename(source);
-    await runInput(cli, client, { input, output, format, filename, options });
+    const unlock = output === null ? undefined : lockOutput(output, shown(cli, output));
+    try {
+      await runInput(cli, client, { input, output, format, filename, options });
+    } finally {
+      unlock?.();
+    }
   } finally {
     rmSync(copy, { force: true });
   }
@@ -129,7 +138,7 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
   try {
     const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
     if (options.json !== true && run.state.parts.every(({ batch_id: id }) => id === null))
-      cli.terminal.note(`Uploading ${filename} (${input.requests} requests${batches}) ...`);
+      cli.terminal.note(`Uploading ${filename} (${counted(input.requests, 'request')}${batches}) ...`);
     const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to go on.';
     const stopped = new CliError('Stopped.', goOn, exitCodes.interrupted);
     await interruptible(cli, stopped, (signal) => parts.upload(signal));
@@ -242,10 +251,10 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
   }
   // Results on stdout are followed by nothing.
   const tell = (text: string) => (output === null ? terminal.note(text) : terminal.print(text));
-  const name = batches.length === 1 ? whole.id : `${batches.length} batches`;
+  const name = batches.length === 1 ? whole.id : counted(batches.length, 'batch');
   tell(`${name} ${paintStatus(whole, terminal)}: ${completed} completed, ${failed} failed`);
   const unsent = input.requests - completed - failed;
-  if (unsent > 0) tell(`${unsent} requests have no result.`);
+  if (unsent > 0) tell(`${counted(unsent, 'request')} without a result.`);
   if (output !== null)
     terminal.record([
       ['results', files.output && shown(cli, files.output)],
