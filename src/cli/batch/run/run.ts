@@ -254,7 +254,7 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
   const name = batches.length === 1 ? whole.id : counted(batches.length, 'batch');
   tell(`${name} ${paintStatus(whole, terminal)}: ${completed} completed, ${failed} failed`);
   const unsent = input.requests - completed - failed;
-  if (unsent > 0) tell(`${counted(unsent, 'request')} without a result.`);
+  if (unsent > 0) tell(`${counted(unsent, 'request')} ${unsent === 1 ? 'has' : 'have'} no result.`);
   if (output !== null)
     terminal.record([
       ['results', files.output && shown(cli, files.output)],
