@@ -12,7 +12,7 @@ import {
   usageFrame,
 } from '../../support/fake-upstream.ts';
 import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
-import { ask, call, collect, engineAt, said } from './setup.ts';
+import { ask, call, collect, createLogBook, engineAt, said } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -302,18 +302,66 @@ describe('what comes back', () => {
     });
   });
 
-  it.each([
-    ['length', 'length'],
-    ['max_tokens', 'length'],
-    ['eos', 'stop'],
+  const endings: [given: unknown, reason: string][] = [
     [null, 'stop'],
     ['tool_calls', 'stop'],
-    ['content_filter', 'content_filter'],
-    ['content_filter: PROHIBITED_CONTENT', 'content_filter'],
-  ])('calls the end %j of a text %s', async (given, reason) => {
-    const { engine } = await upstream(choice({ content: 'hi' }, given));
+    ...['eos', 'STOP', 'COMPLETE', 'end_turn', 'stop_sequence', 'pause_turn', 'a new reason'].map(
+      (given): [string, string] => [given, 'stop'],
+    ),
+    ...[
+      'length',
+      'max_tokens',
+      'MAX_TOKENS',
+      'FINISH_REASON_MAX_TOKENS',
+      'FinishReason.MAX_TOKENS',
+      'model_length',
+      'model_context_window_exceeded',
+      'ERROR_LIMIT',
+      'max_output_tokens',
+      'repetition',
+    ].map((given): [string, string] => [given, 'length']),
+    ...[
+      'content_filter',
+      'content_filter: PROHIBITED_CONTENT',
+      'content-filter',
+      'sensitive',
+      'SAFETY',
+      'RECITATION',
+      'PROHIBITED_CONTENT',
+      'BLOCKLIST',
+      'SPII',
+      'ERROR_TOXIC',
+      'refusal',
+    ].map((given): [string, string] => [given, 'content_filter']),
+  ];
+
+  it.each(endings)('maps the finish reason %j of a text to %s', async (given, reason) => {
+    const { fake, engine } = await upstream(choice({ content: 'hi' }, given));
     const body = await engine.generate(ask(), call());
     expect(body.choices[0]?.finish_reason).toBe(reason);
+    if (given === null) return;
+    fake.answer = streamed([frame({ content: 'hi' }), frame({}, given as string), 'data: [DONE]\n\n']);
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect(chunks.flatMap(({ choices }) => choices).at(-1)?.finish_reason).toBe(reason);
+  });
+
+  it.each(['tool_use', 'TOOL_CALL', 'FUNCTION_CALL', 'stop', 'end_turn'])(
+    'maps the finish reason %s of an answer with a call to tool_calls',
+    async (given) => {
+      const calls = [{ id: 'x', function: { name: 'f', arguments: '{}' } }];
+      const { engine } = await upstream(choice({ content: null, tool_calls: calls }, given));
+      const body = await engine.generate(ask(), call());
+      expect(body.choices[0]?.finish_reason).toBe('tool_calls');
+    },
+  );
+
+  it('logs that a finish reason is unknown', async () => {
+    const log = createLogBook();
+    const { engine } = await upstream(choice({ content: 'hi' }, 'a new reason'), { log });
+    await engine.generate(ask(), call());
+    expect(log.warnings.map(({ message }) => message)).toEqual([
+      'an answer of the upstream was put right: finish reason is unknown',
+    ]);
   });
 
   it('knows an answer that Gemini filtered, of which it has no message', async () => {
@@ -472,6 +520,10 @@ describe('what comes back', () => {
     'error',
     'insufficient_system_resource',
     'function_call_filter: MALFORMED_FUNCTION_CALL',
+    'MALFORMED_FUNCTION_CALL',
+    'network_error',
+    'ERROR',
+    'USER_CANCEL',
   ])('takes an answer that ended with %s for none, plain or streamed', async (finish_reason) => {
     const expected = { code: 'invalid_upstream_response', blame: unclear };
     const plain = await upstream(choice({ content: 'The answer is' }, finish_reason));

@@ -61,7 +61,7 @@ export function createdOf({ created }: Fields): number {
 function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOptions): ChatChoice {
   const { index, message, logprobs, finish_reason } = choice;
   const read = readMessage(fieldsOf(message), options);
-  const finish = finishReason(finish_reason, read.tool_calls !== undefined, options.finishes);
+  const finish = finishReason(finish_reason, read.tool_calls !== undefined, options);
   // Of what its filter took Gemini has no message at all.
   if (!isObject(message) && finish !== 'content_filter') throw unusable(`has no message in choice ${at}`);
   return {

@@ -66,7 +66,7 @@ function readChoice(
   const logprobs = readLogprobs(given['logprobs'], options.repairs, options.alternatives);
   const told = given['finish_reason'] ?? '';
   if (told === '') return { index, delta, logprobs, finish_reason: null };
-  const finish = finishReason(told, choice.callCount > 0, options.finishes);
+  const finish = finishReason(told, choice.callCount > 0, options);
   // Some servers say nothing where a tool takes nothing; clients read JSON there.
   if (finish === 'tool_calls' && choice.empty.size > 0) endCalls(delta, choice.empty, argumentsText(''));
   if (finish === 'tool_calls' && choice.open.size > 0) endCalls(delta, choice.open, freeText.end);

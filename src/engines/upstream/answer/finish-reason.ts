@@ -1,55 +1,73 @@
 import type { FinishReason } from '../../../wire/chat/chat.ts';
 import type { Fields } from '../../../base/fields.ts';
 import { unusable } from './parse-body.ts';
+import type { Repairs } from './repairs.ts';
 
-const known = new Map<unknown, FinishReason>(
-  Object.entries({
-    stop: 'stop',
-    eos: 'stop',
-    eos_token: 'stop',
-    end_turn: 'stop',
-    stop_sequence: 'stop',
-    length: 'length',
-    max_tokens: 'length',
-    model_length: 'length',
-    tool_calls: 'tool_calls',
-    tool_call: 'tool_calls',
-    tool_use: 'tool_calls',
-    function_call: 'tool_calls',
-    content_filter: 'content_filter',
-    refusal: 'content_filter',
-  }),
+/** Reasons of all providers in lower case. `broken`: the server gave up, and another attempt may bring the answer. */
+const words: Readonly<Record<FinishReason | 'broken', string>> = {
+  stop: `stop eos eos_token stop_token stop_str stop_sequence end_turn pause_turn end complete completed done
+    finished normal`,
+  // Whatever cut the answer: the limit, the context, or a guard against loops (vLLM).
+  length: `length max_length model_length max_tokens max_output_tokens max_new_tokens max_completion_tokens
+    max_context_length context_length context_length_exceeded context_window_exceeded
+    model_context_window_exceeded error_limit incomplete compaction repetition`,
+  tool_calls: 'tool_calls tool_call tool_use function_call function_calls',
+  content_filter: `content_filter content_filtered refusal sensitive safety recitation prohibited_content
+    blocklist spii language model_armor image_safety image_prohibited_content image_recitation moderation
+    filtered blocked guardrail_intervened error_toxic`,
+  broken: `abort aborted cancel cancelled canceled user_cancel error failed timeout network_error server_error
+    internal_error engine_error insufficient_system_resource overloaded function_call_filter
+    malformed_function_call malformed_response malformed_tool_use malformed_model_output unexpected_tool_call
+    too_many_tool_calls missing_thought_signature`,
+};
+
+const known: ReadonlyMap<string, FinishReason | 'broken'> = new Map(
+  Object.entries(words).flatMap(([reason, list]) =>
+    list.split(/\s+/).map((word) => [word, reason as FinishReason | 'broken'] as const),
+  ),
 );
 
-/** An answer that ended so is none: it was broken off, and another attempt may bring it. */
-const broken: ReadonlySet<unknown> = new Set([
-  'abort',
-  'cancelled',
-  'error',
-  'insufficient_system_resource',
-  'function_call_filter', // Gemini could not read the call that its model wrote, and tells nothing of it
-]);
+export interface FinishOptions {
+  /** The server's own words, from the configuration. */
+  finishes: Readonly<Record<string, FinishReason>> | undefined;
+  repairs: Repairs;
+}
 
 /**
- * An upstream's reason in our words. A whole answer with tool calls ended with `tool_calls` whatever is said
- * (wire-formats.md, section 2.2), unless it was cut.
+ * An upstream's reason in our words; an unknown one counts as `stop` and is logged. A whole answer with tool calls ends
+ * with `tool_calls` whatever its server reports (wire-formats.md, section 2.2), unless it was cut.
  * @throws ApiError `invalid_upstream_response` when the server broke it off
  */
 export function finishReason(
-  told: unknown,
+  given: unknown,
   hasToolCalls: boolean,
-  own?: Readonly<Record<string, FinishReason>>,
+  { finishes: own, repairs }: FinishOptions,
 ): FinishReason {
-  const given = own && Object.hasOwn(own, String(told)) ? own[String(told)] : firstWord(told);
-  if (broken.has(given)) throw unusable('was broken off by it');
-  const reason = known.get(given) ?? 'stop';
-  if (reason === 'stop' && hasToolCalls) return 'tool_calls';
-  return reason === 'tool_calls' && !hasToolCalls ? 'stop' : reason;
+  const configured = own && Object.hasOwn(own, String(given)) ? own[String(given)] : undefined;
+  const reason = configured ?? knownReason(given);
+  if (reason === 'broken') throw unusable('was broken off by it');
+  if (reason === undefined && typeof given === 'string' && given !== '')
+    repairs.add('finish reason is unknown');
+  const ended = reason ?? 'stop';
+  if (ended === 'stop' && hasToolCalls) return 'tool_calls';
+  return ended === 'tool_calls' && !hasToolCalls ? 'stop' : ended;
 }
 
-/** Gemini tells behind a colon what its filter found: `content_filter: PROHIBITED_CONTENT`. */
-function firstWord(told: unknown): unknown {
-  return typeof told === 'string' ? told.replace(/: [A-Z_]+$/, '') : told;
+/** @throws ApiError `invalid_upstream_response` for the reason of an answer that its server broke off */
+export function requireUnbroken(reason: unknown): void {
+  if (knownReason(reason) === 'broken') throw unusable('was broken off by it');
+}
+
+/** Gemini appends what its filter found (`content_filter: PROHIBITED_CONTENT`); enums come with the name of their type. */
+function knownReason(given: unknown): FinishReason | 'broken' | undefined {
+  if (typeof given !== 'string') return undefined;
+  const word = given
+    .replace(/: .*$/s, '')
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_')
+    .replace(/^(?:finish_?reason|stop_?reason)[._]/, '');
+  return known.get(word);
 }
 
 /**

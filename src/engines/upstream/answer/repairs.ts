@@ -1,5 +1,5 @@
 /** What had to be put right in an answer, for the log. */
-export type Repair = 'usage estimated' | 'text was not Unicode';
+export type Repair = 'usage estimated' | 'text was not Unicode' | 'finish reason is unknown';
 export interface Repairs {
   add: (repair: Repair) => unknown;
 }

@@ -26,7 +26,7 @@ export function readCompletion(fields: Fields, options: Reading): CompletionChoi
     const given: Fields = { index: at, ...fieldsOf(choice) };
     if (typeof given['text'] !== 'string') throw unusable(`has no text in choice ${at}`);
     const { finish_reason, ...piece } = pieceReader(options).read(given, fields);
-    return { ...piece, finish_reason: finish_reason ?? finishReason(null, false) };
+    return { ...piece, finish_reason: finish_reason ?? 'stop' };
   });
 }
 
@@ -48,7 +48,7 @@ export function pieceReader(options: Reading): ChunkReader<CompletionPiece> {
         index,
         text: typeof text === 'string' ? unicode(text, options.repairs) : '',
         logprobs: readTokens(logprobs, options, writerOf(index)),
-        finish_reason: isOpen ? null : finishReason(finish, false, options.finishes),
+        finish_reason: isOpen ? null : finishReason(finish, false, options),
         ...(!isOpen && stopReason(given, event)),
       };
     },

@@ -36,8 +36,7 @@ export function blocksOf({ content }: Fields): Fields[] {
 
 /** Why a message ended; the words that a chat completion has too are read as such (`finish-reason.ts`). */
 export function ending({ stop_reason: reason, stop_sequence: sequence }: Fields): Fields {
-  const finish = reason === 'model_context_window_exceeded' ? 'length' : reason;
-  return { finish_reason: finish, ...(typeof sequence === 'string' && { stop_reason: sequence }) };
+  return { finish_reason: reason, ...(typeof sequence === 'string' && { stop_reason: sequence }) };
 }
 
 export function refusalOf({ stop_details: details }: Fields): Fields {

@@ -1,5 +1,6 @@
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { addUsage, chatUsage } from '../messages/read-message.ts';
+import { requireUnbroken } from '../answer/finish-reason.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
 import type { NativeFormat } from './native-format.ts';
@@ -14,8 +15,9 @@ export const nativeMessages: NativeFormat = {
     `model messages max_tokens system stop_sequences stream temperature top_p top_k tools tool_choice thinking
     output_config output_format cache_control context_management`.split(/\s+/),
   ),
-  read({ content, usage }) {
+  read({ content, usage, stop_reason: reason }) {
     if (!Array.isArray(content)) throw unusable('is not a message');
+    requireUnbroken(reason);
     const said = content.map(fieldsOf).map(({ text, thinking, input }) => {
       return stringOr(text ?? thinking, input === undefined ? '' : JSON.stringify(input));
     });
@@ -35,7 +37,9 @@ export const nativeMessages: NativeFormat = {
       if (type === 'message_delta') {
         const fields = parseObject(data);
         addUsage(usage, fields['usage']);
-        isFinished ||= typeof fieldsOf(fields['delta'])['stop_reason'] === 'string';
+        const { stop_reason: reason } = fieldsOf(fields['delta']);
+        requireUnbroken(reason);
+        isFinished ||= typeof reason === 'string';
       }
       if (type === 'content_block_delta') {
         const { text, thinking, partial_json: json } = fieldsOf(parseObject(data)['delta']);
