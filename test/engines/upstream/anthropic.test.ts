@@ -412,9 +412,7 @@ describe('the stream', () => {
     expect(calls.map(({ index, id }) => [index, id])).toEqual([
       [0, 'toolu_1'],
       [0, undefined],
-      [0, undefined],
       [1, 'toolu_2'],
-      [1, undefined],
     ]);
     const written = (at: number) =>
       calls.map(({ index, function: called }) => (index === at ? called?.arguments : '')).join('');

@@ -278,6 +278,13 @@ describe('what comes back', () => {
     ]);
   });
 
+  it('gives calls ids of their own where the server gives one to all', async () => {
+    const calls = ['f', 'g'].map((name) => ({ id: 'x', function: { name, arguments: '{}' } }));
+    const { engine } = await upstream(choice({ content: null, tool_calls: calls }));
+    const { message } = (await engine.generate(ask(), call())).choices[0]!;
+    expect(message.tool_calls?.map(({ id }) => id)).toEqual(['x', expect.stringMatching(/^call_/)]);
+  });
+
   it('reads a legacy function call, content in parts and either name of reasoning', async () => {
     const { fake, engine } = await upstream(
       choice({ function_call: { name: 'f', arguments: '{}' } }, 'function_call'),
@@ -508,9 +515,8 @@ describe('what comes back', () => {
         index: 0,
         id: expect.stringMatching(/^call_/),
         type: 'function',
-        function: { name: 'f', arguments: '' },
+        function: { name: 'f', arguments: '{}' },
       },
-      { index: 0, function: { arguments: '{}' } },
     ]);
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls');
   });

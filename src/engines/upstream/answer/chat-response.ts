@@ -81,7 +81,13 @@ function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): Assist
     refusal: unicode(stringOr(given['refusal'], ''), repairs) || null,
   };
   if (reasoning !== '') message.reasoning = message.reasoning_content = unicode(reasoning, repairs);
+  const taken = new Set<string>();
   const calls = toolCallsOf(given).map((call) => readToolCall(call, newCallId, repairs));
+  for (const call of calls) {
+    // Clients find the call of a result by its id.
+    if (taken.has(call.id)) call.id = newCallId();
+    taken.add(call.id);
+  }
   if (calls.length > 0) message.tool_calls = calls;
   return message;
 }

@@ -5,10 +5,14 @@ const broken = { code: 'invalid_upstream_response' };
 
 it.each(['network_error', 'abort'])('rejects a message that its server broke off: %s', (reason) => {
   const content = [{ type: 'text', text: 'The answer is' }];
-  expect(() => nativeMessages.read({ content, stop_reason: reason })).toThrow(expect.objectContaining(broken));
+  expect(() => nativeMessages.read({ content, stop_reason: reason })).toThrow(
+    expect.objectContaining(broken),
+  );
   const read = nativeMessages.createReader({ now: 0, secrets: [], note() {} });
   const data = JSON.stringify({ type: 'message_delta', delta: { stop_reason: reason }, usage: {} });
-  expect(() => read({ event: 'message_delta', data, id: undefined })).toThrow(expect.objectContaining(broken));
+  expect(() => read({ event: 'message_delta', data, id: undefined })).toThrow(
+    expect.objectContaining(broken),
+  );
 });
 
 it.each(['end_turn', 'model_context_window_exceeded', 'pause_turn', 'refusal'])(

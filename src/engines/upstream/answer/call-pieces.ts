@@ -1,0 +1,168 @@
+import type { ChatDelta } from '../../../wire/chat/chat.ts';
+import { argumentsOf } from '../../../wire/chat/free-text.ts';
+import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
+import { signatureOf } from './chat-response.ts';
+import { unusable } from './parse-body.ts';
+
+type CallDelta = NonNullable<ChatDelta['tool_calls']>[number];
+
+/** What one entry of a delta adds to a call. */
+interface Piece {
+  /** Empty without one. */
+  id: string;
+  name: string;
+  json: string;
+  isCustom: boolean;
+  /** The server's index, which may be wrong. */
+  position: number | undefined;
+  extra: Pick<CallDelta, 'extra_content'>;
+}
+
+interface Call extends Omit<Piece, 'position'> {
+  /** Its place among the calls of the answer; null before its head is sent. */
+  index: number | null;
+}
+
+/** The text of a function's one string around free text that comes in pieces. */
+const freeText = { begin: argumentsOf('').slice(0, -2), end: '"}' };
+
+/**
+ * The tool calls of one streamed choice. Servers number them unreliably: all alike, not at all, or differently from one piece to
+ * the next. So a known id decides, then a known position, and a piece with neither belongs to the newest call. Names may come in
+ * pieces too: the head of a call is sent with its first arguments.
+ */
+export class CallPieces {
+  #newCallId: () => string;
+  #calls: Call[] = [];
+  /** The newest call at each of the server's positions. */
+  #positions = new Map<number, Call>();
+  #sent = 0;
+
+  constructor(newCallId: () => string) {
+    this.#newCallId = newCallId;
+  }
+
+  get hasCalls(): boolean {
+    return this.#calls.length > 0;
+  }
+
+  /** @param entries of one delta */
+  add(entries: readonly unknown[]): CallDelta[] {
+    const touched = new Set<Call>();
+    return entries.flatMap((entry, at) => {
+      const piece = readPiece(fieldsOf(entry), entries.length > 1 ? at : undefined);
+      const known = this.#find(piece);
+      if (!known && isEmpty(piece)) return [];
+      const isMore = known !== undefined && !isAnother(known, piece, touched.has(known));
+      const call = isMore ? known : begin(piece);
+      if (!isMore) this.#calls.push(call);
+      touched.add(call);
+      const { position } = piece;
+      if (position !== undefined && !(isMore && this.#positions.has(position)))
+        this.#positions.set(position, call);
+      if (isMore && call.index !== null) return [moreOf(call.index, call, piece)];
+      if (isMore) extend(call, piece);
+      return call.json === '' || call.name === '' ? [] : this.#headsUpTo(call);
+    });
+  }
+
+  /**
+   * What was held back of the calls, and what is missing at their ends.
+   * @throws ApiError `invalid_upstream_response` for a call that never had a name
+   */
+  end(isCut: boolean): CallDelta[] {
+    if (this.#calls.some(({ name }) => name === '')) throw unusable('calls a tool without a name');
+    const ends = isCut ? [] : this.#calls.flatMap(close);
+    return [...ends, ...this.#headsUpTo(this.#calls.at(-1))];
+  }
+
+  #find({ id, name, position }: Piece): Call | undefined {
+    const newest = this.#calls.at(-1);
+    const byId = id === '' ? undefined : this.#calls.findLast((call) => call.id === id);
+    const byPosition = position === undefined ? undefined : this.#positions.get(position);
+    const isStray = position === undefined || (id === '' && (name === '' || newest?.name === ''));
+    return byId ?? byPosition ?? (isStray ? newest : undefined);
+  }
+
+  /** The heads that were not sent yet, of a call and of those before it. */
+  #headsUpTo(last: Call | undefined): CallDelta[] {
+    const calls = last ? this.#calls.slice(0, this.#calls.indexOf(last) + 1) : [];
+    return calls.flatMap((call) => {
+      if (call.index !== null || call.name === '') return [];
+      const { id, name, json, isCustom, extra } = call;
+      const isTaken = this.#calls.some((other) => other.id === id && other.index !== null);
+      call.index = this.#sent++;
+      const called = { name, arguments: (isCustom ? freeText.begin : '') + json };
+      const told = id === '' || isTaken ? this.#newCallId() : id;
+      return [{ index: call.index, id: told, type: 'function', function: called, ...extra }];
+    });
+  }
+}
+
+function readPiece(given: Fields, at: number | undefined): Piece {
+  const custom = isObject(given['custom']) ? given['custom'] : null;
+  const { name, arguments: json } = custom
+    ? { name: custom['name'], arguments: escaped(custom['input']) }
+    : fieldsOf(given['function']);
+  return {
+    id: stringOr(given['id'], ''),
+    name: stringOr(name, ''),
+    json: typeof json === 'string' ? json : json === undefined || json === null ? '' : JSON.stringify(json),
+    isCustom: custom !== null,
+    position: Number.isInteger(given['index']) ? (given['index'] as number) : at,
+    extra: signatureOf(given),
+  };
+}
+
+function isEmpty({ id, name, json }: Piece): boolean {
+  return id === '' && name === '' && json === '';
+}
+
+/** A piece of text as it stands inside of a JSON string. */
+function escaped(text: unknown): string {
+  return JSON.stringify(stringOr(text, '')).slice(1, -1);
+}
+
+/**
+ * Whether a piece begins another call than the one that it was found for.
+ * @param isSameDelta whether the last piece of that call came in the same delta
+ */
+function isAnother(call: Call, { id, name, json }: Piece, isSameDelta: boolean): boolean {
+  if (id !== '' && call.id !== '' && id !== call.id) return name !== '' || json === '' || isWhole(call.json);
+  if (name === '' || call.name === '') return false;
+  if (call.json === '') return isSameDelta && id === '' && name !== call.name;
+  return name !== call.name || ((id === '' || json !== '') && isWhole(call.json));
+}
+
+function isWhole(json: string): boolean {
+  return json.trimEnd().endsWith('}') && isObject(parsed(json));
+}
+
+function begin({ id, name, json, isCustom, extra }: Piece): Call {
+  return { id, name, json, isCustom, extra, index: null };
+}
+
+/** Some servers repeat the name with every piece. */
+function extend(call: Call, { id, name, json, isCustom, extra }: Piece): string {
+  const isRepeated = name === call.name || (call.name !== '' && call.json !== '');
+  const added = isRepeated ? '' : name;
+  call.id ||= id;
+  call.name += added;
+  call.json += json;
+  call.isCustom ||= isCustom;
+  Object.assign(call.extra, extra);
+  return added;
+}
+
+/** Some servers send no arguments where a tool takes none; clients read JSON there. */
+function close(call: Call): CallDelta[] {
+  const { index, json, isCustom } = call;
+  const end = isCustom ? freeText.end : json === '' ? '{}' : '';
+  call.json += end;
+  return index === null || end === '' ? [] : [{ index, function: { arguments: end } }];
+}
+
+function moreOf(index: number, call: Call, piece: Piece): CallDelta {
+  const name = extend(call, piece);
+  return { index, function: { ...(name !== '' && { name }), arguments: piece.json }, ...piece.extra };
+}
