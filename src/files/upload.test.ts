@@ -313,7 +313,7 @@ describe('limits that are exactly met', () => {
 describe('the schemas in an upload', () => {
   const withTool = (parameters: object) => ({
     ...chat('hi'),
-    tools: [{ type: 'function', function: { name: 'f', parameters } }],
+    tools: [{ type: 'function', function: { name: 'f', strict: true, parameters } }],
   });
   const withFormat = (schema: object) => ({
     ...chat('hi'),
@@ -335,13 +335,14 @@ describe('the schemas in an upload', () => {
       return bad(given, orgId);
     });
     const good = { type: 'object' };
+    const functions = { functions: [{ name: 'f', parameters: { pattern: '[' } }] };
     const regex = { type: 'grammar', grammar: { syntax: 'regex', definition: '[a-z]+' } };
     const file = [
       line('a', withTool(good)),
       line('b', withFormat({ pattern: '(' })),
       line('c', withFormat({ pattern: '(' })),
       line('d', withTool(good)),
-      line('e', { ...chat('hi'), functions: [{ name: 'f', parameters: { pattern: '[' } }] }),
+      line('e', { ...chat('hi'), ...functions, function_call: { name: 'f' } }),
       line('f', { ...chat('hi'), tools: [{ type: 'custom', custom: { name: 'a', format: regex } }] }),
       line('g', { ...chat('hi'), tools: [{ type: 'custom', custom: { name: 'b' } }] }),
     ].join('\n');
@@ -364,6 +365,37 @@ describe('the schemas in an upload', () => {
       'org_1 tools[0].custom.format',
     ]);
     await expectNothingStored();
+  });
+
+  it('are not tried where no call has to conform to them', async () => {
+    const tried: string[] = [];
+    await checkedBy(async ({ schema, where }) => {
+      tried.push(`${where} ${JSON.stringify(schema)}`);
+      return null;
+    });
+    const tool = (name: string, more: object = {}) => ({
+      type: 'function',
+      function: { name, parameters: { title: name }, ...more },
+    });
+    const tools = [tool('a'), tool('b', { strict: true }), tool('c', { strict: false })];
+    const functions = [{ name: 'd', parameters: { title: 'd' } }];
+    const named = { type: 'function', function: { name: 'a' } };
+    const asked: Record<string, object> = {
+      none: { tools, tool_choice: 'none' },
+      old: { functions },
+      'old auto': { functions, function_call: 'auto' },
+      named: { tools, tool_choice: named },
+      auto: { tools },
+    };
+    await seal(
+      Object.entries(asked)
+        .map(([id, more]) => line(id, { ...chat('hi'), ...more }))
+        .join('\n'),
+    );
+    expect(tried).toEqual([
+      'tools[0].function.parameters {"title":"a"}',
+      'tools[1].function.parameters {"title":"b"}',
+    ]);
   });
 
   it('are tried as they are written, also where that is not ASCII', async () => {

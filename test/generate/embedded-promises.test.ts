@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ChatChunk, ChatResponse } from '../../src/wire/chat/chat.ts';
 import type { ErrorBody } from '../support/api.ts';
+import { sloppySchemas } from '../support/sloppy-schemas.ts';
 import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 
@@ -64,6 +65,19 @@ it('calls only what is allowed, once where that was asked for, and nothing where
   const { choices } = await create({ tools, tool_choice: 'none' });
   expect(choices[0]).toMatchObject({ message: { content: expect.stringMatching(/./) } });
   expect(choices[0]?.message).not.toHaveProperty('tool_calls');
+});
+
+it('takes tools whose schemas it cannot read, where no call has to conform to them', async () => {
+  const short = Object.values(sloppySchemas).filter((schema) => JSON.stringify(schema).length < 200);
+  const sloppy = short.map((schema, n) => ({
+    type: 'function',
+    function: { name: `f${n}`, parameters: schema },
+  }));
+  for (let from = 0; from < sloppy.length; from += 5)
+    for (const more of [{}, { response_format: { type: 'json_object' } }]) {
+      const { status, text } = await send({ tools: sloppy.slice(from, from + 5), max_tokens: 9, ...more });
+      expect(status, text).toBe(200);
+    }
 });
 
 /** Its grammar leaves `maxContains` to the check of the answer, and every answer breaks it. */

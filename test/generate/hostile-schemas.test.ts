@@ -30,7 +30,7 @@ const anyContent = '"messages":[{"role":"user","content":"hi"}]';
 const asFormat = (schema: string) =>
   `{"model":"default",${anyContent},"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":${schema}}}}`;
 const asTool = (schema: string) =>
-  `{"model":"default",${anyContent},"tools":[{"type":"function","function":{"name":"x","parameters":${schema}}}]}`;
+  `{"model":"default",${anyContent},"tools":[{"type":"function","function":{"name":"x","strict":true,"parameters":${schema}}}]}`;
 
 /** The code of the answer, or `fine`. */
 async function send(body: string): Promise<{ status: number; code: string; param: string | null }> {

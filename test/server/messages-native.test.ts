@@ -32,8 +32,8 @@ describe('a request', () => {
   it('is checked first', async () => {
     const answer = await post({ ...plain, messages: [{ role: 'user', content: 7 }] });
     expect(answer.status).toBe(422);
-    const bad = { name: 'f', input_schema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } } };
-    expect((await post({ ...plain, tools: [bad] })).status).toBe(422);
+    const input_schema = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
+    expect((await post({ ...plain, tools: [{ name: 'f', strict: true, input_schema }] })).status).toBe(422);
     expect(native.fake.received).toEqual([]);
   });
 

@@ -1,10 +1,9 @@
 import { isObject, parsed } from '../../base/fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
-import type { Rule } from '../../wire/chat/rule.ts';
-import type { AdmittedSchema, GivenSchema, Schemas } from '../schemas/schemas.ts';
+import { type Rule, guaranteedTools } from '../../wire/chat/rule.ts';
+import { type AdmittedSchema, type GivenSchema, type Schemas, sourceOf } from '../schemas/schemas.ts';
 import { type Beginning, hasBegun, isWhole } from './begun.ts';
-import { strictNames } from './rule.ts';
 
 /**
  * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when an answer breaks the promise: a complete one, or one
@@ -36,15 +35,13 @@ export async function createCheck(
 ): Promise<Check | null> {
   const { tools, content } = await admitAll(request, (given) => schemas.admit(given, orgId, signal));
   if (rule.kind === 'call') return ofChoices('call', (choice) => checkCalls(choice, rule, tools));
-  const strict = strictNames(request);
-  const checked: ToolSchemas = new Map([...tools].filter(([name]) => strict.has(name)));
   if (rule.kind === 'text') {
-    if (checked.size === 0) return null;
-    return ofChoices(null, (choice) => checkCallsOf(choice, checked));
+    if (tools.size === 0) return null;
+    return ofChoices(null, (choice) => checkCallsOf(choice, tools));
   }
   const checkText = content ? (text: string) => checkJson(text, content) : checkObject;
   return ofChoices(content ? 'json' : 'object', async (choice) => {
-    if (choice.message.tool_calls?.length) await checkCallsOf(choice, checked);
+    if (choice.message.tool_calls?.length) await checkCallsOf(choice, tools);
     else await checkText(choice.message.content ?? '');
   });
 }
@@ -53,28 +50,34 @@ type Choice = ChatResponse['choices'][number];
 /** By name; null for a tool without parameters, which takes any. */
 type ToolSchemas = ReadonlyMap<string, AdmittedSchema | null>;
 
-/** The schemas of the tools, and that of the response format, if it has one. */
+/**
+ * Admits the schemas of the guaranteed tools, and that of the response format, if it has one. The other tools go to the engine
+ * as they came: only their size is limited.
+ */
 async function admitAll(
   request: ChatRequest,
   admit: (given: readonly GivenSchema[]) => Promise<AdmittedSchema[]>,
 ) {
-  const { tools: given, response_format: format } = request;
-  const tools = (given ?? []).map(({ function: { name, parameters } }, at) => ({
-    name,
+  const { tools, response_format: format } = request;
+  const guaranteed = guaranteedTools(request);
+  const byName = new Map<string, AdmittedSchema | null>([...guaranteed].map((name) => [name, null]));
+  const all: GivenSchema[] = [];
+  const names: string[] = [];
+  for (const [at, { function: each }] of (tools ?? []).entries()) {
+    const { name, parameters = null } = each;
     // Some clients send null for a function without parameters.
-    schema: parameters ?? null,
-    where: `tools[${at}].function.parameters`,
-  }));
-  const formats =
-    format?.type === 'json_schema'
-      ? [{ schema: format.json_schema.schema ?? true, where: 'response_format.json_schema.schema' }]
-      : [];
-  const taking = tools.filter(({ schema }) => schema !== null);
-  const all = [...taking, ...formats];
+    if (parameters === null) continue;
+    const given = { schema: parameters, where: `tools[${at}].function.parameters` };
+    if (guaranteed.has(name)) {
+      names.push(name);
+      all.push(given);
+    } else sourceOf(given);
+  }
+  if (format?.type === 'json_schema')
+    all.push({ schema: format.json_schema.schema ?? true, where: 'response_format.json_schema.schema' });
   const admitted = all.length > 0 ? await admit(all) : [];
-  const byName = new Map<string, AdmittedSchema | null>(tools.map(({ name }) => [name, null]));
-  for (const [at, { name }] of taking.entries()) byName.set(name, admitted[at]!);
-  return { tools: byName, content: admitted[taking.length] ?? null };
+  for (const [at, name] of names.entries()) byName.set(name, admitted[at]!);
+  return { tools: byName, content: admitted[names.length] ?? null };
 }
 
 /**

@@ -41,7 +41,7 @@ export interface Promised {
 }
 
 /**
- * Every schema of the request passes the gate, also that of a tool which need not be called: engines read them all.
+ * Response formats and tools with a guarantee (`guaranteedTools`) pass the gate for schemas.
  * @param orgId for whom the schemas are compiled and applied
  * @param signal of the request: no schema is compiled or applied for one that has gone
  * @throws ApiError (422) for a schema over the budget or that cannot be compiled

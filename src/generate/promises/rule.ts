@@ -1,6 +1,6 @@
 import type { Capabilities } from '../../engines/engines.ts';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
-import { type Rule, ruleOf } from '../../wire/chat/rule.ts';
+import { type Rule, guaranteedTools, ruleOf } from '../../wire/chat/rule.ts';
 
 /** What a call is filtered by. */
 export type CallRule = Pick<Rule, 'names' | 'most'>;
@@ -15,12 +15,6 @@ export function promisesNothing({
   return !tools && !choice && parallel !== false && !format;
 }
 
-/** A tool with `strict` is called as its parameters say, whoever decides that it is called. */
-export function strictNames({ tools }: ChatRequest): ReadonlySet<string> {
-  const strict = (tools ?? []).filter(({ function: each }) => each.strict === true);
-  return new Set(strict.map(({ function: { name } }) => name));
-}
-
 /** Whether the engine writes nothing else by itself, so that the answer may be seen as it comes. */
 export function isHeld({ kind }: Rule, { jsonSchema, forcedTool }: Capabilities): boolean {
   return kind === 'text' || (kind === 'call' ? forcedTool : jsonSchema) === 'exact';
@@ -30,7 +24,7 @@ export function isHeld({ kind }: Rule, { jsonSchema, forcedTool }: Capabilities)
 export function keepsItself(chat: ChatRequest, { jsonSchema, forcedTool }: Capabilities): boolean {
   const { kind, most } = ruleOf(chat);
   const hasFormat = (chat.response_format?.type ?? 'text') !== 'text';
-  const ofCalls = kind === 'call' || most !== Infinity || strictNames(chat).size > 0;
+  const ofCalls = kind === 'call' || most !== Infinity || guaranteedTools(chat).size > 0;
   return (!ofCalls || forcedTool === 'exact') && (!hasFormat || jsonSchema === 'exact');
 }
 

@@ -148,7 +148,12 @@ function callChanges({ request: { value }, rule, engine }: Question): Changes {
   if (rule.kind !== 'call') return {};
   // The call is the answer; some engines refuse to be confined twice.
   const changes: Changes = value.response_format ? { response_format: undefined } : {};
-  if (forcedTool === 'strict') return { ...changes, tools: value.tools!.map(strictly) };
+  // The parameters of the others may be no schema that its grammars take.
+  if (forcedTool === 'strict')
+    return {
+      ...changes,
+      tools: value.tools!.map((tool) => (rule.names!.has(tool.function.name) ? strictly(tool) : tool)),
+    };
   if (forcedTool !== 'filter' || typeof choice !== 'object' || choice === null) return changes;
   const tools = value.tools!.filter((tool) => tool.function.name === choice.function.name);
   return { ...changes, tools, tool_choice: 'required' };

@@ -69,7 +69,7 @@ interface AskedSchema {
 export type Schemas = ReturnType<typeof createSchemas>;
 
 /**
- * The one gate that every schema of a request passes before any engine sees it (api.md, section 6). Whether it is within
+ * The one gate that every schema that an answer is checked against passes before any engine sees it. Whether it is within
  * the budget and compiles, and whether answers conform, is found out in threads that may be killed, because that takes time
  * which a stranger decides about. Verdicts are remembered, so that a schema that comes again costs microseconds, a bad one too.
  */
@@ -77,11 +77,9 @@ export function createSchemas({ clock, log, runner = createSchemaPool({ clock, l
   const all = new Map<string, Known>();
   let lastNumber = 0;
 
-  function ask({ schema, where }: GivenSchema): AskedSchema {
-    const source = JSON.stringify(schema);
-    if (source.length > schemaBudget.bytes)
-      throw invalid(where, `the schema is larger than ${schemaBudget.bytes} bytes`, 'schema_too_complex');
-    return { where, source, known: knownBy(hash('sha256', source, 'base64')) };
+  function ask(given: GivenSchema): AskedSchema {
+    const source = sourceOf(given);
+    return { where: given.where, source, known: knownBy(hash('sha256', source, 'base64')) };
   }
 
   function knownBy(key: string): Known {
@@ -187,6 +185,16 @@ export function createSchemas({ clock, log, runner = createSchemaPool({ clock, l
     },
     stop: () => runner.stop(),
   };
+}
+
+/**
+ * The text of a schema.
+ * @throws ApiError `schema_too_complex` (422) for one that is too large
+ */
+export function sourceOf({ schema, where }: GivenSchema): string {
+  const source = JSON.stringify(schema);
+  if (source.length <= schemaBudget.bytes) return source;
+  throw invalid(where, `the schema is larger than ${schemaBudget.bytes} bytes`, 'schema_too_complex');
 }
 
 /** A batch tries again: a machine that is starved gives up what it could do at another time. */

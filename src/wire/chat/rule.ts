@@ -1,4 +1,4 @@
-import type { ChatRequest } from './chat.ts';
+import type { ChatRequest, Tool } from './chat.ts';
 
 /** What an answer has to be, as far as the request alone tells. */
 export interface Rule {
@@ -26,4 +26,15 @@ export function ruleOf({
     return { kind: 'call', names: new Set([choice.function.name]), most: 1 };
   if (choice === 'required') return { kind: 'call', names, most };
   return { kind: !format || format.type === 'text' ? 'text' : 'json', names, most };
+}
+
+/**
+ * Tools whose calls have to conform to their parameters: those that must be called, and strict ones that may be. The schemas
+ * of all others are a matter between the client and the engine.
+ */
+export function guaranteedTools(request: ChatRequest): ReadonlySet<string> {
+  const { kind, names, most } = ruleOf(request);
+  const isGuaranteed = ({ function: { name, strict } }: Tool) =>
+    most > 0 && names!.has(name) && (kind === 'call' || strict === true);
+  return new Set((request.tools ?? []).filter(isGuaranteed).map((tool) => tool.function.name));
 }

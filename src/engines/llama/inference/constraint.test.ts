@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { sloppySchemas } from '../../../../test/support/sloppy-schemas.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../wire/chat/rule.ts';
 import { createConstraint } from './constraint.ts';
@@ -55,3 +56,14 @@ test('a function without parameters takes none, also where others are refused by
   expect(rules({ unevaluatedProperties: false, description: 'x' })).toEqual(rules({}));
   expect(rules({ additionalProperties: true })).not.toEqual(rules({}));
 });
+
+test.each(Object.entries(sloppySchemas))(
+  'a tool that may be called takes any object: %s',
+  (_, parameters) => {
+    const rules = (schema: object) => {
+      const tools: Tool[] = [{ type: 'function', function: { name: 'f', parameters: { ...schema } } }];
+      return createConstraint(ask({ tools }), familyOf('<tool_call>'))?.grammar.rules;
+    };
+    expect(rules(parameters)).toEqual(rules({ type: 'object', additionalProperties: true }));
+  },
+);

@@ -2,7 +2,7 @@ import type { Llama, LlamaGrammar } from 'node-llama-cpp';
 import { isObject } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
-import { ruleOf } from '../../../wire/chat/rule.ts';
+import { guaranteedTools, ruleOf } from '../../../wire/chat/rule.ts';
 import { type Analysed, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
 import { toGbnf } from '../grammar/gbnf.ts';
 import {
@@ -78,7 +78,11 @@ function toolCalls(
   isOne: boolean,
   format: CallFormat,
 ): Alternative {
-  const given = (tool: Tool): Alternative => parameters(b, tool, request.tools!.indexOf(tool));
+  const guaranteed = guaranteedTools(request);
+  const given = (tool: Tool): Alternative =>
+    guaranteed.has(tool.function.name)
+      ? parameters(b, tool, request.tools!.indexOf(tool))
+      : [schemaRule(b, { type: 'object' })];
   const [line, space] = [b.optional(b.literal('\n')), b.optional(b.literal(' '))];
   const { start, end, infix } = format;
   const object = (tool: Tool): Alternative => {

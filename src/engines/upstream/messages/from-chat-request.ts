@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../../base/fields.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../../wire/chat/chat.ts';
 import { fromChatMessages } from './from-chat-messages.ts';
 import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../../../wire/messages/messages.ts';
@@ -50,11 +51,11 @@ function toolsOf({
 }
 
 function toTool({ function: { name, description, parameters, strict } }: Tool): MessagesTool {
-  const schema = typeof parameters === 'object' ? parameters : {};
+  const schema = fieldsOf(parameters);
   return {
     name,
     ...(description !== undefined && { description }),
-    input_schema: { type: 'object', ...schema },
+    input_schema: 'type' in schema ? schema : { ...schema, type: 'object' },
     ...(strict === true && { strict }),
   };
 }

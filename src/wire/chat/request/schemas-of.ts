@@ -8,12 +8,13 @@ export interface PlacedSchema {
   where: string;
 }
 
-/** The schemas of a checked body that an engine would be given. */
+/** The schemas of a checked body that its answer has to conform to (`guaranteedTools`). */
 export function schemasOf({
   response_format: format,
   tools,
-  tool_choice,
+  tool_choice: choice,
   functions,
+  function_call: functionChoice,
 }: ChatBody): PlacedSchema[] {
   const found: PlacedSchema[] = [];
   const add = (schema: unknown, where: string): void => {
@@ -21,16 +22,39 @@ export function schemasOf({
     if (schema !== undefined && schema !== null) found.push({ schema, where });
   };
   if (isSchemaFormat(format)) add(format.json_schema.schema, 'response_format.json_schema.schema');
+  const isGuaranteed = guaranteeOf(functions ? functionChoice : choice);
   // Of tools that are not allowed an engine is told nothing.
-  const isChosen = typeof tool_choice === 'object' && tool_choice?.type === 'allowed_tools';
+  const isChosen = typeof choice === 'object' && choice?.type === 'allowed_tools';
   if (!isChosen)
-    for (const [at, tool] of (tools ?? []).entries())
-      if (isFunction(tool)) add(tool.function.parameters, `tools[${at}].function.parameters`);
-      else if (isCustom(tool) && tool.custom.format?.type === 'grammar' && tool.custom.format.grammar)
-        add(fromCustom(tool).function.parameters, `tools[${at}].custom.format`);
-  for (const [at, { parameters }] of (functions ?? []).entries())
-    add(parameters, `functions[${at}].parameters`);
+    for (const [at, tool] of (tools ?? []).entries()) {
+      const made = isCustom(tool) ? fromCustom(tool) : isFunction(tool) ? tool : null;
+      if (made && isGuaranteed(made.function))
+        add(
+          made.function.parameters,
+          `tools[${at}].${isCustom(tool) ? 'custom.format' : 'function.parameters'}`,
+        );
+    }
+  for (const [at, each] of (functions ?? []).entries())
+    if (isGuaranteed(each)) add(each.parameters, `functions[${at}].parameters`);
   return found;
+}
+
+/** By the choice in a body, whether calls of a function have to conform to its parameters. */
+function guaranteeOf(choice: ChatBody['tool_choice'] | ChatBody['function_call']) {
+  const { name, function: own, custom }: Named = typeof choice === 'object' && choice ? choice : {};
+  const named = name ?? own?.name ?? custom?.name;
+  return (given: { name: string; strict?: boolean | null }): boolean => {
+    if (named !== undefined) return given.name === named;
+    return choice === 'required' || (choice !== 'none' && given.strict === true);
+  };
+}
+
+/** A choice that may name a function. */
+interface Named {
+  type?: string;
+  name?: string;
+  function?: { name: string };
+  custom?: { name: string };
 }
 
 function isSchemaFormat(format: unknown): format is { json_schema: { schema: unknown } } {

@@ -1,4 +1,4 @@
-import { parsed } from '../../../../base/fields.ts';
+import { fieldsOf, parsed } from '../../../../base/fields.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { ChatMessage, ContentPart, Tool, ToolCall } from '../../../../wire/chat/chat.ts';
 
@@ -55,9 +55,8 @@ function toTemplateCall(call: ToolCall): NonNullable<TemplateMessage['tool_calls
 /** Tools with a parameter object that templates can walk through. */
 export function toTemplateTools(tools: readonly Tool[]): Tool[] {
   return tools.map((tool) => {
-    const given = tool.function.parameters ?? true;
-    const parameters =
-      typeof given === 'object' ? { properties: {}, ...given } : { type: 'object', properties: {} };
+    const given = fieldsOf(tool.function.parameters ?? { type: 'object' });
+    const parameters = { ...given, properties: fieldsOf(given['properties']) };
     return { type: 'function', function: { ...tool.function, parameters } };
   });
 }
