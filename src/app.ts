@@ -193,6 +193,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       counts,
       generate: single,
       batches: store.batches,
+      isOutOfBudget: (orgId) => accounts.budgets.waiting(orgId) !== null,
       time,
       clock,
       log,

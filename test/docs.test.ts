@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { silentCli } from './cli/support/run-cli.ts';
 import { fencesOf } from './docs/fences.ts';
 import { anthropicCells, openaiCells } from './sdk/matrix/cells.ts';
@@ -105,6 +106,23 @@ describe('docs/metrics.md', () => {
     });
     const rows = [...read('docs/metrics.md').matchAll(/^\| `offpeak_\w+` \| \w+ \| [^|]*\|/gm)];
     expect(rows.map(([row]) => row).toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('deploy/prometheus-rules.yml', () => {
+  const { groups } = parse(read('deploy/prometheus-rules.yml')) as {
+    groups: { rules: { alert: string; expr: string }[] }[];
+  };
+  const rules = groups.flatMap((group) => group.rules);
+
+  it('reads metrics of docs/metrics.md alone', () => {
+    const known = new Set(read('docs/metrics.md').match(/(?<=^\| `)offpeak_\w+/gm));
+    const named = rules.flatMap(({ expr }) => expr.match(/offpeak_\w+/g) ?? []);
+    expect(named.filter((name) => !known.has(name.replace(/_count$/, '')))).toEqual([]);
+  });
+
+  it('has the alerts of docs/metrics.md', () => {
+    expect(rules.map(({ alert }) => alert)).toEqual(read('docs/metrics.md').match(/(?<=^\| `)Offpeak\w+/gm));
   });
 });
 

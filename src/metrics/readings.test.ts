@@ -39,6 +39,7 @@ function read(open: ReadingsParts['batches']['open'], waiting: () => WaitingCaus
   const readings = createReadings(registry, {
     generate,
     batches: { open },
+    isOutOfBudget: (orgId) => orgId === 'spent',
     time: clock,
     clock,
     version: '1.2.3',
@@ -67,6 +68,15 @@ describe('readings', () => {
     expect(text).toContain('offpeak_oldest_batch_age_seconds{model="tiny"} 90\n');
     expect(text).toContain('offpeak_next_batch_expiry_seconds{model="tiny"} 60\n');
     expect(text).toContain('offpeak_batches_at_risk{model="tiny"} 1\n');
+  });
+
+  it('count batches that wait for money apart from those that are at risk', async () => {
+    const spent = batch('spent', { orgId: 'spent', atRiskAt: now });
+    const text = await read(() =>
+      Promise.resolve([spent, batch('late', { atRiskAt: now }), batch('fine')]),
+    )();
+    expect(text).toContain('offpeak_batches_at_risk{model="tiny"} 1\n');
+    expect(text).toContain('offpeak_batches_out_of_budget{model="tiny"} 1\n');
   });
 
   it('forget what is over', async () => {

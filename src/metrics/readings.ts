@@ -9,6 +9,8 @@ export interface ReadingsParts {
   generate: Pick<Generate, 'catalog' | 'replicas' | 'interactiveLoad' | 'waiting'>;
   /** Of all processes. */
   batches: Pick<BatchStore, 'open'>;
+  /** True for an org that has used up its budget. */
+  isOutOfBudget(orgId: string): boolean;
   /** The database's time. */
   time: Pick<Clock, 'now'>;
   clock: Clock;
@@ -53,7 +55,16 @@ export function createReadings(registry: Registry, parts: ReadingsParts): { read
     lines: gauge('offpeak_open_batch_lines', 'Their lines without a result', ['model']),
     age: gauge('offpeak_oldest_batch_age_seconds', 'Since the oldest of them was created', ['model']),
     left: gauge('offpeak_next_batch_expiry_seconds', 'Until the first of them expires', ['model']),
-    atRisk: gauge('offpeak_batches_at_risk', 'Those of them that will miss their windows', ['model']),
+    atRisk: gauge(
+      'offpeak_batches_at_risk',
+      'Those of them that will miss their windows, though their organizations may spend',
+      ['model'],
+    ),
+    outOfBudget: gauge(
+      'offpeak_batches_out_of_budget',
+      'Those of them whose organizations have used up their budgets',
+      ['model'],
+    ),
   };
 
   function readModels(): void {
@@ -99,7 +110,9 @@ export function createReadings(registry: Registry, parts: ReadingsParts): { read
       );
       open.age.set({ model }, Math.max(0, now - least(all, 'createdAt')) / 1000);
       open.left.set({ model }, Math.max(0, least(all, 'expiresAt') - now) / 1000);
-      open.atRisk.set({ model }, all.filter(({ atRiskAt }) => atRiskAt !== null).length);
+      const paid = all.filter(({ orgId }) => !parts.isOutOfBudget(orgId));
+      open.atRisk.set({ model }, paid.filter(({ atRiskAt }) => atRiskAt !== null).length);
+      open.outOfBudget.set({ model }, all.length - paid.length);
     }
   }
 
