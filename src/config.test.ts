@@ -129,6 +129,16 @@ describe('the hours of batches', () => {
 });
 
 describe('models', () => {
+  it('may have their server fetch images, unless that takes none', () => {
+    const [asked] = load(model('    image_urls: true\n')).models;
+    expect(asked!.imageUrls).toBe(true);
+    expect(load(model('')).models[0]).not.toHaveProperty('imageUrls');
+    const embedded = 'models: [{ id: a, image_urls: true, engine: { kind: llama, path: a.gguf } }]';
+    expect(problems(embedded, { exists: () => true })).toEqual([
+      expect.stringContaining('the embedded engine takes no images'),
+    ]);
+  });
+
   it('are what requests for `default` mean, where there is one', () => {
     const aliasesOf = (yaml: string) => load(yaml).models.map(({ aliases }) => aliases);
     expect(aliasesOf(model(''))).toEqual([['default']]);

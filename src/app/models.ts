@@ -61,7 +61,7 @@ export interface ModelParts {
 }
 
 export function publicModel(
-  { id, aliases, serves, prices, fallbacks, batchFallbacksAfterMs, hours }: ModelConfig,
+  { id, aliases, serves, prices, fallbacks, batchFallbacksAfterMs, hours, imageUrls }: ModelConfig,
   engine: Engine,
   createdAt: number,
 ): Model {
@@ -74,6 +74,7 @@ export function publicModel(
     createdAt,
     fallbacks,
     hours,
+    imageUrls,
     batchFallbacksAfterMs,
     // An engine may know only once it has loaded its model.
     get serves() {

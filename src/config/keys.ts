@@ -10,7 +10,7 @@ export const configKeys = {
   ],
   server: words('host port trusted_proxies'),
   hub: words('endpoint token'),
-  model: words('id aliases serves price fallbacks batch engine'),
+  model: words('id aliases serves price fallbacks batch image_urls engine'),
   modelBatch: words('hours share fallbacks_after'),
   price: words('input cached_input output'),
   llama: words('kind path sequences context threads flash_attention'),

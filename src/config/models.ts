@@ -51,6 +51,9 @@ export function models(at: Located, reading: Reading, usual: UsualHours): ModelC
     const batch = check.object(fields.batch, configKeys.modelBatch);
     if (batch.fallbacks_after && !fields.fallbacks)
       check.fail(batch.fallbacks_after, 'there are no fallbacks', 'Name models: fallbacks: [another-model]');
+    const imageUrls = check.flag(fields.image_urls);
+    if (imageUrls && engine.kind === 'llama')
+      check.fail(fields.image_urls!, 'the embedded engine takes no images', 'Remove it.');
     const model: ModelConfig = said({
       id,
       aliases,
@@ -58,6 +61,7 @@ export function models(at: Located, reading: Reading, usual: UsualHours): ModelC
       prices: prices(fields.price, check),
       engine,
       hours: hours(batch, usual, check),
+      imageUrls,
       batchFallbacksAfterMs: check.duration(batch.fallbacks_after),
     });
     for (const name of check.list(fields.fallbacks) ?? []) named.push({ name, model });

@@ -96,6 +96,8 @@ export interface ModelConfig {
   fallbacks?: string[];
   /** When its batches run; at any time if absent. */
   hours?: Hours;
+  /** Its server fetches images that a request names by an address; none is accepted if absent. */
+  imageUrls?: boolean;
   /** They answer lines of batches, too, once it has taken nothing for so long; never if absent. */
   batchFallbacksAfterMs?: number;
   engine: EngineConfig;

@@ -21,6 +21,8 @@ export interface Model {
   fallbacks?: readonly string[] | undefined;
   /** When its batches run; at any time if absent. */
   hours?: Hours | undefined;
+  /** Its server fetches images that a request names by an address. */
+  imageUrls?: boolean | undefined;
   /** They answer lines of batches, too, once it has taken nothing for so long; never if absent. */
   batchFallbacksAfterMs?: number | undefined;
 }

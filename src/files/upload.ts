@@ -100,6 +100,7 @@ export class SpooledUpload implements Upload {
       takesFiles: (deps.others?.purposes.length ?? 0) > 0,
       ...(deps.endpoints && { endpoints: deps.endpoints }),
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
+      takesImageUrls: (name) => (deps.catalog.find(name) ?? { imageUrls: true }).imageUrls === true,
     });
   }
 

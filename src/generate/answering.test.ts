@@ -28,7 +28,8 @@ it.each([
     const { body } = canonicalChat({ value, text: JSON.stringify(value) });
     const engine = createFakeEngine({ customTools });
     const { signal } = new AbortController();
-    const promised = async () => answering.promise(engine, body.value, 'org_1', signal);
+    const served = { pool: engine, model: { id: 'public' } } as unknown as ServedModel;
+    const promised = async () => answering.promise(served, body.value, 'org_1', signal);
     expect(
       await promised().then(
         () => 'taken',
@@ -50,8 +51,8 @@ it('tells when an answer was made by our own clock, because a server may leave t
   engine.answers = [{ ...chatResponse('hello'), created: 0 }];
   const signal = new AbortController().signal;
   const request = chatRequest();
-  const promised = await answering.promise(engine, request.value, 'org_1', signal);
   const served = { pool: engine, model: { id: 'public' } } as unknown as ServedModel;
+  const promised = await answering.promise(served, request.value, 'org_1', signal);
   const { body } = await answering.chat(served, request, promised, { signal } as EngineCall);
   expect([body.created, body.model]).toEqual([unixSeconds(clock.now()), 'public']);
 });

@@ -71,13 +71,13 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringParts) {
 
     /** @throws ApiError for what the engine cannot take, and as `createPromise` */
     promise(
-      engine: Engine,
+      { pool, model }: ServedModel,
       request: ChatRequest,
       orgId: string,
       signal: AbortSignal,
     ): Promised | Promise<Promised> {
-      requireInputs(request, engine);
-      return createPromise(toKeep(request, engine), schemas, orgId, signal);
+      requireInputs(request, pool, model);
+      return createPromise(toKeep(request, pool), schemas, orgId, signal);
     },
 
     chat(

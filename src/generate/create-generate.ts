@@ -9,10 +9,12 @@ import type { EngineCall } from '../engines/engines.ts';
 import { spoken } from '../wire/chat/answer/spoken.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
+import { namesImageUrl } from '../wire/chat/request/image-urls.ts';
 import type { CompletionChunk, CompletionPiece } from '../wire/completions/completions.ts';
 import { estimateTextPrompt } from '../wire/completions/request.ts';
 import { type Answered, createAnswering, goesNatively, usageOf } from './answering.ts';
 import type { Generate, InteractiveCall, ServedModel } from './generate.ts';
+import { requireImages } from './inputs.ts';
 import { type Lane, Lanes } from './lanes.ts';
 import { Meter, type Metered, metered } from './meter.ts';
 import { prefixOf, prefixOfText } from './prefixes.ts';
@@ -70,7 +72,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
   /** A place is taken once the schemas were tried: who waits for that keeps no batch from the engine. */
   const admitChat = async (request: ChatRequest, call: InteractiveCall) => {
     const { id } = allowed(request.model, call.caller, 'chat');
-    const promised = await answering.promise(laneOf(id).pool, request, call.caller.orgId, call.signal);
+    const promised = await answering.promise(laneOf(id), request, call.caller.orgId, call.signal);
     return { promised, ...enter(id, call) };
   };
 
@@ -183,12 +185,15 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
       }, call.signal),
 
     async countTokens(request, { caller, signal }) {
-      const { countPrompt } = laneOf(servedFor({ caller }, request.model, 'chat').id);
+      const { countPrompt, model } = laneOf(servedFor({ caller }, request.model, 'chat').id);
+      requireImages(request, model);
       return (await countPrompt(request, caller.orgId, signal)) ?? estimatePrompt(request);
     },
 
     async countLine({ model, orgId, asked, signal }) {
       if (asked.kind === 'completions') return undefined;
+      // Some servers fetch images to count them.
+      if (asked.kind === 'chat' && !model.imageUrls && namesImageUrl(asked.chat.messages)) return undefined;
       const request = asked.kind === 'chat' ? asked.chat : asked.request().value;
       return laneOf(model.id).countPrompt(request, orgId, signal);
     },

@@ -32,7 +32,7 @@ it.each<[ChatRequest['tool_choice'], boolean | undefined, string[]]>([
   const capabilities = { inputs: [], ...(can !== undefined && { tools: can }) } as unknown as Capabilities;
   const params = () => {
     try {
-      requireInputs(request, { capabilities });
+      requireInputs(request, { capabilities }, {});
       return [];
     } catch (error) {
       return (error as ApiError).faults.map(({ param }) => param);
@@ -58,7 +58,7 @@ it.each([
     } as unknown as Capabilities;
     const params = () => {
       try {
-        requireInputs(request, { capabilities });
+        requireInputs(request, { capabilities }, {});
         return [];
       } catch (error) {
         return (error as ApiError).faults.map(({ param }) => param);
@@ -68,7 +68,11 @@ it.each([
   },
 );
 
-function refusedBy(inputs: ModelInput[], content: ChatRequest['messages'][number]['content']): string[] {
+function refusedBy(
+  inputs: ModelInput[],
+  content: ChatRequest['messages'][number]['content'],
+  model: { imageUrls?: boolean } = {},
+): string[] {
   const messages: ChatRequest['messages'] = [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: content! },
@@ -78,6 +82,7 @@ function refusedBy(inputs: ModelInput[], content: ChatRequest['messages'][number
     requireInputs(
       { model: 'm', messages },
       { capabilities: { inputs } as Pick<Capabilities, 'inputs'> as Capabilities },
+      model,
     );
     return [];
   } catch (error) {
@@ -99,4 +104,15 @@ it('refuses every part that the engine does not take, by its place', () => {
     'messages[1].content[3]: this model takes no files',
   ]);
   expect(refusedBy([], [parts.audio])).toEqual(['messages[1].content[0]: this model takes no audio']);
+});
+
+it('refuses images at an address, unless the server of the model fetches them', () => {
+  const remote = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+  expect(refusedBy(['image'], [parts.image, remote])).toEqual([
+    expect.stringMatching(/^messages\[1\]\.content\[1\]: images are never fetched .* image_urls: true/),
+  ]);
+  expect(refusedBy(['image'], [parts.image, remote], { imageUrls: true })).toEqual([]);
+  expect(refusedBy([], [remote], { imageUrls: true })).toEqual([
+    'messages[1].content[0]: this model takes no images',
+  ]);
 });

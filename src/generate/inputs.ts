@@ -1,8 +1,9 @@
 import { ApiError } from '../core/errors.ts';
-import type { ModelInput } from '../core/model.ts';
+import type { Model, ModelInput } from '../core/model.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
-import { faultsIn } from '../wire/validate.ts';
+import { imageUrlPlaces, notFetched } from '../wire/chat/request/image-urls.ts';
+import { type AddFault, faultsIn } from '../wire/validate.ts';
 
 /** What an engine must take for a part of a message. Text is taken by all. */
 const needs: Readonly<Record<string, ModelInput>> = {
@@ -20,9 +21,13 @@ const named: Readonly<Record<ModelInput, string>> = { image: 'images', audio: 'a
  * Refuses what the engine cannot take: left out silently, the answer would be about something else.
  * @throws ApiError `validation_error` (422) with every part that is too much
  */
-export function requireInputs(request: ChatRequest, engine: Pick<Engine, 'capabilities'>): void {
+export function requireInputs(
+  request: ChatRequest,
+  engine: Pick<Engine, 'capabilities'>,
+  model: Pick<Model, 'imageUrls'>,
+): void {
   const { messages, tools, tool_choice: choice = 'auto' } = request;
-  const faults = faultsIn((add) => {
+  requireNone((add) => {
     // A call that must be made is made of JSON, and with `none` no tools are sent.
     if (choice === 'auto' && tools?.length && engine.capabilities.tools === false) add('tools', noTools);
     for (const [at, { custom }] of (tools ?? []).entries())
@@ -39,7 +44,25 @@ export function requireInputs(request: ChatRequest, engine: Pick<Engine, 'capabi
           add(`messages[${at}].content[${index}]`, `this model takes no ${named[input]}`);
       }
     }
+    addImageUrls(request, model, add);
   });
+}
+
+/** Refuses images at an address, unless the server of the model fetches them. @throws ApiError `validation_error` (422) */
+export function requireImages(request: ChatRequest, model: Pick<Model, 'imageUrls'>): void {
+  requireNone((add) => addImageUrls(request, model, add));
+}
+
+function addImageUrls(
+  { messages }: ChatRequest,
+  { imageUrls = false }: Pick<Model, 'imageUrls'>,
+  add: AddFault,
+): void {
+  if (!imageUrls) for (const place of imageUrlPlaces(messages)) add(place, notFetched);
+}
+
+function requireNone(find: (add: AddFault) => void): void {
+  const faults = faultsIn(find);
   const [first] = faults;
   if (!first) return;
   const message = `${first.param}: ${first.message}`;

@@ -24,7 +24,7 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
       else if (asked.kind === 'completions') answer = await answering.complete(served, asked.request(), how);
       else {
         // What is asked is not kept here: it is let go when it is sent.
-        const promised = await answering.promise(pool, asked.chat, orgId, signal);
+        const promised = await answering.promise(served, asked.chat, orgId, signal);
         const { native } = asked;
         if (native && goesNatively(pool, native.op, asked.chat)) {
           const { body, usage } = await answering.native(served, native.op, native.request(), how);

@@ -88,9 +88,15 @@ export const base64 = string({
 });
 
 /** An image in the request itself. */
-export const imageUrl = string({
+export const imageData = string({
   pattern: '^data:',
   expected: 'a data: URL, because images are never fetched for a caller',
+});
+
+/** An image in the request itself, or at an address; the model decides about the latter (`wire/chat/request/image-urls.ts`). */
+export const imageUrl = string({
+  pattern: '^(data:|[hH][tT][tT][pP][sS]?://[^\\s/])',
+  expected: 'a data: URL, or an https: URL for a model whose image_urls are on',
 });
 
 /** Audio of a message, as the official service takes it. */

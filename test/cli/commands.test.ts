@@ -90,6 +90,15 @@ describe('files validate', () => {
     expect((await validate(line())).err).not.toContain('files.purposes');
   });
 
+  it('takes images at an address, and tells that a model must', async () => {
+    const content = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }];
+    const text = line({ body: { model: 'm', messages: [{ role: 'user', content }] } });
+    const { code, err } = await validate(text);
+    expect([code, err]).toEqual([0, expect.stringContaining('image_urls: true')]);
+    expect(JSON.parse((await validate(text, '--json')).out)).toMatchObject({ names_image_urls: true });
+    expect((await validate(line())).err).not.toContain('image_urls');
+  });
+
   it.each([
     ['', 'empty_file'],
     ['[{}]\n', 'invalid_json_line'],

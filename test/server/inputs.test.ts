@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Running, startServer } from './support/start-server.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ChatRequest } from '../../src/wire/chat/chat.ts';
+import { type Running, startServer, testModels } from './support/start-server.ts';
 
 // Images and files go to models that take them; for all others they are refused at their place, in every format.
 
@@ -76,17 +77,92 @@ describe.each(cases)('%s on %s', (_, path, body, param) => {
   });
 });
 
-it('422: never at an address, whatever the model takes', async () => {
+describe('an image at an address', () => {
   const url = 'https://example.com/a.png';
-  const asked: [string, object][] = [
-    ['/v1/chat/completions', chat({ type: 'image_url', image_url: { url } })],
-    ['/v1/responses', response({ type: 'input_image', image_url: url })],
-    ['/v1/messages', message({ type: 'image', source: { type: 'url', url } })],
+  const result = {
+    type: 'tool_result',
+    tool_use_id: 't',
+    content: [{ type: 'image', source: { type: 'url', url } }],
+  };
+  const shown = {
+    ...message(),
+    messages: [
+      { role: 'user', content: text },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
+      { role: 'user', content: [result] },
+    ],
+    tools: [{ name: 'f', input_schema: { type: 'object' } }],
+  };
+  const formats: [string, object, string][] = [
+    ['/v1/chat/completions', chat({ type: 'image_url', image_url: { url } }), 'messages[0].content[1]'],
+    ['/v1/responses', response({ type: 'input_image', image_url: url }), 'input[0].content[1]'],
+    ['/v1/messages', message({ type: 'image', source: { type: 'url', url } }), 'messages[0].content[1]'],
+    ['/v1/messages', shown, 'messages[2].content[0].content[0]'],
   ];
-  for (const [path, body] of asked) {
-    const { status, json } = await seeing.call('POST', path, { json: body });
-    expect([status, json.error.message], path).toEqual([422, expect.stringContaining('never fetched')]);
-  }
+  const open = (body: object) => ({ ...body, model: 'fetching' });
+
+  let asked: ChatRequest[] = [];
+  let app: Running;
+  beforeAll(async () => {
+    app = await startServer({
+      models: [...testModels, { ...testModels[1]!, id: 'fetching', imageUrls: true }],
+      engine: (scripted) => ({
+        ...scripted,
+        generate(request, how) {
+          asked.push(request.value);
+          return scripted.generate(request, how);
+        },
+      }),
+    });
+  });
+  beforeEach(() => void (asked = []));
+  afterAll(() => app.stop());
+
+  it.each(formats)('is refused on %s by the name of the key that permits it', async (path, body, param) => {
+    for (const stream of [false, true]) {
+      const { status, json } = await app.call('POST', path, { json: { ...body, stream } });
+      expect(status).toBe(422);
+      expect([json.error.param, json.error.message]).toEqual([
+        param,
+        expect.stringContaining('image_urls: true'),
+      ]);
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it.each(formats)('goes on as it is on %s to a model that has the key', async (path, body) => {
+    expect((await app.call('POST', path, { json: open(body) })).status).toBe(200);
+    const parts = asked[0]!.messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+    expect(parts).toContainEqual({ type: 'image_url', image_url: { url } });
+  });
+
+  it.each([
+    ['/v1/chat/completions/input_tokens', formats[0]![1]],
+    ['/v1/responses/input_tokens', formats[1]![1]],
+    ['/v1/messages/count_tokens', formats[2]![1]],
+  ])('is counted on %s for such a model alone', async (path, body) => {
+    expect((await app.call('POST', path, { json: body })).status).toBe(422);
+    expect((await app.call('POST', path, { json: open(body) })).status).toBe(200);
+  });
+
+  it.each(formats)(
+    'is refused in a line for %s before the batch begins, unless the model has the key',
+    async (endpoint, body, param) => {
+      const make = (model: object) => {
+        const requests = [{ custom_id: 'a', method: 'POST', url: endpoint, body: model }];
+        return app.call('POST', '/v1/batches', { json: { endpoint, completion_window: '24h', requests } });
+      };
+      const { status, json } = await make(body);
+      expect([status, json.error?.details?.errors[0]]).toMatchObject([
+        422,
+        {
+          param: `requests[0].body.${param}`,
+          message: expect.stringContaining('image_urls: true') as string,
+        },
+      ]);
+      expect((await make(open(body))).status).toBe(201);
+    },
+  );
 });
 
 it('a line of a batch with an image fails by itself', async () => {

@@ -53,8 +53,8 @@ export async function checkFile(path: string, limits: FileLimits) {
   take(splitter.end());
   add(wholeFaults(sums, limits));
   const valid = sums.faultCount === 0;
-  const { endpoint = null, namesFiles } = checker;
-  return { valid, ...sums, endpoint, namesFiles, faults };
+  const { endpoint = null, namesFiles, namesImageUrls } = checker;
+  return { valid, ...sums, endpoint, namesFiles, namesImageUrls, faults };
 }
 
 function wholeFaults(

@@ -39,10 +39,11 @@ export function filesValidate(cli: Cli): Command {
       const verdict = await checkFile(existingFile(file, cli.cwd), limits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) {
-        const { estimatedTokens, faultCount, badLines, namesFiles, ...rest } = verdict;
+        const { estimatedTokens, faultCount, badLines, namesFiles, namesImageUrls, ...rest } = verdict;
         return terminal.json({
           ...rest,
           names_files: namesFiles,
+          names_image_urls: namesImageUrls,
           estimated_tokens: estimatedTokens,
           fault_count: faultCount,
           bad_lines: badLines,
@@ -66,6 +67,8 @@ export function filesValidate(cli: Cli): Command {
           terminal.note(
             'Files are named, which a server takes where files.purposes of its configuration opens that.',
           );
+        if (verdict.namesImageUrls)
+          terminal.note('Images have an address, which a server takes for models with image_urls: true.');
         return;
       }
       terminal.print(

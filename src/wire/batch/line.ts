@@ -3,6 +3,7 @@ import { isObject } from '../../base/fields.ts';
 import { type BatchEndpoint, batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
+import { imageUrlPlaces, notFetched } from '../chat/request/image-urls.ts';
 import { type FileContent, fileParts } from '../file/file-parts.ts';
 import { describe, joinPath } from '../explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
@@ -35,6 +36,8 @@ export interface LineCheckerOptions {
   endpoints?: readonly BatchEndpoint[];
   /** Why a line may not use this model, or undefined when it may, which is not asked again. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
+  /** Whether images at an address are accepted for this model; for every one if absent. */
+  takesImageUrls?: (model: string) => boolean;
   /** Whether a body may name files, whose content is put there when it is run. */
   takesFiles?: boolean;
   /** How faults name a place: by line number, or as `requests[3].body.model`. */
@@ -53,6 +56,7 @@ export const customIdLimit = 512;
 export function createLineChecker(options: LineCheckerOptions) {
   let { endpoint } = options;
   let namesFiles = false;
+  let namesImageUrls = false;
   const { endpoints = usualEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
@@ -130,9 +134,17 @@ export function createLineChecker(options: LineCheckerOptions) {
     const model = isObject(body) && typeof body['model'] === 'string' ? textOf(body['model']) : '';
     const refused = target && model !== '' ? refusal(model, target) : undefined;
     if (refused) faults.push({ param: 'body.model', code: refused.code, message: refused.message });
+    if (read?.prompt) faults.push(...imageUrlFaults(read.prompt, model));
     const told = (value: unknown) => (typeof value === 'string' ? textOf(value) : value);
     const prompt = read?.prompt ?? null;
     return { faults, line: { customId: told(id), url: told(url), model, prompt, textOf } };
+  };
+
+  const imageUrlFaults = ({ chat, moved }: LinePrompt, model: string): Fault[] => {
+    const places = [...imageUrlPlaces(chat.messages)];
+    if (places.length > 0) namesImageUrls = true;
+    if (places.length === 0 || (options.takesImageUrls?.(model) ?? true)) return [];
+    return places.map((param) => inBody(moved({ param, code: 'validation_error', message: notFetched })));
   };
 
   /**
@@ -184,6 +196,10 @@ export function createLineChecker(options: LineCheckerOptions) {
     /** Whether a body named a file. */
     get namesFiles() {
       return namesFiles;
+    },
+    /** Whether a body named an image by an address. */
+    get namesImageUrls() {
+      return namesImageUrls;
     },
     check,
   };

@@ -92,6 +92,8 @@ export const testLimits = {
 
 interface StartOptions {
   limits?: Partial<typeof testLimits>;
+  /** `testModels` if absent. */
+  models?: readonly Model[];
   clock?: Clock;
   /** Files that are taken for other purposes than batches. */
   others?: OtherFiles;
@@ -114,7 +116,7 @@ export async function startServer(
   const schemas = createSchemas({ clock, log });
   const served = around(engine);
   const generate = createGenerate({
-    models: testModels.map((model) => ({ model, pool: poolOf(served, { clock }) })),
+    models: (options.models ?? testModels).map((model) => ({ model, pool: poolOf(served, { clock }) })),
     accounts,
     schemas,
     clock,

@@ -284,13 +284,22 @@ describe('a chat request', () => {
     expect(paramsOf({ ...base, response_format: { type: 'xml' } })).toEqual(['response_format.type']);
   });
 
-  it('B44: images are data, never an address to fetch', () => {
+  it('B44: images are data, or an address whose fate the model decides', () => {
     const image = (url: string) => ({
       ...base,
       messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
     });
-    expect(paramsOf(image('data:image/png;base64,AAAA'))).toEqual([]);
-    for (const url of ['file:///etc/passwd', 'http://169.254.169.254/', 'https://example.com/a.png', 'DATA'])
+    for (const url of ['data:image/png;base64,AAAA', 'http://h/a', 'HTTPS://example.com/a.png'])
+      expect(paramsOf(image(url))).toEqual([]);
+    for (const url of [
+      'file:///etc/passwd',
+      'ftp://h/a',
+      'http:',
+      'https:///',
+      '//h/a',
+      'DATA',
+      ' https://h',
+    ])
       expect(paramsOf(image(url))).toEqual(['messages[0].content[0].image_url.url']);
   });
 

@@ -283,9 +283,9 @@ describe('a messages request', () => {
       /files are not kept for messages/,
     ],
     [
-      { type: 'image', source: { type: 'url', url: 'http://169.254.169.254/' } },
+      { type: 'image', source: { type: 'url', url: 'file:///etc/passwd' } },
       'source.url',
-      /images are never fetched/,
+      /a data: URL, or an https: URL for a model whose image_urls are on/,
     ],
     [
       { type: 'image', source: { ...png, media_type: 'text/html' } },

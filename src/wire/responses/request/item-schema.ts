@@ -62,9 +62,9 @@ const untyped = t.ifThen(
   { ...t.fields(messageFields), ...messageRules },
 );
 
-/** What the client's computer shows goes on to servers that speak this format; like other images none is fetched. */
+/** The screen of the client's computer, for servers that speak this format. It is on no other machine, so there is no address. */
 const screenshot = t.object({
-  'image_url?': t.orNull(t.imageUrl),
+  'image_url?': t.orNull(t.imageData),
   'file_id?': notStored('file_id', 'image_url'),
 });
 

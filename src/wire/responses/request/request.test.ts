@@ -32,7 +32,7 @@ describe('a request', () => {
     ],
     [
       'an image to be fetched',
-      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'http://169.254.169.254/' }] }] },
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'file:///etc/passwd' }] }] },
       ['input[0].content[0].image_url'],
     ],
     [
