@@ -29,6 +29,7 @@ export function createChatCalls({
 
   const readingOf = (request: JsonBody<ChatRequest>, { known }: EngineCall): ReadOptions => ({
     asked: () => estimatePrompt(request.value),
+    wanted: request.value.n ?? 1,
     alternatives: request.value.top_logprobs ?? 0,
     newCallId,
     repairs: exchanges.repairs,

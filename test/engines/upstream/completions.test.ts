@@ -166,7 +166,7 @@ describe('what comes back', () => {
   });
 
   it.each<[string, object]>([
-    ['no choices', answer([])],
+    ['no choices', { usage }],
     ['a chat', answer([{ index: 0, message: { content: 'x' } }])],
     ['one too many', answer([choice(0, 'a'), choice(1, 'b')])],
     ['one that was broken off', answer([choice(0, 'a', { finish_reason: 'abort' })])],
@@ -196,6 +196,21 @@ describe('a stream', () => {
     { choices: [{ index: 0, text: 'y', finish_reason: 'length' }] },
     { choices: [], usage },
   );
+
+  it('without choices is a filtered prompt, as an answer without any is', async () => {
+    const counted = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 };
+    const filtered = [0, 1].map((index) => ({ index, text: '', finish_reason: 'content_filter' }));
+    fake.answer = (response) =>
+      send(response, 200, { object: 'text_completion', choices: [], usage: counted });
+    const answered = await ask({ prompt: ['a', 'b'], echo: true, logprobs: 1 });
+    expect(answered).toMatchObject({ choices: filtered, usage: { prompt_tokens: 7, completion_tokens: 0 } });
+    expect(bodies()).toHaveLength(1);
+    fake.answer = streaming(`${chunks({ choices: [], usage: counted })}data: [DONE]\n\n`);
+    expect(await stream({ prompt: ['a', 'b'] })).toMatchObject({
+      pieces: filtered,
+      usage: { prompt_tokens: 7, completion_tokens: 0 },
+    });
+  });
 
   it('begins with its prompt where that was asked for, and ends with the usage of all', async () => {
     await start('llama-server');

@@ -652,6 +652,46 @@ it('an answer is over a moment after its usage came with its last piece, though 
   expect(value.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } });
 });
 
+describe('an answer without choices', () => {
+  const usage = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 };
+  const filtered = { message: { role: 'assistant', content: null }, finish_reason: 'content_filter' };
+
+  it.each([
+    ['an empty list', { object: 'chat.completion', choices: [], usage }],
+    ['none at all', { object: 'chat.completion', usage }],
+    ['null', { object: 'chat.completion', choices: null, usage: { prompt_tokens: 7 } }],
+    ['what the filter found', { prompt_filter_results: [{ prompt_index: 0 }], usage }],
+    ['why the prompt was blocked', { promptFeedback: { blockReason: 'SAFETY' }, usage }],
+  ])('is a filtered prompt: %s', async (_, body) => {
+    const { fake, engine } = await upstream(status(200, body));
+    await expect(generate(engine)).resolves.toMatchObject({
+      choices: [filtered],
+      usage: { prompt_tokens: 7, completion_tokens: 0 },
+    });
+    const three = await engine.generate(ask({ n: 3 }), call());
+    expect(three.choices.map(({ index, finish_reason }) => [index, finish_reason])).toEqual([
+      [0, 'content_filter'],
+      [1, 'content_filter'],
+      [2, 'content_filter'],
+    ]);
+    expect(fake.received).toHaveLength(2);
+  });
+
+  it('is a filtered prompt as a stream, too, where the server says that it is over', async () => {
+    const empty = (more = {}) => `data: ${JSON.stringify({ choices: [], ...more })}\n\n`;
+    const { fake, engine } = await upstream(
+      streamed([empty({ prompt_filter_results: [] }), empty({ usage }), 'data: [DONE]\n\n']),
+    );
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect(chunks.flatMap(({ choices }) => choices)).toMatchObject([{ finish_reason: 'content_filter' }]);
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 0 } });
+    for (const cut of [[empty({ usage })], ['data: [DONE]\n\n']]) {
+      fake.answer = streamed(cut);
+      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ blame: unclear });
+    }
+  });
+});
+
 describe('answers that are none', () => {
   const ok = (body: string | Buffer, headers = {}): Answer => status(200, body, headers);
 
@@ -661,7 +701,9 @@ describe('answers that are none', () => {
     ['an empty object', ok('{}')],
     ['an array', ok('[]')],
     ['half of JSON', ok('{"choices":[{"message":{"content":"a"')],
-    ['no choices', ok(JSON.stringify(completion('', { choices: [] })))],
+    ['no choices and no usage', ok('{"object":"chat.completion"}')],
+    ['choices that are no list', ok(JSON.stringify(completion('', { choices: {} })))],
+    ['an answer that was paid and has no choices', ok(JSON.stringify(completion('all', { choices: null })))],
     ['a choice without a message', ok(JSON.stringify(completion('', { choices: [{ index: 0 }] })))],
     [
       'a tool call without a name',

@@ -4,6 +4,7 @@ import { spoken } from '../../../wire/chat/answer/spoken.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
+import { givenChoices } from './given-choices.ts';
 import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
 import { type Repairs, unicode } from './repairs.ts';
@@ -11,6 +12,8 @@ import type { OwnTraits } from '../../../core/flavor.ts';
 import { checkedUsage, type Counting, type UsageReader } from './usage.ts';
 
 export interface ReadOptions extends Counting {
+  /** Choices that were asked for. */
+  wanted: number;
   /** Alternatives of each token that were asked for. */
   alternatives: number;
   /** For tool calls that came without an id. */
@@ -27,8 +30,7 @@ export interface ReadOptions extends Counting {
  * @throws ApiError `invalid_upstream_response`
  */
 export function readChatResponse(fields: Fields, options: ReadOptions): ChatResponse {
-  const given = fields['choices'];
-  if (!Array.isArray(given) || given.length === 0) throw unusable('has no choices');
+  const given = givenChoices(fields, options.wanted);
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
   const told = options.usageOf(fields);
   requireEnd(given, told);

@@ -12,6 +12,7 @@ async function* packets(...texts: string[]) {
 
 const options = {
   asked: () => 0,
+  wanted: 1,
   alternatives: 0,
   newCallId: () => 'call_1',
   repairs: new Set(),

@@ -5,6 +5,7 @@ import { promptUsage } from '../../../wire/chat/usage.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { createdOf, type ReadOptions } from './chat-response.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
+import { filteredChoices } from './given-choices.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
 import { readEach } from './sse-events.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
@@ -60,6 +61,9 @@ export async function* readChunks<Piece extends AnyPiece>(
   let prompt: PromptUsage | undefined;
   let answered = '';
   let isOver = false;
+  /** Whether the server said that it is over, and told no choices before. */
+  let isEmpty = false;
+  let hasEmptyChunks = false;
 
   /** The whole answer and what it cost: only the words that say so are missing. */
   const isComplete = () => usage !== undefined && finished.size > 0 && [...finished.values()].every(Boolean);
@@ -71,7 +75,10 @@ export async function* readChunks<Piece extends AnyPiece>(
   }
 
   function readChunk(event: EventSourceMessage): Chunk<Piece> | null {
-    if (event.data === '[DONE]') return end();
+    if (event.data === '[DONE]') {
+      isEmpty = hasEmptyChunks && finished.size === 0;
+      return end();
+    }
     const fields = chunkOf(event);
     if (!fields) return null;
     const counted = options.usageOf(fields);
@@ -83,7 +90,10 @@ export async function* readChunks<Piece extends AnyPiece>(
     }
     const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
     // The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it.
-    if (given.length === 0) return isObject(counted) && isComplete() ? end() : null;
+    if (given.length === 0) {
+      hasEmptyChunks ||= Array.isArray(fields['choices']);
+      return isObject(counted) && isComplete() ? end() : null;
+    }
     head.id = stringOr(fields['id'], head.id);
     head.created = createdOf(fields) || head.created;
     head.model = stringOr(fields['model'], head.model);
@@ -107,7 +117,14 @@ export async function* readChunks<Piece extends AnyPiece>(
     if (!isCut(error) || !isComplete()) throw error;
   }
 
-  if (finished.size === 0) throw unusable('is a stream without an answer');
+  // The server's filter took the prompt (`given-choices.ts`).
+  if (isEmpty)
+    yield filteredChoices(options.wanted).map((choice) => ({
+      ...head,
+      choices: [read(choice, {})],
+      usage: null,
+    }));
+  else if (finished.size === 0) throw unusable('is a stream without an answer');
   if (![...finished.values()].every(Boolean)) throw unusable('ended in the middle');
   yield [
     {

@@ -30,8 +30,13 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
   const bodyOf = ({ body }: Ask, stream: boolean, { wording, completionsMembers: members }: Known) =>
     Buffer.from(completionsText(body, stream, { ...wording, members }));
 
-  const readingOf = ({ body: { value } }: Ask, { reading }: Known, { known }: EngineCall): Reading => ({
+  const readingOf = (
+    { body: { value }, wanted }: Ask,
+    { reading }: Known,
+    { known }: EngineCall,
+  ): Reading => ({
     asked: () => estimateTextPrompt(value),
+    wanted,
     alternatives: value.logprobs ?? 0,
     repairs: exchanges.repairs,
     known,
@@ -122,7 +127,9 @@ function requireScores({ body: { value } }: Ask, choices: readonly CompletionCho
   const isScored = (choice: CompletionChoice) =>
     typeof value.logprobs !== 'number' || choice.logprobs !== null;
   const begins = (text: string) => typeof value.prompt !== 'string' || text.startsWith(value.prompt);
-  if (choices.every((choice) => isScored(choice) && begins(choice.text))) return;
+  const isFiltered = ({ finish_reason: finish, text }: CompletionChoice) =>
+    finish === 'content_filter' && text === '';
+  if (choices.every((choice) => isFiltered(choice) || (isScored(choice) && begins(choice.text)))) return;
   throw new ApiError(
     'request_refused',
     'The server of this model does not tell the prompt (echo) with its log probabilities.',

@@ -8,6 +8,7 @@ import { type ReadOptions, requireEnd } from '../answer/chat-response.ts';
 import type { ChunkReader } from '../answer/chunk-stream.ts';
 import { type Fields, fieldsOf, isObject } from '../../../base/fields.ts';
 import { finishReason, stopReason } from '../answer/finish-reason.ts';
+import { givenChoices } from '../answer/given-choices.ts';
 import { readLogprobs } from '../answer/logprobs.ts';
 import { unusable } from '../answer/parse-body.ts';
 import { type Repairs, unicode } from '../answer/repairs.ts';
@@ -19,8 +20,7 @@ export type Reading = Omit<ReadOptions, 'newCallId'>;
  * @throws ApiError `invalid_upstream_response`
  */
 export function readCompletion(fields: Fields, options: Reading): CompletionChoice[] {
-  const { choices } = fields;
-  if (!Array.isArray(choices) || choices.length === 0) throw unusable('has no choices');
+  const choices = givenChoices(fields, options.wanted);
   requireEnd(choices, options.usageOf(fields));
   return choices.map((choice, at) => {
     const given: Fields = { index: at, ...fieldsOf(choice) };

@@ -1,0 +1,32 @@
+import { type Fields, fieldsOf, isObject } from '../../../base/fields.ts';
+import { unusable } from './parse-body.ts';
+
+/** The choices of an answer whose prompt the server's filter took. */
+export function filteredChoices(wanted: number): Fields[] {
+  return Array.from({ length: wanted }, (_, index) => ({ index, text: '', finish_reason: 'content_filter' }));
+}
+
+/** Members that tell what a filter found in a prompt (Azure, Gemini, and gateways before it). */
+const findings = ['prompt_filter_results', 'promptFeedback', 'prompt_feedback'] as const;
+
+/**
+ * The choices of a whole answer. Servers that filter prompts answer with none (Gemini, Azure), and gateways that leave out empty
+ * lists with no `choices` at all.
+ * @throws ApiError `invalid_upstream_response` for what is no answer
+ */
+export function givenChoices(answer: Fields, wanted: number): readonly unknown[] {
+  const { choices } = answer;
+  if (Array.isArray(choices) && choices.length > 0) return choices;
+  if (isPromptFiltered(answer)) return filteredChoices(wanted);
+  throw unusable('has no choices');
+}
+
+/** Whether an answer without choices says that it is one. */
+function isPromptFiltered(answer: Fields): boolean {
+  const { choices, object, usage } = answer;
+  if (Array.isArray(choices)) return true;
+  if (choices !== undefined && choices !== null) return false;
+  if (findings.some((name) => isObject(answer[name]) || Array.isArray(answer[name]))) return true;
+  const isAnswer = object === 'chat.completion' || object === 'text_completion';
+  return isAnswer && isObject(usage) && !fieldsOf(usage)['completion_tokens'];
+}
