@@ -104,6 +104,22 @@ describe('an org with many slow schemas', () => {
 });
 
 describe('an answer that takes for ever to check', () => {
+  it('against a pattern that looks around is given up, while others are answered', async () => {
+    const schema = { type: 'object', properties: { a: { pattern: '^(?!b)([xyz]+)+!$' } } };
+    const before = mainThread();
+    const [long, short, other] = await Promise.all([
+      ask(schema, `[[json {"a":"${'xyz'.repeat(30)}"}]]`),
+      ask(schema, '[[json {"a":"x!"}]]'),
+      ask({ type: 'object' }, '[[json {}]]'),
+    ]);
+    expect([long.status, short.status, other.status]).toEqual([422, 200, 200]);
+    expect((JSON.parse(long.text) as ErrorBody).error).toMatchObject({
+      code: 'schema_too_complex',
+      param: 'response_format.json_schema.schema',
+    });
+    expect(mainThread() - before).toBeLessThan(mostMs);
+  });
+
   const ask = (schema: unknown, content: string) =>
     running.api.send('/v1/chat/completions', {
       json: {

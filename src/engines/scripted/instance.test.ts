@@ -57,3 +57,8 @@ it.each(Object.keys(schemas))('meets %s', (name) => {
   const valid = ajv.compile(schema);
   expect(valid(instanceOf(schema)), JSON.stringify(valid.errors)).toBe(true);
 });
+
+it('leaves a pattern that looks around alone', () => {
+  expect(instanceOf({ type: 'string', pattern: '^(?!a).', minLength: 2 })).toBe('aa');
+  expect(instanceOf({ type: 'string', format: 'email', pattern: '^(?!a).' })).toBe('a@example.com');
+});

@@ -97,10 +97,20 @@ function string(own: Keywords): string {
   const format = formats[String(own['format'])];
   if (format !== undefined) return format;
   const least = Number(own['minLength'] ?? 0);
-  if (typeof own['pattern'] !== 'string') return 'a'.repeat(least);
-  const pattern = RE2JS.compile(own['pattern']);
-  const candidates = [...samples, 'a'.repeat(least), '0'.repeat(least)];
-  return candidates.find((text) => text.length >= least && pattern.matcher(text).find()) ?? 'a'.repeat(least);
+  const pattern = typeof own['pattern'] === 'string' ? linear(own['pattern']) : null;
+  const candidates = pattern ? [...samples, 'a'.repeat(least), '0'.repeat(least)] : [];
+  return (
+    candidates.find((text) => text.length >= least && pattern!.matcher(text).find()) ?? 'a'.repeat(least)
+  );
+}
+
+/** Null for a pattern that looks around: it could keep this thread for ever. */
+function linear(pattern: string): RE2JS | null {
+  try {
+    return RE2JS.compile(pattern);
+  } catch {
+    return null;
+  }
 }
 
 function number(own: Keywords, whole: boolean): number {

@@ -7,7 +7,6 @@ import {
   str,
 } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
 import { truncate } from '../../base/truncate.ts';
 import { isObject } from '../../base/fields.ts';
 import { isMultiple } from '../../base/is-multiple.ts';
@@ -16,6 +15,7 @@ import { JsonValues } from './json-values.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
 import { checkSchemaBudget, SchemaRefused } from './gate.ts';
 import type { PostedStep, SchemaVerdict } from './job.ts';
+import { patterns } from './patterns.ts';
 import { childrenOf } from './walk.ts';
 
 /** Tried on every new schema: one that never ends shows it here, before an answer was paid for. */
@@ -34,24 +34,12 @@ const probes: readonly unknown[] = [
 
 const messageLength = 300;
 
-/**
- * Patterns run on RE2, which cannot be made to backtrack (reliability.md, C14). Ajv tells those of a schema apart by what they
- * are as text.
- */
-const linear = Object.assign(
-  (pattern: string) => {
-    const expression = RE2JS.compile(pattern);
-    return { test: (text: string) => expression.matcher(text).find(), toString: () => pattern };
-  },
-  { code: 'linear' },
-);
-
 const options: Options = {
   strict: false,
   validateFormats: false,
   logger: false,
   ownProperties: true,
-  code: { regExp: linear },
+  code: { regExp: patterns },
 };
 /** Formats are looked at in answers; a schema's own addresses may be written as they like. */
 const unjudged: Options = { ...options, meta: false, validateSchema: false, validateFormats: true, formats };

@@ -11,7 +11,7 @@ export const schemaBudget = {
   nodes: 2_000,
   expansion: 10_000,
   enumValues: 5_000,
-  patternLength: 512,
+  patternLength: 2_048,
   /** Items or properties that an answer must have at least, and characters. */
   leastItems: 1_000,
   leastLength: 10_000,

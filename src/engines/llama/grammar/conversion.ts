@@ -8,7 +8,7 @@ import type { Automaton } from './regular/automaton.ts';
 export interface Conversion {
   readonly b: GrammarBuilder;
   readonly json: Json;
-  readonly languageOf: (pattern: string) => Automaton;
+  readonly languageOf: (pattern: string) => Automaton | null;
   readonly convert: (schema: Schema | undefined) => Element;
   readonly walk: Walk;
 }

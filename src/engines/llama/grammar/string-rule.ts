@@ -6,8 +6,8 @@ import { AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
 /**
- * A quoted string within all that is said about it. Of patterns and formats together that take too much only the length is
- * held.
+ * A quoted string within all that is said about it, but for patterns that look around. Of patterns and formats together that
+ * take too much only the length is held.
  */
 export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaObject): Element {
   const [min, max] = counts(schema, 'Length');
@@ -15,7 +15,7 @@ export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaOb
   const isAnyLength = min === 0 && max === Infinity;
   const quote = b.literal('"');
   try {
-    const languages = patternsOf(schema).map(languageOf);
+    const languages = patternsOf(schema).flatMap((pattern) => languageOf(pattern) ?? []);
     if (languages.length > 0) {
       if (!isAnyLength) languages.push(ofLength(min, max));
       return b.rule([[...quote, regularRule(b, languages.reduce(both)), ...quote]]);

@@ -20,7 +20,7 @@ function accepts(automaton: Automaton, text: string): boolean {
   return state !== undefined && automaton.isEnd(state);
 }
 
-const ofPattern = (pattern: string) => createPatterns()(pattern);
+const ofPattern = (pattern: string) => createPatterns()(pattern)!;
 
 describe('a pattern means what JavaScript and RE2 say it means', () => {
   test.each([
@@ -93,7 +93,8 @@ test.each([
   ['*', 'missing argument'],
   ['\\', 'trailing backslash'],
 ])('%s is not followed', (pattern, why) => {
-  expect(() => createPatterns()(pattern)).toThrow(why);
+  expect(() => searchFor(pattern, () => {})).toThrow(why);
+  expect(createPatterns()(pattern)).toBeNull();
 });
 
 test('lengths and several patterns are taken together', () => {
@@ -112,7 +113,7 @@ test.each([
 
 test('all patterns of a schema together are looked at for a limited time', () => {
   const languageOf = createPatterns();
-  const write = (pattern: string) => regularRule(createGrammarBuilder(), languageOf(pattern));
+  const write = (pattern: string) => regularRule(createGrammarBuilder(), languageOf(pattern)!);
   write('^a$');
   for (const bound of [30, 31]) expect(() => write(`[a-z].{0,${bound}}x`)).toThrow(AutomatonTooLarge);
   // Nothing is left for one that would be easy.
@@ -142,7 +143,7 @@ test('a pattern is read once, and none once the work of the schema is done', () 
   const languageOf = createPatterns();
   for (let i = 0; i < 3; i++) languageOf('^a\\d?$');
   expect(compile).toHaveBeenCalledTimes(1);
-  expect(() => regularRule(createGrammarBuilder(), languageOf('[a-z].{0,31}x'))).toThrow(AutomatonTooLarge);
+  expect(() => regularRule(createGrammarBuilder(), languageOf('[a-z].{0,31}x')!)).toThrow(AutomatonTooLarge);
   compile.mockClear();
   for (let i = 0; i < 3; i++) expect(() => languageOf('^b$')).toThrow(AutomatonTooLarge);
   expect(compile).not.toHaveBeenCalled();

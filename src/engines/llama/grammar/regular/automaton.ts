@@ -1,4 +1,4 @@
-import { RE2JS } from 're2js';
+import { RE2JS, RE2JSException } from 're2js';
 
 /** A regular language of texts, found state by state. Equal states are one value. */
 export interface Automaton {
@@ -65,11 +65,11 @@ export function searchFor(pattern: string, spend: (positions: number) => void): 
 const maxWork = 2_000_000;
 
 /**
- * Finds the languages of the patterns of one schema, each once. What it gives throws as `searchFor` does, also when they are
- * too much together.
+ * Finds the languages of the patterns of one schema, each once; null is for a pattern that RE2 does not read. What it gives throws
+ * as `searchFor` does, also when they are too much together.
  */
-export function createPatterns(): (pattern: string) => Automaton {
-  const known = new Map<string, Automaton>();
+export function createPatterns(): (pattern: string) => Automaton | null {
+  const known = new Map<string, Automaton | null>();
   let work = 0;
 
   function spend(positions: number): void {
@@ -79,13 +79,22 @@ export function createPatterns(): (pattern: string) => Automaton {
 
   return (pattern) => {
     const before = known.get(pattern);
-    if (before) return before;
+    if (before !== undefined) return before;
     // Before it is read: where nothing is left, none is.
     spend(pattern.length);
-    const language = searchFor(pattern, spend);
+    const language = readable(() => searchFor(pattern, spend));
     known.set(pattern, language);
     return language;
   };
+}
+
+function readable(search: () => Automaton): Automaton | null {
+  try {
+    return search();
+  } catch (error) {
+    if (error instanceof RE2JSException) return null;
+    throw error;
+  }
 }
 
 /** Texts of `min` to `max` characters; `max` may be Infinity. */
