@@ -46,7 +46,7 @@ export async function attempt(
     ...signedHeaders(delivery.secrets, delivery.event.id, clock.now(), body),
   };
   const answer = await egress
-    .post(delivery.url, { headers, body }, AbortSignal.any([signal, late.signal]))
+    .post(delivery.url, { org: delivery.orgId, headers, body }, AbortSignal.any([signal, late.signal]))
     .catch((error: unknown) => failureOf(error, late.signal))
     .finally(() => timer.cancel());
   if (typeof answer === 'string') return failed(null, answer);

@@ -1,3 +1,4 @@
+import { createFairGate } from '../base/fair-gate.ts';
 import type { Ids } from '../base/ids.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
 import { testEventType, type Webhook } from '../core/webhook.ts';
@@ -13,17 +14,20 @@ export interface WebhooksDeps extends Omit<SenderParts, 'store' | 'worker'> {
 }
 
 const mostPerOrg = 20;
+/** Tests of one org at a time: together with its deliveries they leave room for those of other orgs. */
+const mostTests = { room: 64, each: 8 };
 const oldSecretMs = 86_400_000;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { egress, clock, random, ids } = deps;
   const store = deps.store.webhooks;
   const worker = ids.next('wrk_');
+  const tests = createFairGate(mostTests);
   const sender = createSender({ ...deps, store, worker });
 
-  async function checkUrl(url: string): Promise<void> {
+  async function checkUrl(url: string, orgId: string): Promise<void> {
     try {
-      await egress.check(url);
+      await egress.check(url, orgId);
     } catch (error) {
       throw error instanceof EgressError ? invalid('url', error.message) : error;
     }
@@ -34,12 +38,25 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     return webhook;
   }
 
+  async function sendTest(orgId: string, id: string) {
+    const at = clock.now();
+    const event = { id: ids.next('evt_'), type: testEventType, at, resourceId: id } as const;
+    const made = { id: ids.next('dlv_'), event };
+    const claimed = await store.addClaimed(worker, orgId, id, made, deliveryLeaseMs);
+    if (!claimed) throw notFound('webhook');
+    const { status, answered, error } = await sender.sendOnce(claimed);
+    return { ...claimed, status, lastAttemptAt: at, lastStatus: answered, lastError: error };
+  }
+
   return {
     start: () => sender.start(),
     stop: () => sender.stop(),
 
     async create({ orgId }, input) {
-      await checkUrl(input.url);
+      // Before a look-up, which may be slow; `insert` counts again.
+      const existing = await store.list(orgId, { limit: mostPerOrg });
+      if (existing.length >= mostPerOrg) throw tooMany();
+      await checkUrl(input.url, orgId);
       const webhook: Webhook = {
         ...input,
         id: ids.next('wh_'),
@@ -50,7 +67,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       };
       const secret = makeSecret(random);
       if (await store.insert(webhook, secret, mostPerOrg)) return { webhook, secret };
-      throw new ApiError('too_many_webhooks', `An org has at most ${mostPerOrg} webhooks; delete one.`);
+      throw tooMany();
     },
 
     get: async ({ orgId }, id) => found(await store.get(orgId, id)),
@@ -64,7 +81,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       if (changes.url !== undefined) {
         // What is not there is not found, whatever its URL should be.
         found(await store.get(orgId, id));
-        await checkUrl(changes.url);
+        await checkUrl(changes.url, orgId);
       }
       const switched =
         enabled === undefined
@@ -101,15 +118,18 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     },
 
     async test({ orgId }, id) {
-      if (!sender.hasRoom)
+      const leave = sender.hasRoom ? tests.tryEnter(orgId, 1) : undefined;
+      if (!leave)
         throw new ApiError('server_overloaded', 'Too many deliveries are on their way.', { retryAfter: 5 });
-      const at = clock.now();
-      const event = { id: ids.next('evt_'), type: testEventType, at, resourceId: id } as const;
-      const made = { id: ids.next('dlv_'), event };
-      const claimed = await store.addClaimed(worker, orgId, id, made, deliveryLeaseMs);
-      if (!claimed) throw notFound('webhook');
-      const { status, answered, error } = await sender.sendOnce(claimed);
-      return { ...claimed, status, lastAttemptAt: at, lastStatus: answered, lastError: error };
+      try {
+        return await sendTest(orgId, id);
+      } finally {
+        leave();
+      }
     },
   };
+}
+
+function tooMany(): ApiError {
+  return new ApiError('too_many_webhooks', `An org has at most ${mostPerOrg} webhooks; delete one.`);
 }

@@ -1,15 +1,20 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import { type LookupFunction, isIP } from 'node:net';
 import { addressMatcher, isAddressRange, plainAddress } from '../base/addresses.ts';
+import { createFairGate } from '../base/fair-gate.ts';
 import { networkReason } from '../base/network-reason.ts';
 import { unlessAborted } from '../base/on-abort.ts';
+import { ApiError } from '../core/errors.ts';
+import { createHostLookup, type HostLookup } from './host-lookup.ts';
 import { isPublicAddress } from './public-addresses.ts';
 
 /** The only way to an address that a client named. */
 export interface Egress {
-  /** @throws EgressError `refused` for a URL that nothing is sent to */
-  check(url: string): Promise<void>;
+  /**
+   * @param org which asks: each may have a few look-ups under way
+   * @throws EgressError `refused` for a URL that nothing is sent to, or ApiError `rate_limit_exceeded` without waiting
+   */
+  check(url: string, org: string): Promise<void>;
   /**
    * Sends one request and follows no redirect. The answer's body is not read but for its beginning, and kept nowhere:
    * it may be of a machine that the caller could not ask himself.
@@ -17,7 +22,7 @@ export interface Egress {
    */
   post(
     url: string,
-    request: { headers: Record<string, string>; body: string },
+    request: { org: string; headers: Record<string, string>; body: string },
     signal: AbortSignal,
   ): Promise<EgressAnswer>;
 }
@@ -42,11 +47,14 @@ export class EgressError extends Error {
 export interface EgressOptions {
   /** Addresses, ranges of them (base/addresses.ts) and names of hosts that may be reached though they are not public. */
   allow: readonly string[];
-  /** All addresses of a host; the system's own lookup when absent. */
-  resolve?: (host: string) => Promise<LookupAddress[]>;
+  /** Replaces the look-up of hosts, for tests. */
+  resolve?: HostLookup;
 }
 
 const connectMs = 10_000;
+/** Look-ups at a time: of all orgs, and of one. */
+const mostLookups = { room: 8, each: 2 };
+const never = new AbortController().signal;
 /** More of an answer is not waited for. */
 const mostBytes = 65_536;
 
@@ -59,18 +67,37 @@ interface Target {
  * A URL is read once, its host resolved once, each of its addresses checked, and the connection made to one of these: what
  * a name server says a moment later changes nothing. Proxies of the environment are not used.
  */
-export function createEgress({ allow, resolve = resolveHost }: EgressOptions): Egress {
+export function createEgress({ allow, resolve = createHostLookup() }: EgressOptions): Egress {
+  const lookups = createFairGate(mostLookups);
   const isOpened = addressMatcher(allow.filter(isAddressRange));
   const openedHosts = new Set(allow.filter((item) => !isAddressRange(item)).map(plainHost));
 
-  async function reach(text: string): Promise<Target> {
+  /** @param enter takes one of the places for look-ups, and returns what gives it back */
+  async function lookUp(
+    host: string,
+    enter: () => (() => void) | Promise<() => void>,
+    signal: AbortSignal,
+  ): Promise<LookupAddress[]> {
+    const leave = await enter();
+    try {
+      return await resolve(host, { isOpened: openedHosts.has(host), signal });
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ETIMEOUT')
+        throw new EgressError(`no name server tells the address of ${host} in time`, false, error);
+      return [];
+    } finally {
+      leave();
+    }
+  }
+
+  async function reach(text: string, find: (host: string) => Promise<LookupAddress[]>): Promise<Target> {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw refusal('expected an https:// URL');
     if (url.username !== '' || url.password !== '')
       throw refusal('must have no user and no password in it; deliveries are signed instead');
     const host = url.hostname.replaceAll(/^\[|\]$/g, '');
     const family = isIP(host);
-    const addresses = family === 0 ? await resolve(host).catch(() => []) : [{ address: host, family }];
+    const addresses = family === 0 ? await find(plainHost(host)) : [{ address: host, family }];
     const isOpen = ({ address }: LookupAddress) =>
       openedHosts.has(plainHost(host)) || isOpened(plainAddress(address));
     const mayReach = (each: LookupAddress) => isOpen(each) || isPublicAddress(each.address);
@@ -87,11 +114,22 @@ export function createEgress({ allow, resolve = resolveHost }: EgressOptions): E
   }
 
   return {
-    check: async (text) => void (await reach(text)),
+    async check(text, org) {
+      const enter = () => {
+        const leave = lookups.tryEnter(org, 1);
+        if (!leave) throw tooManyLookups();
+        return leave;
+      };
+      await reach(text, (host) => lookUp(host, enter, never));
+    },
 
-    async post(text, { headers, body }, signal) {
-      // A lookup cannot be called off, but nobody has to wait for it.
-      const { url, addresses } = await unlessAborted(reach(text), signal);
+    async post(text, { org, headers, body }, signal) {
+      const enter = () => lookups.enter(org, 1, signal);
+      // The system's look-ups cannot be cancelled, but no attempt has to wait for one.
+      const { url, addresses } = await unlessAborted(
+        reach(text, (host) => lookUp(host, enter, signal)),
+        signal,
+      );
       // Many servers never send one.
       const { Client } = await import('undici');
       const client = new Client(url.origin, {
@@ -119,8 +157,12 @@ function refusal(message: string): EgressError {
   return new EgressError(message, true);
 }
 
-function resolveHost(host: string): Promise<LookupAddress[]> {
-  return lookup(host, { all: true });
+function tooManyLookups(): ApiError {
+  return new ApiError(
+    'rate_limit_exceeded',
+    'Too many hosts of webhooks are being looked up: send the request again.',
+    { retryAfter: 2 },
+  );
 }
 
 function plainHost(host: string): string {

@@ -345,4 +345,18 @@ describe('a test', () => {
       code: 'not_found',
     });
   });
+
+  it('waits for no place: an org has 8 at a time, and others have theirs', async () => {
+    const other = { ...caller, orgId: 'org_b' };
+    const { id } = await hook('https://silent.test/');
+    const { webhook } = await webhooks.create(other, { name: '', url: 'https://b.test/', eventTypes: [] });
+    answer = ({ url }, signal) => (url === 'https://b.test/' ? status(200) : silence(signal));
+    const hanging = Array.from({ length: 8 }, () => webhooks.test(caller, id));
+    await expect(webhooks.test(caller, id)).rejects.toMatchObject({ code: 'server_overloaded' });
+    expect(await webhooks.test(other, webhook.id)).toMatchObject({ status: 'delivered' });
+    await clock.advance(20_000);
+    await Promise.all(hanging);
+    answer = () => status(200);
+    expect(await webhooks.test(caller, id)).toMatchObject({ status: 'delivered' });
+  });
 });

@@ -31,7 +31,8 @@ const resolve = async (host: string) => {
   return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 };
 const egress = (...allow: string[]) => createEgress({ allow, resolve });
-const message = { headers: { 'x-one': '1' }, body: '{"a":1}' };
+const org = 'org_a';
+const message = { org, headers: { 'x-one': '1' }, body: '{"a":1}' };
 const never = new AbortController().signal;
 
 describe('a URL', () => {
@@ -40,7 +41,7 @@ describe('a URL', () => {
     'https://PUBLIC.test:8443',
     'https://1.1.1.1/',
     'https://[2606:4700::1]/',
-  ])('may lead to the public: %s', (url) => expect(egress().check(url)).resolves.toBeUndefined());
+  ])('may lead to the public: %s', (url) => expect(egress().check(url, org)).resolves.toBeUndefined());
 
   it.each([
     'https://127.0.0.1/',
@@ -76,20 +77,20 @@ describe('a URL', () => {
     'https://',
     '',
   ])('is refused: %s', async (url) => {
-    await expect(egress().check(url)).rejects.toMatchObject({ name: 'EgressError', refused: true });
+    await expect(egress().check(url, org)).rejects.toMatchObject({ name: 'EgressError', refused: true });
     await expect(egress().post(url, message, never)).rejects.toMatchObject({ refused: true });
   });
 
   it('tells the same of a name that leads inside and of one that nobody has', async () => {
     const told = (host: string) =>
       egress()
-        .check(`https://${host}/`)
+        .check(`https://${host}/`, org)
         .catch((error: Error) => error.message.replace(host, 'HOST'));
     expect(await told('inside.test')).toBe(await told('unknown.test'));
   });
 
   it('that is opened by a name that nobody has is told as that', async () => {
-    await expect(egress('unknown.test').check('http://unknown.test/')).rejects.toMatchObject({
+    await expect(egress('unknown.test').check('http://unknown.test/', org)).rejects.toMatchObject({
       refused: true,
       message: 'egress.allow opens unknown.test, but there is no such host, or no network',
     });
@@ -103,8 +104,10 @@ describe('a URL', () => {
     ['169.254.0.0/16', 'http://mapped.test/'],
   ])('may lead to what %s opens: %s', async (allow, url) => {
     hosts['inside.test.'] = ['10.0.0.7'];
-    await expect(egress(allow).check(url)).resolves.toBeUndefined();
-    await expect(egress('192.168.0.0/16', 'other.test').check(url)).rejects.toMatchObject({ refused: true });
+    await expect(egress(allow).check(url, org)).resolves.toBeUndefined();
+    await expect(egress('192.168.0.0/16', 'other.test').check(url, org)).rejects.toMatchObject({
+      refused: true,
+    });
   });
 });
 

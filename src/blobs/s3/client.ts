@@ -5,6 +5,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { networkReason } from '../../base/network-reason.ts';
 import type { Random } from '../../base/random.ts';
+import { createSteadyLookup } from '../../base/steady-lookup.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { BucketConfig } from '../../core/config.ts';
 import { faultOf, isPassing, type Refusal } from './faults.ts';
@@ -92,6 +93,7 @@ export function createS3Client({
   const root = `${endpoint.pathname.replace(/\/$/, '')}${config.pathStyle ? `/${bucket}` : ''}`;
   const credentials = { accessKeyId: accessKey, secretAccessKey: secretKey, sessionToken };
   const nameOf = (key: string) => `${prefix}${key}`;
+  const lookup = createSteadyLookup(clock);
   let closing = new AbortController();
   let pool: Pool | undefined;
 
@@ -110,7 +112,7 @@ export function createS3Client({
     pool ??= new Pool(endpoint.origin, {
       connections,
       allowH2: false,
-      connect: { timeout: timeouts.connectMs },
+      connect: { timeout: timeouts.connectMs, lookup },
       bodyTimeout: timeouts.idleMs,
     });
     const { method, body = null } = request;

@@ -2,6 +2,7 @@ import type { Delivery, DeliveryStatus, Webhook, WebhookEvent } from '../../core
 
 /** A delivery that is leased to whoever claimed it, and what it takes to send it. */
 export interface ClaimedDelivery extends Delivery {
+  orgId: string;
   url: string;
   /** The newest first; an older one as long as it holds. */
   secrets: string[];

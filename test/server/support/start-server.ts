@@ -16,6 +16,7 @@ import type { Model } from '../../../src/core/model.ts';
 import type { Engine } from '../../../src/engines/engines.ts';
 import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
 import { createEgress } from '../../../src/events/egress.ts';
+import type { HostLookup } from '../../../src/events/host-lookup.ts';
 import { createWebhooks } from '../../../src/events/create-webhooks.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
 import type { OtherFiles } from '../../../src/files/upload.ts';
@@ -99,6 +100,8 @@ interface StartOptions {
   others?: OtherFiles;
   /** What serves the models, made of the scripted engine; that engine itself when absent. */
   engine?: (scripted: ScriptedEngine) => Engine;
+  /** How hosts of webhooks are looked up. */
+  lookupHost?: HostLookup;
 }
 
 /** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
@@ -106,7 +109,7 @@ export async function startServer(
   options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'generate' | 'trustedProxies' | 'dates'>> &
     StartOptions = {},
 ): Promise<Running> {
-  const { clock = systemClock, engine: around = (scripted) => scripted, ...overrides } = options;
+  const { clock = systemClock, engine: around = (scripted) => scripted, lookupHost, ...overrides } = options;
   const logged: Running['logged'] = [];
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
@@ -176,7 +179,7 @@ export async function startServer(
   });
   const webhooks = createWebhooks({
     store,
-    egress: createEgress({ allow: ['127.0.0.0/8'] }),
+    egress: createEgress({ allow: ['127.0.0.0/8'], ...(lookupHost && { resolve: lookupHost }) }),
     clock,
     random: systemRandom,
     ids,

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Pool } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
 import { oneTimer } from '../../../base/one-timer.ts';
+import { createSteadyLookup } from '../../../base/steady-lookup.ts';
 import { putIn, takeOut } from '../../../base/unordered.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import { type HttpRequest, type Door, Exchange } from './exchange.ts';
@@ -99,9 +100,14 @@ export function createTransport(options: TransportOptions) {
   };
 }
 
-function createPool({ origin, ca, connections, timeouts }: TransportOptions): Pool {
+function createPool({ origin, ca, connections, timeouts, clock }: TransportOptions): Pool {
   const { Pool, buildConnector } = loadUndici();
-  const connect = buildConnector({ timeout: timeouts.connectMs, allowH2: false, ...(ca && { ca }) });
+  const connect = buildConnector({
+    timeout: timeouts.connectMs,
+    allowH2: false,
+    lookup: createSteadyLookup(clock),
+    ...(ca && { ca }),
+  });
   return new Pool(origin, {
     connections,
     pipelining: 1,

@@ -23,13 +23,13 @@ const deliveries = tableOf<DeliveryRow, 'orgId'>('webhook_deliveries', { unread:
 );
 
 /** What of a webhook it takes to send to it. */
-interface Receiver extends Pick<Webhook, 'id' | 'url' | 'disabledAt'> {
+interface Receiver extends Pick<Webhook, 'id' | 'orgId' | 'url' | 'disabledAt'> {
   secret: string;
   oldSecret: string | null;
   oldSecretUntil: number | null;
 }
 
-const receivers = tableOf<Receiver>('webhooks')('id url secret oldSecret oldSecretUntil disabledAt');
+const receivers = tableOf<Receiver>('webhooks')('id orgId url secret oldSecret oldSecretUntil disabledAt');
 
 /** What webhooks are told: leased like chunks, but each for its own time, so that nobody has to say that he is alive. */
 export function createDeliveries(db: Db): Deliveries {
@@ -224,8 +224,9 @@ async function insert(
 type Told = Omit<DeliveryRow, 'orgId'>;
 
 function toClaimed(row: Told, webhook: Receiver, now: number): ClaimedDelivery {
-  const { url, secret, oldSecret: old, oldSecretUntil: until } = webhook;
-  return { ...toDelivery(row), url, secrets: old !== null && (until ?? 0) > now ? [secret, old] : [secret] };
+  const { orgId, url, secret, oldSecret: old, oldSecretUntil: until } = webhook;
+  const secrets = old !== null && (until ?? 0) > now ? [secret, old] : [secret];
+  return { ...toDelivery(row), orgId, url, secrets };
 }
 
 function toDelivery(row: Told): Delivery {
