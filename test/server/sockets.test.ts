@@ -170,6 +170,24 @@ describe('a WebSocket', () => {
     expect(await sendRaw(app.url, `HEAD /v1/responses HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 405/);
   });
 
+  it.each(['the key', 'no key'])(
+    '405: is not opened before earlier requests are answered, with %s',
+    async (who) => {
+      const headers =
+        who === 'the key' ? `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\n` : 'Host: x\r\n';
+      const upgrade =
+        'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+      const answers = await sendRaw(
+        app.url,
+        `GET /v1/models HTTP/1.1\r\n${headers}\r\nGET /v1/responses HTTP/1.1\r\n${headers}Connection: Upgrade, close\r\n${upgrade}\r\n`,
+      );
+      expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual([
+        `HTTP/1.1 ${who === 'the key' ? 200 : 401}`,
+        'HTTP/1.1 405',
+      ]);
+    },
+  );
+
   it('stops its engine when the client leaves', async () => {
     const client = await open();
     client.send({ ...create, input: '[[hang]]' });

@@ -11,9 +11,14 @@ import { type ResponseSocket, serveResponses } from './response-socket.ts';
 
 const path = '/v1/responses';
 
-/** Whether a request that would be upgraded is one for a WebSocket of ours; all others are answered as if they had not asked. */
-export function isForSocket({ method, url = '', headers }: IncomingMessage): boolean {
-  return method === 'GET' && url.split('?', 1)[0] === path && headers.upgrade?.toLowerCase() === 'websocket';
+/**
+ * Whether a request that would be upgraded is one for a WebSocket of ours; all others are answered as if they had not asked,
+ * and so are those that were sent before the answers to earlier requests.
+ */
+export function isForSocket({ method, url = '', headers, socket }: IncomingMessage): boolean {
+  const { _httpMessage: answering } = socket as { _httpMessage?: object | null };
+  const isOurs = method === 'GET' && url.split('?', 1)[0] === path;
+  return isOurs && headers.upgrade?.toLowerCase() === 'websocket' && !answering;
 }
 
 /** `GET /v1/responses` as a WebSocket: keys and limits are those of `POST`. */
@@ -26,7 +31,7 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
   const enter = (request: FastifyRequest, reply: FastifyReply, go: () => void) => {
     const exchange = traffic.of(request);
     const check = async () => {
-      if (!isForSocket(request.raw)) throw wrongMethod(request.method, ['POST']);
+      if (!isUpgraded(request.raw)) throw wrongMethod(request.method, ['POST']);
       refuseDuplicates(request.raw);
       exchange.caller = await callerOf(request, route, services);
       connections.welcome(request, reply);
@@ -76,7 +81,10 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
     if (traffic.draining) served.drain();
   }
 
-  const complete = takeHandshakes(app, { maxPayload: limits.bodyBytes, perMessageDeflate: false });
+  const { isUpgraded, complete } = takeHandshakes(app, {
+    maxPayload: limits.bodyBytes,
+    perMessageDeflate: false,
+  });
   app.route({
     method: 'GET',
     url: path,

@@ -5,11 +5,15 @@ import type { FastifyInstance } from 'fastify';
 import type * as Ws from 'ws';
 import { loadPackage } from '../../base/load-package.ts';
 
-/** Answers the handshake of a request and passes on the WebSocket that it becomes. */
-type Complete = (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void) => void;
+interface Handshakes {
+  /** Whether Node gave up the connection of a request for us to upgrade. */
+  isUpgraded: (request: Http.IncomingMessage) => boolean;
+  /** Answers the handshake of a request and passes on the WebSocket that it becomes. */
+  complete: (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void) => void;
+}
 
 /** Sends requests to be upgraded through the hooks and routes that all others pass, where `complete` upgrades them. */
-export function takeHandshakes(app: FastifyInstance, options: Ws.ServerOptions): Complete {
+export function takeHandshakes(app: FastifyInstance, options: Ws.ServerOptions): Handshakes {
   // By `import`, all its names would be looked at, of which one loads a whole client.
   const { ServerResponse } = loadPackage('node:http') as typeof Http;
   const upgrades = new WeakMap<Http.IncomingMessage, { socket: Duplex; head: Buffer }>();
@@ -25,13 +29,16 @@ export function takeHandshakes(app: FastifyInstance, options: Ws.ServerOptions):
     app.routing(request, refusal);
   });
 
-  return (request, take) => {
-    const { socket, head } = upgrades.get(request)!;
-    const { WebSocketServer } = loadPackage('ws') as typeof Ws;
-    server ??= new WebSocketServer({ ...options, noServer: true, clientTracking: false });
-    // From here on its errors are the library's.
-    socket.off('error', cut);
-    server.handleUpgrade(request, socket, head, take);
+  return {
+    isUpgraded: (request) => upgrades.has(request),
+    complete(request, take) {
+      const { socket, head } = upgrades.get(request)!;
+      const { WebSocketServer } = loadPackage('ws') as typeof Ws;
+      server ??= new WebSocketServer({ ...options, noServer: true, clientTracking: false });
+      // From here on its errors are the library's.
+      socket.off('error', cut);
+      server.handleUpgrade(request, socket, head, take);
+    },
   };
 }
 
