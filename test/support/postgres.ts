@@ -1,10 +1,11 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Client } from 'pg';
+import { findOrInstall, unprivileged, type User } from './debian.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
@@ -26,7 +27,7 @@ export interface PostgresServer {
 export async function startPostgres({ isDurable = false } = {}): Promise<
   PostgresServer | { reason: string }
 > {
-  const bin = findBinaries() ?? install();
+  const bin = findOrInstall('postgresql', findBinaries);
   if (bin === undefined)
     return refuse('Postgres is not installed and cannot be installed here (apt-get needs root on Debian).');
   const user = unprivileged();
@@ -49,33 +50,6 @@ function findBinaries(): string | undefined {
     ...(process.env.PATH ?? '').split(delimiter),
   ];
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
-}
-
-function install(): string | undefined {
-  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return undefined;
-  console.warn('Installing postgresql for the Postgres tests ...');
-  const apt = (...args: string[]) =>
-    spawnSync('apt-get', ['-qq', '-y', ...args], {
-      stdio: 'ignore',
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    });
-  apt('update');
-  apt('install', '--no-install-recommends', 'postgresql');
-  return findBinaries();
-}
-
-interface User {
-  uid?: number;
-  gid?: number;
-}
-
-/** Whom the server runs as: whoever we are, unless that is root. */
-function unprivileged(): User | undefined {
-  if (process.getuid?.() !== 0) return {};
-  const id = (flag: string) =>
-    Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout.trim() || Number.NaN);
-  const uid = id('-u');
-  return Number.isNaN(uid) ? undefined : { uid, gid: id('-g') };
 }
 
 /** Nothing has to survive a power cut. */

@@ -18,7 +18,9 @@ export async function migrate(db: Db, steps = migrations): Promise<void> {
   while (await applyNext(db, steps));
 }
 
-function applyNext(db: Db, steps: readonly Migration[]): Promise<boolean> {
+async function applyNext(db: Db, steps: readonly Migration[]): Promise<boolean> {
+  // Before the transaction, which waits for others: a second connection may be free only when they are through.
+  const now = await db.now();
   return db.tx(async (q) => {
     if (db.types.migrationLock !== '') await q.all(db.types.migrationLock);
     const version = await readVersion(db, q, steps);
@@ -28,7 +30,7 @@ function applyNext(db: Db, steps: readonly Migration[]): Promise<boolean> {
     await q.all('INSERT INTO schema_version (version, name, applied_at) VALUES (?, ?, ?)', [
       next.version,
       next.name,
-      await db.now(),
+      now,
     ]);
     return true;
   });

@@ -1,10 +1,11 @@
 import { Socket } from 'node:net';
 import type * as Driver from 'pg';
-import type { Pool, PoolClient } from 'pg';
 import { loadPackage } from '../../base/load-package.ts';
 import type { Log } from '../../base/log.ts';
 import type { Db, Queries, Value } from '../db.ts';
-import { isConflict, isLost, isUnanswered, translate } from './errors.ts';
+import { isConflict, isLost, translate } from './errors.ts';
+import { openSession, type ServerBounds, type Session, sessionOf } from './session.ts';
+import { locks, runAlone, transact } from './transactions.ts';
 
 /** A conflict resolves itself as soon as the other transaction is through. */
 const maxConflicts = 10;
@@ -12,13 +13,9 @@ const maxConflicts = 10;
 const nowSql = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
 
 /** How long something may take before it fails with `unreachable`, in milliseconds. */
-export interface Bounds {
+export interface Bounds extends ServerBounds {
   /** Until a connection stands, or one of the pool is free. */
   connect: number;
-  /** One statement, by the server's clock. */
-  statement: number;
-  /** Of that, waiting for rows that others hold. */
-  lock: number;
   /** One statement, by ours: a server or a network that went silent tells nothing. */
   answer: number;
 }
@@ -33,13 +30,15 @@ export const migrationShare: Share = {
   bounds: { connect: 30_000, statement: 1_800_000, lock: 1_800_000, answer: 1_810_000 },
 };
 
-/** Whatever runs statements: the pool, each on a connection of its choice, or one connection. */
-type Runner = Pick<Pool, 'query'>;
-
 /** What a process may take of a database that many share. */
 export interface Share {
   connections: number;
   bounds: Bounds;
+}
+
+export interface PostgresDb extends Db {
+  /** Connects, and says what kind of connection it is. */
+  session(): Promise<Session>;
 }
 
 /**
@@ -47,7 +46,7 @@ export interface Share {
  * and the work tried once more where nothing can have happened twice: reads, and transactions that had not come to their
  * commit. Nothing waits for ever, whatever the server or the network does.
  */
-export function openPostgres(url: string, log: Log, { connections, bounds }: Share = usualShare): Db {
+export function openPostgres(url: string, log: Log, { connections, bounds }: Share = usualShare): PostgresDb {
   // A service on the embedded database starts without the driver.
   const { Pool, types } = loadPackage('pg') as typeof Driver;
   const sockets = new Set<Socket>();
@@ -55,9 +54,11 @@ export function openPostgres(url: string, log: Log, { connections, bounds }: Sha
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: bounds.connect,
-    statement_timeout: bounds.statement,
-    lock_timeout: bounds.lock,
     query_timeout: bounds.answer,
+    // A transaction's beginning, and a statement behind a pooler, need no round trip of their own.
+    pipeline: true,
+    // oxlint-disable-next-line no-misused-promises -- the pool waits for the promise, which its types leave out
+    onConnect: (client) => openSession(client, bounds),
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     stream() {
@@ -66,8 +67,6 @@ export function openPostgres(url: string, log: Log, { connections, bounds }: Sha
       return socket.once('close', () => sockets.delete(socket));
     },
     application_name: 'offpeak',
-    // A process that freezes inside a transaction must not keep its rows from the others for long.
-    idle_in_transaction_session_timeout: 10_000,
     types: {
       getTypeParser: (type, format) =>
         type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
@@ -79,8 +78,8 @@ export function openPostgres(url: string, log: Log, { connections, bounds }: Sha
 
   const all = async <Row extends object>(text: string, params?: readonly Value[]): Promise<Row[]> => {
     try {
-      return await run<Row>(pool, text, params).catch((error: unknown) => {
-        if (isLost(error) && isRead(text)) return run<Row>(pool, text, params);
+      return await runAlone<Row>(pool, text, params).catch((error: unknown) => {
+        if (isLost(error) && isRead(text)) return runAlone<Row>(pool, text, params);
         throw error;
       });
     } catch (error) {
@@ -113,6 +112,15 @@ export function openPostgres(url: string, log: Log, { connections, bounds }: Sha
     },
     all,
     tx,
+    async session() {
+      try {
+        const client = await pool.connect();
+        client.release();
+        return sessionOf(client);
+      } catch (error) {
+        throw translate(error, url);
+      }
+    },
     async exec(text) {
       await pool.query(text);
     },
@@ -128,65 +136,6 @@ export function openPostgres(url: string, log: Log, { connections, bounds }: Sha
       for (const socket of sockets) socket.unref();
     },
   };
-}
-
-const locks = { lock: 'FOR UPDATE', skip: 'FOR UPDATE SKIP LOCKED' };
-
-type Attempt<T> =
-  | { outcome: 'committed'; result: T }
-  | { outcome: 'undone'; error: unknown }
-  /** The answer to the commit was lost: it may have happened. */
-  | { outcome: 'unknown'; error: unknown };
-
-async function transact<T>(pool: Pool, work: (q: Queries) => Promise<T>): Promise<Attempt<T>> {
-  let client: PoolClient | undefined;
-  let committing = false;
-  try {
-    client = await pool.connect();
-    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-    const queries = client;
-    const result = await work({ ...locks, all: (text, params) => run(queries, text, params) });
-    committing = true;
-    await client.query('COMMIT');
-    client.release();
-    return { outcome: 'committed', result };
-  } catch (error) {
-    if (client) await giveBack(client, error);
-    return { outcome: committing && isLost(error) ? 'unknown' : 'undone', error };
-  }
-}
-
-/** A connection of which it is not sure that it is out of the transaction is not used again. */
-async function giveBack(client: PoolClient, error: unknown): Promise<void> {
-  if (isLost(error) || isUnanswered(error)) return client.release(true);
-  try {
-    await client.query('ROLLBACK');
-    client.release();
-  } catch {
-    client.release(true);
-  }
-}
-
-/** Statements by their text: `$1, $2 ...` for `?`, and a name under which each connection prepares it once. */
-const prepared = new Map<string, { name: string; text: string }>();
-
-function prepare(sql: string): { name: string; text: string } {
-  let known = prepared.get(sql);
-  if (!known) {
-    let n = 0;
-    known = { name: `s${prepared.size}`, text: sql.replaceAll('?', () => `$${++n}`) };
-    prepared.set(sql, known);
-  }
-  return known;
-}
-
-async function run<Row extends object>(
-  runner: Runner,
-  sql: string,
-  params: readonly Value[] = [],
-): Promise<Row[]> {
-  const { rows } = await runner.query<Row>({ ...prepare(sql), values: [...params] });
-  return rows;
 }
 
 function isRead(text: string): boolean {

@@ -29,6 +29,16 @@ const lateCodes = new Set([
 const lateMessage = /^Query read timeout/;
 const endedMessage = /^Cannot use a pool after calling end/;
 
+/** protocol_violation: PgBouncer uses it for nearly every error of its own, and closes the connection. */
+const poolerCode = '08P01';
+/** PgBouncer's messages about a connection that ended and that a new one replaces. */
+const poolerLost =
+  /^(server conn crashed|server connection closed|server lifetime over|server shutting down|pooler is shutting down|client_idle_timeout|admin forced disconnect)/;
+const nameCodes = new Set([
+  '26000', // invalid_sql_statement_name
+  '42P05', // duplicate_prepared_statement
+]);
+
 /**
  * Another transaction won, and the same work may be done again: it sees what that one wrote, where it looked whether there was
  * anything (23505).
@@ -46,7 +56,23 @@ export function isConflict(error: unknown): boolean {
 /** The connection is gone, or there never was one. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
+  if (code === poolerCode) return poolerLost.test(messageOf(error));
   return lostCodes.has(code) || code.startsWith('08') || (code === '' && lostMessages.test(messageOf(error)));
+}
+
+/** A prepared statement's name is missing on the server, or means another statement. */
+export function isNameClash(error: unknown): boolean {
+  return nameCodes.has(codeOf(error));
+}
+
+/** The connection is closed, and must not be used again. */
+export function isUnusable(error: unknown): boolean {
+  return isLost(error) || isUnanswered(error) || isNameClash(error) || codeOf(error) === poolerCode;
+}
+
+/** An error that the server sent, as opposed to one of the driver, the network or the caller. */
+export function isFromServer(error: unknown): boolean {
+  return severityOf(error) !== '';
 }
 
 /** What was asked took too long. Asking again at once would only take as long again. */
@@ -55,7 +81,7 @@ function isLate(error: unknown): boolean {
 }
 
 /** We stopped waiting: whatever the connection says next belongs to the statement that was given up. */
-export function isUnanswered(error: unknown): boolean {
+function isUnanswered(error: unknown): boolean {
   return codeOf(error) === '' && lateMessage.test(messageOf(error));
 }
 
@@ -66,7 +92,7 @@ export function translate(error: unknown, url: string): unknown {
   if (isLost(error))
     return new StoreError(
       'unreachable',
-      `The database ${nameOf(url)} does not answer (${code || messageOf(error)}).`,
+      `The database ${nameOf(url)} does not answer (${code === poolerCode ? messageOf(error) : code || messageOf(error)}).`,
       'Check that Postgres runs there and that this machine may connect to it.',
       options,
     );
@@ -75,6 +101,20 @@ export function translate(error: unknown, url: string): unknown {
       'unreachable',
       `The database ${nameOf(url)} does not answer in time (${messageOf(error)}).`,
       'Look at its load, its disk, and what holds locks in it.',
+      options,
+    );
+  if (code === poolerCode && severityOf(error) === 'FATAL')
+    return new StoreError(
+      'refused',
+      `The database ${nameOf(url)}, or the pooler in front of it, refused: ${messageOf(error)}.`,
+      poolerHint(messageOf(error)),
+      options,
+    );
+  if (isNameClash(error))
+    return new StoreError(
+      'refused',
+      `The pooler at ${nameOf(url)} does not keep prepared statements: ${messageOf(error)}.`,
+      'Set max_prepared_statements of the pooler above 0, use its session mode, or connect to Postgres directly.',
       options,
     );
   if (code === '53100')
@@ -98,6 +138,14 @@ export function translate(error: unknown, url: string): unknown {
   return error;
 }
 
+function poolerHint(message: string): string {
+  const [, parameter] = /^unsupported startup parameter(?: in options)?: (\w+)/.exec(message) ?? [];
+  if (parameter !== undefined)
+    return `Add ${parameter} to ignore_startup_parameters of the pooler, or remove it from the database URL.`;
+  if (message.includes('statement pooling')) return 'Set pool_mode of the pooler to transaction or session.';
+  return 'Check the limits and the log of the pooler.';
+}
+
 /** `host:port/name`, without user and password. */
 export function nameOf(url: string): string {
   if (!URL.canParse(url)) return '(its URL cannot be read)';
@@ -107,6 +155,12 @@ export function nameOf(url: string): string {
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function severityOf(error: unknown): string {
+  return error instanceof Error && 'severity' in error && typeof error.severity === 'string'
+    ? error.severity
+    : '';
 }
 
 function messageOf(error: unknown): string {

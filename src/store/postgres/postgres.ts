@@ -42,6 +42,8 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
   const begin = async () => {
     const db = openPostgres(url, log, migrationShare);
     try {
+      const { isOwn, keepsNames } = await db.session();
+      if (!isOwn) log.info({ prepared_statements: keepsNames }, behindPooler);
       await requireServer(db, url);
       await migrate(db);
     } finally {
@@ -62,6 +64,8 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
     stop: () => (stopped ??= end()),
   };
 }
+
+const behindPooler = 'The database is behind a pooler: every transaction sets its time limits again.';
 
 const leastVersion = 14;
 

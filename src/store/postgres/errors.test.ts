@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { isLost, isUnusable, translate } from './errors.ts';
+
+const url = 'postgres://someone:secret@127.0.0.1:6432/offpeak';
+const fault = (code: string, message: string, severity = 'FATAL') =>
+  Object.assign(new Error(message), { code, severity });
+
+describe('errors of a pooler', () => {
+  test.each([
+    [
+      'unsupported startup parameter: statement_timeout',
+      'Add statement_timeout to ignore_startup_parameters of the pooler, or remove it from the database URL.',
+    ],
+    [
+      'unsupported startup parameter in options: search_path',
+      'Add search_path to ignore_startup_parameters of the pooler, or remove it from the database URL.',
+    ],
+    [
+      'transaction blocks not allowed in statement pooling mode',
+      'Set pool_mode of the pooler to transaction or session.',
+    ],
+    ['query_wait_timeout', 'Check the limits and the log of the pooler.'],
+    ['no such user', 'Check the limits and the log of the pooler.'],
+  ])('are shown in its words: %s', (message, hint) => {
+    const error = fault('08P01', message);
+    expect(isLost(error)).toBe(false);
+    expect(isUnusable(error)).toBe(true);
+    expect(translate(error, url)).toMatchObject({
+      name: 'StoreError',
+      code: 'refused',
+      message: `The database 127.0.0.1:6432/offpeak, or the pooler in front of it, refused: ${message}.`,
+      hint,
+      cause: error,
+    });
+  });
+
+  test.each([
+    'server conn crashed?',
+    'server connection closed',
+    'server shutting down',
+    'client_idle_timeout',
+  ])('are a lost connection where it says so: %s', (message) => {
+    const error = fault('08P01', message);
+    expect(isLost(error)).toBe(true);
+    expect(translate(error, url)).toMatchObject({
+      code: 'unreachable',
+      message: `The database 127.0.0.1:6432/offpeak does not answer (${message}).`,
+    });
+  });
+
+  test.each([
+    ['26000', 'prepared statement "offpeak_1" does not exist'],
+    ['42P05', 'prepared statement "offpeak_1" already exists'],
+  ])('about prepared statements name the setting: %s', (code, message) => {
+    const error = fault(code, message, 'ERROR');
+    expect(isUnusable(error)).toBe(true);
+    expect(translate(error, url)).toMatchObject({
+      code: 'refused',
+      message: `The pooler at 127.0.0.1:6432/offpeak does not keep prepared statements: ${message}.`,
+      hint: 'Set max_prepared_statements of the pooler above 0, use its session mode, or connect to Postgres directly.',
+    });
+  });
+});
+
+test('a statement that breaks the protocol is a fault of Offpeak, not of the database', () => {
+  const error = fault('08P01', 'bind message supplies 1 parameters', 'ERROR');
+  expect(isLost(error)).toBe(false);
+  expect(translate(error, url)).toBe(error);
+});
+
+test.each(['08000', '08003', '08006', '57P01', 'ECONNRESET'])('%s is a lost connection', (code) => {
+  const error = fault(code, 'gone');
+  expect(isLost(error)).toBe(true);
+  expect(translate(error, url)).toMatchObject({
+    code: 'unreachable',
+    message: `The database 127.0.0.1:6432/offpeak does not answer (${code}).`,
+  });
+});

@@ -1,0 +1,75 @@
+import type { ClientBase } from 'pg';
+import { isNameClash } from './errors.ts';
+
+/** Time limits that the server keeps, in milliseconds. */
+export interface ServerBounds {
+  /** One statement. */
+  statement: number;
+  /** Of that, waiting for rows that others hold. */
+  lock: number;
+}
+
+/** How a connection relates to the server process that answers it. */
+export interface Session {
+  /** False behind a pooler: each transaction may run in another server process, and settings of the session are lost. */
+  isOwn: boolean;
+  /** Whether a statement that was prepared under a name can be executed by that name in a later transaction. */
+  keepsNames: boolean;
+  /** Begins a transaction in which the bounds hold. */
+  begin: string;
+}
+
+const sessions = new WeakMap<ClientBase, Session>();
+
+export function sessionOf(client: ClientBase): Session {
+  return sessions.get(client)!;
+}
+
+const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
+
+/** A process that freezes inside a transaction releases its row locks after this time. */
+const idleInTransactionMs = 10_000;
+
+/**
+ * Puts the bounds into force on a new connection, without startup parameters, which poolers refuse or drop. The driver learns the id
+ * of the server process when it connects, and a pooler reports an id of its own making: where the ids differ, the settings end with
+ * the statement, so that none leaks to other clients of the pooler, and every transaction sets them again.
+ */
+export async function openSession(client: ClientBase, bounds: ServerBounds): Promise<void> {
+  sessions.set(client, await probe(client, bounds));
+}
+
+async function probe(client: ClientBase, bounds: ServerBounds): Promise<Session> {
+  const settings = Object.entries(settingsOf(bounds));
+  const { processID } = client as { processID?: number | null };
+  const isPooled = `pg_backend_pid() <> ${processID ?? 0}`;
+  const set = settings.map(([name, ms]) => `set_config('${name}', '${ms}', ${isPooled})`);
+  const { rows } = await client.query<{ pooled: boolean }>(`SELECT ${isPooled} AS pooled, ${set.join(', ')}`);
+  if (!rows[0]!.pooled) return { isOwn: true, keepsNames: true, begin };
+  const setLocal = settings.map(([name, ms]) => `SET LOCAL ${name} = ${ms}`);
+  return { isOwn: false, keepsNames: await renames(client), begin: [begin, ...setLocal].join('; ') };
+}
+
+function settingsOf({ statement, lock }: ServerBounds): Record<string, number> {
+  return {
+    statement_timeout: statement,
+    lock_timeout: lock,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+  };
+}
+
+/**
+ * A pooler that supports prepared statements renames them, to know them apart on the connections that its clients share. One that
+ * passes the name through does not: the next transaction may run where the name is missing, or means the statement of another client.
+ */
+async function renames(client: ClientBase): Promise<boolean> {
+  const name = 'offpeak_probe';
+  const text = `SELECT count(*) AS seen FROM pg_prepared_statements WHERE name = '${name}'`;
+  try {
+    const { rows } = await client.query<{ seen: number }>({ name, text });
+    return rows[0]!.seen === 0;
+  } catch (error) {
+    if (isNameClash(error)) return false;
+    throw error;
+  }
+}
