@@ -138,6 +138,8 @@ interface Call<Type> extends Item<Type> {
 
 export interface MessageItem extends Item<'message'> {
   role: 'assistant';
+  /** Set when the message is complete: whether text before a call, or the answer. */
+  phase?: 'commentary' | 'final_answer';
   content: (
     | { type: 'output_text'; text: string; annotations: []; logprobs: TokenLogprob[] }
     | { type: 'refusal'; refusal: string }

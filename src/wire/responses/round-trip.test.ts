@@ -59,7 +59,11 @@ function chatMessages(story: Exchange[]): ChatMessage[] {
         role: 'assistant',
         content: said,
         ...(refused !== null && { refusal: refused }),
-        ...(reasoning !== null && e === story.length - 1 && { reasoning, reasoning_content: reasoning }),
+        ...(reasoning !== null &&
+          (e === story.length - 1 || turns.some(({ calls: made }) => made.length > 0)) && {
+            reasoning,
+            reasoning_content: reasoning,
+          }),
         ...(calls.length > 0 && {
           tool_calls: calls.map(({ name, json }, c) => ({
             id: callId(e, t, c),

@@ -306,3 +306,45 @@ describe('calls that a server has signed', () => {
     expect(folded.choices[0]!.message.tool_calls).toEqual(tool_calls);
   });
 });
+
+describe('the thoughts of a message', () => {
+  const readBy: Partial<Record<Flavor, string[]>> = {
+    openai: [],
+    azure: [],
+    gemini: [],
+    mistral: [],
+    anthropic: [],
+    deepseek: ['reasoning_content'],
+    xai: ['reasoning_content'],
+    sglang: ['reasoning_content'],
+    'llama-server': ['reasoning_content'],
+    openrouter: ['reasoning'],
+    ollama: ['reasoning'],
+  };
+
+  async function thoughtsAt(flavor: Flavor, thoughts: object): Promise<Record<string, unknown>> {
+    const fake = await startFakeUpstream();
+    const engine = engineAt(fake.url, { flavor });
+    open.push(fake, engine);
+    const messages = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b', ...thoughts },
+      { role: 'user', content: 'c' },
+    ];
+    await engine.generate(parseChatRequest(ask({ messages } as never).text).body, call());
+    const sent = JSON.parse(fake.received[0]!.text) as { messages: Record<string, unknown>[] };
+    const { role: _, content: __, ...rest } = sent.messages[1]!;
+    return rest;
+  }
+
+  it.each(flavors)('are told %s under the names that it reads, whichever the client used', async (flavor) => {
+    for (const given of ['reasoning', 'reasoning_content']) {
+      const names = readBy[flavor] ?? [given];
+      const expected = Object.fromEntries(names.map((name) => [name, 'hm']));
+      expect(await thoughtsAt(flavor, { [given]: 'hm' })).toEqual(expected);
+    }
+    const both = readBy[flavor] ?? ['reasoning', 'reasoning_content'];
+    const expected = Object.fromEntries(both.map((name) => [name, 'hm']));
+    expect(await thoughtsAt(flavor, { reasoning: 'hm', reasoning_content: 'hm' })).toEqual(expected);
+  });
+});

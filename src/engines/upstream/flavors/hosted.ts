@@ -54,6 +54,7 @@ export const openrouter: FlavorTraits = {
   ...service, // what of it there is depends on the model, and on whoever runs that
   completions: ['raw'], // one text is documented
   fields: words('top_k min_p top_a repetition_penalty verbosity reasoning'),
+  without: ['messages.reasoning_content'], // thoughts are documented as reasoning
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
   effort: { max: 'xhigh' }, // none to xhigh are documented, for every model
   asStream: 'at once', // comments come while whoever runs the model is silent
@@ -114,6 +115,7 @@ export const deepseek: FlavorTraits = {
     medium: 'high',
     xhigh: 'high',
   },
+  without: ['messages.reasoning'], // thoughts are reasoning_content, and needed of every turn that called tools
   asStream: 'at once', // comments come while a request waits, and thoughts as they are thought
   inputs: [], // text alone is documented
 };
@@ -121,7 +123,8 @@ export const deepseek: FlavorTraits = {
 export const xai: FlavorTraits = {
   ...service,
   names: {}, // both names of the limit are documented
-  without: words('frequency_penalty presence_penalty'), // refused by every current model, at zero too (open-webui #21266)
+  // The penalties are refused by every current model, at zero too (open-webui #21266); thoughts are documented as reasoning_content.
+  without: words('frequency_penalty presence_penalty messages.reasoning'),
   // low, medium and high are documented; current models cannot go without thinking.
   effort: { none: 'low', minimal: 'low', xhigh: 'high', max: 'high' },
   models: [

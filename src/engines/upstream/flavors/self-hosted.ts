@@ -32,6 +32,7 @@ export const vllm: FlavorTraits = {
 
 export const sglang: FlavorTraits = {
   ...usual,
+  without: ['messages.reasoning'], // templates are given thoughts as reasoning_content
   completions: ['raw', 'lists', 'tokens', 'n', 'echo'], // a suffix is for models with a template for it
   jsonSchema: 'native', // grammar backend behind response_format
   forcedTool: 'native', // a named tool becomes a grammar of its parameters
@@ -52,6 +53,7 @@ export const sglang: FlavorTraits = {
 
 export const llamaServer: FlavorTraits = {
   ...usual,
+  without: ['messages.reasoning'], // templates are given thoughts as reasoning_content
   // Echo, best_of and suffix are passed over; of n answers and of several prompts the tokens of one are told.
   completions: ['raw', 'tokens'],
   choicesApart: 'always', // the usage of n choices is that of one of them; older versions make one
@@ -79,6 +81,7 @@ export const llamaServer: FlavorTraits = {
 
 export const ollama: FlavorTraits = {
   ...usual,
+  without: ['messages.reasoning_content'], // thoughts are read as reasoning
   // A text goes through the chat template unless there is a suffix; echo and n are not read.
   completions: ['suffix'],
   jsonSchema: 'native', // format since 0.5; not enforced by every model (ollama #14645)

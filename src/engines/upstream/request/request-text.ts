@@ -11,6 +11,7 @@ import type { Report } from '../../engines.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 import { ofChatsAlone, toolMembers } from './request-members.ts';
 import { effortMembers } from './reasoning-effort.ts';
+import { withThoughts } from './thoughts.ts';
 
 /** What a server is told, and in which words. */
 export interface Wording {
@@ -45,8 +46,12 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   setStream(edits, value, stream, members);
   if (stream && traits.progress) edits.set(traits.progress, 'true');
   const customs = customTools ? setCustomTools(edits, request.value, value) : undefined;
-  const theirs = (message: ChatMessage) => withCustomCalls(worded(message, traits), customs);
-  if (value.messages.some((message) => theirs(message) !== message))
+  const given = request.value.messages;
+  const theirs = (message: ChatMessage, at: number) => {
+    const thinking = withThoughts(worded(message, traits), given[at]!, members.get('messages'));
+    return withCustomCalls(thinking, customs);
+  };
+  if (value.messages.some((message, at) => theirs(message, at) !== message))
     edits.set('messages', JSON.stringify(value.messages.map(theirs)));
   // A model that does not think is not told how hard: some servers refuse that.
   const effort = told.thinking === false ? 'left out' : traits.effort;

@@ -1,4 +1,5 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
+import { dropStaleThoughts } from '../../chat/request/stale-thoughts.ts';
 import type { Places } from '../../places.ts';
 import type { Block, MessagesRequest, Source, Turn } from '../messages.ts';
 import { thoughtOf } from '../signature.ts';
@@ -24,15 +25,19 @@ export function toChatMessages({ system, messages: turns }: MessagesRequest, pla
     add({ role: 'system', content: said.join('\n\n') }, place);
     if (place === 'system') places.set('messages[0].content', 'system');
   }
-  const loop = toolLoopStart(turns);
+  const shownByTools = new Set<ChatMessage>();
   for (let at = opening.length; at < turns.length; at++) {
     const turn = turns[at]!;
     const place = `messages[${at}]`;
-    if (turn.role === 'user') addUserTurn(blocksOf(turn), place, { add, places });
-    else if (turn.role === 'assistant') addAssistantTurn(blocksOf(turn), place, { add, thinks: at > loop });
+    if (turn.role === 'user') addUserTurn(blocksOf(turn), place, { add, places, shownByTools });
+    else if (turn.role === 'assistant') addAssistantTurn(blocksOf(turn), place, add);
     else if (textOf(turn.content) !== '') add({ role: 'system', content: textOf(turn.content) }, place);
   }
-  return messages;
+  dropStaleThoughts(messages, shownByTools);
+  // An answer that was cut while it thought.
+  const isSilent = ({ role, content, reasoning_content: thoughts }: ChatMessage) =>
+    role === 'assistant' && content === '' && !thoughts;
+  return messages.filter((message) => !isSilent(message));
 }
 
 function textOf(content: string | Block[]): string {
@@ -45,22 +50,12 @@ function blocksOf({ content }: Turn): Block[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
-/**
- * The last turn in which the user said something, instead of only handing over results. What the assistant thought
- * before it is over and done with: templates leave it out too, and it would only cost tokens.
- */
-function toolLoopStart(turns: readonly Turn[]): number {
-  return turns.findLastIndex(
-    (turn) => turn.role === 'user' && !blocksOf(turn).some(({ type }) => type === 'tool_result'),
-  );
-}
-
 type AddMessage = (message: ChatMessage, place: string) => void;
 
 function addUserTurn(
   blocks: Block[],
   place: string,
-  { add, places }: { add: AddMessage; places: Places },
+  { add, places, shownByTools }: { add: AddMessage; places: Places; shownByTools: Set<ChatMessage> },
 ): void {
   const rest: ContentPart[] = [];
   for (const [index, block] of blocks.entries()) {
@@ -74,7 +69,10 @@ function addUserTurn(
   for (const [index, block] of blocks.entries())
     rest.push(...toChatParts(block, `${place}.content[${index}]`, places));
   const hasResults = blocks.some(({ type }) => type === 'tool_result');
-  if (rest.length > 0 || !hasResults) add({ role: 'user', content: contentOf(rest) }, place);
+  if (rest.length === 0 && hasResults) return;
+  const message: ChatMessage = { role: 'user', content: contentOf(rest) };
+  if (hasResults) shownByTools.add(message);
+  add(message, place);
 }
 
 function resultParts(
@@ -100,14 +98,10 @@ function contentOf(parts: ContentPart[]): string | ContentPart[] {
   return parts.length === 1 && first!.type === 'text' ? first!.text! : parts;
 }
 
-function addAssistantTurn(
-  blocks: Block[],
-  place: string,
-  { add, thinks }: { add: AddMessage; thinks: boolean },
-): void {
+function addAssistantTurn(blocks: Block[], place: string, add: AddMessage): void {
   const text = blocks.map((block) => (block.type === 'text' ? block.text! : '')).join('');
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toToolCall);
-  const thoughts = thinks ? blocks.filter(({ type }) => type === 'thinking').map(thoughtOf) : [];
+  const thoughts = blocks.filter(({ type }) => type === 'thinking').map(thoughtOf);
   const reasoning = thoughts.filter((thought) => thought !== '').join('\n\n');
   if (text === '' && calls.length === 0 && reasoning === '') return;
   add(

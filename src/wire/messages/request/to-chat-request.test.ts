@@ -302,7 +302,7 @@ describe('the conversation', () => {
     });
   });
 
-  it('gives thinking back inside a loop of tools only, whoever signed it', () => {
+  it('gives back the thinking of turns that called tools and of the last turn, whoever signed it', () => {
     const thought = (thinking: string, signature = 'EqQBCg'): Block => ({
       type: 'thinking',
       thinking,
@@ -310,7 +310,26 @@ describe('the conversation', () => {
     });
     const loop = [hi, said(thought('hm'), call('t')), user(result('t', { content: 'x' }))];
     expect(messagesOf(...loop)[1]).toMatchObject({ content: null, reasoning_content: 'hm' });
-    expect(messagesOf(...loop, said(text('done')), hi)[1]).not.toHaveProperty('reasoning_content');
+    const later = messagesOf(
+      ...loop,
+      said(thought('so'), text('done')),
+      hi,
+      said(thought('no'), text('a')),
+      hi,
+    );
+    expect(later.map((message) => message.reasoning_content)).toEqual([
+      undefined,
+      'hm',
+      undefined,
+      'so',
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    // Text beside a result begins no turn.
+    const noted = [...loop.slice(0, 2), user(result('t', { content: 'x' }), text('note'))];
+    expect(messagesOf(...noted, said(text('done')), hi)[1]!.reasoning_content).toBe('hm');
+    expect(messagesOf(hi, said(thought('cut off')), hi).map(({ role }) => role)).toEqual(['user', 'user']);
     const hidden = signatureFor('kept für später', true);
     expect(messagesOf(hi, said(thought('', hidden), call('t')))[1]!.reasoning_content).toBe(
       'kept für später',

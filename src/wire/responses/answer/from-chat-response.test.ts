@@ -39,6 +39,16 @@ function convert(
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } } as const;
 
 describe('a response', () => {
+  it('names the phase of its text: commentary beside a call, else the final answer', () => {
+    const phases = (message: Partial<AssistantMessage>, finish?: FinishReason) =>
+      convert(message, finish).output.map((item) => (item.type === 'message' ? item.phase : item.type));
+    expect(phases({ content: 'hi' })).toEqual(['final_answer']);
+    expect(phases({})).toEqual(['final_answer']);
+    expect(phases({ refusal: 'no' })).toEqual(['final_answer']);
+    expect(phases({ content: 'hi', reasoning: 'hm' }, 'length')).toEqual(['reasoning', 'final_answer']);
+    expect(phases({ content: 'I look.', tool_calls: [call] })).toEqual(['commentary', 'function_call']);
+  });
+
   it('has every key, and no number is null', () => {
     expect(convert({ content: 'hello' })).toEqual({
       id,
@@ -60,6 +70,7 @@ describe('a response', () => {
           type: 'message',
           status: 'completed',
           role: 'assistant',
+          phase: 'final_answer',
           content: [{ type: 'output_text', text: 'hello', annotations: [], logprobs: [] }],
         },
       ],

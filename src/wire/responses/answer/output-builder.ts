@@ -20,6 +20,7 @@ import type {
   CustomCallItem,
   FunctionCallItem,
   KnownCallItem,
+  MessageItem,
   OutputItem,
   OwnName,
   ReasoningItem,
@@ -123,6 +124,7 @@ export class OutputBuilder {
   close(status: 'completed' | 'incomplete'): void {
     if (this.items.length === 0) this.#note(this.#begin('output_text'), 0);
     const last = this.items.at(-1);
+    if (this.#prose && this.#calls.size === 0) this.#setPhase(this.#prose, 'final_answer');
     for (const item of this.items)
       if (item.status === 'in_progress') this.#closeItem(item, item === last ? status : 'completed');
   }
@@ -209,8 +211,13 @@ export class OutputBuilder {
     this.#fill(item);
     this.#tell(item, contentDone);
     if (item.type === 'reasoning') item.content = contentOf(item);
+    this.#setPhase(item, 'commentary');
     item.status = status;
     this.#emit?.(item, itemDone(item));
+  }
+
+  #setPhase(item: OutputItem, phase: NonNullable<MessageItem['phase']>): void {
+    if (item.type === 'message') item.phase ??= phase;
   }
 
   #tell<T extends OutputItem>(item: T, eventsOf: (item: T) => EventFields[]): void {

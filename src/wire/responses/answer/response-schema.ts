@@ -18,6 +18,7 @@ const outputItem = t.object(
     ]),
     status: itemStatus,
     'role?': t.oneOf(['assistant']),
+    'phase?': t.oneOf(['commentary', 'final_answer']),
     'content?': t.array(
       t.object({
         type: t.oneOf(['output_text', 'refusal', 'reasoning_text']),

@@ -1,4 +1,5 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
+import { dropStaleThoughts } from '../../chat/request/stale-thoughts.ts';
 import { summaryIn, summaryMessage } from '../compaction.ts';
 import type { InputPart, StoredItem } from '../responses.ts';
 
@@ -68,7 +69,11 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   }
   endTurn();
   endResults();
-  return withoutStaleReasoning(messages, shownByTools);
+  dropStaleThoughts(
+    messages.map(({ message }) => message),
+    shownByTools,
+  );
+  return messages;
 }
 
 function isAssistants({ type }: StoredItem): boolean {
@@ -162,18 +167,4 @@ function splitResult(output: string | InputPart[]): { text: string; rest: Conten
     text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
     rest: parts.filter((part) => part.type !== 'text'),
   };
-}
-
-/** Models are shown their reasoning within a loop of tools, and not what they thought before the user spoke again. */
-function withoutStaleReasoning(
-  messages: PlacedMessage[],
-  shownByTools: ReadonlySet<ChatMessage>,
-): PlacedMessage[] {
-  if (!messages.some(({ message }) => message.reasoning !== undefined)) return messages;
-  const last = messages.findLastIndex(({ message }) => message.role === 'user' && !shownByTools.has(message));
-  return messages.map((placed, index) => {
-    if (index > last || placed.message.reasoning === undefined) return placed;
-    const { reasoning: _, reasoning_content: __, ...message } = placed.message;
-    return { ...placed, message };
-  });
 }

@@ -95,13 +95,17 @@ describe('messages', () => {
     ]);
   });
 
-  it('show the model what it thought within a loop of tools, and not from before the user spoke', () => {
-    const thoughts = messagesOf(reasoning, call('a'), result('a'), user, reasoning, call('b'), result('b'));
-    expect(thoughts.map((message) => message.reasoning)).toEqual([
+  it('keep the thoughts of turns that called tools, and of the last turn', () => {
+    const thoughtsOf = (...items: object[]) => messagesOf(...items).map((message) => message.reasoning);
+    expect(
+      thoughtsOf(user, reasoning, call('a'), result('a'), reasoning, assistant, user, reasoning, assistant),
+    ).toEqual([undefined, 'hm', undefined, 'hm', undefined, 'hm']);
+    expect(thoughtsOf(user, reasoning, assistant, user, reasoning, call('a'), result('a'), user)).toEqual([
       undefined,
       undefined,
       undefined,
       'hm',
+      undefined,
       undefined,
     ]);
   });

@@ -82,6 +82,22 @@ describe('the events of a stream', () => {
     expect(events[9]).toMatchObject({ response: { ...body, usage: { total_tokens: 3 } } });
   });
 
+  it('of text before a call, which is commentary, and of text behind one', () => {
+    const { events, body } = encode(
+      [{ content: 'I look.' }, call(0, { id: 'call_1', name: 'f', arguments: '{}' }), { content: 'So.' }],
+      'tool_calls',
+    );
+    const messages = events.filter(({ item }) => (item as { type?: string })?.type === 'message');
+    expect(messages.map(({ type, item }) => [type, (item as { phase?: string }).phase])).toEqual([
+      ['response.output_item.added', undefined],
+      ['response.output_item.done', 'commentary'],
+      ['response.output_item.added', undefined],
+      ['response.output_item.done', 'commentary'],
+    ]);
+    expect(body.output).toMatchObject([{ phase: 'commentary' }, {}, { phase: 'commentary' }]);
+    expect(encode([{ content: 'Done.' }]).body.output).toMatchObject([{ phase: 'final_answer' }]);
+  });
+
   it('of a call alone, without an empty message', () => {
     const { events, body } = encode(
       [
