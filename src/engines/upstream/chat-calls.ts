@@ -10,10 +10,12 @@ import { eachAlone, isApart, withMissing, withUsage } from './answer/choices.ts'
 import type { Exchanges } from './connection/exchanges.ts';
 import { createChatAsking } from './probe/chat-asking.ts';
 import type { Profile } from './probe/profile.ts';
+import type { SystemPlaces } from './systems/system-places.ts';
 
 export interface ChatCallsParts {
   exchanges: Exchanges;
   profile: Profile;
+  systems: SystemPlaces;
   clock: Clock;
   newCallId: () => string;
 }
@@ -22,6 +24,7 @@ export interface ChatCallsParts {
 export function createChatCalls({
   exchanges,
   profile,
+  systems,
   clock,
   newCallId,
 }: ChatCallsParts): Pick<Engine, 'generate' | 'stream'> {
@@ -44,8 +47,9 @@ export function createChatCalls({
     const body = Buffer.from(dialect.text(request, false, wording));
     const reading = readingOf(request, call);
     request.letGo?.();
-    const once = () => exchanges.ask(chatPath, body, signal);
-    const { fields, bytes } = await asking(once, signal);
+    const { fields, bytes } = await systems.asking(body, (sent) =>
+      asking(() => exchanges.ask(chatPath, sent, signal), signal),
+    );
     return dialect.read(fields, bytes, reading);
   }
 
@@ -55,11 +59,13 @@ export function createChatCalls({
     const asked = Buffer.from(dialect.text(request, true, wording));
     const reading = readingOf(request, call);
     request.letGo?.();
-    const reply = await asking(() => exchanges.open(chatPath, asked, signal), signal);
-    if (reply.isStream) {
+    async function begin(sent: Buffer) {
+      const reply = await asking(() => exchanges.open(chatPath, sent, signal), signal);
+      if (!reply.isStream) return [[...chunksOf(dialect.read(reply.fields, reply.bytes, reading))]];
       const { body, finish, hurry } = reply;
-      yield* dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });
-    } else yield [...chunksOf(dialect.read(reply.fields, reply.bytes, reading))];
+      return begun(dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry }));
+    }
+    yield* await systems.asking(asked, begin);
   }
 
   function* asksOf(body: JsonBody<ChatRequest>) {
@@ -111,4 +117,18 @@ export function createChatCalls({
     generate: (request, call) => (isOne(request) ? complete : completeAll)(request, call),
     stream: (request, call) => (isOne(request) ? stream : streamAll)(request, call),
   };
+}
+
+/** A stream once its first chunks are there, which may be an error instead. */
+async function begun<T>(chunks: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const rest = chunks[Symbol.asyncIterator]();
+  let first: IteratorResult<T> | undefined = await rest.next();
+  const next = () => {
+    const told = first ?? rest.next();
+    first = undefined;
+    return Promise.resolve(told);
+  };
+  const end = { done: true, value: undefined } as const;
+  const leave = async () => (await rest.return?.()) ?? end;
+  return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
 }

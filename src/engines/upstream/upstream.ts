@@ -17,6 +17,7 @@ import { createNativeCalls } from './native/native-calls.ts';
 import { countTimeouts } from './probe/count-tokens.ts';
 import { createProfile, type Profile } from './probe/profile.ts';
 import { watchServer } from './probe/watch.ts';
+import { createSystemPlaces } from './systems/system-places.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 
 /**
@@ -82,6 +83,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     repairs: notes.repairs,
   });
 
+  const systems = createSystemPlaces((place) =>
+    log.info(
+      { upstream: address.host, upstream_model: model, place },
+      'the upstream refuses system messages elsewhere',
+    ),
+  );
+
   return {
     slots,
     get capabilities() {
@@ -100,7 +108,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       await closed;
     },
 
-    ...createChatCalls({ exchanges, profile, clock, newCallId: () => ids.next('call_') }),
+    ...createChatCalls({ exchanges, profile, systems, clock, newCallId: () => ids.next('call_') }),
     native: createNativeCalls(exchanges, profile),
     embed: createEmbeddingsCall(exchanges, profile, options),
     onRate: (listener) => void (onRate = listener),
@@ -109,7 +117,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     async countTokens(request) {
       const { traits, dialect, wording } = profile.now;
       if (traits.counter.length === 0 || isEmbeddings(request)) return undefined;
-      const text = dialect.text(madeBody(request), false, wording);
+      const text = systems.placed(dialect.text(madeBody(request), false, wording));
       return profile.countTokens(JSON.parse(text) as ChatRequest);
     },
   };

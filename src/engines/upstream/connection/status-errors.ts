@@ -3,6 +3,7 @@ import { fieldsOf, parsed } from '../../../base/fields.ts';
 import { ApiError, away, final, unclear } from '../../../core/errors.ts';
 import { type FailureRow, meantStatus } from './failures.ts';
 import { retryAfterSeconds } from './retry-after.ts';
+import { SystemPlaceError, systemRefusal } from '../systems/place-error.ts';
 import { scrub } from './scrub.ts';
 
 export interface Refusal {
@@ -37,10 +38,13 @@ export function errorForStatus(
   if (missed) return new ApiError(missed, words);
   const fault =
     status >= 500 ? faultsOfRequests.find(([pattern]) => pattern.test(said.message))?.[1] : undefined;
-  const isTold = fault !== undefined || aboutTheRequest.has(status);
+  // Templates fail with either status (llama-server).
+  const refusal = status >= 500 || aboutTheRequest.has(status) ? systemRefusal(said.message) : undefined;
+  const isTold = fault !== undefined || refusal !== undefined || aboutTheRequest.has(status);
   if (!isTold) note(status, words);
   const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
   if (fault) return fault(tail);
+  if (refusal) return new SystemPlaceError(tail, refusal === 'everywhere');
   const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {

@@ -48,8 +48,8 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const customs = customTools ? setCustomTools(edits, request.value, value) : undefined;
   const given = request.value.messages;
   const theirs = (message: ChatMessage, at: number) => {
-    const thinking = withThoughts(worded(message, traits), given[at]!, members.get('messages'));
-    return withCustomCalls(thinking, customs);
+    const thinking = withThoughts(message, given[at]!, members.get('messages'));
+    return withCustomCalls(worded(thinking, traits), customs);
   };
   if (value.messages.some((message, at) => theirs(message, at) !== message))
     edits.set('messages', JSON.stringify(value.messages.map(theirs)));

@@ -1,0 +1,68 @@
+import type { ChatMessage, ContentPart } from '../../../wire/chat/chat.ts';
+
+/**
+ * Where a server takes system messages. `first`: one before all others; later ones become text of the user in their place, which
+ * keeps the cached prefix. `once`: all of them as one before all others. `nowhere`: as text of the first turn of the user.
+ */
+export const systemPlaces = ['anywhere', 'first', 'once', 'nowhere'] as const;
+export type SystemPlace = (typeof systemPlaces)[number];
+
+const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
+
+/** The conversation with system messages only where the server takes them. */
+export function moveSystems(messages: readonly ChatMessage[], place: SystemPlace): ChatMessage[] {
+  const systems = messages.filter(isSystem);
+  if (place === 'anywhere' || systems.length === 0) return [...messages];
+  if (place === 'first') {
+    const opening = messages.findIndex((message) => !isSystem(message));
+    const leading = opening < 0 ? systems : messages.slice(0, opening);
+    const first = leading.length > 0 ? [joined(leading, leading[0]!)] : [];
+    return [...first, ...asUser(messages.slice(leading.length))];
+  }
+  const all = [joined(systems, systems[0]!), ...messages.filter((message) => !isSystem(message))];
+  return place === 'once' ? all : asUser(all);
+}
+
+/** System messages as text of the turn of the user beside them, or as a turn of their own. */
+function asUser(messages: readonly ChatMessage[]): ChatMessage[] {
+  const turns: ChatMessage[] = [];
+  let waiting: ChatMessage[] = [];
+  for (const message of messages) {
+    if (isSystem(message)) {
+      waiting.push(message);
+      continue;
+    }
+    const joinsNext = waiting.length > 0 && message.role === 'user' && turns.at(-1)?.role !== 'user';
+    if (joinsNext) turns.push(joined([...waiting, message], message));
+    else {
+      // Results stay next to their calls.
+      if (message.role === 'tool') {
+        turns.push(message);
+        continue;
+      }
+      addTurn(turns, waiting);
+      turns.push(message);
+    }
+    waiting = [];
+  }
+  addTurn(turns, waiting);
+  return turns;
+}
+
+function addTurn(turns: ChatMessage[], systems: readonly ChatMessage[]): void {
+  if (systems.length === 0) return;
+  const last = turns.at(-1);
+  if (last?.role === 'user') turns.splice(-1, 1, joined([last, ...systems], last));
+  else turns.push(joined(systems, { role: 'user' }));
+}
+
+/** Several messages as one, like `like` in all but its content. */
+function joined(messages: readonly ChatMessage[], like: ChatMessage): ChatMessage {
+  const contents = messages.map(({ content }) => content ?? '');
+  const content = contents.every((each) => typeof each === 'string')
+    ? contents.filter((text) => text !== '').join('\n\n')
+    : contents.flatMap((each): ContentPart[] =>
+        typeof each === 'string' ? [{ type: 'text', text: each }] : each,
+      );
+  return { ...like, content };
+}

@@ -1,0 +1,34 @@
+import { ApiError } from '../../../core/errors.ts';
+
+/** The server or its chat template refuses a conversation for where its system messages are. */
+export class SystemPlaceError extends ApiError {
+  /** Whether it refuses them everywhere. */
+  readonly everywhere: boolean;
+
+  constructor(tail: string, everywhere: boolean) {
+    super('request_refused', `The model's server refused the request ${tail}`);
+    this.everywhere = everywhere;
+  }
+}
+
+/** Gemma; models of OpenAI before system messages. */
+const noSystem =
+  /system (role|message|prompt)s? (is |are )?not supported|does not support '?system\b|only user,? (and )?assistant( and (tool|model))? roles are/i;
+
+const misplaced: readonly RegExp[] = [
+  // Qwen 3.5 and others: "System message must be at the beginning."
+  /system['"]? (message|role|prompt|instruction)s?\b[^.]{0,60}\b(begin|beginning|start|first|once)\b/i,
+  /\b(begin|beginning|start|first|one|multiple)\b[^.]{0,40}\bsystem (message|role|prompt|instruction)s?\b/i,
+  // Mistral: "Expected last role User or Tool ... but got system", "Unexpected role 'system' after role 'user'"
+  /\b(expected|unexpected|invalid|unsupported|unknown)\b[^.]{0,20}\brole\b[^.]{0,140}\bsystem\b/i,
+  // Where a system message has become a turn of the user.
+  /\bunexpected role '?user'? after role '?(tool|user)/i,
+  // Templates of Mistral, Llama 2 and Gemma.
+  /roles? must alternate|should alternate with/i,
+];
+
+/** What a sentence of a server says of system messages; undefined for any other sentence. */
+export function systemRefusal(message: string): 'misplaced' | 'everywhere' | undefined {
+  if (noSystem.test(message)) return 'everywhere';
+  return misplaced.some((pattern) => pattern.test(message)) ? 'misplaced' : undefined;
+}
