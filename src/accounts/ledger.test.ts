@@ -13,7 +13,7 @@ let away: boolean;
 const isAway = async () => away;
 const caller = { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null };
 const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
-const usage = { inputTokens: 1000, cachedTokens: 200, outputTokens: 50 };
+const usage = { inputTokens: 1000, cachedTokens: 200, outputTokens: 50, reasoningTokens: 0 };
 
 const charge = (requestId: string) => ledger.charge({ caller, requestId, model: 'tiny', usage, prices });
 

@@ -1,16 +1,26 @@
-/** Tokens of one request, or of many added up. `inputTokens` includes `cachedTokens`. */
+/**
+ * Tokens of one request, or of many added up. `inputTokens` includes `cachedTokens`, `outputTokens` includes
+ * `reasoningTokens`, which are 0 where the engine reports none.
+ */
 export interface Usage {
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
+  reasoningTokens: number;
 }
 
-export const noUsage: Usage = Object.freeze({ inputTokens: 0, cachedTokens: 0, outputTokens: 0 });
+export const noUsage: Usage = Object.freeze({
+  inputTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+});
 
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     cachedTokens: a.cachedTokens + b.cachedTokens,
     outputTokens: a.outputTokens + b.outputTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
   };
 }

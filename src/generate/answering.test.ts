@@ -40,7 +40,12 @@ it.each([
 );
 
 it('counts cached tokens among the input that is paid', () => {
-  expect(usageOf(chatResponse('').usage)).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5 });
+  expect(usageOf(chatResponse('').usage)).toEqual({
+    inputTokens: 7,
+    cachedTokens: 2,
+    outputTokens: 5,
+    reasoningTokens: 0,
+  });
 });
 
 it('tells when an answer was made by our own clock, because a server may leave that out', async () => {

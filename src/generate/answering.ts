@@ -133,6 +133,7 @@ export function usageOf(usage: ChatUsage): Usage {
     inputTokens: prompt_tokens,
     cachedTokens: prompt_tokens_details.cached_tokens,
     outputTokens: completion_tokens,
+    reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
   };
 }
 

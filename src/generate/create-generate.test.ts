@@ -86,7 +86,10 @@ describe('createGenerate', () => {
   describe('what goes on as the client wrote it', () => {
     const given = { request: { value: {}, text: '{}' }, chat: chatRequest().value };
     const counted = usageOf(60, 7, 30);
-    const charge = { usage: { inputTokens: 60, cachedTokens: 30, outputTokens: 7 }, requestId: 'req_1' };
+    const charge = {
+      usage: { inputTokens: 60, cachedTokens: 30, outputTokens: 7, reasoningTokens: 0 },
+      requestId: 'req_1',
+    };
     const begun = { type: 'message_start', data: '{"message":{"id":"x","model":"y"}}', promptTokens: 60 };
     const events: NativeEvent[] = [begun, { type: 'ping', data: '{}' }];
 
@@ -136,7 +139,9 @@ describe('createGenerate', () => {
       });
       let lists = 0;
       for await (const _ of generate.nativeStream('messages', given, call, typeOf)) if (++lists === 2) break;
-      expect(charged).toMatchObject([{ usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 3 } }]);
+      expect(charged).toMatchObject([
+        { usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 } },
+      ]);
     });
 
     it('is not charged as a stream that its engine breaks off, whatever had come', async () => {
@@ -162,7 +167,7 @@ describe('createGenerate', () => {
           caller: call.caller,
           requestId: 'req_1',
           model: 'm',
-          usage: { inputTokens: 7, cachedTokens: 2, outputTokens: 5 },
+          usage: { inputTokens: 7, cachedTokens: 2, outputTokens: 5, reasoningTokens: 0 },
           prices,
         },
       ]);
@@ -238,14 +243,16 @@ describe('createGenerate', () => {
         new Set(['chatcmpl_ m']),
       );
       expect(new Set(seen.map((chunk) => chunk.id)).size).toBe(1);
-      expect(charged).toMatchObject([{ usage: { inputTokens: 9, outputTokens: 2 } }]);
+      expect(charged).toMatchObject([{ usage: { inputTokens: 9, outputTokens: 2, reasoningTokens: 0 } }]);
     });
 
     it('charges what was produced when the client leaves, and gives the slot back', async () => {
       engine.chunks = [chatChunk('in a few'), chatChunk(' words'), chatChunk('c'), usageChunk(9, 3)];
       const seen = await read(generate.chatStream(chatRequest(), call), 2);
       expect(seen).toHaveLength(2);
-      expect(charged).toMatchObject([{ usage: { inputTokens: 11, cachedTokens: 0, outputTokens: 4 } }]);
+      expect(charged).toMatchObject([
+        { usage: { inputTokens: 11, cachedTokens: 0, outputTokens: 4, reasoningTokens: 0 } },
+      ]);
       expect(generate.interactiveLoad()).toEqual({});
     });
 
@@ -253,7 +260,9 @@ describe('createGenerate', () => {
       engine.answers = [chatResponse('no JSON'), chatResponse('{}')];
       const request = chatRequest({ response_format: { type: 'json_object' } });
       await read(generate.chatStream(request, call), 1);
-      expect(charged).toMatchObject([{ usage: { inputTokens: 14, cachedTokens: 4, outputTokens: 10 } }]);
+      expect(charged).toMatchObject([
+        { usage: { inputTokens: 14, cachedTokens: 4, outputTokens: 10, reasoningTokens: 0 } },
+      ]);
     });
 
     it.each([
@@ -316,7 +325,9 @@ describe('createGenerate', () => {
         model: 'vectors',
         data: [{ index: 0, embedding: [0.5, -1] }, { index: 1 }],
       });
-      expect(charged).toMatchObject([{ usage: { inputTokens: 3, cachedTokens: 0, outputTokens: 0 } }]);
+      expect(charged).toMatchObject([
+        { usage: { inputTokens: 3, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 } },
+      ]);
     });
 
     it('answers in base64 where that was asked for', async () => {
@@ -366,7 +377,7 @@ describe('createGenerate', () => {
       const { value } = chatRequest();
       const { body, usage } = await line('/v1/chat/completions', 'm', { ...value });
       expect(body).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_/) });
-      expect(usage).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5 });
+      expect(usage).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5, reasoningTokens: 0 });
       expect(engine.asked[0]?.call).toEqual({
         signal: call.signal,
         priority: 'batch',
@@ -380,7 +391,7 @@ describe('createGenerate', () => {
     it('runs embeddings', async () => {
       const { body, usage } = await line('/v1/embeddings', 'vectors', { model: 'vectors', input: 'a' });
       expect(body).toMatchObject({ object: 'list', model: 'vectors' });
-      expect(usage).toEqual({ inputTokens: 3, cachedTokens: 0, outputTokens: 0 });
+      expect(usage).toEqual({ inputTokens: 3, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 });
     });
 
     it('counts what a line of embeddings has, too', async () => {

@@ -31,7 +31,7 @@ export class Meter {
     if (this.#usage) return this.#usage;
     if (this.#bytes === null) return noUsage;
     const inputTokens = this.promptTokens ?? (await countPrompt());
-    return { inputTokens, cachedTokens: 0, outputTokens: tokensOfBytes(this.#bytes) };
+    return { ...noUsage, inputTokens, outputTokens: tokensOfBytes(this.#bytes) };
   }
 }
 

@@ -3,7 +3,7 @@ import type { Lease } from '../store/contract/claim.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
 import { createCounts } from './counts.ts';
 
-const usage = { inputTokens: 10, cachedTokens: 4, outputTokens: 3 };
+const usage = { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 0 };
 const row = (batchId: string, line: number, code: string | null = null): LineResult => ({
   batchId,
   line,

@@ -264,6 +264,7 @@ CREATE TABLE usage_ledger (
   cached_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
   amount bigint,
+  reasoning_tokens bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (source_id, model, day));
 
 CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, day);

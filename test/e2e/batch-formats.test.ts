@@ -179,6 +179,55 @@ describe('a batch of /v1/messages', () => {
   });
 });
 
+describe('reasoning tokens', () => {
+  const counted = { input_tokens: 10, output_tokens: 50 };
+  it.each([
+    [
+      '/v1/chat/completions',
+      { messages: [{ role: 'user', content: 'x' }] },
+      completion('x', {
+        usage: {
+          prompt_tokens: 10,
+          completion_tokens: 50,
+          total_tokens: 60,
+          completion_tokens_details: { reasoning_tokens: 40 },
+        },
+      }),
+    ],
+    [
+      '/v1/responses',
+      { input: 'x' },
+      responded('x', {
+        usage: { ...counted, total_tokens: 60, output_tokens_details: { reasoning_tokens: 40 } },
+      }),
+    ],
+    [
+      '/v1/messages',
+      messages('x'),
+      message('x', { usage: { ...counted, output_tokens_details: { thinking_tokens: 40 } } }),
+    ],
+  ] as const)('of %s are added up for the batch', async (endpoint, body, answer) => {
+    fake.answer = (response) => send(response, 200, answer);
+    const asked = { ...body, model: 'native' };
+    const { batch } = await run(endpoint, [asked, asked]);
+    expect(batch.usage).toEqual({
+      input_tokens: 20,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 100,
+      output_tokens_details: { reasoning_tokens: 80 },
+      total_tokens: 120,
+    });
+  });
+
+  it('of embeddings are none, and those of a dry run are unknown', async () => {
+    const { batch } = await run('/v1/embeddings', [{ model: 'tiny', input: 'x' }]);
+    expect(batch.usage).toMatchObject({ output_tokens_details: { reasoning_tokens: 0 } });
+    const requests = lines('/v1/embeddings', [{ model: 'tiny', input: 'x' }]);
+    const estimate = await api.createBatch({ requests }, { endpoint: '/v1/embeddings', dry_run: true });
+    expect(Object.keys(estimate.usage)).toEqual(['input_tokens', 'output_tokens', 'total_tokens']);
+  });
+});
+
 describe('a batch of /v1/completions', () => {
   it('goes on with raw prompts', async () => {
     const { batch, body } = await run('/v1/completions', [

@@ -135,6 +135,7 @@ function usageOf(output: string): Usage {
       inputTokens: usage.prompt_tokens,
       cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
       outputTokens: usage.completion_tokens,
+      reasoningTokens: 0,
     }))
     .reduce(addUsage, noUsage);
 }
@@ -146,6 +147,7 @@ function expectedUsage(): Usage {
       inputTokens: tokens.prompt_tokens,
       cachedTokens: tokens.cached,
       outputTokens: tokens.completion_tokens,
+      reasoningTokens: 0,
     }))
     .reduce(addUsage, noUsage);
 }

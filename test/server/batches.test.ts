@@ -72,7 +72,7 @@ describe('POST /v1/batches', () => {
     expect(status).toBe(201);
     expect(json).toMatchObject({
       request_counts: { total: 2 },
-      metadata: null,
+      metadata: {},
       input_file_id: expect.stringMatching(/^file-/),
     });
     await finished(json.id);

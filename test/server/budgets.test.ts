@@ -23,7 +23,7 @@ const spend = (nano: number) =>
       model: 'tiny',
       day: '2026-11-20',
       requests: 1,
-      usage: { inputTokens: 0, cachedTokens: 0, outputTokens: 0 },
+      usage: { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 },
       amount: nano,
     },
   ]);

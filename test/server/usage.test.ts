@@ -19,7 +19,7 @@ beforeAll(async () => {
     model,
     day,
     requests: 1,
-    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3 },
+    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 2 },
     amount,
   });
   await app.store.ledger.add([
@@ -36,7 +36,14 @@ afterAll(() => app.stop());
 const usage = (query = '', options?: CallOptions) => app.call('GET', `/v1/usage${query}`, options);
 const keyWith = async (scopes: Scope[], orgId = orgs.a) =>
   (await app.accounts.keys.create({ orgId, scopes })).key;
-const once = { requests: 1, input_tokens: 10, cached_tokens: 4, output_tokens: 3, amount: '0.0015' };
+const once = {
+  requests: 1,
+  input_tokens: 10,
+  cached_tokens: 4,
+  output_tokens: 3,
+  reasoning_tokens: 2,
+  amount: '0.0015',
+};
 
 describe('GET /v1/usage', () => {
   it('200: the last 30 days of the org by day and model', async () => {
@@ -55,6 +62,7 @@ describe('GET /v1/usage', () => {
           input_tokens: 20,
           cached_tokens: 8,
           output_tokens: 6,
+          reasoning_tokens: 4,
           amount: '0.003',
         },
       ],
@@ -65,7 +73,14 @@ describe('GET /v1/usage', () => {
       end: '2026-11-21',
       group_by: ['day', 'model'],
       currency: 'USD',
-      total: { requests: 4, input_tokens: 40, cached_tokens: 16, output_tokens: 12, amount: '0.006' },
+      total: {
+        requests: 4,
+        input_tokens: 40,
+        cached_tokens: 16,
+        output_tokens: 12,
+        reasoning_tokens: 8,
+        amount: '0.006',
+      },
     });
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     expect(ajv.validate(usageSchema, json), ajv.errorsText()).toBe(true);

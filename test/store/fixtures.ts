@@ -169,7 +169,7 @@ export function output(batch: Batch | string, line: number, fields: Partial<Line
     stream: 'output',
     body: encoder.encode(`{"line":${line}}`),
     model: 'm1',
-    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3 },
+    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 2 },
     attempts: 1,
     code: null,
     ...fields,

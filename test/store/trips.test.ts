@@ -86,7 +86,11 @@ describe('trips to the database', () => {
     'usage of %s is found by the days of each org, a part at a time',
     async (orgId) => {
       const days = ['2026-11-01', '2026-11-02', '2026-11-30'];
-      const used = { requests: 1, usage: { inputTokens: 3, cachedTokens: 1, outputTokens: 2 }, amount: 5 };
+      const used = {
+        requests: 1,
+        usage: { inputTokens: 3, cachedTokens: 1, outputTokens: 2, reasoningTokens: 0 },
+        amount: 5,
+      };
       for (const id of ['org_a', 'org_b', 'org_c']) await store.orgs.insert(makeOrg({ id }));
       await store.ledger.add(
         Array.from({ length: 25_000 }, (_, n) => ({

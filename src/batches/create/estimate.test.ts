@@ -15,8 +15,8 @@ it('adds a dry run up by the model a name stands for: bytes in, the rest of the 
   const modelOf = (name: string) => (name === 'alias' ? 'tiny' : name);
   const usage = estimateUsage(index, modelOf, []);
   expect([...usage]).toEqual([
-    ['tiny', { inputTokens: 10 + 26, cachedTokens: 0, outputTokens: 100 + 100 }],
-    ['other', { inputTokens: 2, cachedTokens: 0, outputTokens: 0 }],
+    ['tiny', { inputTokens: 10 + 26, cachedTokens: 0, outputTokens: 100 + 100, reasoningTokens: 0 }],
+    ['other', { inputTokens: 2, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }],
   ]);
   // What was counted tells of what was not.
   const more = { ...index, models: ['tiny', 'tiny', 'other'], model: Uint16Array.of(0, 0, 2) };

@@ -10,7 +10,7 @@ const row = (model: string, day: string, input: number, cached: number, output: 
   model,
   day,
   requests: 1,
-  usage: { inputTokens: input, cachedTokens: cached, outputTokens: output },
+  usage: { inputTokens: input, cachedTokens: cached, outputTokens: output, reasoningTokens: 0 },
   amount: null,
 });
 const at = (now: number, hours?: Hours) => ({ times: { now, from: now, hours } });
@@ -20,13 +20,17 @@ describe('money', () => {
   const prices = { m: { input: 150_000_000, cachedInput: 75_000_000, output: 600_000_000 } };
 
   it('is tokens times price, half of it for a batch', () => {
-    const usage = new Map([['m', { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 1_000_000 }]]);
+    const usage = new Map([
+      ['m', { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 1_000_000, reasoningTokens: 0 }],
+    ]);
     expect(amountOf(usage, prices, 1)).toBe(750_000_000n);
     expect(amountOf(usage, prices, 0.5)).toBe(375_000_000n);
   });
 
   it('takes cached tokens for their own price', () => {
-    const usage = new Map([['m', { inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 0 }]]);
+    const usage = new Map([
+      ['m', { inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 0, reasoningTokens: 0 }],
+    ]);
     expect(amountOf(usage, prices, 1)).toBe(90_000_000n + 30_000_000n);
   });
 
@@ -41,14 +45,18 @@ describe('money', () => {
   });
 
   it('loses no digit of an amount no number could hold', () => {
-    const usage = new Map([['m', { inputTokens: 9_007_199_254_740_991, cachedTokens: 0, outputTokens: 0 }]]);
+    const usage = new Map([
+      ['m', { inputTokens: 9_007_199_254_740_991, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }],
+    ]);
     expect(amountOf(usage, { m: { input: 1_000_000_001, cachedInput: 0, output: 0 } }, 1)).toBe(
       (9_007_199_254_740_991n * 1_000_000_001n * 2n + 1_000_000n) / 2_000_000n,
     );
   });
 
   it('is nothing for a model that had no price', () => {
-    const usage = new Map([['gone', { inputTokens: 5, cachedTokens: 0, outputTokens: 5 }]]);
+    const usage = new Map([
+      ['gone', { inputTokens: 5, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 }],
+    ]);
     expect(amountOf(usage, prices, 1)).toBe(0n);
   });
 });
@@ -60,7 +68,7 @@ describe('viewOf', () => {
       priceFactor: 0.5,
     });
     const view = viewOf(batch, [row('m', '2026-01-01', 10, 4, 3), row('m', '2026-01-02', 10, 0, 3)], extra);
-    expect(view.usage).toEqual({ inputTokens: 20, cachedTokens: 4, outputTokens: 6 });
+    expect(view.usage).toEqual({ inputTokens: 20, cachedTokens: 4, outputTokens: 6, reasoningTokens: 0 });
     expect([view.listAmount, view.amount]).toEqual([60n, 30n]);
   });
 

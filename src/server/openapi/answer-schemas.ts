@@ -21,12 +21,13 @@ const titled = (title: string, fields: t.Fields) => t.object(fields, { title, ..
 const deleted = (title: string, object: string) =>
   titled(title, { id: t.string(), object: t.literal(object), deleted: t.literal(true) });
 
+const tokens = { input_tokens: t.integer(), output_tokens: t.integer(), total_tokens: t.integer() };
 const usage = t.object({
-  input_tokens: t.integer(),
+  ...tokens,
   input_tokens_details: t.object({ cached_tokens: t.integer() }),
-  output_tokens: t.integer(),
-  output_tokens_details: t.object({ reasoning_tokens: t.integer() }),
-  total_tokens: t.integer(),
+  output_tokens_details: t.object({
+    reasoning_tokens: t.integer({ description: 'Those of the answers whose engine reports them.' }),
+  }),
 });
 
 const counts = t.object({ total: t.integer(), completed: t.integer(), failed: t.integer() }, closed);
@@ -92,14 +93,14 @@ export const batchSchema = titled('Batch', {
   usage,
   cost,
   error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
-  metadata: t.orNull(t.anyObject({ description: 'As it was given at creation.' })),
+  metadata: t.anyObject({ description: 'As it was given at creation; empty unless it was.' }),
 });
 
 export const estimateSchema = titled('BatchEstimate', {
   object: t.literal('batch.estimate'),
   endpoint: t.oneOf(batchEndpoints),
   request_counts: counts,
-  usage,
+  usage: t.object(tokens),
   exact_input: t.boolean({
     description:
       'Whether the input tokens were counted by the engines of the models; else some are estimated.',
@@ -270,7 +271,8 @@ const used = {
   requests: t.integer(),
   input_tokens: t.integer({ description: 'With the cached ones.' }),
   cached_tokens: t.integer(),
-  output_tokens: t.integer(),
+  output_tokens: t.integer({ description: 'With the reasoning ones.' }),
+  reasoning_tokens: t.integer(),
   amount: decimal,
 };
 const usageRow = { id: t.string(), 'day?': day, 'model?': t.string(), 'org_id?': t.string(), ...used };

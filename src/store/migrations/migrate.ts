@@ -4,10 +4,17 @@ import { initial } from './0011-initial.ts';
 import { roomForCounts } from './0012-room-for-counts.ts';
 import { budgets } from './0013-budgets.ts';
 import { usedUpSince } from './0014-used-up-since.ts';
+import { reasoningTokens } from './0015-reasoning-tokens.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
-export const migrations: readonly Migration[] = [initial, roomForCounts, budgets, usedUpSince];
+export const migrations: readonly Migration[] = [
+  initial,
+  roomForCounts,
+  budgets,
+  usedUpSince,
+  reasoningTokens,
+];
 
 /**
  * Brings the schema up to date. Each step and its row in `schema_version` are one transaction: a start that is killed

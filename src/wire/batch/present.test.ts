@@ -57,7 +57,7 @@ const view = (changes: Partial<Batch> = {}, more: Partial<BatchView> = {}): Batc
 
 describe('a batch as clients see it', () => {
   it('has every field of the specification and of the API page', () => {
-    const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20 };
+    const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20, reasoningTokens: 15 };
     const body = presentBatch(
       view(
         {},
@@ -107,7 +107,7 @@ describe('a batch as clients see it', () => {
         input_tokens: 100,
         input_tokens_details: { cached_tokens: 40 },
         output_tokens: 20,
-        output_tokens_details: { reasoning_tokens: 0 },
+        output_tokens_details: { reasoning_tokens: 15 },
         total_tokens: 120,
       },
       cost: { currency: 'USD', amount: '0.00125', list_amount: '0.0025' },
@@ -156,14 +156,14 @@ describe('a batch as clients see it', () => {
     const json = batchJson(view({ metadata }), 'iso');
     expect(json).toContain(`"metadata":${metadata}}`);
     expect(Object.keys(JSON.parse(json) as object)).toContain('metadata');
-    expect(JSON.parse(batchJson(view(), 'iso'))).toMatchObject({ id: 'batch_1', metadata: null });
+    expect(JSON.parse(batchJson(view(), 'iso'))).toMatchObject({ id: 'batch_1', metadata: {} });
   });
 
   it('estimates a dry run in the same words', () => {
     const estimate = presentEstimate({
       endpoint: '/v1/embeddings',
       total: 5,
-      usage: noUsage,
+      usage: { ...noUsage, inputTokens: 7, outputTokens: 3 },
       exactInput: true,
       amount: 5n,
       listAmount: 10n,
@@ -173,6 +173,8 @@ describe('a batch as clients see it', () => {
       request_counts: { total: 5, completed: 0, failed: 0 },
       cost: { amount: '0.000000005', list_amount: '0.00000001' },
     });
+    // Cached and reasoning tokens are unknown, and not 0.
+    expect(estimate.usage).toEqual({ input_tokens: 7, output_tokens: 3, total_tokens: 10 });
   });
 });
 

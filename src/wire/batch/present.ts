@@ -91,28 +91,40 @@ function windowOf({ createdAt, expiresAt }: Batch): string {
  */
 export function batchJson(view: BatchView, dates: DateForm): string {
   const body = JSON.stringify(presentBatch(view, dates));
-  return `${body.slice(0, -1)},"metadata":${view.batch.metadata ?? 'null'}}`;
+  return `${body.slice(0, -1)},"metadata":${view.batch.metadata ?? '{}'}}`;
 }
 
-/** What a dry run answers (api.md, section 5). The output tokens are the most that can be produced. */
+/**
+ * What a dry run answers (api.md, section 5). The output tokens are the most that can be produced. Cached and reasoning
+ * tokens are unknown before a batch runs, so they are absent.
+ */
 export function presentEstimate(estimate: DryRun) {
   return {
     object: 'batch.estimate',
     endpoint: estimate.endpoint,
     request_counts: { total: estimate.total, completed: 0, failed: 0 },
-    usage: presentBatchUsage(estimate.usage),
+    usage: presentTokens(estimate.usage),
     exact_input: estimate.exactInput,
     cost: presentCost(estimate),
   };
 }
 
 /** Token sums in the shape of OpenAI's batch usage. */
-export function presentBatchUsage({ inputTokens, cachedTokens, outputTokens }: Usage) {
+function presentBatchUsage(usage: Usage) {
+  const { input_tokens, output_tokens, total_tokens } = presentTokens(usage);
+  return {
+    input_tokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    output_tokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens,
+  };
+}
+
+function presentTokens({ inputTokens, outputTokens }: Usage) {
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: cachedTokens },
     output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: inputTokens + outputTokens,
   };
 }

@@ -63,14 +63,29 @@ function valuesOf(id: string): string[] | undefined {
 const shownAs = { day: 'day', model: 'model', org: 'org_id' } as const;
 
 /** The members of a sum, as `presentSum` has them. */
-const figures = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens', 'amount'] as const;
+const figures = [
+  'requests',
+  'input_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'amount',
+] as const;
 
-function presentSum({ requests, inputTokens, cachedTokens, outputTokens, amount }: UsageSum) {
+function presentSum({
+  requests,
+  inputTokens,
+  cachedTokens,
+  outputTokens,
+  reasoningTokens,
+  amount,
+}: UsageSum) {
   return {
     requests,
     input_tokens: inputTokens,
     cached_tokens: cachedTokens,
     output_tokens: outputTokens,
+    reasoning_tokens: reasoningTokens,
     amount: formatDollars(amount),
   };
 }

@@ -34,7 +34,7 @@ export function budgetTests(on: Stores): void {
     model: 'm1',
     day: '2026-11-21',
     requests: 1,
-    usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 1 },
+    usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 },
     amount: 700,
     ...fields,
   });
@@ -89,7 +89,7 @@ export function budgetTests(on: Stores): void {
       const prices = { m1: { input: 66_667, cachedInput: 0, output: 0 } };
       const batch = await addBatch(on.store, { total: 30, prices });
       await claimOf(on.store, 'w', batch.id, { count: 8 });
-      const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 0 };
+      const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
       for (const each of range(0, 30))
         await on.store.results.record('w', [output(batch, each, { usage })], [], start);
       expect(await spent()).toEqual([10]);

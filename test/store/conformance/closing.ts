@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch } from '../../../src/core/batch.ts';
-import type { Usage } from '../../../src/core/usage.ts';
+import { noUsage, type Usage } from '../../../src/core/usage.ts';
 import type { LineResult } from '../../../src/store/contract/results.ts';
 import type { Stores } from '../conformance.ts';
 import {
@@ -156,7 +156,7 @@ export function closingTests(on: Stores): void {
     ])('is refused when the ledger does not agree on %s', async (_, { requests = 0, ...tokens }) => {
       const batch = await addBatch(on.store);
       await claimOf(on.store, 'w', batch.id, { count: 9 });
-      const usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, ...tokens };
+      const usage = { ...noUsage, ...tokens };
       const foreign = { sourceId: batch.id, orgId: 'org_a', model: 'm9', day, requests, usage, amount: 1 };
       await on.store.ledger.add([foreign]);
       const results = range(0, 8).map((line) => output(batch, line));

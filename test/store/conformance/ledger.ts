@@ -12,7 +12,7 @@ export function ledgerTests(on: Stores): void {
     model: 'm1',
     day: '2026-11-21',
     requests: 1,
-    usage: { inputTokens: 12, cachedTokens: 4, outputTokens: 5 },
+    usage: { inputTokens: 12, cachedTokens: 4, outputTokens: 5, reasoningTokens: 2 },
     amount: 9_007_199_254_740_991,
     ...fields,
   });
@@ -72,8 +72,15 @@ export function ledgerTests(on: Stores): void {
           { orgId: 'org_b', amount: 7 },
         );
         const all = await usage();
-        const once = { requests: 1, inputTokens: 12, cachedTokens: 4, outputTokens: 5, amount: 5n };
-        const twice = { requests: 2, inputTokens: 24, cachedTokens: 8, outputTokens: 10 };
+        const once = {
+          requests: 1,
+          inputTokens: 12,
+          cachedTokens: 4,
+          outputTokens: 5,
+          reasoningTokens: 2,
+          amount: 5n,
+        };
+        const twice = { requests: 2, inputTokens: 24, cachedTokens: 8, outputTokens: 10, reasoningTokens: 4 };
         expect(all.rows).toEqual([
           { of: ['2026-11-01', 'm1'], ...once },
           { of: ['2026-11-21', 'a,b/ü'], ...once },
@@ -81,7 +88,13 @@ export function ledgerTests(on: Stores): void {
           { of: ['2026-11-30', 'm1'], ...once },
         ]);
         expect(all.hasMore).toBe(false);
-        const sums = { requests: 5, inputTokens: 60, cachedTokens: 20, outputTokens: 25 };
+        const sums = {
+          requests: 5,
+          inputTokens: 60,
+          cachedTokens: 20,
+          outputTokens: 25,
+          reasoningTokens: 10,
+        };
         expect(all.total).toEqual({ ...sums, amount: 9_007_199_254_741_011n });
         const { orgId: _, ...everybody } = { ...november, orgId: '' };
         const byOrg = await readUsage(on.store.ledger, { ...everybody, groups: ['org'] });
@@ -138,7 +151,14 @@ export function ledgerTests(on: Stores): void {
           more = page.hasMore;
         }
         expect(pages).toEqual([['2026-11-21 m1'], ['2026-11-21 m2'], ['2026-11-22 m1']]);
-        const none = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, amount: 0n };
+        const none = {
+          requests: 0,
+          inputTokens: 0,
+          cachedTokens: 0,
+          outputTokens: 0,
+          reasoningTokens: 0,
+          amount: 0n,
+        };
         expect(await usage({ orgId: 'org_c' })).toEqual({ rows: [], total: none, hasMore: false });
       });
 
@@ -150,7 +170,7 @@ export function ledgerTests(on: Stores): void {
         const prices = Object.fromEntries(models.slice(0, -1).map((model) => [model, price]));
         const batch = await addBatch(on.store, { prices });
         await claimOf(on.store, 'w', batch.id, { count: 2 });
-        const used = { inputTokens: 100, cachedTokens: 1, outputTokens: 9 };
+        const used = { inputTokens: 100, cachedTokens: 1, outputTokens: 9, reasoningTokens: 0 };
         const results = models.map((model, line) => output(batch, line, { model, usage: used }));
         await on.store.results.record('w', results, [], start);
         await add({ amount: 70 });

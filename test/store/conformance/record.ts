@@ -193,7 +193,7 @@ export function recordTests(on: Stores): void {
   describe('the ledger of a batch', () => {
     test('is the sum of its outputs, by model and day', async () => {
       const { batch } = await running();
-      const usage = { inputTokens: 100, cachedTokens: 0, outputTokens: 1 };
+      const usage = { inputTokens: 100, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 };
       await record([
         output(batch, 0),
         output(batch, 1),
@@ -204,12 +204,17 @@ export function recordTests(on: Stores): void {
       await record([output(batch, 5)], start + 14 * hour);
       const row = { sourceId: batch.id, orgId: 'org_a', model: 'm1', amount: null };
       expect(await on.store.ledger.of(batch.id)).toEqual([
-        { ...row, day, requests: 3, usage: { inputTokens: 30, cachedTokens: 12, outputTokens: 9 } },
+        {
+          ...row,
+          day,
+          requests: 3,
+          usage: { inputTokens: 30, cachedTokens: 12, outputTokens: 9, reasoningTokens: 6 },
+        },
         {
           ...row,
           day: '2026-11-22',
           requests: 1,
-          usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3 },
+          usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 2 },
         },
         { ...row, model: 'm2', day, requests: 1, usage },
       ]);

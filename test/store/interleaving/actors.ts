@@ -104,7 +104,9 @@ export class WorkerActor {
 
   #answer(batchId: string, line: number): LineResult {
     if (this.#random.chance(0.2)) return failure(batchId, line);
-    return output(batchId, line, { usage: { inputTokens: this.#tokens, cachedTokens: 0, outputTokens: 1 } });
+    return output(batchId, line, {
+      usage: { inputTokens: this.#tokens, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 },
+    });
   }
 
   #noteLeases(chunks: readonly Chunk[]): void {

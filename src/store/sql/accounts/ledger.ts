@@ -10,7 +10,7 @@ import { sumUsage } from './usage-report.ts';
 type Row = Omit<LedgerRow, 'usage'> & Usage;
 
 const ledger = tableOf<Row>('usage_ledger')(
-  'sourceId model day orgId requests inputTokens cachedTokens outputTokens amount',
+  'sourceId model day orgId requests inputTokens cachedTokens outputTokens reasoningTokens amount',
 );
 
 export function createLedger(db: Db): LedgerStore {
@@ -50,7 +50,8 @@ export async function addToLedger(q: Queries, rows: readonly LedgerRow[]): Promi
        requests = usage_ledger.requests + excluded.requests,
        input_tokens = usage_ledger.input_tokens + excluded.input_tokens,
        cached_tokens = usage_ledger.cached_tokens + excluded.cached_tokens,
-       output_tokens = usage_ledger.output_tokens + excluded.output_tokens
+       output_tokens = usage_ledger.output_tokens + excluded.output_tokens,
+       reasoning_tokens = usage_ledger.reasoning_tokens + excluded.reasoning_tokens
      RETURNING ${ledger.fields}, ${ofBatch('prices')} AS prices, ${ofBatch('price_factor')} AS "priceFactor"`,
   )) as BatchSum[];
   await addSpending(
@@ -70,6 +71,7 @@ function amountAdded(sum: BatchSum, by: Usage): number {
   const prices = (JSON.parse(sum.prices) as Record<string, Prices>)[sum.model];
   if (!prices) return 0;
   const before: Usage = {
+    ...sum,
     inputTokens: sum.inputTokens - by.inputTokens,
     cachedTokens: sum.cachedTokens - by.cachedTokens,
     outputTokens: sum.outputTokens - by.outputTokens,
@@ -81,6 +83,6 @@ function toRow({ usage, ...row }: LedgerRow): Row {
   return { ...row, ...usage };
 }
 
-function fromRow({ inputTokens, cachedTokens, outputTokens, ...row }: Row): LedgerRow {
-  return { ...row, usage: { inputTokens, cachedTokens, outputTokens } };
+function fromRow({ inputTokens, cachedTokens, outputTokens, reasoningTokens, ...row }: Row): LedgerRow {
+  return { ...row, usage: { inputTokens, cachedTokens, outputTokens, reasoningTokens } };
 }

@@ -83,13 +83,14 @@ function summed(db: Db, { groups }: UsageQuery): string {
   const sum = (text: string, name: string) => `CAST(sum(${text}) AS bigint) AS "${name}"`;
   return `${groups.map((group) => `${columns[group]} AS "${group}"`).join(', ')},
     ${sum('requests', 'requests')}, ${sum('input_tokens', 'inputTokens')}, ${sum('cached_tokens', 'cachedTokens')},
-    ${sum('output_tokens', 'outputTokens')}, CAST(sum(COALESCE(amount, ${batchAmount(db)}, 0)) AS text) AS amount`;
+    ${sum('output_tokens', 'outputTokens')}, ${sum('reasoning_tokens', 'reasoningTokens')},
+    CAST(sum(COALESCE(amount, ${batchAmount(db)}, 0)) AS text) AS amount`;
 }
 
 function rowOf(row: Row, { groups }: UsageQuery): UsageRow {
-  const { requests, inputTokens, cachedTokens, outputTokens, amount } = row;
+  const { requests, inputTokens, cachedTokens, outputTokens, reasoningTokens, amount } = row;
   const of = groups.map((group) => row[group]);
-  return { of, requests, inputTokens, cachedTokens, outputTokens, amount: BigInt(amount) };
+  return { of, requests, inputTokens, cachedTokens, outputTokens, reasoningTokens, amount: BigInt(amount) };
 }
 
 /** Before a purged batch is removed, and its prices with it: what its rows of the ledger come to. */

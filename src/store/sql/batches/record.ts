@@ -100,7 +100,8 @@ async function keep(
 
 type ResultRow = Omit<LineResult, 'usage'> & Usage & { n: number };
 
-const resultRows = tableOf<ResultRow>('batch_results')(
+/** Reasoning tokens are no part of what is billed; their sum in the ledger is enough. */
+const resultRows = tableOf<Omit<ResultRow, 'reasoningTokens'>>('batch_results')(
   'batchId line stream n model inputTokens cachedTokens outputTokens attempts code body',
 );
 
