@@ -2,7 +2,7 @@ import { type Batch, isFinal, usualEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
-import type { LedgerRow } from '../store/contract/accounts.ts';
+import type { BatchPicture } from '../store/contract/batches.ts';
 import type { Batches } from './batches.ts';
 import type { BatchesParts, Ground } from './ground.ts';
 import type { BatchView } from '../wire/batch/present.ts';
@@ -88,12 +88,7 @@ export function createBatches(parts: BatchesParts): Batches {
 
   const surroundings = surroundingsOf({ ...ground, storage: (id) => runner.storage(id) });
 
-  const view = async (batch: Batch, known?: LedgerRow[]): Promise<BatchView> => {
-    const [ledger, running, errorSummary] = await Promise.all([
-      known ?? store.ledger.of(batch.id),
-      isFinal(batch.status) ? 0 : store.batches.running(batch.id),
-      batch.err > 0 ? store.results.errorSummary(batch.id) : [],
-    ]);
+  const view = async ({ batch, ledger, running, errorSummary }: BatchPicture): Promise<BatchView> => {
     const waiting =
       waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings) ??
       (running === 0 && (await isSuspected(batch)) ? suspectedOf(batch) : null);
@@ -111,8 +106,8 @@ export function createBatches(parts: BatchesParts): Batches {
     clock: parts.clock,
     log,
     async look(id) {
-      const batch = await store.batches.find(id);
-      return batch && view(batch);
+      const picture = await store.batches.picture(id);
+      return picture && view(picture);
     },
   });
 
@@ -125,6 +120,26 @@ export function createBatches(parts: BatchesParts): Batches {
     } finally {
       await opened.sealed?.discard();
     }
+  };
+
+  const viewOwned = async (orgId: string, id: string): Promise<BatchView> => {
+    const picture = await store.batches.picture(id, orgId);
+    if (!picture) throw notFound('batch');
+    return view(picture);
+  };
+
+  /** Batches of a list: one that is final does not change, and all of those are read at once. */
+  const viewListed = async (listed: readonly Batch[]): Promise<BatchView[]> => {
+    const ended = listed.filter(({ status }) => isFinal(status)).map(({ id }) => id);
+    const ledger = Map.groupBy(await store.ledger.ofMany(ended), (row) => row.sourceId);
+    const pictureOf = async (batch: Batch) => {
+      if (!isFinal(batch.status)) return store.batches.picture(batch.id);
+      const errorSummary = batch.err > 0 ? await store.results.errorSummary(batch.id) : [];
+      return { batch, ledger: ledger.get(batch.id) ?? [], running: 0, errorSummary };
+    };
+    const pictures = await Promise.all(listed.map(pictureOf));
+    // One that was still open may have ended and been deleted since.
+    return Promise.all(pictures.filter((picture) => picture !== undefined).map(view));
   };
 
   const owned = async (orgId: string, id: string): Promise<Batch> => {
@@ -158,7 +173,7 @@ export function createBatches(parts: BatchesParts): Batches {
     async create(caller, input, creation) {
       const { id, replayed } = await createBatch(creating, caller, input, creation);
       runner.wake();
-      return { batch: await view(await owned(caller.orgId, id)), replayed };
+      return { batch: await viewOwned(caller.orgId, id), replayed };
     },
 
     async dryRun(caller, input) {
@@ -177,7 +192,7 @@ export function createBatches(parts: BatchesParts): Batches {
     },
 
     async get(caller, id) {
-      return view(await owned(caller.orgId, id));
+      return viewOwned(caller.orgId, id);
     },
 
     async list(caller, query) {
@@ -186,9 +201,7 @@ export function createBatches(parts: BatchesParts): Batches {
       // One too many stands at the end that is farther from the cursor.
       const start = hasMore && query.before !== undefined ? 1 : 0;
       const shown = page.slice(start, start + query.limit);
-      const ledger = Map.groupBy(await store.ledger.ofMany(shown.map(({ id }) => id)), (row) => row.sourceId);
-      const batches = await Promise.all(shown.map((batch) => view(batch, ledger.get(batch.id) ?? [])));
-      return { batches, hasMore };
+      return { batches: await viewListed(shown), hasMore };
     },
 
     async remove(caller, id) {
@@ -211,17 +224,17 @@ export function createBatches(parts: BatchesParts): Batches {
           'batch_not_cancellable',
           `The batch is ${batch.status} and cannot be cancelled any more.`,
         );
-      return view(batch);
+      return viewOwned(caller.orgId, id);
     },
 
     async pause(caller, id) {
       if (await store.batches.pause(caller.orgId, id, time.now())) runner.work.yieldBatch(id);
-      return view(mustBeOpen(await owned(caller.orgId, id)));
+      return mustBeOpen(await viewOwned(caller.orgId, id));
     },
 
     async resume(caller, id) {
       if (await store.batches.resume(caller.orgId, id, time.now())) runner.wake();
-      return view(mustBeOpen(await owned(caller.orgId, id)));
+      return mustBeOpen(await viewOwned(caller.orgId, id));
     },
 
     async retry(caller, id, creation) {
@@ -231,7 +244,7 @@ export function createBatches(parts: BatchesParts): Batches {
       const lines = await failedLines({ ...parts, now: time.now() }, of, errors.bytes);
       const { id: newId, replayed } = await retryBatch(creating, caller, { of, lines }, creation);
       runner.wake();
-      return { batch: await view(await owned(caller.orgId, newId)), replayed };
+      return { batch: await viewOwned(caller.orgId, newId), replayed };
     },
 
     async follow(caller, id, signal) {
@@ -257,8 +270,9 @@ export function createBatches(parts: BatchesParts): Batches {
   }
 }
 
-function mustBeOpen(batch: Batch): Batch {
-  if (batch.closing === null) return batch;
+function mustBeOpen(view: BatchView): BatchView {
+  const { batch } = view;
+  if (batch.closing === null) return view;
   throw new ApiError(
     'batch_not_pausable',
     isFinal(batch.status) ? `The batch is ${batch.status}.` : 'The end of the batch is decided.',

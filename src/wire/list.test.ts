@@ -22,7 +22,7 @@ function refused(read: () => unknown): string | null {
 describe('list queries', () => {
   it('have defaults, and ignore what they do not know', () => {
     expect(parseBatchListQuery({})).toEqual({ limit: 20 });
-    expect(parseBatchListQuery({ foo: 'bar', after: '', status: '' })).toEqual({ limit: 20 });
+    expect(parseBatchListQuery({ foo: 'bar', after: '', status: '', order: '' })).toEqual({ limit: 20 });
     expect(parseFileListQuery({})).toEqual({ limit: 100, order: 'desc' });
   });
 
@@ -32,12 +32,14 @@ describe('list queries', () => {
         limit: '100',
         after: batchId,
         status: 'completed',
+        order: 'asc',
         created_after: '2026-11-21T09:30:00Z',
       }),
     ).toEqual({
       limit: 100,
       after: batchId,
       status: 'completed',
+      order: 'asc',
       createdAfter: Date.UTC(2026, 10, 21, 9, 30),
     });
     expect(parseBatchListQuery({ created_after: '1700000000' }).createdAfter).toBe(1_700_000_000_000);

@@ -1,6 +1,8 @@
 import { present } from '../base/fields.ts';
+import { nearestWord } from '../base/nearest-word.ts';
 import { invalid } from '../core/errors.ts';
 import { quoted } from './json/parse.ts';
+import { faultsError } from './validate.ts';
 
 /** Lists (api.md, section 3). SDKs stop paging without `has_more`, so it is never left out. */
 export interface ListBody<T> {
@@ -31,7 +33,23 @@ export function listJson(items: { id: string; json: string }[], hasMore: boolean
 /** The parameters of a query string as a server hands them over; a repeated one is an array. */
 export type Query = Record<string, unknown>;
 
-/** The one value of a parameter; absent and empty are the same. Unknown parameters are ignored. */
+/** Sent by clients of Azure with every call. */
+const passedOver: readonly string[] = ['api-version'];
+
+/** @throws ApiError `validation_error` with every parameter that is not one of `names` */
+export function refuseUnknownParams(query: Query, names: readonly string[]): void {
+  const unknown = Object.keys(query).filter((name) => !names.includes(name) && !passedOver.includes(name));
+  if (unknown.length === 0) return;
+  const message = (name: string) => {
+    const meant = names.find((known) => name.startsWith(known)) ?? nearestWord(name, names);
+    return `unknown parameter${meant === undefined ? '' : `, did you mean ${meant}?`}; known are ${names.join(', ')}`;
+  };
+  throw faultsError(
+    unknown.map((name) => ({ param: name, code: 'validation_error', message: message(name) })),
+  );
+}
+
+/** The one value of a parameter; absent and empty are the same. */
 export function textParam(query: Query, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;

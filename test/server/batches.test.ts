@@ -242,13 +242,24 @@ describe('GET /v1/batches', () => {
     'status=done',
     'created_after=soon',
     'limit=1&limit=2',
+    'order=up',
+    'state=failed',
   ])('422: %s', async (query) => {
     const { status, json } = await get(`?${query}`);
     expect([status, json.error.param]).toEqual([422, query.split('=')[0]]);
   });
 
-  it('200: unknown parameters are ignored, an unknown or foreign cursor still pages', async () => {
-    expect((await get('?colour=red')).status).toBe(200);
+  it('200: oldest first when asked', async () => {
+    const { json: newest } = await get('?limit=2');
+    const { json: oldest } = await get('?order=asc&limit=2');
+    const [first] = oldest.data;
+    expect(first.id < newest.data[0].id).toBe(true);
+    const { json: next } = await get(`?order=asc&limit=1&after=${first.id}`);
+    expect(next.data[0].id).toBe(oldest.data[1].id);
+  });
+
+  it('200: what clients of Azure add is ignored, an unknown or foreign cursor still pages', async () => {
+    expect((await get('?api-version=preview')).status).toBe(200);
     expect((await get(`?after=batch_${'0'.repeat(32)}`)).json.data).toEqual([]);
     expect((await get(`?after=batch_${'f'.repeat(32)}&limit=1`)).json.data).toHaveLength(1);
     expect((await get('?status=expired')).json.data).toEqual([]);

@@ -86,6 +86,25 @@ describe('GET /v1/usage', () => {
     expect(ajv.validate(usageSchema, json), ajv.errorsText()).toBe(true);
   });
 
+  it.each([
+    ['start_date=2020-01-01&end_date=2020-01-02', ['start_date', 'end_date'], 'did you mean start?'],
+    ['start_time=1', ['start_time'], 'did you mean start?'],
+    ['from=2020-01-01&to=2020-01-02', ['from', 'to'], 'known are start, end, group_by, org_id, limit, after'],
+    ['model=nope', ['model'], 'known are start'],
+    ['grup_by=day', ['grup_by'], 'did you mean group_by?'],
+    ['__proto__=1', ['__proto__'], 'unknown parameter'],
+  ])('422: an unknown parameter would bill another sum: %s', async (query, params, message) => {
+    const { status, json } = await usage(`?${query}`);
+    expect(status).toBe(422);
+    expect(json.error.param).toBe(params[0]);
+    expect(json.error.details.errors.map(({ param }: Json) => param)).toEqual(params);
+    expect(json.error.message).toContain(message);
+  });
+
+  it('200: api-version narrows nothing', async () => {
+    expect((await usage('?api-version=preview')).status).toBe(200);
+  });
+
   it('200: other days and groups, page by page', async () => {
     const first = await usage('?start=2026-10-01&end=2026-11-30&group_by=model,day&limit=2');
     expect(first.json).toMatchObject({ has_more: true, group_by: ['day', 'model'], total: { requests: 5 } });
@@ -150,8 +169,8 @@ describe('GET /v1/usage', () => {
       key: app.keys.admin,
     });
     expect([status, told.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
-    const head = 'model,org_id,requests,input_tokens,cached_tokens,output_tokens,amount\r\n';
-    expect(text).toBe(`${head}org/model:tag,${orgs.a},1,10,4,3,0.0015\r\n`);
+    const head = 'model,org_id,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens\r\n';
+    expect(text).toBe(`${head}org/model:tag,${orgs.a},1,10,4,3,0.0015,2\r\n`);
     expect(told.get('x-incomplete')).toBe('true');
     const after = encodeURIComponent(told.get('x-last-id') ?? '');
     const { text: rest } = await usage(`?group_by=model,org&after=${after}`, {
@@ -159,8 +178,8 @@ describe('GET /v1/usage', () => {
       key: app.keys.admin,
     });
     expect(rest.split('\r\n').slice(1)).toEqual([
-      `"secret,""model""",${orgs.b},1,10,4,3,40`,
-      `tiny,${orgs.a},3,30,12,9,0.0045`,
+      `"secret,""model""",${orgs.b},1,10,4,3,40,2`,
+      `tiny,${orgs.a},3,30,12,9,0.0045,6`,
       '',
     ]);
     const none = await usage('?end=2020-01-01', { headers });

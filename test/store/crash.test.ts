@@ -12,7 +12,7 @@ import { systemClock } from '../../src/base/system.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
 import type { Ack } from './crash-child.ts';
-import { failure, output, range, text } from './fixtures.ts';
+import { failure, output, range, runningLines, text } from './fixtures.ts';
 
 const lives = 8;
 const random = createSeededRandom(20_261_121);
@@ -70,7 +70,7 @@ test(`${lives} lives, each ended by SIGKILL: what was told is there, whole, and 
   await store.workers.reap(0);
   const batches = await store.batches.list('org_a', { limit: 1_000 });
   expect(batches.length).toBeGreaterThan(0);
-  for (const batch of batches) expect(await store.batches.running(batch.id)).toBe(0);
+  for (const batch of batches) expect(await runningLines(store, batch.id)).toBe(0);
   await store.stop();
 });
 

@@ -263,3 +263,8 @@ export async function closeBatch(store: Store, batchId: string, now = start): Pr
   if (outcome !== 'published') throw new Error(`The batch was not published: ${outcome}`);
   return (await store.batches.find(batchId))!;
 }
+
+/** Lines of the batch that are claimed and not recorded. */
+export async function runningLines(store: Pick<Store, 'batches'>, batchId: string): Promise<number> {
+  return (await store.batches.picture(batchId))?.running ?? 0;
+}

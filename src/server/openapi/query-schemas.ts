@@ -27,6 +27,7 @@ const after = {
 export const batchListQuery: QueryDocs = {
   limit: limit(batchListLimits),
   after,
+  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By creation.' },
   status: { type: 'string', enum: batchStatuses, description: 'Only batches in this state.' },
   created_after: {
     type: 'string',

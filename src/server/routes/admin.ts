@@ -70,6 +70,7 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
     name: 'List Keys',
     summary: 'All keys, or those of one org, without their secrets',
     query: keyListQuery,
+    strictQuery: true,
     answer: pageOf(keySchema),
     async handle({ query }, { accounts }) {
       const keys = await accounts.keys.list(textParam(query, 'org_id'));

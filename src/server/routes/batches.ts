@@ -52,6 +52,7 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     name: 'List Batches',
     summary: 'The batches of the org, newest first',
     query: batchListQuery,
+    strictQuery: true,
     answer: pageOf(batchSchema),
     async handle({ caller, query }, { batches, dates }) {
       const page = await batches.list(caller, parseBatchListQuery(query));
@@ -117,6 +118,7 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     name: 'Batch Output',
     summary: 'The result lines so far, one a finished request',
     query: resultsQuery,
+    strictQuery: true,
     type: 'application/jsonl',
     handle: byTelling('output'),
   },
@@ -125,6 +127,7 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     name: 'Batch Errors',
     summary: 'The error lines so far, one a failed request',
     query: resultsQuery,
+    strictQuery: true,
     type: 'application/jsonl',
     handle: byTelling('errors'),
   },

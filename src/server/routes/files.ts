@@ -26,6 +26,7 @@ export const fileRoutes = routesOf({ access: 'files', tag: 'Files' }, [
     name: 'List Files',
     summary: 'The files of the org, newest first unless asked otherwise',
     query: fileListQuery,
+    strictQuery: true,
     answer: pageOf(fileSchema),
     async handle({ caller, query }, { files }) {
       const page = await files.list(caller, parseFileListQuery(query));

@@ -1,3 +1,4 @@
+import { refuseUnknownParams } from '../../wire/list.ts';
 import type { Schema } from '../../wire/schema.ts';
 import type { Mounted, Route, RouteDocs, ServerLimits } from '../route.ts';
 
@@ -7,6 +8,8 @@ interface Row extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orType' | 
   on: `${Mounted['method']} ${string}`;
   /** Where it is not that of its group. */
   tag?: RouteDocs['tag'];
+  /** Refuses parameters that are not in `query`, save those that clients of other services add to every call. */
+  strictQuery?: true;
   /** The schema that validates its JSON body, which may have as many bytes as any request. */
   body?: Schema;
   maxBytes?: (limits: ServerLimits) => number;
@@ -41,7 +44,14 @@ export function routesOf(
   group: Pick<Route, 'access'> & Pick<RouteDocs, 'tag'>,
   rows: readonly Row[],
 ): Route[] {
-  return rows.map(({ on, body, maxBytes = asMostRequests, form, handle, answer, status, type, ...docs }) => {
+  return rows.map((row) => {
+    const { on, body, maxBytes = asMostRequests, form, answer, status, type, strictQuery, ...rest } = row;
+    const { handle: given, ...docs } = rest;
+    const names = Object.keys(docs.query ?? {});
+    const handle: Mounted['handle'] = async (incoming, services) => {
+      refuseUnknownParams(incoming.query, names);
+      return given(incoming, services);
+    };
     const [method, path] = on.split(' ') as [Mounted['method'], string];
     const id = ids[/:(\w+)/.exec(path)?.[1] ?? ''];
     return {
@@ -57,7 +67,7 @@ export function routesOf(
         body: body ?? form,
         answer: { status: status ?? 200, type: type ?? 'application/json', schema: answer },
       },
-      handle,
+      handle: strictQuery ? handle : given,
     };
   });
 }

@@ -10,6 +10,7 @@ export const usageRoutes = routesOf({ access: 'usage', tag: 'Usage' }, [
     name: 'Get Usage',
     summary: 'What the org used and what it cost, by day and model; for an admin key, all orgs',
     query: usageQuery,
+    strictQuery: true,
     answer: usageSchema,
     orType: 'text/csv',
     async handle({ caller, query, headers }, { accounts, clock }) {

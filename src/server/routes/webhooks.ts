@@ -41,6 +41,7 @@ export const webhookRoutes = routesOf({ access: 'batches', tag: 'Webhooks' }, [
     name: 'List Webhooks',
     summary: 'The webhooks of the org, newest first, without their secrets',
     query: webhookListQuery,
+    strictQuery: true,
     answer: pageOf(webhookSchema),
     async handle({ caller, query }, { webhooks }) {
       const page = await webhooks.list(caller, parseWebhookListQuery(query, 'wh_'));
@@ -99,6 +100,7 @@ export const webhookRoutes = routesOf({ access: 'batches', tag: 'Webhooks' }, [
     name: 'List Webhook Deliveries',
     summary: 'What the webhook was told in the last 30 days, newest first',
     query: webhookListQuery,
+    strictQuery: true,
     answer: pageOf(deliverySchema),
     async handle({ caller, param, query }, { webhooks }) {
       const page = await webhooks.deliveries(caller, param, parseWebhookListQuery(query, 'dlv_'));

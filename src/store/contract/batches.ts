@@ -1,8 +1,10 @@
 import type { Batch, BatchEndpoint, BatchFault, BatchStatus, Chunk, FinalStatus } from '../../core/batch.ts';
 import type { SpentBudget } from '../../core/budget.ts';
 import type { StoredFile } from '../../core/file.ts';
+import type { LedgerRow } from './accounts.ts';
 import type { Claim, ClaimOptions, Lease, Wanted } from './claim.ts';
 import type { CreateOutcome, Creation } from './creation.ts';
+import type { ErrorSummary } from './results.ts';
 
 export type CreateBatchOutcome =
   | CreateOutcome
@@ -64,7 +66,9 @@ export interface BatchStore {
   get(orgId: string, id: string): Promise<Batch | undefined>;
   /** Without an org, for the engine room. */
   find(id: string): Promise<Batch | undefined>;
-  /** Newest first. */
+  /** The batch and what is added up for it, of one moment. @param orgId any where it is left out */
+  picture(id: string, orgId?: string): Promise<BatchPicture | undefined>;
+  /** Newest first unless the query asks for another order. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
   /** Removes the row of a batch whose results were purged. Its ledger stays, with what it cost. False where there is none. */
   remove(orgId: string, id: string): Promise<boolean>;
@@ -124,8 +128,6 @@ export interface BatchStore {
   open(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
   /** How many batches of its org that may still be claimed, and have requests of one of these models, go before this one. */
   ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
-  /** Lines claimed and not recorded yet. */
-  running(id: string): Promise<number>;
   /** How often owners of its ready chunks died, where that is least; null without any. */
   leastKills(id: string): Promise<number | null>;
   /** Shuts the gate of a batch that is closing: nothing is recorded any more but by `recordMissing`. False when fenced. */
@@ -146,10 +148,20 @@ export interface BatchStore {
   ): Promise<'published' | 'fenced' | 'incomplete'>;
 }
 
+export interface BatchPicture {
+  batch: Batch;
+  ledger: LedgerRow[];
+  /** Lines claimed and not recorded yet. */
+  running: number;
+  errorSummary: ErrorSummary[];
+}
+
 export interface BatchQuery {
   after?: string;
   /** The page ends before this id instead: what is nearest to it, still newest first. */
   before?: string;
+  /** By creation; not together with `before`. */
+  order?: 'asc' | 'desc';
   limit: number;
   endpoint?: BatchEndpoint;
   status?: BatchStatus;

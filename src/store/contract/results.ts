@@ -57,7 +57,7 @@ export interface ResultStore {
   missing(batchId: string, from: number, limit: number): Promise<number[]>;
   /** Rows behind `after` of one stream, in order. */
   tail(batchId: string, stream: ResultStream, after: number, most: PageSize): Promise<ResultRow[]>;
-  /** Live from the rows, or as stored at the end. */
+  /** As stored at the end of a batch. `picture` has the one of a batch that runs, of the same moment as its counts. */
   errorSummary(batchId: string): Promise<ErrorSummary[]>;
   /** Finished batches whose rows still exist. */
   leftovers(limit: number): Promise<string[]>;

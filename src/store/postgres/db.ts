@@ -107,6 +107,7 @@ export function openPostgres(url: string, log: Log, { connections, bounds }: Sha
       dialect: 'postgres',
       blob: 'bytea',
       text: 'text COLLATE "C"',
+      snapshot: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
       // Any fixed number; the letters of "offpeak" on a telephone.
       migrationLock: 'SELECT pg_advisory_xact_lock(6337325)',
     },

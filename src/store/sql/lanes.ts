@@ -29,7 +29,7 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
     'insert get find list remove removeExpired knownBlobs newestBlobs removedBlobs forgetRemoved',
   ),
   batches: {
-    ...requests('create get find list remove cancel pause resume ahead running leastKills'),
+    ...requests('create get find picture list remove cancel pause resume ahead leastKills'),
     ...engine(
       'expire fail atRisk moveWindows reopen states claim claimClosings release split open shut publish',
     ),

@@ -57,7 +57,7 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
   return {
     lock: '',
     skip: '',
-    types: { dialect: 'sqlite', blob: 'blob', text: 'text', migrationLock: '' },
+    types: { dialect: 'sqlite', blob: 'blob', text: 'text', snapshot: '', migrationLock: '' },
     all: (sql, params) => enqueue(() => queries.all(sql, params)),
     tx: (work) => enqueue(() => transaction(work)),
     exec: (sql) => enqueue(() => connection.exec(sql)),

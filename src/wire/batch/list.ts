@@ -15,9 +15,10 @@ export const batchListLimits = { most: 100, otherwise: 20 } as const;
 export function parseBatchListQuery(query: Query) {
   const status = choiceParam(query, 'status', batchStatuses);
   const createdAfter = instantParam(query, 'created_after');
+  const order = choiceParam(query, 'order', ['asc', 'desc']);
   return {
     ...pageParams(query, batchListLimits, (id) => isId('batch_', id)),
-    ...present({ status, createdAfter }),
+    ...present({ status, createdAfter, order }),
   };
 }
 

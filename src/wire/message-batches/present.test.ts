@@ -3,18 +3,19 @@ import type { Batch } from '../../core/batch.ts';
 import { parseMessageBatchListQuery } from './list.ts';
 import { presentMessageBatch } from './present.ts';
 
-test('counts are never negative, though the summary is newer than they are', () => {
+test('counts requests that never ran apart from those that failed', () => {
   const ends = { completedAt: null, failedAt: null, expiredAt: null, cancelledAt: null, cancellingAt: 5 };
-  const batch = { id: 'batch_1', total: 9, ok: 2, err: 3, status: 'cancelling', createdAt: 0, expiresAt: 1 };
+  const batch = { id: 'batch_1', total: 9, ok: 2, err: 4, status: 'cancelling', createdAt: 0, expiresAt: 1 };
   const errorSummary = [
     { code: 'batch_cancelled', count: 2 },
-    { code: 'batch_expired', count: 2 },
+    { code: 'batch_expired', count: 1 },
+    { code: 'upstream_error', count: 1 },
   ];
   const { request_counts: counts } = presentMessageBatch({
     batch: { ...batch, ...ends } as unknown as Batch,
     errorSummary,
   } as never);
-  expect(counts).toEqual({ processing: 4, succeeded: 2, errored: 0, canceled: 2, expired: 1 });
+  expect(counts).toEqual({ processing: 3, succeeded: 2, errored: 1, canceled: 2, expired: 1 });
 });
 
 test('a page is of 100 batches at most, whatever is asked for up to 1,000', () => {

@@ -11,9 +11,8 @@ type View = Pick<BatchView, 'batch' | 'errorSummary'>;
 export function presentMessageBatch({ batch, errorSummary }: View) {
   const { id, ok, err, total, status } = batch;
   const countOf = (code: string) => errorSummary.find((each) => each.code === code)?.count ?? 0;
-  // The summary may be a moment newer than the counts.
-  const canceled = Math.min(err, countOf('batch_cancelled'));
-  const expired = Math.min(err - canceled, countOf('batch_expired'));
+  const canceled = countOf('batch_cancelled');
+  const expired = countOf('batch_expired');
   const ended = isFinal(status);
   return {
     id,

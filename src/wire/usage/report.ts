@@ -62,14 +62,14 @@ function valuesOf(id: string): string[] | undefined {
 
 const shownAs = { day: 'day', model: 'model', org: 'org_id' } as const;
 
-/** The members of a sum, as `presentSum` has them. */
+/** The members of a sum, as `presentSum` has them, in the order of the columns of a table. */
 const figures = [
   'requests',
   'input_tokens',
   'cached_tokens',
   'output_tokens',
-  'reasoning_tokens',
   'amount',
+  'reasoning_tokens',
 ] as const;
 
 function presentSum({

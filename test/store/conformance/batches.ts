@@ -114,6 +114,11 @@ export function batchTests(on: Stores): void {
       expect(ids(await on.store.batches.list('org_a', { limit: 2, after: b.id }))).toEqual([a.id]);
       expect(ids(await on.store.batches.list('org_a', { limit: 2, after: 'batch_' }))).toEqual([]);
       expect(ids(await on.store.batches.list('org_c', { limit: 2 }))).toEqual([]);
+      const oldestFirst = (after?: string) =>
+        on.store.batches.list('org_a', { limit: 2, order: 'asc', ...(after && { after }) });
+      expect(ids(await oldestFirst())).toEqual([a.id, b.id]);
+      expect(ids(await oldestFirst(b.id))).toEqual([c.id]);
+      expect(ids(await oldestFirst(c.id))).toEqual([]);
     });
 
     test('are listed by endpoint, and up to a batch', async () => {

@@ -7,7 +7,9 @@ import {
   lease,
   makeChunks,
   output,
+  failure,
   range,
+  runningLines,
   start,
   claimOf,
   readyModels,
@@ -173,23 +175,40 @@ export function chunkTests(on: Stores): void {
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.batches.cancel('org_a', batch.id, start, 0);
       expect(await on.store.batches.split('w', lease(chunk!))).toBe(true);
-      expect(await on.store.batches.running(batch.id)).toBe(0);
+      expect(await runningLines(on.store, batch.id)).toBe(0);
       expect(await claimOf(on.store, 'w', batch.id, { count: 10 })).toEqual([]);
     });
   });
 
   test('running lines are those claimed and not recorded', async () => {
     const batch = await addBatch(on.store, { total: 12 });
-    expect(await on.store.batches.running(batch.id)).toBe(0);
+    expect(await runningLines(on.store, batch.id)).toBe(0);
     const [chunk] = await claimOf(on.store, 'w', batch.id, { count: 2 });
-    expect(await on.store.batches.running(batch.id)).toBe(8);
+    expect(await runningLines(on.store, batch.id)).toBe(8);
     await on.store.results.record('w', [output(batch, 0), output(batch, 5)], [], start);
-    expect(await on.store.batches.running(batch.id)).toBe(6);
+    expect(await runningLines(on.store, batch.id)).toBe(6);
     await on.store.batches.release('w', [lease(chunk!)]);
-    expect(await on.store.batches.running(batch.id)).toBe(3);
+    expect(await runningLines(on.store, batch.id)).toBe(3);
     await on.store.batches.cancel('org_a', batch.id, start, 0);
     await claimClosing(on.store, 'w', batch.id);
-    expect(await on.store.batches.running(batch.id)).toBe(3);
-    expect(await on.store.batches.running('batch_unknown')).toBe(0);
+    expect(await runningLines(on.store, batch.id)).toBe(3);
+    expect(await runningLines(on.store, 'batch_unknown')).toBe(0);
+  });
+
+  test('a picture of a batch has its row, its ledger, its running lines and its errors', async () => {
+    const batch = await addBatch(on.store, { total: 12 });
+    await claimOf(on.store, 'w', batch.id, { count: 2 });
+    await on.store.results.record('w', [output(batch, 0), failure(batch, 1)], [], start);
+    const picture = (await on.store.batches.picture(batch.id))!;
+    expect(picture).toEqual({
+      batch: await on.store.batches.find(batch.id),
+      ledger: await on.store.ledger.of(batch.id),
+      running: 6,
+      errorSummary: [{ code: 'upstream_error', count: 1, example: 'Line 1 failed.' }],
+    });
+    expect(picture).toMatchObject({ batch: { ok: 1, err: 1 }, ledger: [{ requests: 1 }] });
+    expect(await on.store.batches.picture(batch.id, 'org_a')).toEqual(picture);
+    expect(await on.store.batches.picture(batch.id, 'org_b')).toBeUndefined();
+    expect(await on.store.batches.picture('batch_unknown')).toBeUndefined();
   });
 }

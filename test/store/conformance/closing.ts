@@ -223,7 +223,7 @@ export function closingTests(on: Stores): void {
         { code: 'poison_request', count: 1, example: 'Boom.' },
         { code: 'schema_not_met', count: 1, example: '' },
       ];
-      expect(await on.store.results.errorSummary(batch.id)).toEqual(live);
+      expect((await on.store.batches.picture(batch.id))?.errorSummary).toEqual(live);
       await closeBatch(on.store, batch.id);
       const stored = [{ code: 'batch_cancelled', count: 3, example: 'Line 5 failed.' }, ...live];
       expect(await on.store.results.errorSummary(batch.id)).toEqual(stored);

@@ -9,6 +9,7 @@ import {
   lease,
   output,
   range,
+  runningLines,
   start,
   claimOf,
   batchesToClose,
@@ -48,7 +49,7 @@ export function endingTests(on: Stores): void {
       });
       expect(await readyModels(on.store)).toEqual([]);
       expect(await batchesToClose(on.store)).toEqual([batch.id]);
-      expect(await on.store.batches.running(batch.id)).toBe(status === 'validating' ? 0 : 4);
+      expect(await runningLines(on.store, batch.id)).toBe(status === 'validating' ? 0 : 4);
     });
 
     test('does not know unknown and foreign batches', async () => {

@@ -1,5 +1,6 @@
 import type { Batch, Chunk } from '../../../src/core/batch.ts';
 import type { StoreOperations } from '../../../src/store/sql/sql-store.ts';
+import type { BatchPicture } from '../../../src/store/contract/batches.ts';
 import type { LineResult } from '../../../src/store/contract/results.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import { failure, hour, lease, makeFile, output, start } from '../fixtures.ts';
@@ -136,8 +137,19 @@ export async function beUser(
       await store.batches.resume(orgId, id, start + hour);
     } else if (drawn < 0.75) await store.workers.reap(now() - 30);
     else if (drawn < 0.85) await store.batches.reopen(start, 10);
-    else await store.batches.running(id);
+    else requireAgreement(await store.batches.picture(id));
   }
+}
+
+/** Every output has one token. */
+function requireAgreement(picture: BatchPicture | undefined): void {
+  if (!picture) throw new Error('a batch is gone');
+  const { batch, ledger, running, errorSummary } = picture;
+  const { id, ok, err, total } = batch;
+  const tokens = ledger.reduce((sum, { usage }) => sum + usage.outputTokens, 0);
+  const failed = errorSummary.reduce((sum, { count }) => sum + count, 0);
+  if (tokens !== ok || failed !== err || ok + err + running > total)
+    throw new Error(`${id} is of several moments: ${JSON.stringify({ ok, tokens, err, failed, running })}`);
 }
 
 const fault = { code: 'batch_failed', message: 'Something is wrong with it.', param: null, line: null };

@@ -14,8 +14,6 @@ const ledger = tableOf<Row>('usage_ledger')(
 );
 
 export function createLedger(db: Db): LedgerStore {
-  const ofMany = async (sourceIds: string[]) =>
-    (await ledger.among(db, 'sourceId', sourceIds, {}, 'ORDER BY source_id, model, day')).map(fromRow);
   return {
     add: (rows) =>
       db.tx(async (q) => {
@@ -25,10 +23,15 @@ export function createLedger(db: Db): LedgerStore {
         await ledger.insert(q, fresh.map(toRow));
         await addSpending(q, fresh);
       }),
-    of: (sourceId) => ofMany([sourceId]),
-    ofMany,
+    of: (sourceId) => ledgerRows(db, [sourceId]),
+    ofMany: (sourceIds) => ledgerRows(db, sourceIds),
     usage: (query, from) => sumUsage(db, query, from),
   };
+}
+
+export async function ledgerRows(q: Queries, sourceIds: readonly string[]): Promise<LedgerRow[]> {
+  const rows = await ledger.among(q, 'sourceId', sourceIds, {}, 'ORDER BY source_id, model, day');
+  return rows.map(fromRow);
 }
 
 async function billedSources(q: Queries, rows: LedgerRow[]): Promise<Set<string>> {

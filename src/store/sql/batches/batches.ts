@@ -49,11 +49,12 @@ export function createBatchRows(db: Db): BatchRows {
         return removed > 0;
       }),
 
-    async list(orgId, { after, before, limit, endpoint, status, createdAfter }) {
+    async list(orgId, { after, before, order, limit, endpoint, status, createdAfter }) {
+      const isAscending = before !== undefined || order === 'asc';
       const where = {
         orgId,
-        'id < ?': after,
-        'id > ?': before,
+        'id < ?': isAscending ? undefined : after,
+        'id > ?': before ?? (isAscending ? after : undefined),
         'endpoint = ?': endpoint,
         'status = ?': status,
         // A walk by id ends at the least id of those made first since then: ids follow creation but for clocks that differ.
@@ -61,8 +62,8 @@ export function createBatchRows(db: Db): BatchRows {
           SELECT id FROM batches WHERE org_id = ? AND created_at >= ? ORDER BY created_at, id LIMIT 1000) AS first)`]:
           createdAfter === undefined ? undefined : [createdAfter, orgId, createdAfter],
       };
-      const order = before === undefined ? 'DESC' : 'ASC';
-      const found = await batches.all(db, where, `ORDER BY id ${order} LIMIT ?`, [limit]);
+      const direction = isAscending ? 'ASC' : 'DESC';
+      const found = await batches.all(db, where, `ORDER BY id ${direction} LIMIT ?`, [limit]);
       return before === undefined ? found : found.toReversed();
     },
 

@@ -3,11 +3,11 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Lease } from '../../contract/claim.ts';
 import { insertChunks, lockBatch } from './batches.ts';
-import { chunks, toChunk, unpackLines } from '../rows.ts';
+import { chunks, toChunk } from '../rows.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
 
-type Chunks = Pick<BatchStore, 'release' | 'split' | 'running' | 'leastKills' | 'pause' | 'resume'>;
+type Chunks = Pick<BatchStore, 'release' | 'split' | 'leastKills' | 'pause' | 'resume'>;
 
 /** Chunks and who has them. How they are claimed stands in `claim.ts`. */
 export function createChunks(db: Db): Chunks {
@@ -25,18 +25,6 @@ export function createChunks(db: Db): Chunks {
         const state = batch.pausedAt === null ? 'ready' : 'held';
         if (left) await insertChunks(q, batch, singles(left, await lastSeq(q, lease.batchId)), state);
         return true;
-      }),
-
-    running: (id) =>
-      db.tx(async (q) => {
-        const leased = await q.all<{ lines: string }>(
-          `SELECT lines FROM batch_chunks WHERE batch_id = ? AND state = 'leased'`,
-          [id],
-        );
-        const lines = leased.flatMap((row) =>
-          unpackLines(row.lines).map(({ line }) => ({ batchId: id, line })),
-        );
-        return lines.length - (await recordedLines(q, lines)).size;
       }),
 
     async leastKills(id) {

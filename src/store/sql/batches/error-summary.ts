@@ -7,6 +7,18 @@ import { allIn } from '../statement.ts';
 const maxCodes = 20;
 const maxExample = 300;
 
+/** As stored at the end of the batch, else from the rows. */
+export async function errorSummaryOf(q: Queries, batchId: string): Promise<ErrorSummary[]> {
+  const [batch] = await q.all<{ err: number; error_summary: string | null }>(
+    'SELECT err, error_summary FROM batches WHERE id = ?',
+    [batchId],
+  );
+  if (!batch || batch.err === 0) return [];
+  return batch.error_summary === null
+    ? summarise(q, batchId)
+    : (JSON.parse(batch.error_summary) as ErrorSummary[]);
+}
+
 /** Why lines failed, counted by code, from the rows. */
 export async function summarise(q: Queries, batchId: string): Promise<ErrorSummary[]> {
   const groups = await q.all<{ code: string | null; count: number; first: number }>(

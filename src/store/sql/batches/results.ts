@@ -1,8 +1,8 @@
 import { isFinal } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
-import type { ErrorSummary, ResultRow, ResultStore } from '../../contract/results.ts';
+import type { ResultRow, ResultStore } from '../../contract/results.ts';
 import { lockBatch } from './batches.ts';
-import { summarise } from './error-summary.ts';
+import { errorSummaryOf } from './error-summary.ts';
 
 type Reading = Pick<ResultStore, 'missing' | 'tail' | 'errorSummary' | 'leftovers' | 'purge'>;
 
@@ -36,11 +36,7 @@ export function createResults(db: Db): Reading {
         [batchId, stream, after, batchId, stream, after, rows, bytes],
       ),
 
-    errorSummary: (batchId) =>
-      storedSummary(db, batchId).then(
-        // The batch may end and be cleared away between two looks.
-        (stored) => stored ?? db.tx(async (q) => (await storedSummary(q, batchId)) ?? summarise(q, batchId)),
-      ),
+    errorSummary: (batchId) => errorSummaryOf(db, batchId),
 
     async leftovers(limit) {
       const rows = await db.all<{ id: string }>(
@@ -64,16 +60,6 @@ export function createResults(db: Db): Reading {
         return true;
       }),
   };
-}
-
-/** Undefined while the rows tell it. */
-async function storedSummary(q: Queries, batchId: string): Promise<ErrorSummary[] | undefined> {
-  const [batch] = await q.all<{ err: number; error_summary: string | null }>(
-    'SELECT err, error_summary FROM batches WHERE id = ?',
-    [batchId],
-  );
-  if (!batch || batch.err === 0) return [];
-  return batch.error_summary === null ? undefined : (JSON.parse(batch.error_summary) as ErrorSummary[]);
 }
 
 async function deleteResults(q: Queries, batchId: string, limit: number): Promise<number> {
