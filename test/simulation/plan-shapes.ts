@@ -121,7 +121,7 @@ function planDamaged(random: SeededRandom, plan: WorldPlan): WorldPlan {
   return { ...plan, incidents: [...plan.incidents, ...damages] };
 }
 
-/** One org with much and another with little that comes later, in a world where nothing goes wrong. */
+/** One org with much, and another that has little, idles, and comes back for more, in a world where nothing goes wrong. */
 function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const line = (delayMs: number): LinePlan => ({ kind: 'slow', model: 'm1', system: null, delayMs });
   const batch = (name: string, orgId: string, lines: number, createAt: number): BatchPlan => ({
@@ -138,7 +138,11 @@ function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
     models: ['m1'],
     slots,
     windowMs: day,
-    batches: [batch('b0', 'org_1', slots * 90, 0), batch('b1', 'org_2', 12, 70_000)],
+    batches: [
+      batch('b0', 'org_1', slots * 75, 0),
+      batch('b1', 'org_2', 12, 0),
+      batch('b2', 'org_2', 110, 70_000),
+    ],
     weather: fair,
     incidents: [],
     flaky: 0,

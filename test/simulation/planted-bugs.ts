@@ -23,6 +23,7 @@ export const soughtIn: Record<string, { shape?: Shape; size?: Size; from?: numbe
   'work goes on when its lease is lost': { shape: 'silent', from: 5 },
   'slots are left idle': { shape: 'shares' },
   'an org waits until the others have nothing left': { shape: 'shares' },
+  'an org that idled comes back at its old place in the queue': { shape: 'shares' },
   'the window is measured with the wall clock': { shape: 'mixed', size: 'large', from: 57 },
   'a file of results is given as it stands': { shape: 'damaged', from: 3 },
   'a line is sent as it stands': { shape: 'damaged' },

@@ -39,6 +39,10 @@ export const plantedSending: Record<string, Plant> = {
     '(SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id)',
     "CASE found.org_id WHEN 'org_1' THEN 0 ELSE 900000000000 END",
   ]),
+  'an org that idled comes back at its old place in the queue': inSql('batches.claim', [
+    'SELECT model, virtual_time FROM queues',
+    'SELECT model, 0 AS virtual_time FROM queues',
+  ]),
   'answers wait to be recorded': (parts) =>
     around(parts, {
       results: {

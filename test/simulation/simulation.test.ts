@@ -51,6 +51,11 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     if (violations.length > 0) expect.fail(await recount(seed, database, options));
   });
 
+  it('gives an org that idled and came back its share, and no more', async () => {
+    const { violations } = await simulate(1, database, { shape: 'shares' });
+    if (violations.length > 0) expect.fail(await recount(1, database, { shape: 'shares' }));
+  });
+
   it('is the same whenever the seed is the same', async () => {
     const once = await simulate(7, database, { told: true });
     await simulate(8, database);

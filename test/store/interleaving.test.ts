@@ -25,6 +25,10 @@ const planted: Record<string, Planted> = {
   'a batch is cancelled whose end was decided meanwhile': {
     rewrite: (sql) => (sql.includes('cancelling_at = ?') ? sql.replace('AND closing IS NULL', '') : sql),
   },
+  'a batch expires whose end was decided meanwhile': {
+    rewrite: (sql) =>
+      sql.replace(/(WHERE id = \?) AND status IN \([^)]*\) AND closing IS NULL (AND expires_at)/, '$1 $2'),
+  },
   'the batch is looked at before the transaction that counts': {
     isOutside: (sql) => /SELECT id, org_id AS "orgId", status.* FROM batches/s.test(sql),
   },

@@ -7,6 +7,7 @@ import {
   closeBatch,
   hour,
   lease,
+  makeWebhook,
   output,
   range,
   runningLines,
@@ -199,6 +200,30 @@ export function endingTests(on: Stores): void {
       ]);
       expect(await windowOf(shut.id)).toEqual([shut.expiresAt - hour, 0, shut.due - hour]);
       expect((await windowOf(finished.id))[0]).toBe(finished.expiresAt);
+    });
+
+    test('moves deliveries with them, those that are due and those that somebody holds', async () => {
+      const webhook = makeWebhook({ eventTypes: ['batch.cancelled'] });
+      await on.store.webhooks.insert(webhook, 'secret', 100);
+      const claim = async (worker: string) =>
+        (await on.store.webhooks.claim(worker, { leaseMs: hour, limit: 9, each: 9, busy: [] })).length;
+      const addDelivery = async () => {
+        const batch = await addBatch(on.store);
+        await on.store.batches.cancel('org_a', batch.id, start, 0);
+        await closeBatch(on.store, batch.id);
+      };
+      await addDelivery();
+      const by = (await on.store.ping()) - start + 2 * hour;
+      await on.store.batches.moveWindows(by);
+      const [delivery] = await on.store.webhooks.deliveries('org_a', webhook.id, { limit: 9 });
+      expect(delivery!.nextAttemptAt).toBe(start + by);
+      expect(await claim('w')).toBe(0);
+      await on.store.batches.moveWindows(-by);
+      expect(await claim('w')).toBe(1);
+      expect(await claim('v')).toBe(0);
+      // The clock jumps past the end of the lease, which goes with it.
+      await on.store.batches.moveWindows(-2 * hour);
+      expect(await claim('v')).toBe(1);
     });
   });
 

@@ -111,6 +111,18 @@ export function queueTests(on: Stores): void {
       expect(ofB).toHaveLength(10);
     });
 
+    test('lets an org that was served, idled and comes back in where those at work are', async () => {
+      await addBatch(on.store, { total: 400 });
+      await addBatch(on.store, { total: 4, orgId: 'org_b', due: start + 1 });
+      const { batches: served } = await claim([want({ chunks: 2 })]);
+      expect(served.map(({ orgId }) => orgId).toSorted()).toEqual(['org_a', 'org_b']);
+      await claim([want({ chunks: 50 })]);
+      await addBatch(on.store, { total: 400, orgId: 'org_b', due: start + 2 });
+      const { chunks, batches } = await claim([want({ chunks: 20 })]);
+      const orgOf = new Map(batches.map(({ id, orgId }) => [id, orgId]));
+      expect(chunks.filter(({ batchId }) => orgOf.get(batchId) === 'org_b')).toHaveLength(10);
+    });
+
     test('is one fairness, however many processes claim, and however many batches an org has', async () => {
       // The work of each org is the same, in one batch or in many.
       const orgs = range(0, 50).map((n) => `org_${n}`);

@@ -7,6 +7,8 @@ import { failure, hour, lease, makeFile, output, start } from '../fixtures.ts';
 
 const suspects = { from: 2, most: 99, alone: true };
 const cancelGraceMs = 1;
+/** Of every batch. */
+const windowEnd = start + 24 * hour;
 
 /** Every lease that was ever given out: no two may be the same. */
 export type Leases = Set<string>;
@@ -40,6 +42,7 @@ export class WorkerActor {
       else if (drawn < 0.97) await this.beat();
       else await this.leave();
     }
+    await this.#store.batches.expire(windowEnd, 9);
   }
 
   async beat(): Promise<void> {
