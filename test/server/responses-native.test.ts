@@ -69,6 +69,20 @@ describe('a request', () => {
     expect(sentBody()['input']).toEqual(input);
   });
 
+  it('goes on with what other agents said, as text where nothing was encrypted', async () => {
+    const from = { type: 'agent_message', author: '/root', recipient: '/root/child' };
+    const said = (text: string) => [
+      { type: 'input_text', text: 'Payload: ' },
+      { type: 'encrypted_content', encrypted_content: text },
+    ];
+    await post({ ...plain, input: [{ ...from, content: said('Count.') }] });
+    const parts = ['Payload: ', 'Count.'].map((text) => ({ type: 'input_text', text }));
+    expect(sentBody()['input']).toMatchObject([{ type: 'message', role: 'user', content: parts }]);
+    const sealed = { ...from, content: said('gAAAAABpZ1') };
+    await post({ ...plain, input: [sealed] });
+    expect(sentBody()['input']).toEqual([sealed]);
+  });
+
   it('is sent without ids of ours, nested functions, and tools that would be run at a price', async () => {
     await post(
       `{"model":"tiny","input":[{"id":"msg_1","role":"user","content":"hi"},
@@ -91,7 +105,7 @@ describe('a request', () => {
   it('is checked first', async () => {
     expect((await post({ ...plain, input: 7 })).status).toBe(422);
     const parameters = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
-    expect((await post({ ...plain, tools: [{ ...tool, parameters }] })).status).toBe(422);
+    expect((await post({ ...plain, tools: [{ ...tool, parameters, strict: true }] })).status).toBe(422);
     const shown = (picture: object) => ({
       input: [{ type: 'computer_call_output', call_id: 'c', output: picture }],
     });

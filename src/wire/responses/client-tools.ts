@@ -32,17 +32,19 @@ interface Item {
  * @param items of the conversation: some of them bring tools
  */
 export function clientTools({ tools }: ResponsesRequest, items: readonly Item[]): ClientTool[] {
-  if (!tools?.length && !items.some(bringsTools)) return [];
+  if (!tools?.length && !items.some(({ item }) => bringsTools(item))) return [];
   const found = new Map<string, ClientTool>();
   const add = (tool: ClientTool) => found.set(keyOf(tool.own), tool);
   for (const tool of listed(tools, 'tools')) add(tool);
   for (const { item, path } of items)
-    if (item.type === 'additional_tools') for (const tool of listed(item.tools, `${path}.tools`)) add(tool);
+    if (bringsTools(item)) for (const tool of listed(item.tools, `${path}.tools`)) add(tool);
   const all = [...found.values()];
   return all.some(isRenamed) ? withNames(all) : all;
 }
 
-const bringsTools = ({ item }: Pick<Item, 'item'>) => item.type === 'additional_tools';
+/** Tools that were found can be called in later turns. */
+export const bringsTools = ({ type }: Pick<InputItem, 'type'>) =>
+  type === 'additional_tools' || type === 'tool_search_output';
 
 const none: OwnNames = new Map();
 
@@ -66,7 +68,7 @@ export function* listed(
     const at = `${path}[${index}]`;
     if (tool.type === 'namespace') yield* listed(tool.tools, `${at}.tools`, tool);
     const known = knownType(tool);
-    if (known) yield { own: { type: known, name: known }, fields: knownFunction(known), path: at };
+    if (known) yield { own: { type: known, name: known }, fields: knownFunction(known, tool), path: at };
     if (tool.type !== 'function' && tool.type !== 'custom') continue;
     const given = (tool.function ?? tool) as FunctionFields;
     const fields = tool.type === 'custom' ? fromCustom(tool) : given;

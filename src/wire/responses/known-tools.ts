@@ -3,13 +3,15 @@ import { oneOf } from '../schema.ts';
 import { inputOf, integer, text, type ToolInputs } from '../tool-inputs.ts';
 import type { FunctionFields, KnownCallItem, KnownType, ResponsesTool, StoredItem } from './responses.ts';
 
+type Held = Pick<KnownCallItem, 'action' | 'operation' | 'arguments' | 'execution'>;
+
 /** A tool that the format defines and the client runs, as a function, and its calls as items. */
 interface KnownTool {
   description: string;
   properties: ToolInputs;
   required: readonly string[];
   /** What a call holds, by the arguments of the function. What is missing there is empty. */
-  call(given: Record<string, unknown>): Pick<KnownCallItem, 'action' | 'operation'>;
+  call(given: Record<string, unknown>): Held;
   /** What a result says, if not its `output`. */
   said?(item: StoredItem): string;
 }
@@ -70,13 +72,20 @@ const knownTools: Record<KnownType, KnownTool> = {
     }),
     said: ({ output, status }) => [status, output].filter(Boolean).join(': '),
   },
+  tool_search: {
+    description: 'Searches tools that can be called only once they were found.',
+    properties: { query: text('What the tool is for.') },
+    required: ['query'],
+    call: (given) => ({ execution: 'client', arguments: given }),
+  },
 };
 
 const listOf = (value: unknown): unknown[] =>
   Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
 
-/** The type of a tool that is one of these; a shell in a container runs on somebody's server. */
-export function knownType({ type, environment }: ResponsesTool): KnownType | undefined {
+/** The type of a tool that is one of these; a shell in a container, and a search without a client, run on a server. */
+export function knownType({ type, environment, execution }: ResponsesTool): KnownType | undefined {
+  if (type === 'tool_search') return execution === 'client' ? type : undefined;
   const where = fieldsOf(environment)['type'] ?? 'local';
   return isKnown(type) && where === 'local' ? type : undefined;
 }
@@ -85,9 +94,15 @@ export function isKnown(type: string): type is KnownType {
   return Object.hasOwn(knownTools, type);
 }
 
-export function knownFunction(type: KnownType): FunctionFields {
+/** A search is described by its client. */
+export function knownFunction(
+  type: KnownType,
+  { description: own, parameters }: ResponsesTool,
+): FunctionFields {
   const { description, properties, required } = knownTools[type];
-  return { name: type, description, parameters: inputOf(properties, required) };
+  const input = inputOf(properties, required);
+  if (type !== 'tool_search') return { name: type, description, parameters: input };
+  return { name: type, description: own || description, parameters: parameters ?? input };
 }
 
 export function callTypeOf(type: KnownType): KnownCallItem['type'] {
@@ -95,19 +110,33 @@ export function callTypeOf(type: KnownType): KnownCallItem['type'] {
 }
 
 /** What a call holds; of arguments that are no object, nothing. */
-export function knownCall(type: KnownType, json: string): Pick<KnownCallItem, 'action' | 'operation'> {
+export function knownCall(type: KnownType, json: string): Held {
   // An answer that was cut ends in the middle of something.
   return knownTools[type].call(fieldsOf(parsed(json)));
 }
 
-/** The tool whose call an item is. */
-export function calledType({ type }: { type: string }): KnownType | undefined {
+/** The tool whose call an item is. A search that a server ran is no call of the client. */
+export function calledType({
+  type,
+  call_id: id,
+}: {
+  type: string;
+  call_id?: unknown;
+}): KnownType | undefined {
   const tool = type.endsWith('_call') ? type.slice(0, -'_call'.length) : '';
+  if (tool === 'tool_search' && !id) return undefined;
   return isKnown(tool) ? tool : undefined;
 }
 
 /** The tool whose result an item is. */
-export function resultType({ type }: { type: string }): KnownType | undefined {
+export function resultType({
+  type,
+  call_id: id,
+}: {
+  type: string;
+  call_id?: unknown;
+}): KnownType | undefined {
+  if (type === 'tool_search_output') return id ? 'tool_search' : undefined;
   return type.endsWith('_output') ? calledType({ type: type.slice(0, -'_output'.length) }) : undefined;
 }
 
@@ -116,10 +145,12 @@ export function knownArguments({
   type,
   action,
   operation,
-}: Pick<StoredItem, 'type'> & Pick<KnownCallItem, 'action' | 'operation'>): string {
+  arguments: given,
+}: Pick<StoredItem, 'type'> & Pick<KnownCallItem, 'action' | 'operation'> & { arguments?: unknown }): string {
+  if (type === 'tool_search_call') return typeof given === 'string' ? given : JSON.stringify(given ?? {});
   if (type !== 'local_shell_call') return JSON.stringify(action ?? operation ?? {});
-  const { type: _, ...given } = action ?? {};
-  return JSON.stringify(given);
+  const { type: _, ...asked } = action ?? {};
+  return JSON.stringify(asked);
 }
 
 /** What a result tells the model. */

@@ -63,7 +63,7 @@ export interface FunctionFields {
 }
 
 /** Tools that the format defines and the client runs. */
-export type KnownType = 'local_shell' | 'shell' | 'apply_patch';
+export type KnownType = 'local_shell' | 'shell' | 'apply_patch' | 'tool_search';
 
 /** A tool as its client calls it, which may not be how the model does. */
 export interface OwnName {
@@ -101,7 +101,7 @@ export interface InputItem {
   /** Of calls of a shell, and of `apply_patch`. */
   action?: Record<string, unknown>;
   operation?: Record<string, unknown>;
-  /** What `additional_tools` bring. */
+  /** What `additional_tools` bring, and what a search found. */
   tools?: ResponsesTool[];
   output?: string | InputPart[];
   summary?: { type?: string; text?: string }[] | null;
@@ -165,6 +165,9 @@ export interface KnownCallItem extends Call<`${KnownType}_call`> {
   action?: Record<string, unknown>;
   /** What is to become of a file. */
   operation?: Record<string, unknown>;
+  /** What to search for. */
+  arguments?: Record<string, unknown>;
+  execution?: 'client';
 }
 
 export interface ReasoningItem extends Item<'reasoning'> {

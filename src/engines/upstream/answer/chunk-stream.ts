@@ -9,8 +9,7 @@ import { filteredChoices } from './given-choices.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
 import { readEach } from './sse-events.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
-import { checkedUsage } from './usage.ts';
-import { count } from './usage-figures.ts';
+import { checkedUsage, count } from './usage.ts';
 
 export interface StreamOptions extends Omit<ReadOptions, 'newCallId' | 'alternatives'> {
   context: RefusalContext;

@@ -2,10 +2,7 @@ import { chatLimits } from '../../chat/request/request-schema.ts';
 import * as t from '../../schema.ts';
 import { toolSchema } from './tool-schema.ts';
 
-/**
- * The items of an input. Strict about those that become messages; items of other types (what hosted tools left behind in a
- * history) pass, and are passed over.
- */
+/** The items of an input. Strict about those that become messages; others go to servers that speak this format. */
 const textTypes = ['input_text', 'output_text', 'text'];
 const partTypes = [...textTypes, 'refusal', 'input_image', 'input_audio', 'input_file'];
 
@@ -71,13 +68,23 @@ const screenshot = t.object({
 const called = { call_id: filled, name: filled, 'namespace?': t.stringOrNull() };
 const texts = t.orNull(t.array(t.object({ 'text?': t.stringOrNull() })));
 
+const agentPart = t.object(
+  { type: t.oneOf(['input_text', 'encrypted_content']) },
+  {
+    allOf: [
+      t.when('type', 'input_text', { text: t.string() }),
+      t.when('type', 'encrypted_content', { encrypted_content: t.string() }),
+    ],
+  },
+);
+
 /** What items of these types have. */
 const itemFields: [types: string | string[], has: t.Fields][] = [
   ['function_call', { ...called, arguments: t.string({ description: 'JSON text' }) }],
   ['custom_tool_call', { ...called, input: t.string() }],
   ['additional_tools', { tools: t.array(toolSchema, { maxItems: chatLimits.tools }) }],
   [['function_call_output', 'custom_tool_call_output'], { call_id: filled, output: parts }],
-  ['computer_call_output', { output: screenshot }],
+  ['computer_call_output', { call_id: filled, output: screenshot }],
   [['local_shell_call', 'shell_call'], { call_id: filled, action: t.anyObject() }],
   ['apply_patch_call', { call_id: filled, operation: t.anyObject() }],
   ['local_shell_call_output', { 'call_id?': t.stringOrNull(), output: t.string() }],
@@ -85,6 +92,15 @@ const itemFields: [types: string | string[], has: t.Fields][] = [
   ['apply_patch_call_output', { call_id: filled, 'status?': t.stringOrNull(), 'output?': t.stringOrNull() }],
   ['reasoning', { 'summary?': texts, 'content?': texts }],
   ['compaction', { encrypted_content: filled }],
+  ['agent_message', { content: { ...parts, type: 'array', items: agentPart } }],
+  ['tool_search_call', { 'call_id?': t.stringOrNull(), 'execution?': t.stringOrNull() }],
+  [
+    'tool_search_output',
+    { 'call_id?': t.stringOrNull(), tools: t.array(toolSchema, { maxItems: chatLimits.tools }) },
+  ],
+  ['mcp_call', { id: filled, name: filled, server_label: t.string(), arguments: t.string() }],
+  [['file_search_call', 'code_interpreter_call', 'image_generation_call'], { id: filled }],
+  [['computer_call', 'program', 'program_output'], { call_id: filled }],
   ['item_reference', { id: t.string() }],
 ];
 

@@ -3,7 +3,9 @@ import type { Edits } from '../../json/edit-members.ts';
 import { exactValue } from '../../json/exact-numbers.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { summaryIn, summaryMessage } from '../compaction.ts';
+import { bringsTools } from '../client-tools.ts';
 import { knownType } from '../known-tools.ts';
+import { asChatItems, isSealed } from '../other-items.ts';
 import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
 
 /**
@@ -36,8 +38,13 @@ export function nativeRequest(
 }
 
 function isEdited({ id, type, tools }: InputItem): boolean {
-  if (type === 'additional_tools' && tools!.some((tool) => sentTool(tool) !== tool)) return true;
-  return Boolean(id) || type === 'reasoning' || type === 'compaction';
+  if (tools?.some((tool) => sentTool(tool) !== tool) && bringsTools({ type })) return true;
+  return type === 'agent_message' || Boolean(id) || type === 'reasoning' || type === 'compaction';
+}
+
+function withoutId(item: InputItem): InputItem {
+  const { id: _, ...rest } = item;
+  return rest;
 }
 
 const thoughts = 'reasoning.encrypted_content';
@@ -50,14 +57,15 @@ function sentItem({ id, ...item }: InputItem): object[] {
   const said = summaryIn(item);
   if (said !== undefined) return [{ type: 'message', ...summaryMessage(said) }];
   const { type, content, summary } = item;
-  if (type === 'additional_tools')
-    return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
+  if (bringsTools(item)) return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
+  if (type === 'agent_message' && !isSealed(item))
+    return asChatItems({ ...item, type, id: '' }).map(withoutId);
   if (type !== 'reasoning' || item['encrypted_content']) return [item];
   return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];
 }
 
-/** Tools that the client itself runs; functions come nested as on chat completions, too. */
-const ofClients = new Set('function custom namespace computer computer_use_preview'.split(' '));
+/** Tools that the client itself runs, and the search for those that are deferred; functions come nested as on chat completions, too. */
+const ofClients = new Set('function custom namespace computer computer_use_preview tool_search'.split(' '));
 
 function sentTool(tool: ResponsesTool): object | undefined {
   if (!ofClients.has(tool.type) && !knownType(tool)) return undefined;

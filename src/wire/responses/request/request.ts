@@ -6,6 +6,7 @@ import { type AddFault, faultsError, faultsIn, parseBody, validator } from '../.
 import { summaryIn } from '../compaction.ts';
 import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
 import { answeredCall, calledType, resultType } from '../known-tools.ts';
+import { refusalOf } from '../other-items.ts';
 import { itemsWithTools } from '../stored-items.ts';
 import { chatLimits } from '../../chat/request/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
@@ -58,9 +59,11 @@ function checkTools(request: ResponsesRequest, add: AddFault): void {
   }
 }
 
-const calling = new Set(['function_call', 'custom_tool_call']);
+const calling = new Set(['function_call', 'custom_tool_call', 'computer_call', 'program']);
 const answering = new Set(['function_call_output', 'custom_tool_call_output']);
-const saying = new Set(['message', 'compaction']);
+/** Of these, a server that speaks this format may have the calls. */
+const answeringThere = new Set(['computer_call_output', 'program_output']);
+const saying = new Set(['message', 'compaction', 'agent_message']);
 
 const isCall = (item: StoredItem) => calling.has(item.type) || calledType(item) !== undefined;
 const isResult = (item: StoredItem) => answering.has(item.type) || resultType(item) !== undefined;
@@ -70,25 +73,35 @@ const isResult = (item: StoredItem) => answering.has(item.type) || resultType(it
  * @throws ApiError `validation_error` (422)
  */
 export function requireConversation(items: readonly PlacedItem[]): void {
+  requireCalls(items, isResult);
+  const said = items.some(
+    ({ item }) => saying.has(item.type) || answeringThere.has(item.type) || isResult(item),
+  );
+  if (!said) throw invalid('input', 'holds no message to be answered');
+}
+
+function requireCalls(items: readonly PlacedItem[], isOne: (item: StoredItem) => boolean): void {
   const calls = new Set<string>();
-  let said = false;
   const faults = faultsIn((add) => {
     for (const { item, path } of items) {
-      said ||= saying.has(item.type) || isResult(item);
       if (isCall(item)) calls.add(item.call_id!);
-      else if (isResult(item) && !calls.has(answeredCall(item)))
+      else if (isOne(item) && !calls.has(answeredCall(item)))
         add(`${path}.call_id`, `no call before this one has the call_id ${quoted(answeredCall(item))}`);
     }
   });
   if (faults.length > 0) throw faultsError(faults);
-  if (!said) throw invalid('input', 'holds no message to be answered');
 }
 
 /**
- * Where a conversation has to be told in words, a summary that only another server can read would be lost.
+ * Where a conversation has to be told in words, items that only another server can read would be lost.
  * @throws ApiError `validation_error` (422)
  */
 export function requireReadable(items: readonly PlacedItem[]): void {
+  for (const { item, path } of items) {
+    const refusal = refusalOf(item);
+    if (refusal) throw invalid(`${path}.type`, `${quoted(item.type)}: ${refusal}`);
+  }
+  requireCalls(items, ({ type }) => answeringThere.has(type));
   const foreign = items.find(({ item }) => item.type === 'compaction' && summaryIn(item) === undefined);
   if (foreign)
     throw invalid(

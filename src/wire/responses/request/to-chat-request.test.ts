@@ -176,6 +176,8 @@ describe('messages', () => {
     const hosted = [
       { type: 'web_search_call', id: 'ws' },
       { type: 'code_interpreter_call', id: 'c' },
+      { type: 'file_search_call', id: 'f', queries: ['q'], results: null },
+      { type: 'image_generation_call', id: 'i', result: null },
     ];
     expect(messagesOf(user, ...hosted, assistant)).toEqual([user, assistant]);
   });

@@ -19,6 +19,11 @@ const kinds = [
     'description?': t.stringOrNull(),
     'format?': t.orNull(format),
   }),
+  t.when('type', 'tool_search', {
+    'execution?': t.oneOfOrNull(['client', 'server']),
+    'description?': t.stringOrNull(),
+    'parameters?': t.orNull(t.anyObject()),
+  }),
 ];
 
 /** Tools, strict about those that the client runs; others pass, and are passed over. */
