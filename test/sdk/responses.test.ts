@@ -515,7 +515,12 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
         code: 'validation_error',
         param: 'input[0].content',
       });
-      const bad = { type: 'function', name: 'f', parameters: { type: 'object', properties: 7 } };
+      const bad = {
+        type: 'function',
+        name: 'f',
+        strict: true,
+        parameters: { type: 'object', properties: 7 },
+      };
       expect(await raised(create({ tools: [{ type: 'web_search' }, bad] }), kind)).toMatchObject({
         param: expect.stringMatching(/^tools\[1\]\.parameters/),
       });

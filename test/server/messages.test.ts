@@ -155,7 +155,9 @@ describe('POST /v1/messages', () => {
   });
 
   it('422: names the place as the client wrote it', async () => {
-    const asked = ask('x', { tools: [{ name: 'a', input_schema: { type: 'object', properties: 5 } }] });
+    const asked = ask('x', {
+      tools: [{ name: 'a', strict: true, input_schema: { type: 'object', properties: 5 } }],
+    });
     for (const stream of [false, true]) {
       const { status, json } = await post({ ...asked, stream });
       expect(status).toBe(422);

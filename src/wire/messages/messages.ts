@@ -47,6 +47,14 @@ export interface Block {
   signature?: string | null;
   title?: string | null;
   context?: string | null;
+  /** Of a call on an MCP server. */
+  server_name?: string;
+  /** Of a `tool_reference`. */
+  tool_name?: string;
+  /** What a change of tools adds or removes, and changes that a summary stands for. */
+  tool?: unknown;
+  tool_changes?: Block[] | null;
+  encrypted_content?: string | null;
 }
 
 export interface Source {

@@ -1,4 +1,3 @@
-import type { ChatMessage } from '../chat/chat.ts';
 import { marked, unmarked } from '../marked.ts';
 import type { InputItem, ResponseUsage, StoredItem } from './responses.ts';
 
@@ -18,14 +17,6 @@ export function compactionItem(id: string, summary: string) {
 /** The summary in a compaction item of ours; undefined for an item of another type, or of another server. */
 export function summaryIn({ type, encrypted_content: content }: InputItem): string | undefined {
   return type === 'compaction' ? unmarked(content) : undefined;
-}
-
-/** A summary as the model reads it. The user's, because somebody must have spoken last, and templates take few system messages. */
-export function summaryMessage(summary: string): ChatMessage {
-  return {
-    role: 'user',
-    content: `The conversation up to here, summed up by you to save room:\n\n${summary}`,
-  };
 }
 
 /** Asks for the summary, as the last message of the conversation. */

@@ -5,13 +5,14 @@ import { type AnswerOptions, fromChatResponse } from './from-chat-response.ts';
 import type { Message, MessagesRequest } from '../messages.ts';
 import { nativeMessage } from './native.ts';
 import { hasOurMark } from '../signature.ts';
+import { requireReadable } from '../request/other-blocks.ts';
 import { toChatRequest } from '../request/to-chat-request.ts';
 
 /**
  * A checked messages request, ready to be answered. What thinks with our marks goes through chat: to others they would be a
  * forgery.
  * @param text of its body, as it came
- * @throws ApiError `validation_error` (422) when nothing is said in it
+ * @throws ApiError `validation_error` (422) when nothing is said in it; through chat for what only others can read
  */
 export function askedMessage(
   request: MessagesRequest,
@@ -23,7 +24,10 @@ export function askedMessage(
     kind: 'chat',
     chat,
     options,
-    request: () => madeBody(chat),
+    request() {
+      requireReadable(request, places);
+      return madeBody(chat);
+    },
     native: hasOurMark(text)
       ? null
       : { op: 'messages', request: () => ({ value: request, text }), answer: nativeMessage },

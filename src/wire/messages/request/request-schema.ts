@@ -88,36 +88,6 @@ const toolResult = t.when('type', 'tool_result', {
 const toolUse = t.when('type', 'tool_use', { id: filled, name: filled, input: t.anyObject() });
 const thinkingBlock = t.when('type', 'thinking', { thinking: t.string(), 'signature?': t.stringOrNull() });
 
-const userBlock = t.object(
-  { type: blockType([...shown, 'tool_result']) },
-  { allOf: [...showing, toolResult] },
-);
-
-/** Whatever another server said is no fault of the client that repeats it. */
-const assistantBlock = t.object(
-  {
-    type: t.string({
-      pattern: '^(?!(image|document|tool_result)$).',
-      expected: 'a block that an assistant says',
-    }),
-  },
-  { allOf: [text, toolUse, thinkingBlock] },
-);
-
-const turn = t.object(
-  {
-    role: t.oneOf(['user', 'assistant', 'system']),
-    content: { type: ['string', 'array'], expected: 'a string or an array of blocks' },
-  },
-  {
-    allOf: [
-      t.when('role', 'user', { 'content?': { minItems: 1, items: userBlock } }),
-      t.when('role', 'assistant', { 'content?': { items: assistantBlock } }),
-      t.when('role', 'system', { 'content?': textBlocks }),
-    ],
-  },
-);
-
 /** Twice as long as in chat: names of tools behind gateways carry the gateway's name. */
 const toolName = t.string({
   pattern: '^[a-zA-Z0-9_-]{1,128}$',
@@ -146,6 +116,48 @@ const tool = t.object(
           'enable_zoom?': t.booleanOrNull(),
         }),
       ),
+    ],
+  },
+);
+
+const toolChange = t.when('type', ['tool_addition', 'tool_removal'], {
+  tool: t.object({ type: t.string() }, t.when('type', 'tool_definition', { definition: tool })),
+});
+
+const userBlock = t.object(
+  { type: blockType([...shown, 'tool_result']) },
+  { allOf: [...showing, toolResult, toolChange] },
+);
+
+/** Whatever another server said is no fault of the client that repeats it. */
+const assistantBlock = t.object(
+  {
+    type: t.string({
+      pattern: '^(?!(image|document|tool_result)$).',
+      expected: 'a block that an assistant says',
+    }),
+  },
+  { allOf: [text, toolUse, thinkingBlock] },
+);
+
+const systemBlocks = {
+  ...textBlocks,
+  items: t.object(
+    { type: t.oneOf(['text', 'tool_addition', 'tool_removal']) },
+    { allOf: [text, toolChange] },
+  ),
+};
+
+const turn = t.object(
+  {
+    role: t.oneOf(['user', 'assistant', 'system']),
+    content: { type: ['string', 'array'], expected: 'a string or an array of blocks' },
+  },
+  {
+    allOf: [
+      t.when('role', 'user', { 'content?': { minItems: 1, items: userBlock } }),
+      t.when('role', 'assistant', { 'content?': { items: assistantBlock } }),
+      t.when('role', 'system', { 'content?': systemBlocks }),
     ],
   },
 );

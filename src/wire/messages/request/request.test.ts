@@ -199,7 +199,7 @@ describe('a messages request', () => {
     ],
     [
       { ...base, messages: [{ role: 'system', content: [{ type: 'image', source: png }] }] },
-      'messages[0].content[0].text: required, but missing',
+      'messages[0].content[0].type: expected one of "text", "tool_addition" or "tool_removal", got "image"',
     ],
     [{ ...base, system: 5 }, 'system: expected a string or an array of text blocks, got 5'],
     [{ ...base, stop_sequences: [''] }, 'stop_sequences[0]: must not be empty'],

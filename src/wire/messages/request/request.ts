@@ -6,6 +6,7 @@ import { type AddFault, faultsError, type Validator, validator } from '../../val
 import type { Block, MessagesRequest } from '../messages.ts';
 import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
 import { isClientTool } from './to-chat-tools.ts';
+import { toolsInEffect } from './tools-in-effect.ts';
 
 /** Every fault of a parsed body; paths start at the body. */
 export const checkMessagesRequest = validator(messagesRequestSchema, checkAgreement);
@@ -46,12 +47,15 @@ function checkAgreement(request: MessagesRequest, add: AddFault): void {
   checkResults(request, add);
 }
 
-function checkTools({ tools, tool_choice: choice }: MessagesRequest, add: AddFault): void {
+function checkTools(request: MessagesRequest, add: AddFault): void {
+  const { tools, tool_choice: choice } = request;
   const given = (tools ?? []).map((tool, index) => ({
     name: isClientTool(tool) ? tool.name : undefined,
     whole: `tools[${index}]`,
   }));
-  const names = checkNames(given, add);
+  checkNames(given, add);
+  const callable = toolsInEffect(request).flatMap(({ tool }) => (isClientTool(tool) ? tool.name : []));
+  const names = new Set(callable);
   if (choice?.type === 'any' && names.size === 0)
     add('tool_choice', '"any" needs tools of the client\'s own: others are not run here');
   if (choice?.type === 'tool' && !names.has(choice.name!))

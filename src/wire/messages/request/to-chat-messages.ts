@@ -1,8 +1,10 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
+import { summaryMessage } from '../../chat/summary-message.ts';
 import { dropStaleThoughts } from '../../chat/request/stale-thoughts.ts';
 import type { Places } from '../../places.ts';
 import type { Block, MessagesRequest, Source, Turn } from '../messages.ts';
 import { thoughtOf } from '../signature.ts';
+import { isServerCall, isServerResult, lastSummary, serverCallName, textIn } from './other-blocks.ts';
 
 /**
  * The conversation as chat has it. What the system says before the first turn becomes one leading message, because many
@@ -26,8 +28,10 @@ export function toChatMessages({ system, messages: turns }: MessagesRequest, pla
     if (place === 'system') places.set('messages[0].content', 'system');
   }
   const shownByTools = new Set<ChatMessage>();
-  for (let at = opening.length; at < turns.length; at++) {
-    const turn = turns[at]!;
+  const summed = lastSummary(turns);
+  if (summed) add(summaryMessage(summed.summary), `messages[${summed.turn}].content[${summed.block}]`);
+  for (let at = Math.max(opening.length, summed?.turn ?? 0); at < turns.length; at++) {
+    const turn = at === summed?.turn ? after(summed.block, turns[at]!) : turns[at]!;
     const place = `messages[${at}]`;
     if (turn.role === 'user') addUserTurn(blocksOf(turn), place, { add, places, shownByTools });
     else if (turn.role === 'assistant') addAssistantTurn(blocksOf(turn), place, add);
@@ -44,6 +48,12 @@ function textOf(content: string | Block[]): string {
   if (typeof content === 'string') return content;
   const texts = content.map(({ text }) => text ?? '').filter((text) => text !== '');
   return texts.join('\n\n');
+}
+
+/** A turn without what a summary in it stands for; the others keep their places. */
+function after(block: number, { role, content }: Turn): Turn {
+  const silent: Block = { type: 'text', text: '' };
+  return { role, content: (content as Block[]).map((each, index) => (index > block ? each : silent)) };
 }
 
 function blocksOf({ content }: Turn): Block[] {
@@ -82,6 +92,10 @@ function resultParts(
 ): { texts: ContentPart[]; others: ContentPart[] } {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   const parts = blocks.flatMap((block, index) => toChatParts(block, `${place}.content[${index}]`, places));
+  const found = blocks.flatMap(({ type, tool_name: name }) =>
+    type === 'tool_reference' ? (name ?? []) : [],
+  );
+  if (found.length > 0) parts.push(...textPart(`Callable from now on: ${found.join(', ')}`));
   const texts = parts.filter(({ type }) => type === 'text');
   if (isError === true) {
     const [first, ...others] = texts;
@@ -98,9 +112,38 @@ function contentOf(parts: ContentPart[]): string | ContentPart[] {
   return parts.length === 1 && first!.type === 'text' ? first!.text! : parts;
 }
 
+/** What the assistant did; a call that its server ran has its result right behind it. */
 function addAssistantTurn(blocks: Block[], place: string, add: AddMessage): void {
+  const results = new Map(
+    blocks.filter(isServerResult).map((block) => [block.tool_use_id, textIn(block.content)]),
+  );
+  let said: Block[] = [];
+  const told = new Set<string>();
+  for (const block of blocks) {
+    const result = isServerResult(block) ? results.get(block.tool_use_id) : undefined;
+    if (!result) {
+      if (!isServerCall(block) || results.get(block.id)) said.push(block);
+      continue;
+    }
+    // Calls of the client's tools stay with their results, which come with the next turn.
+    const calls = said.filter(({ type }) => type === 'tool_use');
+    if (said.length > calls.length)
+      addAssistant(
+        said.filter((each) => !calls.includes(each)),
+        place,
+        add,
+      );
+    for (const { id } of said.filter(isServerCall)) told.add(id!);
+    said = calls;
+    if (told.has(block.tool_use_id!))
+      add({ role: 'tool', tool_call_id: block.tool_use_id!, content: result }, place);
+  }
+  addAssistant(said, place, add);
+}
+
+function addAssistant(blocks: readonly Block[], place: string, add: AddMessage): void {
   const text = blocks.map((block) => (block.type === 'text' ? block.text! : '')).join('');
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toToolCall);
+  const calls = blocks.filter((block) => block.type === 'tool_use' || isServerCall(block)).map(toToolCall);
   const thoughts = blocks.filter(({ type }) => type === 'thinking').map(thoughtOf);
   const reasoning = thoughts.filter((thought) => thought !== '').join('\n\n');
   if (text === '' && calls.length === 0 && reasoning === '') return;
@@ -115,18 +158,22 @@ function addAssistantTurn(blocks: Block[], place: string, add: AddMessage): void
   );
 }
 
-function toToolCall({ id, name, input }: Block): ToolCall {
-  return { id: id!, type: 'function', function: { name: name!, arguments: JSON.stringify(input) } };
+function toToolCall(block: Block): ToolCall {
+  const { id, name, input } = block;
+  const called = isServerCall(block) ? serverCallName(block) : name!;
+  return { id: id!, type: 'function', function: { name: called, arguments: JSON.stringify(input ?? {}) } };
 }
 
 /** What a block says as parts of a chat message; nothing for an empty text or a block that is passed over. */
 function toChatParts(block: Block, place: string, places: Places): ContentPart[] {
-  const parts = readers[block.type]?.(block) ?? [];
+  const read = readers[block.type] ?? (isServerResult(block) ? readers['browser_state'] : undefined);
+  const parts = read?.(block) ?? [];
   for (const part of parts) places.set(part, place);
   return parts;
 }
 
 const readers: Record<string, (block: Block) => ContentPart[]> = {
+  browser_state: (block) => textPart(textIn(block)),
   text: ({ text }) => textPart(text ?? ''),
   image: ({ source }) => [{ type: 'image_url', image_url: { url: imageUrl(source as Source) } }],
   search_result: ({ title, source, content }) =>

@@ -3,6 +3,7 @@ import { functionTool } from '../../chat/request/canonical.ts';
 import type { Places } from '../../places.ts';
 import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
 import { definitionOf, isDefined } from './client-tools.ts';
+import { toolsInEffect } from './tools-in-effect.ts';
 
 /** Whether the client itself runs the tool. The others, such as `web_search_20250305`, would run on the server. */
 export function isClientTool(tool: MessagesTool): boolean {
@@ -11,17 +12,18 @@ export function isClientTool(tool: MessagesTool): boolean {
 
 /** Tools and their choice as chat has them; nothing without a tool that can be called. */
 export function toChatTools(
-  { tools: given, tool_choice: choice }: MessagesRequest,
+  request: MessagesRequest,
   places: Places,
 ): Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   const tools: Tool[] = [];
-  for (const [index, tool] of (given ?? []).entries()) {
+  const { tool_choice: choice } = request;
+  for (const { tool, place } of toolsInEffect(request)) {
     if (!isClientTool(tool)) continue;
     const definition = definitionOf(tool);
     const { name, description, input_schema, strict } = { ...tool, ...definition };
     const converted = functionTool({ name, description, parameters: input_schema, strict });
-    places.set(converted, `tools[${index}]`).set(converted.function, `tools[${index}]`);
-    if (!definition) places.set(converted.function.parameters as object, `tools[${index}].input_schema`);
+    places.set(converted, place).set(converted.function, place);
+    if (!definition) places.set(converted.function.parameters as object, `${place}.input_schema`);
     tools.push(converted);
   }
   if (tools.length === 0) return {};

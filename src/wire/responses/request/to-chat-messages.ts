@@ -1,6 +1,7 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
 import { dropStaleThoughts } from '../../chat/request/stale-thoughts.ts';
-import { summaryIn, summaryMessage } from '../compaction.ts';
+import { summaryMessage } from '../../chat/summary-message.ts';
+import { summaryIn } from '../compaction.ts';
 import type { InputPart, StoredItem } from '../responses.ts';
 
 /** An item, and where the request has it: `input[3]`, or `previous_response_id` for what came before. */
