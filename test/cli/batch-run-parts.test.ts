@@ -51,6 +51,15 @@ const uploads = () => [...server.files.values()].map(({ text }) => text);
 describe('a file that is too large for one batch', () => {
   beforeEach(() => write('big.jsonl', jsonl(many)));
 
+  it.each([
+    [['expired', 'failed', 'completed'], 3],
+    [['completed', 'completed', 'expired'], 4],
+  ] as const)('ends with the code of the worst of its batches: %j', async (ends, worst) => {
+    server.behaviour.ends = [...ends];
+    server.behaviour.answer = (id) => (id === 'r7' ? failed(id) : succeeded(id));
+    expect((await run('big.jsonl', '-o', 'out.jsonl')).code).toBe(worst);
+  });
+
   it('becomes several, checked before the first runs, with one file of results in its order', async () => {
     server.behaviour.answer = (id) => (id === 'r7' || id === 'r15000' ? failed(id) : succeeded(id));
     const { code, out, err } = await run('big.jsonl', '-o', 'out.jsonl');

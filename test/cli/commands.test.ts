@@ -358,7 +358,8 @@ describe('chat', () => {
 });
 
 describe('usage', () => {
-  const sums = { requests: 2, input_tokens: 20, cached_tokens: 8, output_tokens: 6, amount: '0.003' };
+  const tokens = { input_tokens: 20, cached_tokens: 8, output_tokens: 6, reasoning_tokens: 4 };
+  const sums = { requests: 2, ...tokens, amount: '0.003' };
   const rows = ['a', 'b,c', 'd'].map((model) => ({ id: encodeURIComponent(model), model, ...sums }));
   const about = { object: 'list', start: '2026-11-01', end: '2026-11-30', group_by: ['model'], total: sums };
 
@@ -373,7 +374,7 @@ describe('usage', () => {
   it('is shown from all pages, with its total', async () => {
     server.behaviour.before = answers;
     const { code, out, err } = await cli('usage', '--group-by', 'model', '--end', '2026-11-30');
-    expect([code, out]).toEqual([0, rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\n`).join('')]);
+    expect([code, out]).toEqual([0, rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\t4\n`).join('')]);
     expect(err).toBe('From 2026-11-01 to 2026-11-30: 2 requests, 0.003 USD.\n');
     expect(asked()).toEqual([
       '/v1/usage?end=2026-11-30&group_by=model',
@@ -387,7 +388,7 @@ describe('usage', () => {
     expect(JSON.parse(out)).toEqual({ ...about, data: rows, last_id: 'd', has_more: false });
     const csv = await cli('usage', '--csv');
     expect(csv.out).toBe(
-      `model,requests,input_tokens,cached_tokens,output_tokens,amount\r\n${['a', '"b,c"', 'd'].map((model) => `${model},2,20,8,6,0.003\r\n`).join('')}`,
+      `model,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens\r\n${['a', '"b,c"', 'd'].map((model) => `${model},2,20,8,6,0.003,4\r\n`).join('')}`,
     );
     expect(csv.err).toBe('');
     expect((await cli('usage', '--csv', '--json')).code).toBe(1);

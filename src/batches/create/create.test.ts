@@ -114,6 +114,30 @@ describe('createBatch', () => {
     expect(created.map(({ batch }) => batch.due - 1_000_000)).toEqual([100, 12 * hour]);
   });
 
+  it.each([
+    [['m', 'n'], { m: prices, n: prices }],
+    [['n', 'm'], { m: prices, n: prices }],
+    [['m'], { m: prices, n: { ...prices, isFallback: true } }],
+    [['n'], { n: prices }],
+  ])(
+    'freezes a model that requests name as such, also where it stands in for another: %j',
+    async (named, frozen) => {
+      names = named;
+      const model = (id: string, more: object = {}) => ({
+        id,
+        aliases: [],
+        serves: ['chat' as const],
+        prices,
+        createdAt: 0,
+        ...more,
+      });
+      const catalog = createCatalog([model('m', { fallbacks: ['n'], batchFallbacksAfterMs: 0 }), model('n')]);
+      parts = { ...parts, catalog: { ...catalog, hear: async () => {} } };
+      await create();
+      expect({ ...created[0]?.batch.prices }).toEqual(frozen);
+    },
+  );
+
   it('names its one model, or none when they differ', async () => {
     names = ['m', 'n'];
     await create();

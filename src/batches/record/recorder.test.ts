@@ -100,15 +100,33 @@ describe('Recorder', () => {
   });
 
   it('finishes a chunk with its last row, not before', async () => {
-    add(0, 300);
+    add(0, 600);
+    // Its rows are 600, of which the first group has 256 and the second as many.
     recorder.finish(lease(1));
-    add(300, 301);
+    add(600, 601);
     await settle();
     await calls[0]!.succeed();
+    await calls[1]!.succeed();
     await clock.advance(50);
-    await calls[1]!.succeed([{ batchId: 'b', kept: 45, closed: false, complete: false }]);
-    expect(calls.map((call) => call.finished)).toEqual([[], [1]]);
-    expect(recorded.map((each) => each.finished)).toEqual([[], [1]]);
+    await calls[2]!.succeed([{ batchId: 'b', kept: 89, closed: false, complete: false }]);
+    expect(calls.map((call) => call.rows.length)).toEqual([256, 256, 89]);
+    expect(calls.map((call) => call.finished)).toEqual([[], [], [1]]);
+    expect(recorded.map((each) => each.finished)).toEqual([[], [], [1]]);
+  });
+
+  it('finishes each of several chunks with the group that has its last row', async () => {
+    add(0, 10);
+    recorder.finish(lease(1));
+    add(10, 512);
+    recorder.finish(lease(2));
+    add(512, 530);
+    recorder.finish(lease(3));
+    await settle();
+    await calls[0]!.succeed();
+    await calls[1]!.succeed();
+    await clock.advance(50);
+    await calls[2]!.succeed();
+    expect(calls.map((call) => call.finished)).toEqual([[1], [2], [3]]);
   });
 
   it('finishes chunks although rows keep coming', async () => {

@@ -3,7 +3,7 @@ import { splitLines } from '../../base/byte-lines.ts';
 import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
 import { createPatience } from './ask-until-done.ts';
-import { csvOf, formatOf } from './run/csv.ts';
+import { csvOf, formatOf, rawOption } from './run/csv.ts';
 import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
@@ -13,6 +13,7 @@ interface Options extends ClientOptions, OutputOptions {
   after: number;
   follow?: boolean;
   format: string;
+  raw?: boolean;
 }
 
 const pollMs = 500;
@@ -31,13 +32,14 @@ function resultsCommand(cli: Cli, name: string, stream: ResultStream, descriptio
     .argument('<id>')
     .option('--after <n>', 'only what stands behind line n', wholeNumber('--after', 0, 1e9), 0)
     .option('--follow', 'go on until the batch is done')
-    .option('--format <format>', 'jsonl or csv', 'jsonl');
+    .option('--format <format>', 'jsonl or csv', 'jsonl')
+    .addOption(rawOption());
   return withOutput(command)
     .addHelpText('after', examples('batch_0199f3a2 --follow', 'batch_0199f3a2 -o results.jsonl'))
     .action((id: string, options: Options) => {
       const isTable = formatOf(options.format) === 'csv';
       const jsonl = readResults(cli, { id, stream, options });
-      return writeOut(isTable ? csvOf(jsonl) : jsonl, options, cli);
+      return writeOut(isTable ? csvOf(jsonl, options.raw === true) : jsonl, options, cli);
     });
 }
 

@@ -103,7 +103,14 @@ describe('the splitter', () => {
     ]);
     expect(numbered(split('{}\n{"a":\r1}\n'))).toEqual([[1, '{}'], 'invalid_json_line']);
     expect(numbered(split('{}\r{}\r{}'))).toEqual(['invalid_json_line']);
-    expect(numbered(split('{}\r'))).toEqual(['invalid_json_line']);
+    // A CRLF file that lost its last byte.
+    expect(numbered(split('{}\r'))).toEqual([[1, '{}']]);
+    expect(numbered(split('{}\r\n{"a":1}\r'))).toEqual([
+      [1, '{}'],
+      [2, '{"a":1}'],
+    ]);
+    expect(numbered(split('{}\r\n\r'))).toEqual([[1, '{}']]);
+    expect(numbered(split('{}\r\r'))).toEqual(['invalid_json_line']);
   });
 
   it('B05: line and paragraph separators and NEL do not end a line', () => {

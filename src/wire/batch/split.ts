@@ -9,7 +9,7 @@ export interface SplitLine {
   number: number;
   /** Of its first byte in the file. */
   offset: number;
-  /** Bytes without the newline, and without the carriage return before it. */
+  /** Bytes without the newline, and without the carriage return at their end. */
   length: number;
   /** Those bytes, known to be UTF-8; only until the next line is asked for. */
   bytes: Uint8Array;
@@ -162,7 +162,8 @@ export class Splitter {
     const offset = this.#offset;
     this.#number += 1;
     this.#offset += bytes.length + (ended ? 1 : 0);
-    const content = ended && bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
+    // The end of the file may have lost the newline of its last CRLF.
+    const content = bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
     if (isBlank(content)) return undefined;
     const fault = byteFault(content, offset, isGood);
     if (fault) return { fault: { line: number, ...fault }, fatal: false };

@@ -1,5 +1,5 @@
 import { dayMs, utcDay } from '../../base/clock.ts';
-import { csvRecord } from '../../base/csv-record.ts';
+import { csvRecord, withoutFormula } from '../../base/csv-record.ts';
 import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
 import { usageGroups, type UsageQuery, type UsageReport, type UsageSum } from '../../core/usage-report.ts';
@@ -109,5 +109,7 @@ export function usageTable({ data, group_by: groups }: ShownUsage): (string | nu
 }
 
 export function usageCsv(shown: ShownUsage): string {
-  return usageTable(shown).map(csvRecord).join('');
+  return usageTable(shown)
+    .map((row) => csvRecord(row.map(withoutFormula)))
+    .join('');
 }

@@ -8,6 +8,8 @@ export interface Behaviour {
   answer: (customId: string) => ResultLine;
   /** The final state, and how many times a batch is asked for before it is there. */
   end: BatchStatus;
+  /** How each batch ends in place of that, in the order in which they are made. */
+  ends: BatchStatus[];
   polls: number;
   /** Called for every request; a response it returns is the answer, an error it throws is the network's. */
   before: (method: string, path: string) => Response | undefined;
@@ -40,6 +42,7 @@ export function createFakeServer(): FakeServer {
   const behaviour: Behaviour = {
     answer: succeeded,
     end: 'completed',
+    ends: [],
     polls: 2,
     before: () => undefined,
     cuts: 0,
@@ -133,7 +136,8 @@ export function createFakeServer(): FakeServer {
     found.polls++;
     const done = found.polls >= behaviour.polls;
     if (found.batch.status === 'cancelled') return;
-    found.batch.status = done ? behaviour.end : 'in_progress';
+    const end = behaviour.ends[[...batches.values()].indexOf(found)] ?? behaviour.end;
+    found.batch.status = done ? end : 'in_progress';
     if (!done) return;
     const good = found.lines.filter((line) => line.error === null).length;
     Object.assign(found.batch.request_counts, { completed: good, failed: found.lines.length - good });

@@ -1,4 +1,5 @@
-import { csvRecord } from '../../../base/csv-record.ts';
+import { Option } from 'commander';
+import { csvRecord, withoutFormula } from '../../../base/csv-record.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import type { ResultLine } from '../../../client/resources.ts';
@@ -9,6 +10,14 @@ export type Format = 'jsonl' | 'csv';
 export function formatOf(format: string): Format {
   if (format === 'jsonl' || format === 'csv') return format;
   throw new CliError(`--format is jsonl or csv, not '${format}'.`);
+}
+
+/** A new one for each command, because a command may change its own. */
+export function rawOption(): Option {
+  return new Option(
+    '--raw',
+    'with csv: texts as they are, also those that begin like a formula, such as =1+1',
+  );
 }
 
 const columns = [
@@ -24,29 +33,33 @@ const columns = [
 
 export const csvHead = csvRecord(columns);
 
-/** What a spreadsheet wants of an answer, in whatever format the request was. */
-export function csvRow(line: ResultLine): string {
+/**
+ * What a spreadsheet wants of an answer, in whatever format the request was. Texts of models and servers are kept from being
+ * formulas unless `raw`; ids stay as they are.
+ */
+export function csvRow(line: ResultLine, raw: boolean): string {
+  const text = raw ? (cell: unknown) => cell : withoutFormula;
   const body = fieldsOf(line.response?.body);
   const usage = fieldsOf(body.usage);
   const error = fieldsOf(line.error ?? body.error);
   return csvRecord([
     line.custom_id,
     line.response?.status_code ?? '',
-    contentOf(body),
+    text(contentOf(body)),
     finishOf(body),
     usage.prompt_tokens ?? usage.input_tokens ?? '',
     usage.completion_tokens ?? usage.output_tokens ?? '',
     error.code ?? '',
-    error.message ?? '',
+    text(error.message ?? ''),
   ]);
 }
 
 /** Result lines as one table. */
-export async function* csvOf(jsonl: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* csvOf(jsonl: AsyncIterable<Uint8Array>, raw: boolean): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvHead);
   for await (const { bytes } of splitLines(jsonl)) {
     const line = parseLine(bytes) as ResultLine | undefined;
-    if (line !== undefined) yield Buffer.from(csvRow(line));
+    if (line !== undefined) yield Buffer.from(csvRow(line, raw));
   }
 }
 

@@ -28,6 +28,8 @@ export interface ResultsDeps {
   /** Null for stdout. */
   output: string | null;
   format: Format;
+  /** Texts of a table as they are, also those that begin like a formula. */
+  raw: boolean;
   run: RunFile;
   client: Client;
   clock: Clock;
@@ -38,7 +40,7 @@ export interface ResultsDeps {
  * Where the results of a run are gathered, part by part. Failed lines have a file of their own, except where people want one
  * list: on stdout, and as CSV.
  */
-export async function openResults({ output, format, run, client, clock, terminal }: ResultsDeps) {
+export async function openResults({ output, format, raw, run, client, clock, terminal }: ResultsDeps) {
   const { sizes } = run.state.collected;
   const good = output === null ? resultsToStdout(terminal) : await openResultsFile(output, sizes.output);
   const bad =
@@ -58,7 +60,7 @@ export async function openResults({ output, format, run, client, clock, terminal
       const line = isGood && format === 'jsonl' ? undefined : (parseLine(bytes) as ResultLine | undefined);
       if (line === undefined || isCompleted(line)) sums.completed++;
       else countFailure(sums, line);
-      await target.write(format === 'csv' && line !== undefined ? csvRow(line) : bytes);
+      await target.write(format === 'csv' && line !== undefined ? csvRow(line, raw) : bytes);
     }
   }
 

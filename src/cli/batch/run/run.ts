@@ -8,7 +8,7 @@ import type { RemoteBatch } from '../../../client/resources.ts';
 import { askAtInterrupt } from './ask.ts';
 import { combine } from './combine.ts';
 import { askUntilDone } from '../ask-until-done.ts';
-import { type Format, formatOf } from './csv.ts';
+import { type Format, formatOf, rawOption } from './csv.ts';
 import { lockOutput } from './output-lock.ts';
 import { prepareInput } from './prepare-input.ts';
 import { createProgress, noProgress, type Progress } from '../progress.ts';
@@ -28,6 +28,7 @@ import { interruptible } from '../../shared/signals.ts';
 interface Options extends ClientOptions {
   output?: string;
   format: string;
+  raw?: boolean;
   force?: boolean;
   metadata?: Record<string, string>;
   model?: string;
@@ -44,6 +45,7 @@ export function batchRun(cli: Cli): Command {
       'where the results go; - prints them (default: the input with .output.jsonl at its end)',
     )
     .option('--format <format>', 'of the results: jsonl or csv', 'jsonl')
+    .addOption(rawOption())
     .option('-f, --force', 'overwrite results that are there already')
     .option('--model <id>', 'the model of every request, whatever its line says')
     .option('--set <key=value...>', 'a field of every request, such as temperature=0')
@@ -117,6 +119,7 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
   const results = await openResults({
     output,
     format,
+    raw: options.raw === true,
     run,
     client,
     clock: cli.clock,
