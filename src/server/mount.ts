@@ -66,6 +66,8 @@ export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting):
       known: exchange.known,
       signal: exchange.signal,
     };
+    // A body may have ended after a stop was answered.
+    exchange.signal.throwIfAborted();
     if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();
     await sendAnswer(reply, await route.handle(incoming, services), {
       clock: services.clock,

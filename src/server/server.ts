@@ -10,6 +10,7 @@ import { buildOpenApi } from './openapi/build-openapi.ts';
 import { createPages } from './pages/pages.ts';
 import { boundConnections } from './plugins/connections.ts';
 import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
+import { answerInOrder } from './plugins/pipelines.ts';
 import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
 import { cutStalled } from './plugins/stalls.ts';
 import { countTraffic } from './plugins/traffic.ts';
@@ -74,6 +75,7 @@ export function createServer(deps: ServerDeps): Server {
   });
   const pages = createPages();
   const traffic = countTraffic(app, { clock, ids, log, onAnswered: deps.onAnswered });
+  answerInOrder(app, traffic);
   const connections = boundConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerAfterEarlyAnswers(app, clock);
   const stalls = cutStalled(traffic, clock);
@@ -122,10 +124,12 @@ export function createServer(deps: ServerDeps): Server {
     preparing.stop();
     traffic.drain();
     sockets.drain();
-    app.server.close();
+    const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
     await within(clock, drainMs, traffic.idle());
     traffic.abort();
-    await within(clock, lastWordsMs, traffic.idle());
+    // A client that still sends a body reads its answer before the connection is closed.
+    const answered = traffic.idle().then(() => (app.server.closeIdleConnections(), closed));
+    await within(clock, lastWordsMs, answered);
     stalls.stop();
     sockets.terminate();
     app.server.closeAllConnections();

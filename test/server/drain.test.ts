@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../support/manual-clock.ts';
 import { openRaw } from './support/raw-http.ts';
@@ -80,6 +81,41 @@ describe('stop', () => {
     await stopping;
     await app.stop();
   });
+
+  it.each([
+    [
+      'an upload',
+      '/v1/files',
+      'multipart/form-data; boundary=b',
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n{"cu',
+    ],
+    ['a JSON body', '/v1/batches', 'application/json', '{"endpoint"'],
+  ])(
+    '503: %s that is still sent after the drain time, of which nothing is kept',
+    async (_, path, type, begun) => {
+      const clock = createManualClock();
+      const app = await startServer({ clock, drainMs: 1_000 });
+      const late = await openRaw(app.url);
+      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: ${type}\r\nExpect: 100-continue\r\nContent-Length: 10000\r\n\r\n`;
+      late.write(head);
+      await late.until('100 Continue');
+      late.write(begun);
+      const stopping = app.server.stop();
+      await clock.advance(1_000);
+      const text = await late.until('"code":"shutting_down"');
+      expect(text).toMatch(/HTTP\/1.1 503 [^]*connection: close/i);
+      expect(text).toMatch(/retry-after: 1/i);
+      await clock.advance(1_000);
+      await stopping;
+      await late.closed;
+      const left = async () => {
+        const entries = await readdir(app.folder, { recursive: true, withFileTypes: true });
+        return entries.filter((entry) => entry.isFile());
+      };
+      await expect.poll(left).toEqual([]);
+      await app.stop();
+    },
+  );
 
   it('does not wait for a client that never takes its answer', async () => {
     const clock = createManualClock();

@@ -206,6 +206,17 @@ describe('requests that no client library sends', () => {
       () => `POST /v1/files HTTP/1.1\r\n${head()}Transfer-Encoding: chunked, identity\r\n\r\n`,
       /^HTTP\/1.1 400 /,
     ],
+    [
+      'a transfer coding in HTTP/1.0',
+      () =>
+        `POST /v1/files HTTP/1.0\r\n${head()}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      /^HTTP\/1.1 400 [^]*HTTP\/1.0 has no Transfer-Encoding/,
+    ],
+    [
+      'a transfer coding in HTTP/1.0 without a key',
+      () => 'GET /nothing HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      /^HTTP\/1.1 400 /,
+    ],
     ['bare line feeds', () => 'GET /healthz HTTP/1.1\nHost: x\n\n', /^HTTP\/1.1 400 /],
     ['a space before the colon', () => 'GET /healthz HTTP/1.1\r\nHost : x\r\n\r\n', /^HTTP\/1.1 400 /],
     ['a folded header', () => 'GET /healthz HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n', /^HTTP\/1.1 400 /],

@@ -50,6 +50,8 @@ function linger(raw: IncomingMessage, clock: Clock): void {
     raw.off('end', stop);
     socket.off('close', stop);
     Reflect.deleteProperty(socket, 'destroySoon');
+    // Node ends a request with its connection only until it is answered; a handler may still wait for the body.
+    if (!raw.complete) raw.destroy();
     if (closing) socket.destroySoon();
   }
 }

@@ -19,6 +19,11 @@ export function refuseTheRest(app: FastifyInstance, routes: readonly Mounted[], 
     const error = allowed.length > 0 ? wrongMethod(request.method, allowed) : noSuchRoute(path);
     sendError(reply, traffic.of(request), error);
   });
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (raw.httpVersionMinor > 0 || raw.headers['transfer-encoding'] === undefined) return done();
+    reply.header('connection', 'close');
+    sendError(reply, traffic.of({ raw }), codedInHttp10);
+  });
   app.setErrorHandler((thrown, request, reply) => sendError(reply, traffic.of(request), thrown));
 }
 
@@ -46,6 +51,11 @@ const reasons: Record<string, ApiError> = {
   ERR_HTTP_REQUEST_TIMEOUT: new ApiError('request_timeout', 'The request took too long to arrive.'),
 };
 const unreadable = new ApiError('malformed_request', 'This is not a proper HTTP/1.1 request.');
+/** A proxy may have read such a body to another end. */
+const codedInHttp10 = new ApiError(
+  'malformed_request',
+  'HTTP/1.0 has no Transfer-Encoding: send a Content-Length, or HTTP/1.1.',
+);
 const phrases: Record<number, string> = {
   400: 'Bad Request',
   408: 'Request Timeout',

@@ -30,6 +30,7 @@ export interface Exchange {
 /** The same as it is counted. */
 interface Counted extends Exchange, Listed {
   readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
   readonly response: ServerResponse;
   readonly controller: AbortController;
   /** Monotonic. */
@@ -87,6 +88,7 @@ export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
       work: noWork,
       failed: (error) => void (exchange.failure = error),
       request,
+      reply,
       response: reply.raw,
       controller,
       began: clock.monotonic(),
@@ -148,7 +150,7 @@ export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
   return {
     /** Registers a request that passes no hook, because the HTTP library refuses it. */
     begin,
-    of(request: FastifyRequest): Exchange {
+    of(request: Pick<FastifyRequest, 'raw'>): Exchange {
       const exchange = (request.raw as Carrier)[carried];
       if (!exchange) throw new Error('the request has passed no onRequest hook');
       return exchange;
@@ -166,7 +168,14 @@ export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
     /** Ends what is still in flight. */
     abort() {
       const reason = shuttingDown();
-      for (const { controller } of inFlight.slice()) controller.abort(reason);
+      for (const exchange of inFlight.slice()) {
+        const { controller, request, reply } = exchange;
+        controller.abort(reason);
+        // A handler that waits for the rest of the body does not see the signal.
+        if (request.raw.complete || reply.sent) continue;
+        reply.header('connection', 'close');
+        sendError(reply, exchange, reason);
+      }
     },
   };
 }
