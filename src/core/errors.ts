@@ -153,6 +153,8 @@ export interface ApiErrorOptions {
   allow?: string;
   /** Where the code alone does not tell: an upstream's 415 is the request's, its 401 our account's. */
   blame?: Blame;
+  /** What an upstream said of itself, scrubbed: told to those who wait for it, and of what it fails on again and again. */
+  said?: string;
   /** What happened inside, for the log alone. */
   cause?: unknown;
 }
@@ -168,6 +170,7 @@ export class ApiError extends Error {
   readonly shouldRetry: boolean | undefined;
   readonly allow: string | undefined;
   readonly blame: Blame;
+  readonly said: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -181,6 +184,7 @@ export class ApiError extends Error {
     this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined);
     this.allow = options.allow;
     this.blame = options.blame ?? blameOf[code] ?? final;
+    this.said = options.said;
   }
 }
 

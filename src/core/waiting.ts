@@ -30,12 +30,19 @@ export interface WaitingCause {
   scope: Scope;
   code: ErrorCode;
   message: string;
+  /** What the upstream said of it, scrubbed. */
+  said?: string;
   /** Epoch milliseconds. */
   since: number;
 }
 
-export function waitingFor({ scope, code, message, since }: WaitingCause): Waiting {
-  return { reason: reasonOf(scope, code), message, since };
+export function waitingFor({ scope, code, message, said, since }: WaitingCause): Waiting {
+  return { reason: reasonOf(scope, code), message: withSaid(message, said), since };
+}
+
+/** A message with the upstream's own words behind it. */
+export function withSaid(message: string, said: string | undefined): string {
+  return said ? `${message} It says: ${said}` : message;
 }
 
 function reasonOf(scope: Scope, code: ErrorCode): WaitingReason {

@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { CallKnown } from '../core/call-known.ts';
+import type { Fared } from '../core/fared.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
@@ -41,6 +42,12 @@ export interface Engine extends Service {
    * @throws ApiError when it is away or does not know us, as a request would find it
    */
   probe(): Promise<Report>;
+  /**
+   * Gives the server the least work there is: a chat of one token, or an embedding of one letter. Beside a request that failed it
+   * tells which of the two is at fault; what a server says of itself may come from a proxy before it.
+   * @throws ApiError as a request would
+   */
+  tryOut(signal: AbortSignal): Promise<void>;
 }
 
 /** What a server tells of its limits with an answer: how many more requests it takes until they are renewed. */
@@ -79,11 +86,8 @@ export interface Pool extends Engine {
   readonly most: number;
   /** Whether other processes may ask the same servers, where they serve the same model. */
   readonly isShared: boolean;
-  /**
-   * When the latest request was sent that was answered, or a server said that it is well; in monotonic milliseconds.
-   * What failed before and fails again since is at fault itself.
-   */
-  readonly workedAt: number;
+  /** How its requests fared, those included that tried its servers out. */
+  readonly fared: Fared;
   /** Why no replica takes requests at present; null while one does. */
   readonly waiting: WaitingCause | null;
   readonly replicas: readonly ReplicaState[];
@@ -107,6 +111,8 @@ export interface EngineCall {
   org?: string;
   /** Until when its answer is of use, in epoch milliseconds; absent where somebody waits for it, as long as he likes. */
   deadline?: number;
+  /** Whether it is a line that failed before: what fails again and again tells nothing new of a server. */
+  isRepeat?: boolean;
   /** Where what becomes known of the call is written down; nowhere if absent. */
   known?: CallKnown;
 }

@@ -2,6 +2,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
+import type { Fared } from '../core/fared.ts';
 import { modelFor, servedElsewhere } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
@@ -235,7 +236,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
     room: (modelId) => lanes.get(modelId)?.admission.room ?? 0,
     slots: (modelId) => lanes.get(modelId)?.pool.slots ?? 0,
-    workedAt: (modelId) => lanes.get(modelId)?.pool.workedAt ?? Number.NEGATIVE_INFINITY,
+    fared: (modelId) => lanes.get(modelId)?.pool.fared ?? noneFared,
     waiting: (modelId) => lanes.get(modelId)?.pool.waiting ?? null,
     replicas: (modelId) => lanes.get(modelId)?.pool.replicas ?? [],
     standIns: () => [],
@@ -256,6 +257,8 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
     },
   };
 }
+
+const noneFared: Fared = { workedAt: Number.NEGATIVE_INFINITY, answers: 0, breaks: 0, isBreak: false };
 
 function howOf({ signal, caller, known }: InteractiveCall, prefix = ''): EngineCall {
   return { signal, priority: 'interactive', org: caller.orgId, prefix, ...(known && { known }) };

@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { CallKnown } from '../core/call-known.ts';
+import type { Fared } from '../core/fared.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
@@ -75,8 +76,8 @@ export interface Generate extends Service {
   room(modelId: string): number;
   /** How many requests `modelId` works on at once. */
   slots(modelId: string): number;
-  /** When the latest request of `modelId` was sent that was answered, in monotonic milliseconds: others got through. */
-  workedAt(modelId: string): number;
+  /** How requests of `modelId` fared: whether others get through. */
+  fared(modelId: string): Fared;
   /**
    * Why nobody takes requests of `modelId` at present; null while somebody does.
    * @param priced names of those that may do so in its place; all of its fallbacks if absent
@@ -136,6 +137,8 @@ export interface LineCall {
   prefix: string;
   /** When the batch expires, in epoch milliseconds. */
   deadline: number;
+  /** Whether it failed before. */
+  isRepeat?: boolean;
   signal: AbortSignal;
   /** Where what becomes known of it is written down. */
   known?: CallKnown;

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import type { Fared } from '../core/fared.ts';
 import { shareAt } from '../core/hours.ts';
 import { firstAnswer } from './fallbacks.ts';
 import type { Generate, LineAnswer, LineCall } from './generate.ts';
@@ -52,7 +53,11 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
     ...generate,
     room: (modelId) => most(modelId, (id) => generate.room(id)),
     limit: (modelId) => most(modelId, (id) => generate.limit(id)),
-    workedAt: (modelId) => most(modelId, (id) => generate.workedAt(id)),
+    fared(modelId) {
+      const own = generate.fared(modelId);
+      const [other] = usable(modelId);
+      return other === undefined ? own : together(own, generate.fared(other));
+    },
     waiting(modelId, priced) {
       const mayRun = (id: string) => !priced || pricedName(priced, id) !== undefined;
       return usable(modelId).some(mayRun) ? null : generate.waiting(modelId);
@@ -64,5 +69,14 @@ export function withLineFallbacks(generate: Generate, clock: Clock): Generate {
       const others = usable(call.model.id);
       return others.length === 0 ? generate.runLine(call) : runLine(call, others);
     },
+  };
+}
+
+function together(a: Fared, b: Fared): Fared {
+  return {
+    workedAt: Math.max(a.workedAt, b.workedAt),
+    answers: a.answers + b.answers,
+    breaks: a.breaks + b.breaks,
+    isBreak: a.isBreak || b.isBreak,
   };
 }

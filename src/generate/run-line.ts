@@ -5,7 +5,7 @@ import type { Lanes } from './lanes.ts';
 
 /** Runs lines of batches, in the format of each. */
 export function createRunLine(lanes: Lanes, answering: Answering): Generate['runLine'] {
-  return async ({ model, orgId, asked, prefix, deadline, signal, known }) => {
+  return async ({ model, orgId, asked, prefix, deadline, isRepeat, signal, known }) => {
     const { pool, admission } = lanes.of(model.id);
     const leave = admission.enter('batch');
     if (known) known.model = model.id;
@@ -15,6 +15,7 @@ export function createRunLine(lanes: Lanes, answering: Answering): Generate['run
       prefix,
       org: orgId,
       deadline,
+      ...(isRepeat && { isRepeat }),
       ...(known && { known }),
     };
     const served = { pool, model };

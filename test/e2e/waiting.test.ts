@@ -49,11 +49,12 @@ async function start(answer: Answer, apiKeys: (string | null)[] = [null]) {
 
 describe('a batch whose model takes nothing', () => {
   it.each([
-    ['engine_unavailable', 500, 'broken'],
-    ['credentials_refused', 401, 'no such key'],
-    ['model_missing', 404, 'The model `real-name` does not exist.'],
-    ['rate_limited', 429, 'slow down'],
-  ])('says %s', async (reason, status, message) => {
+    ['engine_unavailable', 500, 'broken', /^The model's server failed \(status 500\)\. It says: broken$/],
+    ['credentials_refused', 401, 'no such key', /^The model's server refuses this service \(status 401\)\.$/],
+    ['model_missing', 404, 'The model `real-name` does not exist.', /^The model's server .+\.$/],
+    ['rate_limited', 429, 'slow down', /at present \(status 429\)\. It says: slow down$/],
+    ['rate_limited', 503, 'no worker at http://10.0.0.7:8000', /503\)\. It says: no worker at \[address\]$/],
+  ])('says %s, with what its server says: %i', async (reason, status, message, told) => {
     await start(refuse(status, message));
     const { id } = await running.api.createBatch({ requests: chatLines(4) });
     const seen = await until('it waits', async () => {
@@ -61,7 +62,7 @@ describe('a batch whose model takes nothing', () => {
       return waiting;
     });
     expect(seen.reason).toBe(reason);
-    expect(seen.message).toMatch(/^The model's server .+\.$/);
+    expect(seen.message).toMatch(told);
     expect(Date.parse(seen.since)).not.toBeNaN();
     upstream.answer = complete('Well again.');
     const done = await running.api.finished(id);

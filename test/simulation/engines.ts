@@ -70,5 +70,6 @@ function troubled(world: World, process: SimProcess, model: string, engine: Engi
       requireThere();
       return engine.probe();
     },
+    tryOut: async () => requireThere(),
   };
 }

@@ -20,6 +20,7 @@ export function fateOf(kind: LineKind, model: string): { stream: 'output' | 'err
   if (model === 'gone') return { stream: 'errors', code: 'model_not_found' };
   if (kind === 'bad') return { stream: 'errors', code: 'request_refused' };
   if (kind === 'broken') return { stream: 'errors', code: 'upstream_error' };
+  if (kind === 'closed') return { stream: 'errors', code: 'engine_overloaded' };
   if (kind === 'unschemed') return { stream: 'errors', code: 'schema_not_met' };
   return kind === 'shaky' || kind === 'forbidden' ? null : { stream: 'output' };
 }
@@ -35,6 +36,8 @@ const directives: Record<LineKind, string> = {
   unreachable: '[[fail unreachable 1]]',
   unschemed: '[[bad-schema]]',
   forbidden: '[[fail 403]]',
+  closed: '[[fail 503]]',
+  filtered: '(filtered)',
 };
 
 const encoder = new TextEncoder();

@@ -11,7 +11,9 @@ export type LineKind =
   | 'refused'
   | 'unreachable'
   | 'unschemed'
-  | 'forbidden';
+  | 'forbidden'
+  | 'closed'
+  | 'filtered';
 
 export interface LinePlan {
   kind: LineKind;

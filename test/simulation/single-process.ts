@@ -13,13 +13,17 @@ import type { Engine } from '../../src/engines/engines.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
+import type { ApiError } from '../../src/core/errors.ts';
 import { createGenerate } from '../../src/generate/create-generate.ts';
+import type { InteractiveCall } from '../../src/generate/generate.ts';
+import { madeBody } from '../../src/wire/json/json-body.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { createMemoryBlobs } from '../support/memory-blobs.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
 import { createVirtualTime, type ProcessTime } from '../support/virtual-clock.ts';
 import type { Database } from './database.ts';
 import { prices } from './engines.ts';
+import type { Gateway } from './gateway.ts';
 import { makeInput } from './input.ts';
 import type { LinePlan } from './plan.ts';
 import { type Operation, storeThrough } from './store-view.ts';
@@ -36,6 +40,8 @@ export interface SingleOptions {
   filledBytes?: number;
   /** Other names of its model. */
   aliases?: string[];
+  /** What stands before the engine. */
+  gateway?: Gateway;
   /** As on the embedded database, whose time is this process's own. */
   exclusive?: boolean;
 }
@@ -58,8 +64,16 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const inputs = new Map<string, ReturnType<typeof makeInput>>();
   const calls: Operation[] = [];
   const blobCalls: string[] = [];
-  /** What every call to the engine, and every probe of it, fails with, of these processes alone or of all; and how many calls did. */
-  const outage: { error: Error | null; of: number[] | null; met: number } = { error: null, of: null, met: 0 };
+  /**
+   * What every call to the engine, and every probe of it unless that is hidden from probes, fails with, of these processes alone
+   * or of all; and how many calls did.
+   */
+  const outage: { error: Error | null; of: number[] | null; isHidden: boolean; met: number } = {
+    error: null,
+    of: null,
+    isHidden: false,
+    met: 0,
+  };
   /** Operations that fail, by name; `*` stands for all. */
   const failing = new Set<Operation>();
   /** Operations whose answer never comes until they are taken out again. */
@@ -84,6 +98,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const ids = createIds(clock, random);
   const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0, hours: options.hours };
   const engine = createScriptedEngine({ clock, slots });
+  const through = <T>(work: () => Promise<T>) => options.gateway?.pass(time, work) ?? work();
   const reach = async (from: number) => {
     if (outage.error && (outage.of?.includes(from) ?? true)) throw outage.error;
   };
@@ -94,9 +109,10 @@ export async function startSingle(database: Database, options: SingleOptions = {
         outage.met++;
         throw error;
       });
-      return engine.generate(request, call);
+      return through(() => engine.generate(request, call));
     },
-    probe: () => reach(from).then(() => engine.probe()),
+    probe: () => (outage.isHidden ? engine.probe() : reach(from).then(() => engine.probe())),
+    tryOut: () => through(() => reach(from)),
   });
   /** Nothing reaches a process that is dead. */
   const alive = <T>(own: ProcessTime, answer: T): T | Promise<never> =>
@@ -227,6 +243,20 @@ export async function startSingle(database: Database, options: SingleOptions = {
         undefined,
       );
       return (await settle(created)).batch.batch.id;
+    },
+
+    /** What a chat of somebody else comes to: its text, or the code of its error. */
+    chat(content: string): Promise<string> {
+      const value = { model: 'm1', messages: [{ role: 'user' as const, content }] };
+      const call = {
+        caller: { ...owner, orgId: 'org_other' },
+        requestId: 'req',
+        signal: new AbortController().signal,
+      };
+      return generates[0]!.chat(madeBody(value), call as unknown as InteractiveCall).then(
+        ({ choices }) => choices[0]!.message.content ?? '',
+        (error: ApiError) => error.code,
+      );
     },
 
     cancel: (id: string) => settle(batches.cancel(owner, id)),

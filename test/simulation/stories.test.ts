@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/core/errors.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 import { StoreError } from '../../src/core/store-error.ts';
@@ -9,6 +9,7 @@ import { beginsAgain } from '../../src/core/budget.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { addBatch, start } from '../store/fixtures.ts';
+import { Gateway } from './gateway.ts';
 import { owner, startSingle } from './single-process.ts';
 
 const nextMonth = beginsAgain({ amount: 0, period: 'month' }, virtualEpoch)!;
@@ -354,6 +355,108 @@ it('loses nothing and burns no attempt while a proxy says 502 for 30 seconds', a
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 5_000, err: 0 });
   expect(single.sent()).toBe(5_000);
   expect(single.outage.met).toBeLessThan(500);
+});
+
+it('fails no line of 3,000 while a proxy without a server says 502 for 20 seconds, and that it is well', async () => {
+  const single = await startSingle(database, { slots: 64 });
+  await single.settle(single.batches.start());
+  const id = await single.create('b0', 3_000, { delayMs: 250 });
+  await single.pass(3_000);
+  Object.assign(single.outage, {
+    error: new ApiError('upstream_error', 'The proxy says 502.'),
+    isHidden: true,
+  });
+  await single.pass(20_000);
+  single.outage.error = null;
+  await single.pass(60_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 3_000, err: 0 });
+  // Those in flight when it began, and hardly any other.
+  expect(single.outage.met).toBeLessThan(150);
+});
+
+describe('a line that its server refuses', () => {
+  /** How a batch stands, and the codes of its errors. */
+  async function stateOf(single: Awaited<ReturnType<typeof startSingle>>, id: string) {
+    const { status, ok, err } = await single.find(id);
+    return { status, ok, err };
+  }
+
+  it.each([
+    ['beside others', 20],
+    ['alone', 0],
+  ])('ends, %s, and a chat beside it is never refused', async (_, others) => {
+    const single = await startSingle(database, { slots: 4 });
+    await single.settle(single.batches.start());
+    const good = others > 0 ? await single.create('good', others) : null;
+    const id = await single.create('bad', 1, { kind: 'closed' });
+    const chats: string[] = [];
+    for (let second = 0; second < 60; second++) {
+      if (second % 3 === 0) void single.chat('hello').then((text) => chats.push(text));
+      await single.pass(1_000);
+    }
+    expect(await stateOf(single, id)).toEqual({ status: 'completed', ok: 0, err: 1 });
+    if (good) expect(await stateOf(single, good)).toEqual({ status: 'completed', ok: others, err: 0 });
+    expect(chats).toEqual(Array.from({ length: 20 }, () => 'Echo: hello'));
+    // Once for each chat and each other line, and five times.
+    expect(single.sent()).toBe(20 + others + 5);
+  });
+
+  it('ends where nobody else asks for anything', async () => {
+    const single = await startSingle(database, { slots: 4 });
+    await single.settle(single.batches.start());
+    const id = await single.create('bad', 1, { kind: 'closed' });
+    await single.pass(60_000);
+    expect(await stateOf(single, id)).toEqual({ status: 'completed', ok: 0, err: 1 });
+    expect(single.sent()).toBe(5);
+  });
+
+  it('costs nothing while the server refuses everybody, for hours', async () => {
+    const single = await startSingle(database, { slots: 4 });
+    await single.settle(single.batches.start());
+    single.outage.error = new ApiError('engine_overloaded', 'Loading.', { said: 'Loading model' });
+    const id = await single.create('b0', 20);
+    await single.pass(4 * 60 * 60_000);
+    const { batch, waiting } = await single.see(id);
+    expect([batch.err, waiting?.reason, waiting?.message]).toEqual([
+      0,
+      'rate_limited',
+      'Loading. It says: Loading model',
+    ]);
+    // Hardly any line is sent only to be refused.
+    expect(single.outage.met).toBeLessThan(30);
+    single.outage.error = null;
+    await single.pass(60_000);
+    expect(await stateOf(single, id)).toEqual({ status: 'completed', ok: 20, err: 0 });
+  });
+
+  it.each([1, 4, 64])(
+    'behind a gateway that stops asking its worker ends after a few calls, and harms nobody: %i slots',
+    async (slots) => {
+      const gateway = new Gateway();
+      const single = await startSingle(database, { slots, gateway });
+      await single.settle(single.batches.start());
+      const bad = await single.create('bad', 1, { kind: 'broken' });
+      const good = [await single.create('good', 20)];
+      /** Chats of another client that were refused though the gateway let them through. */
+      let [refused, answered] = [0, 0];
+      for (let second = 0; second < 600; second++) {
+        const isOpen = gateway.isClosed(single.time);
+        if (second % 5 === 0)
+          void single.chat('hello').then((text) => {
+            if (text === 'Echo: hello') answered++;
+            else if (isOpen) refused++;
+          });
+        if (second === 120) good.push(await single.create('more', 20));
+        await single.pass(1_000);
+      }
+      expect(await stateOf(single, bad)).toEqual({ status: 'completed', ok: 0, err: 1 });
+      for (const each of good)
+        expect(await stateOf(single, each)).toEqual({ status: 'completed', ok: 20, err: 0 });
+      // The one that finds out that it is closed again.
+      expect([refused <= 4, answered > 60]).toEqual([true, true]);
+      expect(gateway.asked).toBeLessThan(300);
+    },
+  );
 });
 
 it.each([

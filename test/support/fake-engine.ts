@@ -48,6 +48,7 @@ export function createFakeEngine(capabilities: Partial<Capabilities> = {}): Fake
     },
     countTokens: async () => 11,
     probe: async () => ({ slots: null, queued: null }),
+    tryOut: async () => {},
   };
   return engine;
 }

@@ -40,7 +40,6 @@ export function heldChunk(change: {
     inFlight: 0,
     remaining: lines,
     attempts: new Map(),
-    refused: new Map(),
     suspect,
     yielding: false,
   };

@@ -22,7 +22,7 @@ export function forgetfulPool(engine: Engine): Pool {
   const state = {
     slots,
     most: slots,
-    workedAt: 0,
+    fared: { workedAt: 0, answers: 0, breaks: 0, isBreak: false },
     waiting: null,
     replicas: [],
     isShared: false,

@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { passing, unclear } from '../../core/errors.ts';
-import { afterFailure, afterRefusal, isSpent, noAttempts } from './attempts.ts';
+import { Outcomes } from '../../engines/pool/outcomes.ts';
+import { away, type Blame, passing, unclear } from '../../core/errors.ts';
+import { afterFailure, afterRefusal, type Attempts, isSaidAgain, isSpent, noAttempts } from './attempts.ts';
+
+const told = (blame: Blame, said?: string) => ({ blame, said });
+const at = (workedAt: number) => ({ workedAt, answers: 0, breaks: 0, isBreak: false });
+const fail = (line: Attempts, blame: Blame, now: number, workedAt: number) =>
+  afterFailure(line, told(blame), now, at(workedAt));
 
 describe('the attempts of a line', () => {
   it('are spent after three failures of its own', () => {
     let line = noAttempts;
     for (const spent of [false, false, true]) {
-      line = afterFailure(line, passing, 0, 0);
+      line = fail(line, passing, 0, 0);
       expect(isSpent(line)).toBe(spent);
     }
     expect(line.made).toBe(3);
@@ -14,39 +20,107 @@ describe('the attempts of a line', () => {
 
   it('are not spent by an outage, however long', () => {
     let line = noAttempts;
-    for (let i = 0; i < 100; i++) line = afterFailure(line, unclear, i, -1);
+    for (let i = 0; i < 100; i++) line = fail(line, unclear, i, -1);
     expect([isSpent(line), line.made]).toEqual([false, 100]);
   });
 
   it('are spent where others were sent and answered between the failures', () => {
-    let line = afterFailure(noAttempts, unclear, 10, 0);
-    line = afterFailure(line, unclear, 20, 11);
+    let line = fail(noAttempts, unclear, 10, 0);
+    line = fail(line, unclear, 20, 11);
     expect(isSpent(line)).toBe(false);
-    expect(isSpent(afterFailure(line, unclear, 30, 21))).toBe(true);
+    expect(isSpent(fail(line, unclear, 30, 21))).toBe(true);
   });
 
   it('are not spent by answers to what was sent before the failures', () => {
     let line = noAttempts;
-    for (let at = 10; at <= 100; at += 10) line = afterFailure(line, unclear, at, at - 11);
+    for (let now = 10; now <= 100; now += 10) line = fail(line, unclear, now, now - 11);
     expect([isSpent(line), line.own]).toEqual([false, 0]);
   });
 
   it('count a suspicion once, when others were answered since', () => {
-    let line = afterFailure(noAttempts, unclear, 1, 0);
-    line = afterFailure(line, unclear, 2, 0);
-    line = afterFailure(line, unclear, 6, 5);
+    let line = fail(noAttempts, unclear, 1, 0);
+    line = fail(line, unclear, 2, 0);
+    line = fail(line, unclear, 6, 5);
     expect(line.own).toBe(1);
-    line = afterFailure(line, passing, 7, 5);
-    expect(line).toEqual({ made: 4, own: 2, suspected: null });
+    line = fail(line, passing, 7, 5);
+    expect(line).toMatchObject({ made: 4, own: 2, isSuspected: false });
+  });
+
+  it('tell what a server says of the line twice, and nothing that it says once', () => {
+    const line = afterFailure(noAttempts, told(unclear, 'No such field.'), 1, at(0));
+    const again = (said?: string) => isSaidAgain(line, told(unclear, said));
+    expect([again('No such field.'), again('Out of memory.'), again()]).toEqual([true, false, false]);
+    expect(isSaidAgain(fail(noAttempts, unclear, 1, 0), told(unclear))).toBe(false);
   });
 });
 
 describe('refusals of a line', () => {
-  it('are counted where others were sent and answered between two of them', () => {
-    const first = afterRefusal(undefined, 10, 50);
-    expect(first.passed).toBe(0);
-    const second = afterRefusal(first, 20, 9);
-    expect(second.passed).toBe(0);
-    expect(afterRefusal(second, 30, 20).passed).toBe(1);
+  /** What becomes of a line that is refused once a second, after `answers` to others and `breaks` that others met. */
+  function refused(blame: Blame, times: number, others: { answers: number; breaks: number }) {
+    const outcomes = new Outcomes();
+    let line = noAttempts;
+    for (let now = 1_000; now <= times * 1_000; now += 1_000) {
+      for (let n = 0; n < others.answers; n++) {
+        outcomes.answered(now - 500 + n);
+        if (n < others.breaks) outcomes.failed(now - 500 + n, false);
+      }
+      if (others.breaks > 0) outcomes.answered(now - 1);
+      outcomes.failed(now, line !== noAttempts);
+      line = afterRefusal(line, told(blame), now, outcomes);
+    }
+    return line;
+  }
+
+  it('are its own where others were sent and answered between them: the fifth is the last', () => {
+    const four = refused(away, 4, { answers: 1, breaks: 0 });
+    expect([isSpent(four), four.made]).toEqual([false, 3]);
+    const five = refused(away, 5, { answers: 1, breaks: 0 });
+    expect([isSpent(five), five.made]).toEqual([true, 4]);
+  });
+
+  it('cost nothing while nobody gets through, nor where others are refused as well', () => {
+    for (const others of [
+      { answers: 0, breaks: 0 },
+      { answers: 4, breaks: 2 },
+      { answers: 100, breaks: 10 },
+    ]) {
+      const line = refused(away, 100, others);
+      expect([isSpent(line), line.made], JSON.stringify(others)).toEqual([false, 0]);
+    }
+    expect(isSpent(refused(away, 5, { answers: 100, breaks: 2 }))).toBe(true);
+  });
+
+  it.each([
+    ['a rate', { ...away, scope: 'model' } as const],
+    ['a key', { ...away, scope: 'account' } as const],
+  ])('are never its own where they tell of %s', (_, blame) => {
+    const line = refused(blame, 100, { answers: 1, breaks: 0 });
+    expect([isSpent(line), line.made, line.passed]).toEqual([false, 0, 99]);
+  });
+
+  it('and failures count together', () => {
+    let line = fail(noAttempts, unclear, 1, 0);
+    for (const [now, spent] of [
+      [10, false],
+      [20, false],
+      [30, true],
+    ] as const) {
+      line = afterRefusal(line, told(away), now, at(now - 1));
+      expect(isSpent(line), String(now)).toBe(spent);
+    }
+    expect(line).toMatchObject({ made: 4, own: 1, refused: 3 });
+  });
+
+  it('tell nothing where those that began to fail failed together with it', () => {
+    const outcomes = new Outcomes();
+    let line = noAttempts;
+    for (let now = 1_000; now <= 5_000; now += 1_000) {
+      outcomes.answered(now - 1);
+      // A gateway that its failure closed refuses another one first.
+      outcomes.failed(now, false);
+      outcomes.failed(now, line !== noAttempts);
+      line = afterRefusal(line, told(away), now, outcomes);
+    }
+    expect(isSpent(line)).toBe(true);
   });
 });

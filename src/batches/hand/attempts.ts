@@ -1,62 +1,109 @@
-import type { Blame } from '../../core/errors.ts';
+import type { ApiError, Blame } from '../../core/errors.ts';
+import type { Fared } from '../../core/fared.ts';
 
-/** How often a line fails in ways another attempt may mend before it ends as an error. */
-const most = 3;
+/** How often a line fails in ways another attempt may mend before it ends as an error; and how often where its server refused it. */
+const most = { failures: 3, refusals: 4 } as const;
+/** So many answers to others make up for one of them that began to fail: with more failures it is the server that is in trouble. */
+const answersEach = 20;
 
 /** What became of a line so far. */
 export interface Attempts {
-  /** How often it was sent and something may have been done. */
+  /** How often it was sent and something may have been done, or it was refused while others got through. */
   made: number;
   /** Failures that are known to be its own. */
   own: number;
-  /**
-   * When it last failed in a way that may have been the server's, in monotonic milliseconds; null where it did not. Once a
-   * request of its model was answered that was sent since, others get through, and the failure was its own. What was under
-   * way before an outage tells nothing of it.
-   */
-  suspected: number | null;
-}
-
-/** Refusals of a line that were its server's, as far as each of them tells. */
-export interface Refused {
-  /** When it was refused last, in monotonic milliseconds. */
-  at: number;
-  /** How often requests got through that were sent between two of its refusals. */
+  /** Refusals that are: its server took others before and after (`afterRefusal`). */
+  refused: number;
+  /** How often others got through between two refusals, whoever was to blame for those. */
   passed: number;
+  /** Whether it last failed in a way that may have been the server's. Once others get through, the failure was its own. */
+  isSuspected: boolean;
+  /** When it failed last, and how others had fared until then. */
+  last: Seen | null;
 }
 
-export const noAttempts: Attempts = { made: 0, own: 0, suspected: null };
+interface Seen extends Pick<Fared, 'answers' | 'breaks'> {
+  /** In monotonic milliseconds. */
+  at: number;
+  /** What the server said of itself. */
+  said: string | undefined;
+}
+
+export const noAttempts: Attempts = {
+  made: 0,
+  own: 0,
+  refused: 0,
+  passed: 0,
+  isSuspected: false,
+  last: null,
+};
+
+type Failure = Pick<ApiError, 'blame' | 'said'>;
 
 /**
  * Counts a failure that may be the line's own (reliability.md, F20).
  * @param now monotonic milliseconds
- * @param workedAt when the latest of the model's requests was sent that were answered
  */
-export function afterFailure(
-  { made, own, suspected }: Attempts,
-  blame: Blame,
-  now: number,
-  workedAt: number,
-): Attempts {
-  const known = suspected !== null && workedAt >= suspected ? own + 1 : own;
+export function afterFailure(before: Attempts, failure: Failure, now: number, fared: Fared): Attempts {
+  const settled = settledOwn(before, fared);
+  const isOwn = failure.blame.scope === 'request';
   return {
-    made: made + 1,
-    own: blame.scope === 'request' ? known + 1 : known,
-    suspected: blame.scope === 'request' ? null : now,
+    ...before,
+    made: before.made + 1,
+    own: settled + (isOwn ? 1 : 0),
+    isSuspected: !isOwn,
+    last: seen(failure, now, fared),
   };
 }
 
 /**
- * Counts a failure that is its server's (429, 503, 401): of no attempts.
+ * Counts a refusal (429, 503, 401). It is the server's, and no attempt, unless that took others before it and since, and refused
+ * hardly any of them: gateways say so as well of a request that their servers fail on. A rate or a key is never the line's.
  * @param now monotonic milliseconds
- * @param workedAt when the latest of the model's requests was sent that were answered
  */
-export function afterRefusal(before: Refused | undefined, now: number, workedAt: number): Refused {
-  const isPassed = before !== undefined && workedAt >= before.at;
-  return { at: now, passed: (before?.passed ?? 0) + (isPassed ? 1 : 0) };
+export function afterRefusal(before: Attempts, failure: Failure, now: number, fared: Fared): Attempts {
+  const isPassed = othersPassed(before, fared);
+  const isOwn = isPassed && isOnesOwn(failure.blame) && !isInTrouble(before.last!, fared);
+  return {
+    made: before.made + (isOwn ? 1 : 0),
+    own: settledOwn(before, fared),
+    refused: before.refused + (isOwn ? 1 : 0),
+    passed: before.passed + (isPassed ? 1 : 0),
+    isSuspected: before.isSuspected && !isPassed,
+    last: seen(failure, now, fared),
+  };
 }
 
 /** Whether it is not sent again. */
-export function isSpent({ own, suspected }: Attempts): boolean {
-  return own + (suspected === null ? 0 : 1) >= most;
+export function isSpent({ own, refused, isSuspected }: Attempts): boolean {
+  const failures = own + (isSuspected ? 1 : 0);
+  return failures >= most.failures || failures + refused >= most.refusals;
+}
+
+/** Whether its server said the same of it before. */
+export function isSaidAgain({ last }: Attempts, { said }: Failure): boolean {
+  return said !== undefined && last?.said === said;
+}
+
+/** What was under way before an outage tells nothing of it: others that were sent since the last failure were answered. */
+function othersPassed({ last }: Attempts, { workedAt }: Fared): boolean {
+  return last !== null && workedAt >= last.at;
+}
+
+function settledOwn(attempts: Attempts, fared: Fared): number {
+  return attempts.own + (attempts.isSuspected && othersPassed(attempts, fared) ? 1 : 0);
+}
+
+function isOnesOwn({ scope }: Blame): boolean {
+  return scope === 'replica';
+}
+
+/** Whether others failed since as well, apart from those that failed together with it. */
+function isInTrouble({ answers, breaks }: Seen, fared: Fared): boolean {
+  const since = fared.breaks - (fared.isBreak ? 1 : 0) - breaks;
+  return since * answersEach > fared.answers - answers;
+}
+
+function seen({ said }: Failure, at: number, { answers, breaks }: Fared): Seen {
+  return { at, said, answers, breaks };
 }

@@ -1,6 +1,6 @@
 import type { BatchEndpoint, Chunk, LineRef } from '../../core/batch.ts';
 import type { Lease } from '../../store/contract/claim.ts';
-import type { Attempts, Refused } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import type { ChunkLines } from '../lines/lines.ts';
 
 /** A batch this process runs lines of. */
@@ -39,8 +39,6 @@ export interface HeldChunk {
   parked: LineRef[];
   /** What became of a line so far, where it failed. */
   attempts: Map<number, Attempts>;
-  /** Lines that their server refused, which is no attempt. */
-  refused: Map<number, Refused>;
   /** One line that was held by processes that died (`Suspects`). */
   suspect: boolean;
   /** Nothing more of it is sent: it goes back once what is in flight has landed. */

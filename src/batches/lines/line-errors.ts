@@ -1,5 +1,6 @@
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError } from '../../core/errors.ts';
+import { withSaid } from '../../core/waiting.ts';
 import { saysAway } from '../../core/database-fault.ts';
 
 /** Between two tries of a line. */
@@ -9,6 +10,13 @@ export const linePauses = { firstMs: 1_000, longestMs: 30_000 };
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal_error', 'The request failed inside the server.', { cause: error });
+}
+
+/** An error with what the upstream said of itself. */
+export class SaidError extends ApiError {
+  constructor({ code, message, said, blame }: ApiError) {
+    super(code, withSaid(message, said), { blame });
+  }
 }
 
 /** Whether the database or the disk cannot be used at present: what a line needs of them is there again later. */

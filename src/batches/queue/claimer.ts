@@ -237,7 +237,6 @@ export class Claimer {
       remaining: chunk.lines.length,
       parked: [],
       attempts: new Map(),
-      refused: new Map(),
       suspect: chunk.kills >= suspectKills,
       yielding: false,
     };

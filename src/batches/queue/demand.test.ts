@@ -3,6 +3,7 @@ import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
+import { noAttempts } from '../hand/attempts.ts';
 import { Demand } from './demand.ts';
 import { WorkInHand } from '../hand/work-in-hand.ts';
 
@@ -184,7 +185,9 @@ describe('Demand', () => {
       held.inFlight = 1;
       expect(isForOthers()).toBe(false);
       held.inFlight = 0;
-      held.attempts.set(100, { made: 1, own: 0, suspected: 0 });
+      held.attempts.set(100, noAttempts);
+      expect(isForOthers()).toBe(true);
+      held.attempts.set(100, { ...noAttempts, made: 1 });
       expect(isForOthers()).toBe(false);
       // One that died is known to be dead by then.
       await clock.advance(34_999);

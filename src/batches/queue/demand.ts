@@ -118,7 +118,8 @@ export class Demand {
     if (!cause || this.room(model) > 0 || !this.onlyTries(model)) return false;
     // What became of its lines, or becomes of one that tries, nobody else would know: those that fail by themselves would
     // never be given up.
-    return (attempts.size === 0 && inFlight === 0) || (this.#lasts(cause, hearMs) && fleet.othersSend(model));
+    const isUntried = inFlight === 0 && [...attempts.values()].every(({ made }) => made === 0);
+    return isUntried || (this.#lasts(cause, hearMs) && fleet.othersSend(model));
   }
 
   /** Whether more lines of a model should be claimed. */

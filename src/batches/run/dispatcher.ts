@@ -7,12 +7,19 @@ import type { Model } from '../../core/model.ts';
 import type { LineAnswer, LineCall } from '../../generate/generate.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import type { Ground } from '../ground.ts';
-import { afterFailure, afterRefusal, isSpent, noAttempts } from '../hand/attempts.ts';
+import {
+  afterFailure,
+  afterRefusal,
+  type Attempts,
+  isSaidAgain,
+  isSpent,
+  noAttempts,
+} from '../hand/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
 import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
-import { asApiError, isStorageAway, linePauses } from '../lines/line-errors.ts';
+import { asApiError, isStorageAway, linePauses, SaidError } from '../lines/line-errors.ts';
 import { failedResult, lineRequestId, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
 import { askedAs, type BatchLine } from '../../wire/batch/read-line.ts';
@@ -160,12 +167,14 @@ export class Dispatcher {
     const { model: found, asked } = asking;
     const { abort, orgId, priced, expiresAt: deadline } = held.batch;
     const known: CallKnown | undefined = log.isLevelEnabled('debug') ? {} : undefined;
-    const { made } = held.attempts.get(ref.line) ?? noAttempts;
+    const attempts = held.attempts.get(ref.line);
+    const { made } = attempts ?? noAttempts;
     try {
       const { prefix } = chunk;
       const { signal } = abort;
       const told = known && { known };
-      const call = { model: found, asked, priced, orgId, prefix, deadline, signal, ...told };
+      const isRepeat = attempts !== undefined;
+      const call = { model: found, asked, priced, orgId, prefix, deadline, isRepeat, signal, ...told };
       this.#resolve(held, ref, this.#result(held, ref, line, await generate.runLine(call)));
       leaders.answered(model, chunk.prefix);
       if (known) this.#tell(held, ref, made + 1, known);
@@ -247,35 +256,31 @@ export class Dispatcher {
     if (batch.abort.signal.aborted) return;
     const error = asApiError(thrown);
     if (error.status === 500) log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');
-    if (error.blame.scope !== 'request' && error.blame.certain) return this.#refused(held, ref);
-    const attempts = afterFailure(
-      held.attempts.get(ref.line) ?? noAttempts,
-      error.blame,
-      clock.monotonic(),
-      generate.workedAt(held.model),
-    );
+    const before = held.attempts.get(ref.line) ?? noAttempts;
+    const isRefusal = error.blame.scope !== 'request' && error.blame.certain;
+    const count = isRefusal ? afterRefusal : afterFailure;
+    const attempts = count(before, error, clock.monotonic(), generate.fared(held.model));
     held.attempts.set(ref.line, attempts);
-    if (error.blame.retry && !isSpent(attempts)) {
-      const pause = backoffMs(attempts.made, linePauses, random.float());
-      // What took long to fail has waited already.
-      this.#again(held, ref, Math.max(0, sentAt + pause - clock.monotonic()));
-      return;
+    if (isSpent(attempts) || !error.blame.retry) {
+      // What it says of one request alone, and says again, is of that.
+      const told = isSaidAgain(before, error) ? new SaidError(error) : error;
+      const result = failedResult(batch, ref.line, line.customId, chunk.model, told, attempts.made);
+      return this.#resolve(held, ref, result);
     }
-    const result = failedResult(batch, ref.line, line.customId, chunk.model, error, attempts.made);
-    this.#resolve(held, ref, result);
+    if (isRefusal) return this.#refused(held, ref, attempts, attempts.passed > before.passed);
+    const pause = backoffMs(attempts.made, linePauses, random.float());
+    // What took long to fail has waited already.
+    this.#again(held, ref, Math.max(0, sentAt + pause - clock.monotonic()));
   }
 
   /**
-   * The server's own failure: the line waits for it to pass, and no attempt is counted. Where others get through it is in
-   * their way, and waits by itself: what is refused alone, and then sent first, would leave them one request a pause.
+   * The line waits until its server takes requests, and no attempt is counted. Where others get through it is in their way, and
+   * waits by itself: what is refused alone, and then sent first, would leave them one request a pause.
    */
-  #refused(held: HeldChunk, ref: LineRef): void {
-    const { work, generate, clock, random } = this.#parts;
-    const before = held.refused.get(ref.line);
-    const refused = afterRefusal(before, clock.monotonic(), generate.workedAt(held.model));
-    held.refused.set(ref.line, refused);
-    if (refused.passed === (before?.passed ?? 0)) work.held.park(held, ref);
-    else this.#again(held, ref, backoffMs(refused.passed, linePauses, random.float()));
+  #refused(held: HeldChunk, ref: LineRef, { passed }: Attempts, isPassed: boolean): void {
+    const { work, generate, random } = this.#parts;
+    if (!isPassed && generate.waiting(held.model) !== null) work.held.park(held, ref);
+    else this.#again(held, ref, backoffMs(Math.max(1, passed), linePauses, random.float()));
   }
 
   #again(held: HeldChunk, ref: LineRef, ms: number): void {

@@ -6,6 +6,7 @@ import { systemRandom } from '../../base/system.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
+import { giveLeastWork } from '../least-work.ts';
 import { asItComes } from './as-it-comes.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
 import type { Answers, Ask, Deltas, LoadOptions } from './protocol.ts';
@@ -53,7 +54,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     return supervisor.run<Op>({ op, request, options } as Ask & { op: Op }, { signal, priority, onDelta });
   }
 
-  return {
+  const engine: LlamaEngine = {
     slots: sequences,
     get capabilities(): Capabilities {
       return {
@@ -109,6 +110,8 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return supervisor.run({ op: 'embed', request }, { signal, priority });
     },
 
+    tryOut: (signal) => giveLeastWork(engine, signal),
+
     async probe() {
       supervisor.requireRunning();
       return { slots: sequences, queued: null };
@@ -119,4 +122,5 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return supervisor.run({ op: 'count', request }, { signal, priority: 'interactive' });
     },
   };
+  return engine;
 }

@@ -30,6 +30,8 @@ export interface Failed {
   others: number;
   /** The share of what the server was given at once that it was never seen to work on: so much it may refuse, and take the rest. */
   surplus: number;
+  /** It was the least work there is: what fails on it fails on everything. */
+  isProof?: boolean;
   /** How long it can wait; as long as any if absent. */
   slackMs?: number | undefined;
 }
@@ -103,13 +105,13 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
   const now = () => clock.monotonic();
   const msLeft = () => Math.max(0, Math.max(askedUntil, openUntil ?? askedUntil) - now());
 
-  function note({ blame, code, message }: ApiError): void {
-    cause = { scope: blame.scope, code, message, since: cause?.since ?? clock.now() };
+  function note({ blame, code, message, said }: ApiError): void {
+    cause = { scope: blame.scope, code, message, ...(said && { said }), since: cause?.since ?? clock.now() };
   }
 
-  function trip(error: ApiError): boolean {
+  function trip(error: ApiError, certain = error.blame.certain): boolean {
     note(error);
-    isCertain = error.blame.certain;
+    isCertain = certain;
     if (openUntil !== null && now() < openUntil) return false;
     const mostMs = isWell && !isCertain ? longestWellMs : pauses.longestMs;
     openUntil = now() + backoffMs(++trips, { ...pauses, longestMs: mostMs }, jitter());
@@ -155,7 +157,9 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
     }
     // Where others are being worked on, it has only been given too much; an answer to one of them ends the pause.
     failuresInRow++;
-    return (others === 0 || failuresInRow >= suspicious || openUntil !== null) && trip(error);
+    // Several in a row may each be their own requests' fault, as any other failure.
+    const certain = others === 0 || (openUntil !== null && isCertain);
+    return (others === 0 || failuresInRow >= suspicious || openUntil !== null) && trip(error, certain);
   }
 
   function suspected(error: ApiError): boolean {
@@ -205,7 +209,7 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
     failed(error, request) {
       works = false;
       if (error.code === 'engine_overloaded') return overloaded(error, request);
-      return error.blame.certain ? trip(error) : suspected(error);
+      return error.blame.certain || request.isProof ? trip(error) : suspected(error);
     },
   };
 }

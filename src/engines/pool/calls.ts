@@ -1,9 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
+import { unlessAborted } from '../../base/on-abort.ts';
 import { ApiError, isWorthAskingElsewhere } from '../../core/errors.ts';
 import type { ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
 import { notesOf } from './call-notes.ts';
 import type { Entrance, Place } from './entrance.ts';
+import type { Outcomes } from './outcomes.ts';
 import type { Replica } from './replica.ts';
 
 /** Other replicas that are asked after a failure: where it is certain that nothing was done, and where it is not. */
@@ -17,8 +19,18 @@ export interface CallsParts {
   replicas: readonly Replica[];
   entrance: Entrance;
   clock: Clock;
-  /** What was sent at that time was answered. */
-  onWorked: (sentAt: number) => void;
+  fared: Outcomes;
+}
+
+/** A line that was not sent, because its server does not do the least work there is: the model takes nothing, whatever the line is. */
+class Unsent extends ApiError {
+  constructor({ code, message, retryAfter, said }: ApiError) {
+    super(code, message, {
+      blame: { scope: 'model', certain: true, retry: true },
+      ...(retryAfter !== undefined && { retryAfter }),
+      ...(said !== undefined && { said }),
+    });
+  }
 }
 
 /** Asks the replica that suits a call, and on to another where that was at fault before anything of an answer had come. */
@@ -26,7 +38,7 @@ export function createCalls({
   replicas,
   entrance,
   clock,
-  onWorked,
+  fared,
 }: CallsParts): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
   let answered = 0;
 
@@ -37,9 +49,16 @@ export function createCalls({
     return entrance.elsewhere(call, tried);
   }
 
+  const slackOf = ({ deadline }: EngineCall) => deadline && deadline - clock.now();
+
   function failed({ replica, sent }: Place, call: EngineCall, error: unknown): void {
-    if (call.signal.aborted || !(error instanceof ApiError)) return replica.dropped(sent);
-    replica.failed(sent, error, call.deadline && call.deadline - clock.now());
+    if (call.signal.aborted || !(error instanceof ApiError) || error instanceof Unsent)
+      return replica.dropped(sent);
+    replica.failed(sent, error, {
+      slackMs: slackOf(call),
+      isLine: call.priority === 'batch',
+      isRepeat: call.isRepeat,
+    });
     if (error.blame.scope !== 'account') return;
     for (const other of replicas)
       if (other !== replica && other.account === replica.account) other.health.failed(error);
@@ -47,9 +66,21 @@ export function createCalls({
 
   function succeeded({ replica, sent }: Place, work: number): void {
     answered++;
-    onWorked(sent.at);
+    fared.answered(sent.at);
     replica.answered(sent, Math.max(1, work));
     compare();
+  }
+
+  /** What the caller is told of a failure in the end. */
+  function gaveUp(call: EngineCall, error: unknown): void {
+    if (error instanceof ApiError && error.blame.scope === 'replica' && !call.signal.aborted)
+      fared.failed(clock.monotonic(), call.isRepeat === true);
+  }
+
+  /** Where a line is to find out whether its server works again, the least work there is finds out before. */
+  async function tryFirst({ replica, sent }: Place, call: EngineCall): Promise<void> {
+    const error = await unlessAborted(replica.tryOut(sent, slackOf(call)), call.signal);
+    if (error) throw new Unsent(error);
   }
 
   /** How slow each is against the others. */
@@ -77,6 +108,7 @@ export function createCalls({
       const { replica } = at;
       notes?.sent(replica.name);
       try {
+        if (call.priority === 'batch' && replica.isTriedBy(at.sent)) await tryFirst(at, call);
         const answer = await run(replica.engine);
         notes?.answers(idOf?.(answer));
         succeeded(at, weigh(answer));
@@ -86,7 +118,10 @@ export function createCalls({
         entrance.admit();
         tried = (tried ?? new Set<Replica>()).add(replica);
         const other = await next(call, error, tried);
-        if (!other) throw error;
+        if (!other) {
+          gaveUp(call, error);
+          throw error;
+        }
         at = other;
       } finally {
         replica.left();
@@ -131,7 +166,10 @@ export function createCalls({
         isOpen = false;
         entrance.admit();
         const other = begun ? null : await next(call, error, tried);
-        if (!other) throw error;
+        if (!other) {
+          gaveUp(call, error);
+          throw error;
+        }
         at = other;
       } finally {
         if (isOpen) replica.dropped(at.sent);

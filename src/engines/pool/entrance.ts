@@ -55,8 +55,10 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
     if (!cause || (priority === 'interactive' && replicas.some((replica) => replica.isSuspected)))
       return null;
     const ms = Math.min(...replicas.map(({ health }) => health.breaker.msLeft));
+    // Nothing was sent: of the request it tells nothing.
+    const scope = cause.scope === 'replica' ? 'model' : cause.scope;
     return new ApiError(cause.code, cause.message, {
-      blame: { scope: cause.scope, certain: true, retry: true },
+      blame: { scope, certain: true, retry: true },
       retryAfter: Math.max(1, Math.ceil(ms / 1000)),
       ...(cause.scope === 'account' && { shouldRetry: false }),
     });

@@ -15,8 +15,16 @@ export interface ServerParts {
   windowMs: number;
   /** It may have more room than before, or none any more. */
   onChange: () => void;
-  /** It says of itself that it is well. */
-  onWell: () => void;
+  /** It was tried out, at that time; `works` tells what came of it. */
+  onTried: (at: number, works: boolean) => void;
+}
+
+/** A request that failed, and whose it is. */
+interface FailedHere extends Omit<Failed, 'others'> {
+  /** A line of a batch, which need not be right about the server: it is tried out beside it. */
+  isLine?: boolean;
+  /** A line that failed before. */
+  isRepeat?: boolean | undefined;
 }
 
 export interface HealthParts extends ServerParts {
@@ -30,6 +38,10 @@ export interface HealthParts extends ServerParts {
 
 /** How often a server is asked while it has work: one that tells how much waits there, and one that tells its slots alone. */
 const reportMs = { queue: 1_000, slots: 30_000 } as const;
+/** How long the least work may take, and how soon it is given again. */
+const tryMs = { longest: 60_000, between: 400 } as const;
+/** Failures in a row after which it is tried out, whatever else it works on. */
+const unanswered = 3;
 /** How often a server is asked that declines, before it answered anything; requests may try it meanwhile. */
 const declinedPauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
 
@@ -57,6 +69,11 @@ export class Health {
   #isUnseen = false;
   /** Whether its last failure is one of which it says nothing when it is asked. */
   #isHidden = false;
+  /** Whether the least work there is would have failed as well, if its last failure was its own. */
+  #isTold = true;
+  #trial: Promise<ApiError | null> | null = null;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #failuresInRow = 0;
 
   constructor(name: string, engine: Engine, parts: HealthParts) {
     this.#name = name;
@@ -88,6 +105,8 @@ export class Health {
     this.#declined = 0;
     this.#isUnseen = false;
     this.#isHidden = false;
+    this.#isTold = true;
+    this.#failuresInRow = 0;
     this.breaker.answered();
     // An answer ends no pause that it asked for; the first one after it tells that it is over.
     if (this.breaker.health !== 'up' || (wasUp && !this.#isSaid)) return;
@@ -108,27 +127,89 @@ export class Health {
   /**
    * It does not work, as a request has found that is in flight no more, or what it said of itself.
    */
-  failed(error: ApiError, request: Partial<Omit<Failed, 'others'>> = {}): void {
+  failed(error: ApiError, request: Partial<FailedHere> = {}): void {
     if (this.#isStopped) return;
-    const { clock, log, inFlight, onChange, onPause } = this.#parts;
+    const { clock, inFlight, onChange, onPause } = this.#parts;
+    const others = request.isProof ? 0 : inFlight();
+    if (request.isLine && this.#isOnesOwn(error, others, request)) return;
     this.#isHidden = error.blame.hidden === true;
-    const others = inFlight();
+    this.#isTold = isToldByLeast(error);
     const isNews = this.breaker.failed(error, { sentAt: clock.monotonic(), surplus: 0, ...request, others });
     const { msLeft } = this.breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
-    if (!isNews) return;
-    if (this.breaker.reason === 'asked') onPause(msLeft);
+    if (isNews && this.breaker.reason === 'asked') onPause(msLeft);
+    // What is only suspected may be settled in a moment.
+    const isOpen = this.#trial === null ? isNews : request.isProof && msLeft > 0;
+    if (isOpen) this.#say(error);
+    if (isNews) onChange();
+  }
+
+  /**
+   * Whether a line tells nothing of the server: it is the only request, or fails once more. The server is tried out instead, and
+   * likewise where nothing was answered for long.
+   */
+  #isOnesOwn(error: ApiError, others: number, { isRepeat = false, slackMs }: Partial<FailedHere>): boolean {
+    if (!mayBeItsRequests(error) || this.breaker.health !== 'up') return false;
+    this.#failuresInRow++;
+    const isAlone = others === 0;
+    if (isAlone || this.#failuresInRow >= unanswered) this.#tryAgain(slackMs);
+    return isAlone || isRepeat;
+  }
+
+  #tryAgain(slackMs: number | undefined): void {
+    if (this.#parts.clock.monotonic() - this.#triedAt >= tryMs.between) void this.tryOut(slackMs);
+  }
+
+  /** Gives it the least work there is, for a line that has so much time. @returns why it does not do it; null where it works */
+  tryOut(slackMs: number | undefined): Promise<ApiError | null> {
+    this.#trial ??= this.#tryOut(slackMs).finally(() => (this.#trial = null));
+    return this.#trial;
+  }
+
+  async #tryOut(slackMs: number | undefined): Promise<ApiError | null> {
+    const { clock, onTried } = this.#parts;
+    const at = clock.monotonic();
+    this.#triedAt = at;
+    const giveUp = new AbortController();
+    const silent = new ApiError('upstream_timeout', "The model's server does not answer.");
+    const timer = clock.after(tryMs.longest, () => giveUp.abort(silent));
+    try {
+      await this.#engine.tryOut(giveUp.signal);
+    } catch (thrown) {
+      const error = thrown instanceof ApiError ? thrown : silent;
+      // An answer that is a refusal is one, too.
+      if (error.blame.scope !== 'request') {
+        onTried(at, false);
+        this.failed(error, { sentAt: at, isProof: true, slackMs });
+        return error;
+      }
+    } finally {
+      timer.cancel();
+    }
+    if (!this.#isStopped) {
+      onTried(at, true);
+      this.answers();
+    }
+    return null;
+  }
+
+  /** Whether the least work there is tells that it works again, of the failure for which it takes nothing. */
+  get isToldByLeast(): boolean {
+    return this.#isTold;
+  }
+
+  #say(error: ApiError): void {
+    const { log } = this.#parts;
     const told = {
       upstream: this.#name,
       code: error.code,
       scope: error.blame.scope,
-      wait_ms: Math.round(msLeft),
+      wait_ms: Math.round(this.breaker.msLeft),
       ...reasonOf(error),
     };
     // Said once, not at each try.
     log[this.#isSaid ? 'debug' : 'warn'](told, `the server takes no requests: ${error.message}`);
     this.#isSaid = true;
-    onChange();
   }
 
   /** Asks the server how it is. Where requests fail and it is well all the same, they may be at fault themselves. */
@@ -139,7 +220,6 @@ export class Health {
       this.#parts.onReport(report);
       this.breaker.said(!this.#isHidden);
       if (this.#declines || this.#isUnseen) this.answers();
-      if (!this.#isHidden) this.#parts.onWell();
       this.#parts.onChange();
       // Where it only did not say so this once, it is asked again.
       if (report.queued !== null) this.#everyMs = reportMs.queue;
@@ -194,6 +274,16 @@ export class Health {
       void this.look();
     });
   }
+}
+
+/** Whether a server that fails so fails on any work. A rate, or an account's credit, may suffice for little. */
+function isToldByLeast({ code, blame }: ApiError): boolean {
+  return !blame.hidden && !(code === 'engine_overloaded' && blame.scope === 'model');
+}
+
+/** Whether it may be the request that the server fails on. Gateways say 503 for whatever their servers fail with. */
+function mayBeItsRequests(error: ApiError): boolean {
+  return isToldByLeast(error) && (!error.blame.certain || error.code === 'engine_overloaded');
 }
 
 /** What the system or TLS calls it: no client is told, and an operator has nothing else to go by. */

@@ -15,17 +15,23 @@ interface Server extends Engine {
   open: { call: EngineCall; answer: (text?: string) => void; fail: (error: Error) => void }[];
   asked: number;
   probed: () => Promise<Report>;
+  /** What comes of the least work: the same as of the latest request, unless a test says otherwise. */
+  tried: () => Promise<void>;
 }
 
 /** A server whose every answer a test gives when it likes. */
 function server(slots: number | null): Server {
   const open: Server['open'] = [];
+  let down: Error | null = null;
   const one: Server = {
     ...createFakeEngine(),
     slots,
     open,
     asked: 0,
     probed: async () => ({ slots: null, queued: null }),
+    tried: async () => {
+      if (down) throw down;
+    },
     generate(_, call) {
       one.asked++;
       return new Promise<ChatResponse>((resolve, reject) => {
@@ -35,14 +41,21 @@ function server(slots: number | null): Server {
         };
         const entry = {
           call,
-          answer: (text = 'fine') => leave(() => resolve(chatResponse(text))),
-          fail: (error: Error) => leave(() => reject(error)),
+          answer: (text = 'fine') => {
+            down = null;
+            leave(() => resolve(chatResponse(text)));
+          },
+          fail: (error: Error) => {
+            down = error;
+            leave(() => reject(error));
+          },
         };
         open.push(entry);
         call.signal.addEventListener('abort', () => entry.fail(call.signal.reason as Error));
       });
     },
     probe: () => one.probed(),
+    tryOut: () => one.tried(),
   };
   return one;
 }
@@ -139,7 +152,7 @@ describe('createPool', () => {
     await clock.advance(60_000);
     own.share(told);
     expect(own.waiting).toBeNull();
-    const lost = settled(batch());
+    const lost = settled(ask());
     await turn();
     mine.open[0]!.fail(broken);
     await lost;
@@ -167,6 +180,7 @@ describe('createPool', () => {
   ])('tells others nothing of a server that %s, which theirs may not share', async (_, failure) => {
     const mine = server(4);
     const own = poolOf([mine]);
+    mine.tried = async () => {};
     for (const error of [failure, refused, failure]) {
       const lost = settled(batch());
       await turn();
@@ -232,6 +246,7 @@ describe('createPool', () => {
     well.open[0]!.answer();
     await first;
     await clock.advance(1_000);
+    gone.tried = async () => {};
     const trial = batch({ prefix: 'x' });
     await turn();
     const others = [batch(), batch(), batch(), batch()];
@@ -290,9 +305,14 @@ describe('createPool', () => {
     expect(one.asked).toBe(1);
     await clock.advance(1_000);
     expect([pool.most, heard.at(-1)]).toEqual([1, 1]);
+    const tried = Promise.withResolvers<void>();
+    one.tried = () => tried.promise;
     const trial = batch();
     await turn();
-    expect(pool.most).toBe(0);
+    expect([pool.most, one.asked]).toEqual([0, 1]);
+    tried.resolve();
+    await turn();
+    expect([pool.most, one.asked]).toEqual([5, 2]);
     one.open[0]!.answer();
     await trial;
     expect([pool.most, pool.waiting]).toEqual([5, null]);
@@ -341,7 +361,8 @@ describe('createPool', () => {
       land();
       await asked;
     }
-    const refuse = () => one.open[0]!.fail(day);
+    // Later it refuses the least work there is.
+    const refuse = () => one.open[0]?.fail(day);
     const answer = () => one.open[0]!.answer();
 
     async function expectOneTrialAfter(minutes: number): Promise<void> {
@@ -356,6 +377,8 @@ describe('createPool', () => {
       await expectOneTrialAfter(5);
       await send(5, refuse);
       await expectOneTrialAfter(2.5);
+      expect(one.asked).toBe(1);
+      one.tried = async () => {};
       await send(2.5, answer);
       expect(pool.waiting).toBeNull();
     });
@@ -559,7 +582,7 @@ describe('createPool', () => {
     expect(pool.waiting).toBeNull();
   });
 
-  it('has a line try it where single requests are refused one after the other', async () => {
+  it('is tried out for a line where single requests are refused one after the other', async () => {
     const one = server(4);
     poolOf([one]);
     const refusedOnce = async () => {
@@ -572,59 +595,119 @@ describe('createPool', () => {
     expect(await settled(batch())).toBe('upstream_error');
     await clock.advance(2_000);
     await refusedOnce();
-    const single = settled(ask());
+    const tried = Promise.withResolvers<void>();
+    one.tried = () => tried.promise;
     const line = batch();
     await turn();
-    expect(one.open).toHaveLength(2);
     await refusedOnce();
-    expect(pool.replicas[0]!.health).toBe('half-open');
-    one.open[1]!.answer();
-    await line;
-    expect(pool.waiting).toBeNull();
-    one.open[0]!.fail(broken);
-    await single;
-  });
-
-  it('counts what a server says of itself as a sign that others would get through', async () => {
-    const one = server(4);
-    poolOf([one]);
-    const failedAt = clock.monotonic();
-    const asked = settled(ask());
+    expect([pool.replicas[0]!.health, one.open.length]).toEqual(['half-open', 0]);
+    tried.resolve();
     await turn();
-    one.open[0]!.fail(broken);
-    await asked;
-    await turn();
-    expect(pool.workedAt).toBe(failedAt);
-    one.probed = () => Promise.reject(broken);
-    await clock.advance(1_000);
-    const again = settled(ask());
-    await turn();
-    one.open[0]!.fail(broken);
-    await again;
-    await turn();
-    expect(pool.workedAt).toBe(failedAt);
-  });
-
-  it('counts nothing of it where credit is missing, which a server that lists its models does not say', async () => {
-    const one = server(4);
-    poolOf([one]);
-    const asked = settled(ask());
-    await turn();
-    one.open[0]!.fail(noCredit);
-    await asked;
-    await turn();
-    expect(pool.workedAt).toBe(Number.NEGATIVE_INFINITY);
-    const paid = ask();
-    await turn();
+    expect([pool.waiting, one.open.length]).toEqual([null, 1]);
     one.open[0]!.answer();
-    await paid;
-    await clock.advance(1_000);
-    const again = settled(ask());
-    await turn();
-    one.open[0]!.fail(broken);
-    await again;
-    await turn();
-    expect(pool.workedAt).toBe(clock.monotonic());
+    await line;
+  });
+
+  describe('a line that fails', () => {
+    let one: Server;
+    let tries = 0;
+    beforeEach(() => {
+      one = server(4);
+      poolOf([one]);
+      tries = 0;
+      one.tried = async () => void tries++;
+    });
+
+    /** A line fails alone, `failedBefore` or not. */
+    async function lose(error: ApiError, failedBefore = false) {
+      const line = settled(batch({ isRepeat: failedBefore }));
+      await turn();
+      one.open.at(-1)!.fail(error);
+      await line;
+      await turn();
+    }
+    const closing = new ApiError('engine_overloaded', 'Closed.', { blame: away });
+
+    it.each([
+      ['fails on', broken],
+      ['refuses', closing],
+      ['asks for a pause', busy],
+    ])('alone leaves its server up that %s it, and others get through', async (_, error) => {
+      for (const failedBefore of [false, true, true]) {
+        const failedAt = clock.monotonic();
+        await lose(error, failedBefore);
+        expect([pool.waiting, pool.fared.workedAt]).toEqual([null, failedAt]);
+        const single = ask();
+        await turn();
+        one.open[0]!.answer();
+        expect(await single).toMatchObject({ object: 'chat.completion' });
+        await clock.advance(1_000);
+      }
+      expect(tries).toBe(3);
+    });
+
+    it.each([
+      ['fails on', broken],
+      ['refuses', closing],
+      ['asks for a pause', busy],
+    ])('alone has its server left alone that %s the least work, too', async (_, error) => {
+      one.tried = () => Promise.reject(error);
+      await lose(error);
+      expect(pool.waiting).toMatchObject({ code: error.code });
+      expect(pool.fared.workedAt).toBe(Number.NEGATIVE_INFINITY);
+      expect([await settled(batch()), one.asked]).toEqual([error.code, 1]);
+    });
+
+    it('alone is no proof that a server is up that says so itself', async () => {
+      one.tried = () => Promise.reject(broken);
+      one.probed = async () => ({ slots: null, queued: null });
+      for (let n = 0; n < 20; n++) {
+        await settled(Promise.race([lose(broken), clock.advance(30_000)]));
+        await clock.advance(30_000);
+      }
+      expect([pool.fared.workedAt, one.asked]).toEqual([Number.NEGATIVE_INFINITY, 1]);
+    });
+
+    it('once more closes no server that works on others, however often', async () => {
+      const other = batch();
+      await turn();
+      for (let n = 0; n < 10; n++) {
+        const line = settled(batch({ isRepeat: true }));
+        await turn();
+        one.open.at(-1)!.fail(n % 2 === 0 ? broken : busy);
+        await line;
+        expect(pool.waiting).toBeNull();
+        await clock.advance(1_000);
+      }
+      // Nothing was answered for long.
+      expect(tries).toBeGreaterThan(2);
+      one.open[0]!.answer();
+      await other;
+    });
+
+    it('with two others has its server tried out at once, and nobody waits where it works', async () => {
+      const lines = [1, 2, 3, 4].map(() => settled(batch()));
+      await turn();
+      for (const { fail } of one.open.slice(0, 3)) fail(broken);
+      await Promise.all(lines.slice(0, 3));
+      await turn();
+      expect([pool.waiting, tries]).toEqual([null, 1]);
+      one.open[0]!.answer();
+      await lines[3];
+    });
+
+    it('where credit is missing tells nothing by less work, which may be cheap enough', async () => {
+      await lose(noCredit);
+      expect([tries, pool.fared.workedAt]).toEqual([0, Number.NEGATIVE_INFINITY]);
+    });
+
+    it('is not blamed for what was not sent', async () => {
+      one.tried = () => Promise.reject(closing);
+      await lose(closing);
+      await clock.advance(30_000);
+      await expect(batch()).rejects.toMatchObject({ blame: { scope: 'model', certain: true } });
+      expect(one.asked).toBe(1);
+    });
   });
 
   it('asks a server that works again for its slots, which may be others', async () => {

@@ -6,6 +6,7 @@ import type { Pool } from '../engines.ts';
 import { createCalls } from './calls.ts';
 import { commonCapabilities } from './common-capabilities.ts';
 import { createEntrance } from './entrance.ts';
+import { Outcomes } from './outcomes.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
 
 export interface PoolOptions {
@@ -50,13 +51,14 @@ export function createPool({
   const ending = new Set<Replica>();
   const listeners = new Set<() => void>();
   let isStopped = false;
-  let workedAt = Number.NEGATIVE_INFINITY;
+  const fared = new Outcomes();
   const capabilities = commonCapabilities(replicas);
   const entrance = createEntrance(replicas, clock, queueMs);
 
   function replicaOf(one: ReplicaOptions): Replica {
-    const onWell = () => works(clock.monotonic());
-    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onWell });
+    const onTried = (at: number, works: boolean) =>
+      works ? fared.answered(at) : fared.failed(clock.monotonic(), false);
+    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onTried });
   }
 
   /** Asked for several times a line: it allocates nothing. */
@@ -66,16 +68,13 @@ export function createPool({
     return total;
   }
   const slots = () => sum('slots');
+  const aServer = () => replicas.find((replica) => replica.isUp) ?? replicas[0]!;
 
   /** There may be room, or none any more: those who wait are let in, or told. */
   function changed(): void {
     entrance.admit();
     entrance.dismiss();
     for (const listener of listeners) listener();
-  }
-
-  function works(at: number): void {
-    workedAt = Math.max(workedAt, at);
   }
 
   async function end(replica: Replica): Promise<void> {
@@ -101,9 +100,7 @@ export function createPool({
       return sum('most');
     },
     isShared,
-    get workedAt() {
-      return workedAt;
-    },
+    fared,
     get waiting() {
       return entrance.waiting;
     },
@@ -160,11 +157,9 @@ export function createPool({
       changed();
     },
 
-    ...createCalls({ replicas, entrance, clock, onWorked: works }),
-    countTokens: (request) => {
-      const up = replicas.find((replica) => replica.isUp) ?? replicas[0]!;
-      return up.engine.countTokens(request);
-    },
+    ...createCalls({ replicas, entrance, clock, fared }),
+    countTokens: (request) => aServer().engine.countTokens(request),
+    tryOut: (signal) => aServer().engine.tryOut(signal),
     probe,
   };
 }

@@ -25,6 +25,13 @@ export interface ReplicaOptions {
   slotsBefore?: number | undefined;
 }
 
+/** What is known of a call that failed. */
+interface FailedCall {
+  slackMs?: number | undefined;
+  isLine?: boolean;
+  isRepeat?: boolean | undefined;
+}
+
 /** The weight of the newest answer in the average pace. */
 const newest = 0.1;
 /** From this share of what may be in flight on, times tell how much it can take. */
@@ -223,8 +230,20 @@ export class Replica implements Choice {
     return Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
   }
 
-  /** @param slackMs until its answer is of no use; absent where somebody waits for it */
-  failed(sent: Sent, error: ApiError, slackMs?: number): void {
+  /** Whether a line is sent to find out whether it works again, and the least work there is tells that as well. */
+  isTriedBy(sent: Sent): boolean {
+    return this.#trial === sent && this.health.isToldByLeast;
+  }
+
+  /** Gives it the least work there is, in the place of a line. @returns why it does not do it; null where it works again */
+  async tryOut(sent: Sent, slackMs: number | undefined): Promise<ApiError | null> {
+    const error = await this.health.tryOut(slackMs);
+    if (this.#trial === sent) this.#trial = null;
+    return error;
+  }
+
+  /** @param call whose failure it is; its slack is the time until its answer is of no use, absent where somebody waits for it */
+  failed(sent: Sent, error: ApiError, { slackMs, isLine, isRepeat }: FailedCall = {}): void {
     const isTrial = this.#trial === sent;
     const { surplus } = this.#limit;
     this.#left(sent);
@@ -232,11 +251,13 @@ export class Replica implements Choice {
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.answers();
     if (error.code === 'engine_overloaded') {
       if (!isTrial && this.#isStray()) return;
-      this.#refused(sent, error);
+      // A line that is refused alone, or once more, says nothing of how much it takes.
+      const isItsOwn = isLine && error.blame.scope === 'replica' && (isRepeat || this.#inFlight === 0);
+      if (!isItsOwn) this.#refused(sent, error);
     }
     // Who is refused again and again, and comes back at once, would keep all others from trying.
     if (!error.blame.certain && !isTrial && this.health.breaker.health !== 'up') return;
-    this.health.failed(error, { sentAt: sent.at, surplus, slackMs });
+    this.health.failed(error, { sentAt: sent.at, surplus, slackMs, isLine: isLine && !isTrial, isRepeat });
     if (!error.blame.certain) this.health.lookOnce();
   }
 

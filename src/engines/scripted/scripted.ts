@@ -227,6 +227,10 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       },
     },
 
+    async tryOut() {
+      stopping.signal.throwIfAborted();
+    },
+
     async probe() {
       stopping.signal.throwIfAborted();
       return { slots: count, queued: waiting() };

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../wire/chat/chat.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
 import { madeBody } from '../../wire/json/json-body.ts';
 import type { Engine, RateTold } from '../engines.ts';
+import { giveLeastWork } from '../least-work.ts';
 import { createChatCalls } from './chat-calls.ts';
 import { addressOf } from './connection/address.ts';
 import { createConnections } from './connection/connections.ts';
@@ -90,7 +91,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     ),
   );
 
-  return {
+  const engine: Engine = {
     slots,
     get capabilities() {
       return profile.now.capabilities;
@@ -113,6 +114,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     embed: createEmbeddingsCall(exchanges, profile, options),
     onRate: (listener) => void (onRate = listener),
     probe: () => profile.probe(),
+    tryOut: (signal) => giveLeastWork(engine, signal),
 
     async countTokens(request) {
       const { traits, dialect, wording } = profile.now;
@@ -121,4 +123,5 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       return profile.countTokens(JSON.parse(text) as ChatRequest);
     },
   };
+  return engine;
 }

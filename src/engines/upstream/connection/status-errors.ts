@@ -45,9 +45,11 @@ export function errorForStatus(
   const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
   if (fault) return fault(tail);
   if (refusal) return new SystemPlaceError(tail, refusal === 'everywhere');
+  const own = !isTold && words !== '' && { said: words };
   const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
+      ...own,
       blame: status === 429 ? { ...away, scope: 'model' } : away,
       ...(retryAfter !== undefined && { retryAfter }),
     });
@@ -59,14 +61,14 @@ export function errorForStatus(
       shouldRetry: false,
     });
   if (status === 408 || status === 504)
-    return new ApiError('upstream_timeout', `The model's server gave up waiting ${tail}`);
+    return new ApiError('upstream_timeout', `The model's server gave up waiting ${tail}`, { ...own });
   if (status >= 300 && status < 400)
     return new ApiError('upstream_error', `The model's server points elsewhere (status ${status}).`, {
       blame: away,
       shouldRetry: false,
     });
   if (status >= 400 && status < 500) return refused(said, status, tail);
-  return new ApiError('upstream_error', `The model's server failed ${tail}`);
+  return new ApiError('upstream_error', `The model's server failed ${tail}`, { ...own });
 }
 
 /** What another Offpeak says once it has asked as often as we would: the request's failure, its server works. */
