@@ -6,7 +6,9 @@ import { foldChunks } from '../../wire/chat/stream/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../engines.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
+import { cutChunks, cutResponse } from './answer/cut-chat.ts';
 import { eachAlone, isApart, withMissing, withUsage } from './answer/choices.ts';
+import { stopsOf } from './answer/stop-cut.ts';
 import type { Exchanges } from './connection/exchanges.ts';
 import { createChatAsking } from './probe/chat-asking.ts';
 import type { Profile } from './probe/profile.ts';
@@ -46,11 +48,12 @@ export function createChatCalls({
     const { dialect, chatPath, wording } = profile.now;
     const body = Buffer.from(dialect.text(request, false, wording));
     const reading = readingOf(request, call);
+    const stops = stopsOf(request.value);
     request.letGo?.();
     const { fields, bytes } = await systems.asking(body, (sent) =>
       asking(() => exchanges.ask(chatPath, sent, signal), signal),
     );
-    return dialect.read(fields, bytes, reading);
+    return cutResponse(dialect.read(fields, bytes, reading), stops);
   }
 
   async function* stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks {
@@ -58,12 +61,15 @@ export function createChatCalls({
     const { dialect, chatPath, wording } = profile.now;
     const asked = Buffer.from(dialect.text(request, true, wording));
     const reading = readingOf(request, call);
+    const stops = stopsOf(request.value);
     request.letGo?.();
     async function begin(sent: Buffer) {
       const reply = await asking(() => exchanges.open(chatPath, sent, signal), signal);
-      if (!reply.isStream) return [[...chunksOf(dialect.read(reply.fields, reply.bytes, reading))]];
+      if (!reply.isStream)
+        return [[...chunksOf(cutResponse(dialect.read(reply.fields, reply.bytes, reading), stops))]];
       const { body, finish, hurry } = reply;
-      return begun(dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry }));
+      const read = dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });
+      return begun(stops.length > 0 ? cutChunks(read, stops) : read);
     }
     yield* await systems.asking(asked, begin);
   }

@@ -9,7 +9,8 @@ import { filteredChoices } from './given-choices.ts';
 import { parseObject, throwIfError, unusable } from './parse-body.ts';
 import { readEach } from './sse-events.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
-import { checkedUsage, count } from './usage.ts';
+import { checkedUsage } from './usage.ts';
+import { count } from './usage-figures.ts';
 
 export interface StreamOptions extends Omit<ReadOptions, 'newCallId' | 'alternatives'> {
   context: RefusalContext;

@@ -8,7 +8,8 @@ import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { unusable } from './parse-body.ts';
 import type { ReadOptions } from './chat-response.ts';
 import type { Repairs } from './repairs.ts';
-import { count, noteReported, tooLongPrompt, wasCut } from './usage.ts';
+import { noteReported, tooLongPrompt, wasCut } from './usage.ts';
+import { usageFigures } from './usage-figures.ts';
 
 /** What is wanted, without the inputs themselves, which are read again where they are needed. */
 export interface Wanted {
@@ -38,7 +39,7 @@ export function readEmbeddings(
   { repairs, known, cutsAt }: Pick<ReadOptions, 'repairs' | 'known' | 'cutsAt'>,
 ): Embeddings {
   const { data } = fields;
-  noteReported(known, fieldsOf(fields['usage']));
+  noteReported(known, fields['usage']);
   if (!Array.isArray(data)) throw unusable('has no embeddings');
   if (data.length !== inputs) throw unusable(`has ${data.length} embeddings for ${inputs} inputs`);
   const vectors: Float32Array[] = [];
@@ -60,7 +61,7 @@ export function readEmbeddings(
 /** Each input is cut by itself, and the tokens of all are told together: of one alone they tell. */
 function requireUncut(fields: Fields, input: EmbeddingsRequest['input'], cutsAt: number): void {
   const texts = [input].flat().filter((each) => typeof each === 'string');
-  const told = count(fieldsOf(fields['usage'])['prompt_tokens']) ?? 0;
+  const told = toldTokens(fields) ?? 0;
   const longest = () => Math.max(0, ...texts.map(estimateText));
   if (wasCut(texts.length === 1 ? told : 0, longest, cutsAt)) throw tooLongPrompt(cutsAt);
 }
@@ -80,10 +81,16 @@ export function noEmbeddings(): ApiError {
 
 /** No text has no tokens: some servers say zero where they mean that they do not know. */
 function promptTokens(fields: Fields, input: Wanted['input'], repairs: Repairs): number {
-  const counted = count(fieldsOf(fields['usage'])['prompt_tokens']) || tokenIds(input());
+  const counted = toldTokens(fields) || tokenIds(input());
   if (counted) return counted;
   repairs.add('usage estimated');
   return estimateText([input()].flat().join(' '));
+}
+
+/** Some servers report the total alone, which is that of the inputs. */
+function toldTokens({ usage }: Fields): number | undefined {
+  const { prompt, total } = usageFigures(usage);
+  return prompt || total;
 }
 
 /** How many tokens an input is that came as their ids; 0 for text. */

@@ -5,14 +5,14 @@ import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import type { OwnTraits, UsageFigure } from '../../../core/flavor.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
+import { count, usageFigures } from './usage-figures.ts';
 
-/** More tokens than any request can have: beyond it an upstream's count is a fault. */
-const absurd = 100_000_000;
-
-/** What an answer, or an event of one, tells of its usage, in the words of chat completions; undefined where it is silent. */
+/** What an answer, or an event of one, tells of its usage; undefined where it is silent. */
 export type UsageReader = (answer: Fields) => unknown;
 
-const usual: UsageReader = ({ usage }) => usage;
+/** Kimi reports the usage of a stream in its last choice, Groq in a member of its own. */
+const usual: UsageReader = ({ usage, choices, x_groq: groq }) =>
+  usage ?? (Array.isArray(choices) ? fieldsOf(choices[0])['usage'] : undefined) ?? fieldsOf(groq)['usage'];
 
 /** @param places where a server tells what, if not in `usage` */
 export function usageReader(places: OwnTraits['usage'] | undefined): UsageReader {
@@ -52,23 +52,22 @@ export function checkedUsage(
   usage: unknown,
   { asked, answered, cutsAt, repairs, known }: Counting & { answered: () => number },
 ): ChatUsage {
-  const given = fieldsOf(usage);
-  noteReported(known, given);
+  noteReported(known, usage);
+  const told = usageFigures(usage);
   // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
-  const prompt = count(given['prompt_tokens']) || undefined;
-  const completion = count(given['completion_tokens']) || (answered() === 0 ? 0 : undefined);
+  const prompt = told.prompt || undefined;
+  const completion = told.completion || (answered() === 0 ? 0 : undefined);
   if (cutsAt && prompt !== undefined && wasCut(prompt, asked, cutsAt)) throw tooLongPrompt(cutsAt);
   const isTold = prompt !== undefined && completion !== undefined;
   if (!isTold) repairs.add('usage estimated');
   const promptTokens = prompt ?? asked();
   const completionTokens = isTold
-    ? Math.max(completion, (count(given['total_tokens']) ?? 0) - prompt)
+    ? Math.max(completion, (told.total ?? 0) - prompt)
     : (completion ?? answered());
-  const reasoning = reasoningTokens(given);
   return chatUsage(
-    promptUsage(promptTokens, Math.min(promptTokens, count(toldCached(given)) ?? 0)),
+    promptUsage(promptTokens, Math.min(promptTokens, told.cached ?? 0)),
     completionTokens,
-    reasoning && Math.min(completionTokens, reasoning),
+    told.reasoning && Math.min(completionTokens, told.reasoning),
   );
 }
 
@@ -87,35 +86,21 @@ export function tooLongPrompt(context: number): ApiError {
   );
 }
 
-/** Writes down what a server told, in the words of chat completions, before anything of it is judged. */
-export function noteReported(known: CallKnown | undefined, usage: Fields): void {
+/** Writes down what a server told, in whatever words, before anything of it is judged. */
+export function noteReported(known: CallKnown | undefined, usage: unknown): void {
   if (!known) return;
   const reported: Reported = { ...known.reported };
-  const add = (figure: keyof Reported, told: unknown) => {
-    if (typeof told === 'number') reported[figure] = (reported[figure] ?? 0) + told;
+  const add = (figure: keyof Reported, told: number | undefined) => {
+    if (told !== undefined) reported[figure] = (reported[figure] ?? 0) + told;
   };
-  add('inputTokens', usage['prompt_tokens']);
-  add('cachedTokens', toldCached(usage));
-  add('outputTokens', usage['completion_tokens']);
-  add('totalTokens', usage['total_tokens']);
+  const { prompt, cached, completion, total } = usageFigures(usage, anyNumber);
+  add('inputTokens', prompt);
+  add('cachedTokens', cached);
+  add('outputTokens', completion);
+  add('totalTokens', total);
   known.reported = reported;
 }
 
-/** DeepSeek has its own name for them, and Kimi its own place. */
-function toldCached(given: Fields): unknown {
-  const { prompt_tokens_details: details, prompt_cache_hit_tokens: hit, cached_tokens: beside } = given;
-  return fieldsOf(details)['cached_tokens'] ?? hit ?? beside;
-}
-
-/** SGLang tells them beside the other figures. */
-function reasoningTokens(given: Fields): number | undefined {
-  const { reasoning_tokens: told } = fieldsOf(given['completion_tokens_details']);
-  return count(told) ?? count(given['reasoning_tokens']);
-}
-
-/** A token count, or undefined when it is not one. */
-export function count(value: unknown): number | undefined {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= absurd
-    ? (value as number)
-    : undefined;
+function anyNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : count(value);
 }

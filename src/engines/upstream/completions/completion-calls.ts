@@ -18,6 +18,8 @@ import { unusable } from '../answer/parse-body.ts';
 import type { Known, Profile } from '../probe/profile.ts';
 import { completionsText } from '../request/request-text.ts';
 import { checkedUsage } from '../answer/usage.ts';
+import { stopsOf } from '../answer/stop-cut.ts';
+import { pieceCutter } from './cut-completion.ts';
 import { planOf, type Plan } from './plan.ts';
 import { pieceReader, readCompletion, type Reading } from './read-completion.ts';
 
@@ -49,7 +51,10 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     const choices = readCompletion(fields, reading);
     requireScores(ask, choices);
     const answered = () => estimateText(choices.map(behindEcho(ask.body.value)).join(''));
-    return { choices, usage: checkedUsage(reading.usageOf(fields), { ...reading, answered }) };
+    return {
+      choices: choices.flatMap(cutterOf(ask)),
+      usage: checkedUsage(reading.usageOf(fields), { ...reading, answered }),
+    };
   }
 
   async function opened(ask: Ask, server: Known, call: EngineCall) {
@@ -84,6 +89,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
       for (const { ask, came } of withMissing(plan.asks)) {
         const seen = new Set<number>();
         const said = behindEcho(ask.body.value);
+        const cut = cutterOf(ask);
         for await (const chunks of await opened(ask, server, call)) {
           const pieces = chunks.flatMap(({ choices }) => choices);
           const told = chunks.at(-1)?.usage;
@@ -92,13 +98,20 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
           if (pieces.some(({ index }) => index >= ask.wanted)) throw unexpected(seen.size, ask.wanted);
           if (told) usage = withUsage(usage, told, ask);
           if (pieces.length > 0)
-            yield pieces.map((piece) => ({ ...eventOf(piece, ask, plan, begun), said: said(piece) }));
+            yield pieces
+              .flatMap(cut)
+              .map((piece) => ({ ...eventOf(piece, ask, plan, begun), said: said(piece) }));
         }
         came(seen.size);
       }
       yield [{ type: '', data: '', usage: usage! }];
     },
   };
+}
+
+/** Of a prompt that is told again, stop sequences are no end. */
+function cutterOf({ body: { value } }: Ask) {
+  return pieceCutter(value.echo ? [] : stopsOf(value));
 }
 
 /** A choice under its number in the whole answer, behind its prompt where that was asked for. */

@@ -52,6 +52,20 @@ it('does not take every lack of a model that answers for a server that only embe
     expect(error(`This server does not support ${lack}`).code).toBe('upstream_error');
 });
 
+it.each([
+  ['The model produced output that does not match the expected peg-native format', true],
+  ['The model produced output that does not match the expected peg-simple format', true],
+  ['Failed to parse input at pos 12: {"city', true],
+  ['Something that does not match the expected peg-native format', false],
+])('blames the request for an answer that its server could not read: %s', (message, isOfRequest) => {
+  const text = JSON.stringify({ error: { code: 500, message, type: 'server_error' } });
+  const error = errorForStatus({ status: 500, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
+  expect(error.blame.scope).toBe(isOfRequest ? 'request' : 'replica');
+  expect([error.code, error.message.includes(message)]).toEqual(
+    isOfRequest ? ['invalid_upstream_response', true] : ['upstream_error', false],
+  );
+});
+
 describe('what is told of the words of a server', () => {
   const key = 'sk-live-0123456789abcdef0123456789abcdef';
   const words = `top_p is wrong, says ${key.slice(0, 20)}**** at /usr/lib/python3/site-packages/vllm/engine.py`;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fieldsOf, parsed } from '../../../base/fields.ts';
-import { ApiError, away, final, unclear } from '../../../core/errors.ts';
+import { ApiError, away, final, passing, unclear } from '../../../core/errors.ts';
 import { type FailureRow, meantStatus } from './failures.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 import { SystemPlaceError, systemRefusal } from '../systems/place-error.ts';
@@ -74,15 +74,25 @@ export function errorForStatus(
 /** What another Offpeak says once it has asked as often as we would: the request's failure, its server works. */
 const missedPromises = ['tool_not_called', 'schema_not_met'] as const;
 
-/** What a server says of the request and sends as its own failure (llama-server). */
+/** What a server says of the request, or of the answer to it, and sends as its own failure (llama-server). */
 const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
   [/is too large to process/, tooLong],
   [/ input is not supported|does not support embeddings/, refusedField],
+  [
+    /^The model produced output that does not match the expected \S+ format|^Failed to parse input at pos \d/,
+    unreadable,
+  ],
   [/This server does not support completions\. Start it without `--embeddings`/, noChat],
 ];
 
 function tooLong(tail: string): ApiError {
   return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
+}
+
+/** The server works: it could not read what its model wrote for this request. At temperature 0 that is the same again. */
+function unreadable(tail: string): ApiError {
+  const words = `The model's server could not read the answer of its model ${tail}`;
+  return new ApiError('invalid_upstream_response', words, { blame: passing });
 }
 
 function refusedField(tail: string): ApiError {

@@ -3,7 +3,7 @@ import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
-import { addUsage, chatUsage, ending, refusalOf } from './read-message.ts';
+import { addUsage, ending, refusalOf } from './read-message.ts';
 
 /**
  * Reads the events of one streamed message, in order, as chunks of a chat completion; those of other types, such as `ping`,
@@ -58,9 +58,9 @@ export function messageChunks(context: RefusalContext): (event: EventSourceMessa
       const fields = fieldsOf(delta);
       const end = ending(fields);
       if (typeof end['finish_reason'] !== 'string') return null;
-      return { ...chunk(hasSaid ? {} : refusalOf(fields), end), usage: chatUsage(usage) };
+      return { ...chunk(hasSaid ? {} : refusalOf(fields), end), usage: { ...usage } };
     },
-    message_stop: () => ({ usage: chatUsage(usage) }),
+    message_stop: () => ({ usage: { ...usage } }),
     error({ error }) {
       throw errorInStream({ error }, context);
     },

@@ -1,6 +1,5 @@
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { unusable } from '../answer/parse-body.ts';
-import { count } from '../answer/usage.ts';
 
 /**
  * The fields of a message as those of a chat completion, to be read like any other.
@@ -26,7 +25,7 @@ export function chatFields(message: Fields): Fields {
         ...ending(message),
       },
     ],
-    usage: chatUsage(fieldsOf(message['usage'])),
+    usage: message['usage'],
   };
 }
 
@@ -47,21 +46,6 @@ export function refusalOf({ stop_details: details }: Fields): Fields {
 /** Puts what an event of a message tells of its usage to what others told: a figure that is not told again stays what it was. */
 export function addUsage(usage: Fields, told: unknown): void {
   for (const [name, value] of Object.entries(fieldsOf(told))) if (value !== null) usage[name] = value;
-}
-
-/** Cached tokens stand beside the others in a message, among them in a chat completion. */
-export function chatUsage(usage: Fields): Fields {
-  const of = (name: string) => count(usage[name]) ?? 0;
-  const read = of('cache_read_input_tokens');
-  const prompt = of('input_tokens') + of('cache_creation_input_tokens') + read;
-  const output = usage['output_tokens'];
-  const thinking = count(fieldsOf(usage['output_tokens_details'])['thinking_tokens']);
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: output,
-    prompt_tokens_details: { cached_tokens: read },
-    ...(thinking !== undefined && { completion_tokens_details: { reasoning_tokens: thinking } }),
-  };
 }
 
 function joined(blocks: readonly Fields[], type: string, member: string): string {

@@ -3,7 +3,7 @@ import type { Fields } from '../../../base/fields.ts';
 import type { NativeEvent } from '../../engines.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 
-/** A format in which requests go on as their clients wrote them. What it tells of a usage is in the words of chat completions. */
+/** A format in which requests go on as their clients wrote them. */
 export interface NativeFormat {
   /** Behind the base of the URL. */
   path: string;

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
-import { addUsage, chatUsage } from '../messages/read-message.ts';
+import { addUsage } from '../messages/read-message.ts';
 import { requireUnbroken } from '../answer/finish-reason.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
@@ -21,7 +21,7 @@ export const nativeMessages: NativeFormat = {
     const said = content.map(fieldsOf).map(({ text, thinking, input }) => {
       return stringOr(text ?? thinking, input === undefined ? '' : JSON.stringify(input));
     });
-    return { usage: chatUsage(fieldsOf(usage)), said: said.join('') };
+    return { usage: fieldsOf(usage), said: said.join('') };
   },
   /** The first and the last events tell the usage, those between what is said; all go on as they are. */
   createReader(context) {
@@ -32,7 +32,7 @@ export const nativeMessages: NativeFormat = {
       if (type === 'message_start') {
         const fields = parseObject(data);
         addUsage(usage, fieldsOf(fields['message'])['usage']);
-        return { type, data, fields, begins: chatUsage(usage) };
+        return { type, data, fields, begins: { ...usage } };
       }
       if (type === 'message_delta') {
         const fields = parseObject(data);
@@ -47,7 +47,7 @@ export const nativeMessages: NativeFormat = {
       }
       if (type !== 'message_stop') return { type, data };
       if (!isFinished) throw unusable('ended in the middle');
-      return { type, data, ends: chatUsage(usage) };
+      return { type, data, ends: { ...usage } };
     };
   },
 };

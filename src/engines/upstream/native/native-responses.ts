@@ -42,18 +42,7 @@ const partOfThoughts = /^response\.reasoning_part\./;
 function read({ output, status, usage }: Fields): { usage: Fields; said: string } {
   if (!Array.isArray(output)) throw unusable('is not a response');
   if (status !== 'completed' && status !== 'incomplete') throw unusable('is not finished');
-  const { input_tokens, input_tokens_details, output_tokens, output_tokens_details } = fieldsOf(usage);
-  const { cached_tokens } = fieldsOf(input_tokens_details);
-  const { reasoning_tokens } = fieldsOf(output_tokens_details);
-  return {
-    usage: {
-      prompt_tokens: input_tokens,
-      completion_tokens: output_tokens,
-      prompt_tokens_details: { cached_tokens },
-      completion_tokens_details: { reasoning_tokens },
-    },
-    said: output.map(fieldsOf).map(saidBy).join(''),
-  };
+  return { usage: fieldsOf(usage), said: output.map(fieldsOf).map(saidBy).join('') };
 }
 
 function saidBy({ arguments: json, input, content, summary }: Fields): string {

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import type { Timeouts } from '../connection/timeouts.ts';
 import type { Reply } from '../connection/replies.ts';
-import { count } from '../answer/usage.ts';
+import { count } from '../answer/usage-figures.ts';
 
 /**
  * How a server tells the tokens of a prompt.

@@ -7,7 +7,7 @@ import { modelsIn } from '../flavors/find-flavor.ts';
 import { noModel } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/replies.ts';
 import { unusable } from '../answer/parse-body.ts';
-import { count } from '../answer/usage.ts';
+import { count } from '../answer/usage-figures.ts';
 
 /**
  * How a server tells how it is.

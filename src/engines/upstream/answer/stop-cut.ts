@@ -1,0 +1,83 @@
+import type { ChatRequest, FinishReason } from '../../../wire/chat/chat.ts';
+
+/** The stop sequences before which an answer is cut where its server leaves them in; none where the request wants to see them. */
+export function stopsOf(request: Pick<ChatRequest, 'stop'> & Record<string, unknown>): readonly string[] {
+  const { stop, include_stop_str_in_output: isIncluded, no_stop_trim: isKept, min_tokens: least } = request;
+  // Below `min_tokens` stop sequences are text.
+  if (isIncluded === true || isKept === true || Number(least ?? 0) > 0) return [];
+  return [stop ?? []].flat().filter((each) => each !== '');
+}
+
+/** A piece of text and what is known of its tokens. */
+export interface CutText<Token> {
+  text: string;
+  tokens: Token[];
+}
+
+/** Cuts the text of one choice, whole or in pieces, before the first stop sequence that is complete in it. */
+export class StopCut<Token> {
+  #stops: readonly string[];
+  #lengthOf: (token: Token) => number;
+  #held: CutText<Token> = { text: '', tokens: [] };
+  #met: string | null = null;
+
+  constructor(stops: readonly string[], lengthOf: (token: Token) => number) {
+    this.#stops = stops;
+    this.#lengthOf = lengthOf;
+  }
+
+  /**
+   * What can be shown now: not an end that may become a stop sequence.
+   * @param isEnd whether no more text follows
+   */
+  take(piece: CutText<Token>, isEnd: boolean): CutText<Token> {
+    if (this.#met !== null) return { text: '', tokens: [] };
+    const text = this.#held.text + piece.text;
+    const tokens = [...this.#held.tokens, ...piece.tokens];
+    const met = this.#firstIn(text);
+    this.#met = met?.stop ?? null;
+    const shown = met?.at ?? (isEnd ? text.length : text.length - this.#openEnd(text));
+    const hidden = this.#tokensIn(tokens, text.length - shown, met !== undefined);
+    const from = tokens.length - hidden;
+    this.#held = met ? { text: '', tokens: [] } : { text: text.slice(shown), tokens: tokens.slice(from) };
+    return { text: text.slice(0, shown), tokens: tokens.slice(0, from) };
+  }
+
+  /** How the choice ended: one that was cut here ended with the stop sequence, however long its server went on. */
+  ending<Piece extends { finish_reason: FinishReason | null; stop_reason?: string | null }>(
+    piece: Piece,
+  ): Partial<Piece> {
+    const { finish_reason: finish, stop_reason: told } = piece;
+    if (this.#met === null || (finish !== 'stop' && finish !== 'length')) return {};
+    return { finish_reason: 'stop', stop_reason: told ?? this.#met } as Partial<Piece>;
+  }
+
+  #firstIn(text: string): { stop: string; at: number } | undefined {
+    const found = this.#stops.flatMap((stop) => {
+      const at = text.indexOf(stop);
+      return at < 0 ? [] : [{ stop, at, end: at + stop.length }];
+    });
+    return found.toSorted((one, other) => one.end - other.end || one.at - other.at)[0];
+  }
+
+  /** The length of the longest end that begins a stop sequence. */
+  #openEnd(text: string): number {
+    let longest = 0;
+    for (const stop of this.#stops)
+      for (let length = Math.min(stop.length - 1, text.length); length > longest; length--)
+        if (text.endsWith(stop.slice(0, length))) longest = length;
+    return longest;
+  }
+
+  /** How many of the last tokens hold an end of that length: all that touch it, or those wholly within it. */
+  #tokensIn(tokens: readonly Token[], length: number, isWithin: boolean): number {
+    let count = 0;
+    let covered = 0;
+    while (count < tokens.length && covered < length) {
+      covered += this.#lengthOf(tokens[tokens.length - 1 - count]!);
+      if (isWithin && covered > length) break;
+      count += 1;
+    }
+    return count;
+  }
+}
