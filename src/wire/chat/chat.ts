@@ -1,3 +1,5 @@
+import type { ReasoningDetail } from './reasoning-details.ts';
+
 /**
  * The canonical request and response inside Offpeak: chat completions (wire-formats.md, section 1a). Every other
  * format converts to and from these; what chat clients send besides is in `body.ts`. Unknown fields are kept: an engine
@@ -44,6 +46,7 @@ export interface ChatMessage {
   refusal?: string | null;
   reasoning?: string | null;
   reasoning_content?: string | null;
+  reasoning_details?: ReasoningDetail[] | null;
 }
 
 export interface ContentPart {
@@ -117,6 +120,7 @@ export interface AssistantMessage {
   tool_calls?: ToolCall[];
   reasoning?: string;
   reasoning_content?: string;
+  reasoning_details?: ReasoningDetail[];
 }
 
 export interface ChoiceLogprobs {
@@ -178,6 +182,7 @@ export interface ChatDelta {
   refusal?: string | null;
   reasoning?: string;
   reasoning_content?: string;
+  reasoning_details?: ReasoningDetail[];
   tool_calls?: {
     index: number;
     id?: string;

@@ -1,6 +1,7 @@
 import { argumentsOf } from '../../../wire/chat/free-text.ts';
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../../wire/chat/chat.ts';
 import { spoken } from '../../../wire/chat/answer/spoken.ts';
+import { reasoningDetails, textOfDetails } from '../../../wire/chat/reasoning-details.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
@@ -83,6 +84,8 @@ function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): Assist
     refusal: unicode(stringOr(given['refusal'], ''), repairs) || null,
   };
   if (reasoning !== '') message.reasoning = message.reasoning_content = unicode(reasoning, repairs);
+  const details = reasoningDetails(given['reasoning_details']);
+  if (details.length > 0) message.reasoning_details = details;
   const taken = new Set<string>();
   const calls = toolCallsOf(given).map((call) => readToolCall(call, newCallId, repairs));
   for (const call of calls) {
@@ -96,11 +99,11 @@ function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): Assist
 
 /**
  * The text of a message or a delta, null where it has none, and what was thought. Some servers answer with parts, as requests
- * may, and tell their thoughts among them (Mistral).
+ * may, and tell their thoughts among them (Mistral), or in details alone (MiniMax).
  */
 export function saidIn(message: Fields): { content: string | null; reasoning: string } {
-  const { content, reasoning, reasoning_content: otherName } = message;
-  const thought = stringOr(reasoning ?? otherName, '');
+  const { content, reasoning, reasoning_content: otherName, reasoning_details: details } = message;
+  const thought = stringOr(reasoning ?? otherName, '') || textOfDetails(reasoningDetails(details));
   if (typeof content === 'string') return { content, reasoning: thought };
   if (!Array.isArray(content)) return { content: null, reasoning: thought };
   return { content: textOf(content, 'text'), reasoning: thought || textOf(content, 'thinking') };

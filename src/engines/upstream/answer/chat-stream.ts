@@ -1,5 +1,6 @@
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
 import { spoken } from '../../../wire/chat/answer/spoken.ts';
+import { reasoningDetails } from '../../../wire/chat/reasoning-details.ts';
 import { CallPieces } from './call-pieces.ts';
 import { type ReadOptions, saidIn, toolCallsOf } from './chat-response.ts';
 import { type ChunkReader, readChunks, type StreamOptions } from './chunk-stream.ts';
@@ -56,6 +57,8 @@ function readDelta(given: Fields, calls: CallPieces, { repairs }: ChatStreamOpti
   const { content, reasoning } = saidIn(given);
   if (content !== null) delta.content = unicode(content, repairs);
   if (reasoning !== '') delta.reasoning = delta.reasoning_content = unicode(reasoning, repairs);
+  const details = reasoningDetails(given['reasoning_details']);
+  if (details.length > 0) delta.reasoning_details = details;
   const refusal = stringOr(given['refusal'], '');
   if (refusal !== '') delta.refusal = unicode(refusal, repairs);
   addCalls(delta, calls.add(toolCallsOf(given)));

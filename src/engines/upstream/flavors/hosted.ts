@@ -57,6 +57,7 @@ export const openrouter: FlavorTraits = {
   without: ['messages.reasoning_content'], // thoughts are documented as reasoning
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
   effort: { max: 'xhigh' }, // none to xhigh are documented, for every model
+  reasoningDetails: true, // Gemini and Kimi are refused without (400)
   asStream: 'at once', // comments come while whoever runs the model is silent
 };
 

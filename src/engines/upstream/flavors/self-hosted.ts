@@ -113,6 +113,7 @@ export const offpeak: FlavorTraits = {
   names: {}, // takes all of them
   developerRole: true, // maps it where needed
   signsCalls: 'passed on', // what stands behind it may
+  reasoningDetails: true, // likewise
   effort: 'as given', // translates it for the engine behind it
   counter: ['input_tokens'], // our own
   listsAll: true, // all that the key may use, with their aliases
@@ -126,4 +127,5 @@ export const generic: FlavorTraits = {
   completions: allAbilities,
   // What most servers of open models take.
   fields: words('top_k min_p repeat_penalty repetition_penalty chat_template_kwargs thinking'),
+  reasoningDetails: true, // it may be like OpenRouter
 };

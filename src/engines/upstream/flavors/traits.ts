@@ -52,6 +52,8 @@ export interface FlavorTraits {
   developerRole?: true;
   /** That it signs the calls that it makes, and refuses them in a conversation without. */
   signsCalls?: 'needed' | 'passed on';
+  /** That it reports thoughts as `reasoning_details` and wants them back. */
+  reasoningDetails?: true;
   /** Which of its models, by name, take tools with free text, and hold the grammars of what they are given. */
   customTools?: RegExp;
   /** How it receives the effort of reasoning. */

@@ -28,6 +28,10 @@ const signedCalls = object('', {
   }),
 });
 
+const detailedThoughts = object('', {
+  reasoning_details: object('type id format index text summary data signature'),
+});
+
 const functionMembers = object('name description parameters strict');
 
 /** What every server is sent, but for what its flavor lacks. */
@@ -66,13 +70,19 @@ const nested: ReadonlyMap<string, Shape> = object('', {
  * @param passThrough members that the operator lets through, with all that they hold
  */
 export function chatMembers(
-  { fields, names, without, signsCalls }: Pick<FlavorTraits, 'fields' | 'names' | 'without' | 'signsCalls'>,
+  traits: Pick<FlavorTraits, 'fields' | 'names' | 'without' | 'signsCalls' | 'reasoningDetails'>,
   passThrough: readonly string[],
 ): Members {
+  const { fields, names, without, signsCalls, reasoningDetails } = traits;
+  const ofMessages = [
+    ...messages,
+    ...(signsCalls ? signedCalls : []),
+    ...(reasoningDetails ? detailedThoughts : []),
+  ];
   const lacks = (place: string) => (entry: [string, Shape]) => !without.includes(place + entry[0]);
   const common: Members = new Map([
     ...[...forAll].filter(lacks('')),
-    ['messages', new Map([...messages, ...(signsCalls ? signedCalls : [])].filter(lacks('messages.')))],
+    ['messages', new Map(ofMessages.filter(lacks('messages.')))],
   ]);
   const own = [...fields, ...Object.keys(names)];
   const shapes = own.map((name): [string, Shape] => [name, nested.get(name) ?? 'anything']);

@@ -23,6 +23,7 @@ const assistantMessage = t.object({
   }),
   'reasoning?': t.string(),
   'reasoning_content?': t.string(),
+  'reasoning_details?': t.array(t.anyObject(), { description: 'From OpenRouter and servers like it.' }),
 });
 
 const tokenLogprob = {

@@ -66,6 +66,7 @@ const message = t.object(
     'refusal?': t.stringOrNull(),
     'reasoning?': t.stringOrNull(),
     'reasoning_content?': t.stringOrNull(),
+    'reasoning_details?': t.orNull(t.array(t.anyObject())),
   },
   {
     allOf: [

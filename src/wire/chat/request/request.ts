@@ -81,7 +81,7 @@ function checkMessages(messages: BodyMessage[], add: AddFault): void {
 }
 
 function isSilent(message: BodyMessage): boolean {
-  const { content, refusal, reasoning, reasoning_content: thought } = message;
-  const says = (content ?? refusal ?? reasoning ?? thought ?? undefined) !== undefined;
+  const { content, refusal, reasoning, reasoning_content: thought, reasoning_details: details } = message;
+  const says = (content ?? refusal ?? reasoning ?? thought ?? details ?? undefined) !== undefined;
   return !says && !message.function_call && (message.tool_calls ?? []).length === 0;
 }

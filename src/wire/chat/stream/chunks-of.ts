@@ -22,10 +22,11 @@ export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
 }
 
 function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
-  const { content, refusal, reasoning, reasoning_content, tool_calls: calls = [] } = message;
+  const { content, refusal, tool_calls: calls = [] } = message;
+  const { reasoning, reasoning_content, reasoning_details } = message;
   yield { role: 'assistant', content: '' };
-  if (reasoning !== undefined || reasoning_content !== undefined)
-    yield present({ reasoning, reasoning_content });
+  const thoughts = present({ reasoning, reasoning_content, reasoning_details });
+  if (Object.keys(thoughts).length > 0) yield thoughts;
   if (content) yield { content };
   if (refusal) yield { refusal };
   for (const [index, { function: called, ...call }] of calls.entries()) {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../../core/errors.ts';
 import type { AssistantMessage, ChatChoice, ChatChunk, ChatChunks, ChatResponse, ToolCall } from '../chat.ts';
+import { addDetails } from '../reasoning-details.ts';
 
 /**
  * The whole answer that a stream tells in pieces: what the server would have answered at once. A choice that said nothing
@@ -56,6 +57,7 @@ export function gather(choices: ChatChoice[], piece: ChatChunk['choices'][number
   if (delta.refusal) message.refusal = (message.refusal ?? '') + delta.refusal;
   if (delta.reasoning)
     message.reasoning = message.reasoning_content = (message.reasoning ?? '') + delta.reasoning;
+  if (delta.reasoning_details) addDetails((message.reasoning_details ??= []), delta.reasoning_details);
   for (const { index, id, function: called, extra_content: extra } of delta.tool_calls ?? []) {
     const calls: ToolCall[] = (message.tool_calls ??= []);
     const call = (calls[index] ??= { id: '', type: 'function', function: { name: '', arguments: '' } });

@@ -1,0 +1,47 @@
+import { type Fields, isObject } from '../../base/fields.ts';
+
+/**
+ * OpenRouter's form of thoughts, which some of its models need back in every later request: texts, summaries, and what only
+ * their provider can read (`reasoning.encrypted`).
+ */
+export type ReasoningDetail = Fields;
+
+export function reasoningDetails(given: unknown): ReasoningDetail[] {
+  return Array.isArray(given) ? given.filter(isObject) : [];
+}
+
+/** The thoughts in them that can be read. */
+export function textOfDetails(details: readonly ReasoningDetail[]): string {
+  return details.map((detail) => textOf(detail) ?? '').join('');
+}
+
+/** Adds those of one delta to those before: pieces of one text are put together. */
+export function addDetails(all: ReasoningDetail[], more: readonly ReasoningDetail[]): void {
+  for (const detail of more) {
+    const last = all.at(-1);
+    const member = last && isSame(last, detail) ? memberOf(detail) : undefined;
+    if (!last || member === undefined) all.push({ ...detail });
+    else for (const [name, value] of Object.entries(detail)) add(last, name, value, name === member);
+  }
+}
+
+function add(detail: ReasoningDetail, name: string, value: unknown, isText: boolean): void {
+  const before = detail[name];
+  if (isText && typeof before === 'string' && typeof value === 'string') detail[name] = before + value;
+  else if (value !== null && value !== undefined) detail[name] = value;
+}
+
+function isSame(one: ReasoningDetail, other: ReasoningDetail): boolean {
+  return one['type'] === other['type'] && one['index'] === other['index'];
+}
+
+/** Which member of a detail comes in pieces. */
+function memberOf({ type }: ReasoningDetail): 'text' | 'summary' | undefined {
+  if (type === 'reasoning.text') return 'text';
+  return type === 'reasoning.summary' ? 'summary' : undefined;
+}
+
+function textOf(detail: ReasoningDetail): string | undefined {
+  const text = detail['text'] ?? detail['summary'];
+  return typeof text === 'string' ? text : undefined;
+}
