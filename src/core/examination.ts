@@ -15,6 +15,7 @@ export interface Finding {
     | 'chat'
     | 'tool call'
     | 'json_schema'
+    | 'logprobs'
     | 'messages'
     | 'responses'
     | 'completions'

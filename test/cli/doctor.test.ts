@@ -24,9 +24,24 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  deaf = undefined;
   await upstream.close();
   rmSync(cwd, { recursive: true, force: true });
 });
+
+const scored = {
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'Yes.' },
+      logprobs: { content: [{ token: 'Yes.', logprob: -0.5 }] },
+      finish_reason: 'stop',
+    },
+  ],
+};
+
+/** The port of a server that ignores logprobs. */
+let deaf: number | undefined;
 
 /** Does all that it is asked for. */
 const obliging: FakeUpstream['answer'] = (response, { path, text }) => {
@@ -37,8 +52,9 @@ const obliging: FakeUpstream['answer'] = (response, { path, text }) => {
   if (path.endsWith('/v1/completions'))
     return send(response, 200, { choices: [{ index: 0, text: ' wet', finish_reason: 'length' }] });
   if (!path.endsWith('/chat/completions')) return send(response, 404, {});
-  const request = JSON.parse(text) as { tools?: unknown; response_format?: unknown };
+  const request = JSON.parse(text) as { tools?: unknown; response_format?: unknown; logprobs?: boolean };
   const json = '{"word":"yes"}';
+  if (request.logprobs && upstream.port !== deaf) return send(response, 200, completion('Yes.', scored));
   if (!request.tools) return send(response, 200, completion(request.response_format ? json : 'Yes.'));
   const call = { id: 'call_1', type: 'function', function: { name: 'answer', arguments: json } };
   const message = { role: 'assistant', content: null, tool_calls: [call] };
@@ -72,6 +88,7 @@ describe('offpeak doctor', () => {
     expect(out).toMatch(/ok +chat +3 tokens in \d+ ms/);
     expect(out).toMatch(/ok +tool call +forced by itself/);
     expect(out).toMatch(/ok +json_schema +held by itself/);
+    expect(out).toMatch(/ok +logprobs +in its answers/);
     expect(out).toMatch(/ours +messages +translated\n/);
     expect(out).toMatch(/ours +responses +translated\n/);
     expect(out).toMatch(/ok +completions +raw prompts too, in \d+ ms/);
@@ -79,6 +96,14 @@ describe('offpeak doctor', () => {
     expect(code).toBe(0);
     const chats = upstream.received.map(({ text }) => text);
     expect(chats.filter((text) => text.includes('"max_tokens":8'))).toHaveLength(1);
+  });
+
+  it('says that a server ignores logprobs', async () => {
+    deaf = upstream.port;
+    configure({ url: upstream.url, model });
+    const { code, out } = await doctor();
+    expect(out).toMatch(/ours +logprobs +none \(.*ignores logprobs.*\); requests for them fail/);
+    expect(code).toBe(0);
   });
 
   it('tells whether files can be kept in their bucket', async () => {

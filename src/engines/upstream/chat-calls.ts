@@ -8,6 +8,7 @@ import type { Engine, EngineCall } from '../engines.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
 import { cutChunks, cutResponse } from './answer/cut-chat.ts';
 import { eachAlone, isApart, withMissing, withUsage } from './answer/choices.ts';
+import { requireLogprobs, requireLogprobsOf } from './answer/require-logprobs.ts';
 import { stopsOf } from './answer/stop-cut.ts';
 import type { Exchanges } from './connection/exchanges.ts';
 import { createChatAsking } from './probe/chat-asking.ts';
@@ -42,18 +43,33 @@ export function createChatCalls({
     ...profile.now.reading,
   });
 
+  /** What is cut from an answer, and what it must have. */
+  function checksOf({ value }: JsonBody<ChatRequest>) {
+    const stops = stopsOf(value);
+    const { traits, wording } = profile.now;
+    // Servers that are not sent the field are documented.
+    const isScored = value.logprobs === true && !traits.format && wording.members.has('logprobs');
+    return {
+      whole: (answer: ChatResponse) => cutResponse(isScored ? requireLogprobs(answer) : answer, stops),
+      inPieces(lists: ChatChunks) {
+        const scored = isScored ? requireLogprobsOf(lists) : lists;
+        return stops.length > 0 ? cutChunks(scored, stops) : scored;
+      },
+    };
+  }
+
   async function complete(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse> {
     const { signal } = call;
     if (profile.now.traits.asStream) return foldChunks(stream(request, call));
     const { dialect, chatPath, wording } = profile.now;
     const body = Buffer.from(dialect.text(request, false, wording));
     const reading = readingOf(request, call);
-    const stops = stopsOf(request.value);
+    const told = checksOf(request);
     request.letGo?.();
     const { fields, bytes } = await systems.asking(body, (sent) =>
       asking(() => exchanges.ask(chatPath, sent, signal), signal),
     );
-    return cutResponse(dialect.read(fields, bytes, reading), stops);
+    return told.whole(dialect.read(fields, bytes, reading));
   }
 
   async function* stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks {
@@ -61,15 +77,15 @@ export function createChatCalls({
     const { dialect, chatPath, wording } = profile.now;
     const asked = Buffer.from(dialect.text(request, true, wording));
     const reading = readingOf(request, call);
-    const stops = stopsOf(request.value);
+    const told = checksOf(request);
     request.letGo?.();
     async function begin(sent: Buffer) {
       const reply = await asking(() => exchanges.open(chatPath, sent, signal), signal);
       if (!reply.isStream)
-        return [[...chunksOf(cutResponse(dialect.read(reply.fields, reply.bytes, reading), stops))]];
+        return [[...chunksOf(told.whole(dialect.read(reply.fields, reply.bytes, reading)))]];
       const { body, finish, hurry } = reply;
       const read = dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });
-      return begun(stops.length > 0 ? cutChunks(read, stops) : read);
+      return begun(told.inPieces(read));
     }
     yield* await systems.asking(asked, begin);
   }

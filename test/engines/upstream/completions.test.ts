@@ -235,8 +235,9 @@ describe('a stream', () => {
   it('counts what stands behind a prompt that the server tells', async () => {
     const said: (string | undefined)[] = [];
     const request = json({ model: 'public', prompt: 'abcd', echo: true, logprobs: 1 });
+    const logprobs = { tokens: ['abcd'], token_logprobs: [null], top_logprobs: [null] };
     fake.answer = streaming(
-      `${chunks({ choices: [{ index: 0, text: 'abcd' }] }, { choices: [{ index: 0, text: 'ef', finish_reason: 'length' }] })}data: [DONE]\n\n`,
+      `${chunks({ choices: [{ index: 0, text: 'abcd', logprobs }] }, { choices: [{ index: 0, text: 'ef', finish_reason: 'length' }] })}data: [DONE]\n\n`,
     );
     for await (const events of engine.native!.stream('completions', request, call()))
       for (const event of events) if (event.fields) said.push(event.said);

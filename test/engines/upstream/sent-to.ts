@@ -3,10 +3,18 @@ import type { Flavor } from '../../../src/core/flavor.ts';
 import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
-import { startFakeUpstream } from '../../support/fake-upstream.ts';
+import { complete, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, call, engineAt } from './setup.ts';
 
 type Fields = Record<string, unknown>;
+
+/** An answer with log probabilities, which some of the requests want. */
+const scored = {
+  index: 0,
+  message: { role: 'assistant', content: 'a' },
+  logprobs: { content: [{ token: 'a', logprob: -1, bytes: null, top_logprobs: [] }] },
+  finish_reason: 'stop',
+};
 
 /** The whole body that a server of this flavor receives for these fields. */
 export async function bodyTo(
@@ -14,7 +22,7 @@ export async function bodyTo(
   fields: Fields,
   options: Partial<UpstreamOptions> = {},
 ): Promise<Fields> {
-  const fake = await startFakeUpstream();
+  const fake = await startFakeUpstream(complete('', { choices: [scored] }));
   onTestFinished(() => fake.close());
   const engine = engineAt(fake.url, { flavor, ...options });
   onTestFinished(() => engine.stop());

@@ -18,6 +18,7 @@ import { unusable } from '../answer/parse-body.ts';
 import type { Known, Profile } from '../probe/profile.ts';
 import { completionsText } from '../request/request-text.ts';
 import { checkedUsage } from '../answer/usage.ts';
+import { noLogprobs } from '../answer/require-logprobs.ts';
 import { stopsOf } from '../answer/stop-cut.ts';
 import { pieceCutter } from './cut-completion.ts';
 import { planOf, type Plan } from './plan.ts';
@@ -50,6 +51,8 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     const { fields } = await exchanges.ask(path, bodyOf(ask, false, server), call.signal);
     const choices = readCompletion(fields, reading);
     requireScores(ask, choices);
+    if (wantsScores(ask, server) && choices.some(({ text, logprobs }) => text !== '' && !logprobs))
+      throw noLogprobs();
     const answered = () => estimateText(choices.map(behindEcho(ask.body.value)).join(''));
     return {
       choices: choices.flatMap(cutterOf(ask)),
@@ -90,6 +93,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
         const seen = new Set<number>();
         const said = behindEcho(ask.body.value);
         const cut = cutterOf(ask);
+        const unscored = unscoredAtEnd();
         for await (const chunks of await opened(ask, server, call)) {
           const pieces = chunks.flatMap(({ choices }) => choices);
           const told = chunks.at(-1)?.usage;
@@ -97,6 +101,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
           // What is beyond would be told as the next choice, or of the next prompt.
           if (pieces.some(({ index }) => index >= ask.wanted)) throw unexpected(seen.size, ask.wanted);
           if (told) usage = withUsage(usage, told, ask);
+          if (wantsScores(ask, server) && pieces.some((piece) => unscored(piece))) throw noLogprobs();
           if (pieces.length > 0)
             yield pieces
               .flatMap(cut)
@@ -106,6 +111,23 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
       }
       yield [{ type: '', data: '', usage: usage! }];
     },
+  };
+}
+
+/** Whether log probabilities were asked for, of a server that is sent the field. */
+function wantsScores({ body: { value } }: Ask, { completionsMembers: members }: Known): boolean {
+  return typeof value.logprobs === 'number' && members.has('logprobs');
+}
+
+/** Whether a piece ends a choice that had text, and not one log probability. */
+function unscoredAtEnd(): (piece: CompletionPiece) => boolean {
+  const texts = new Map<number, { isEmpty: boolean; isScored: boolean }>();
+  return ({ index, text, logprobs, finish_reason: finish }) => {
+    const seen = texts.get(index) ?? { isEmpty: true, isScored: false };
+    texts.set(index, seen);
+    seen.isEmpty &&= text === '';
+    seen.isScored ||= logprobs !== null;
+    return finish !== null && !seen.isEmpty && !seen.isScored;
   };
 }
 

@@ -7,6 +7,7 @@ import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
 import { madeBody } from '../../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../../engines.ts';
 import { addressOf } from '../connection/address.ts';
+import { examineLogprobs } from './examine-logprobs.ts';
 import { fault, ok, ours } from './findings.ts';
 import { examineConnection, findHttps } from './examine-connection.ts';
 import { askAddress, examineModels } from './examine-models.ts';
@@ -102,6 +103,7 @@ export async function examineUpstream(
       findings.push(
         await examineTool(),
         await examineSchema(),
+        await examineLogprobs((more) => ask(engine, more)),
         await examineFormat('messages'),
         await examineFormat('responses'),
         await examineCompletions(),
