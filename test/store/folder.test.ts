@@ -118,6 +118,19 @@ describe('a data folder', () => {
     expect(clock.pending).toBe(0);
   });
 
+  test('F37: has answered when this process stood still for longer than it waits', async () => {
+    const clock = createManualClock();
+    const store = createSqliteStore({ path, clock, log: silent });
+    await store.start();
+    const inserted = store.orgs.insert(makeOrg());
+    // Before the answer is read, as the timers of a process that wakes up are the first to run.
+    clock.stall(120_000);
+    await clock.advance(0);
+    await inserted;
+    await store.stop();
+    expect(clock.pending).toBe(0);
+  });
+
   test('F37: belongs to one process: a second store is told which', async () => {
     const store = open();
     await store.start();

@@ -4,6 +4,8 @@ import type { Clock } from '../../src/base/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves on by `ms`, running every timer on the way in order and letting what it woke up settle. */
   advance(ms: number): Promise<void>;
+  /** Moves on by `ms` without running a timer, as when the process stands still: they fire late, with the next advance. */
+  stall(ms: number): void;
   /** Sets the wall clock, forwards or back; the monotonic one does not notice. */
   jump(ms: number): void;
   /** Timers that have not fired. */
@@ -21,6 +23,7 @@ export function createManualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
 
   return {
     now: () => start + elapsed + jumped,
+    stall: (ms) => void (elapsed += ms),
     jump: (ms) => (jumped += ms),
     monotonic: () => elapsed,
     arrival: () => elapsed,

@@ -11,6 +11,7 @@ describe('Heartbeat', () => {
   let clock: ManualClock;
   let time: StoreTime;
   let said: string[];
+  let warned: string[];
   let away: boolean;
   let hangs: Promise<void> | null;
   let claiming: Promise<void> | null;
@@ -25,6 +26,7 @@ describe('Heartbeat', () => {
     clock = createManualClock();
     time = new StoreTime(clock);
     said = [];
+    warned = [];
     away = false;
     hangs = null;
     claiming = null;
@@ -54,7 +56,7 @@ describe('Heartbeat', () => {
       worker: 'wrk_1',
       clock,
       time,
-      log: silent,
+      log: { ...silent, warn: (_, message) => void warned.push(message) },
       giveBackStrays: async () => {
         await claiming;
         await tell('strays', undefined);
@@ -150,6 +152,37 @@ describe('Heartbeat', () => {
     // What was asked for before came too late to be looked at.
     expect([heartbeat.holds(), heartbeat.holds(askedAt)]).toEqual([true, false]);
     expect(heartbeat.holds(clock.monotonic())).toBe(true);
+  });
+
+  it('warns that the database was away, or that this process stood still', async () => {
+    await heartbeat.start();
+    away = true;
+    await clock.advance(40_000);
+    away = false;
+    await clock.advance(10_000);
+    clock.stall(60_000);
+    await clock.advance(10_000);
+    // The next one stands still while it waits for the answer.
+    let answer: () => void = () => {};
+    hangs = new Promise((resolve) => (answer = resolve));
+    await clock.advance(10_000);
+    clock.stall(60_000);
+    await clock.advance(0);
+    answer();
+    hangs = null;
+    await clock.advance(10_000);
+    away = true;
+    await clock.advance(40_000);
+    away = false;
+    await clock.advance(10_000);
+    expect(warned.map((message) => message.slice(0, 24))).toEqual([
+      'the database is back; wh',
+      'this process stood still',
+      // An answer that came too late is not believed: the next beat asks once more.
+      'this process stood still',
+      'this process stood still',
+      'the database is back; wh',
+    ]);
   });
 
   it('has time for another beat when the database gave one up', async () => {

@@ -3,6 +3,7 @@ import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Fleet } from '../../generate/fleet.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { Ground } from '../ground.ts';
+import { Standstill } from './standstill.ts';
 
 const beatMs = 10_000;
 /** While it waits for the servers of a model, and once afterwards: the others should know soon. */
@@ -53,9 +54,13 @@ export class Heartbeat {
   #waited = false;
   #beating: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
+  #standstill: Standstill;
+  /** How long it had stood still when the last beat that arrived was sent. */
+  #stoodBefore = 0;
 
   constructor(parts: HeartbeatParts) {
     this.#parts = parts;
+    this.#standstill = new Standstill(parts.clock);
   }
 
   /**
@@ -70,6 +75,7 @@ export class Heartbeat {
   async start(): Promise<void> {
     this.#stopped = false;
     await this.#beat();
+    this.#standstill.start();
     await this.#tidying;
     this.#schedule();
   }
@@ -77,6 +83,7 @@ export class Heartbeat {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#standstill.stop();
     await this.#beating;
     await this.#tidying;
   }
@@ -111,6 +118,7 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const { store, fleet, worker, clock, load } = this.#parts;
     const before = (this.#begun = clock.monotonic());
+    const stood = this.#standstill.ms;
     const told = load();
     const { now, others } = await store.workers.beat(worker, told);
     this.#waited = told.waits !== undefined;
@@ -118,6 +126,7 @@ export class Heartbeat {
     // This beat must not prolong what has run out.
     if (!this.#isFirst && !this.holds()) await this.#return();
     this.#prolong(before);
+    this.#stoodBefore = stood;
     fleet.learn(others);
     // Not waited for: it waits for the claim under way, and one that hangs must not keep the next beat from being sent.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
@@ -148,7 +157,12 @@ export class Heartbeat {
     const leases = await store.workers.leases(worker);
     this.#returnedAt = clock.monotonic();
     const silentMs = Math.round(this.#returnedAt - this.#lastBeat);
-    log.warn({ silent_ms: silentMs, leases: leases.length }, 'the database is back; what it left goes on');
+    const stoodMs = Math.round(this.#standstill.ms - this.#stoodBefore);
+    const message =
+      stoodMs * 2 > silentMs
+        ? 'this process stood still (suspended, or short of CPU or memory); the work that it still holds goes on'
+        : 'the database is back; what it left goes on';
+    log.warn({ silent_ms: silentMs, stood_still_ms: stoodMs, leases: leases.length }, message);
     onReturn(leases);
   }
 

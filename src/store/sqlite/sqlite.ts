@@ -20,7 +20,9 @@ export interface SqliteStoreOptions {
 /** The thread holds little for long; what it may fill with garbage, it fills. */
 const youngMb = 12;
 /** The disk under the thread may hang: nobody waits longer than this for an answer. */
-const answerMs = 60_000;
+const answerMs = 59_000;
+/** After a standstill of this process, answers that have come are read before this is over. */
+const overdueMs = 1_000;
 /** Nor for its end. */
 const endMs = 15_000;
 
@@ -42,6 +44,7 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
   let lastId = 0;
   const calls = new Map<number, Call>();
   const unanswered = oneTimer(clock, answerMs);
+  const overdue = oneTimer(clock, overdueMs);
 
   const send = (request: Request, transfer: ArrayBuffer[] = []) => worker!.postMessage(request, transfer);
 
@@ -114,10 +117,11 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
       const id = ++lastId;
       const packed = args.map(packRows);
       send({ type: 'call', id, group, operation, args: packed, now: clock.now() }, buffersOf(packed));
-      const timer = unanswered(() => {
+      const giveUp = () => {
         calls.delete(id);
         reject(silent(path));
-      });
+      };
+      const timer = unanswered(() => calls.set(id, { timer: overdue(giveUp), resolve, reject }));
       calls.set(id, { timer, resolve, reject });
     });
   };
@@ -138,7 +142,7 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
 function silent(path: string): StoreError {
   return new StoreError(
     'unreachable',
-    `The database ${path} has not answered for ${answerMs / 1000} s.`,
+    `The database ${path} has not answered for ${(answerMs + overdueMs) / 1000} s.`,
     'Look at the load and the health of its disk.',
   );
 }
