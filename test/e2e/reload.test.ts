@@ -4,7 +4,7 @@ import { chatLines } from '../support/batch-lines.ts';
 import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { freePort } from '../support/free-port.ts';
-import { adminKey, install } from '../support/server-process.ts';
+import { adminKey, install, processKey } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
@@ -148,6 +148,34 @@ describe('SIGHUP', () => {
 
     await hangUp(modelYaml('tiny', after.url, 1), 'read again');
     expect((await server.api.finished(id)).request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
+  });
+
+  it('keeps the new keys of servers out of the log, and the old ones', async () => {
+    const [old, fresh, header] = [
+      'first.corporate.secret',
+      'second.corporate.secret',
+      'third.corporate.secret',
+    ];
+    const withKey = (key: string, more = '') =>
+      modelYaml('tiny', before.url, 1).replace('slots: 4', `slots: 4, api_key: "${key}"${more}`);
+    await start(withKey(old));
+    await hangUp(withKey(fresh, `, headers: { x-gateway: "${header}" }`), 'read again');
+    before.answer = (response) =>
+      void response.writeHead(500).end(JSON.stringify({ error: { message: `not ${fresh}` } }));
+    for (const secret of [old, fresh, header]) {
+      const headers = { authorization: `Bearer ${processKey}`, 'x-client-request-id': `mine ${secret}` };
+      await fetch(`${server.url}/v1/models`, { headers });
+    }
+    await ask('tiny');
+    expect(before.received.at(-1)!.headers).toMatchObject({
+      authorization: `Bearer ${fresh}`,
+      'x-gateway': header,
+    });
+    await until(
+      'the requests are in the log',
+      () => server.stderr().split('"client_request_id":"mine ').length > 3,
+    );
+    for (const secret of [old, fresh, header]) expect(server.stderr()).not.toContain(secret);
   });
 
   it('takes no configuration that is wrong, and says what is', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sendRaw } from './support/raw-http.ts';
+import { openRaw, sendRaw } from './support/raw-http.ts';
 import { type Json, type Running, startServer } from './support/start-server.ts';
 
 // Responses over a WebSocket.
@@ -168,6 +168,62 @@ describe('a WebSocket', () => {
     const answer = await sendRaw(app.url, `POST /v1/responses HTTP/1.1\r\n${headers}${typed}\r\n${body}`);
     expect(answer).toMatch(/^HTTP\/1.1 200[^]*Echo: one/);
     expect(await sendRaw(app.url, `HEAD /v1/responses HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 405/);
+  });
+
+  /** The answer to an upgrade that is refused. */
+  async function refusalOf(headers: string): Promise<string> {
+    const connection = await openRaw(app.url);
+    connection.write(
+      `GET /v1/responses HTTP/1.1\r\nHost: x\r\n${headers}Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+    );
+    const answer = await Promise.race([connection.closed, connection.until('101 Switching Protocols')]);
+    connection.socket.destroy();
+    return answer;
+  }
+  const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`;
+  async function keyWith(more: Omit<Parameters<typeof app.accounts.keys.create>[0], 'orgId'>) {
+    const [org] = await app.accounts.orgs.list();
+    return app.accounts.keys.create({ orgId: org!.id, ...more });
+  }
+
+  it('403: is refused to a key without the scope inference', async () => {
+    const { key } = await keyWith({ scopes: ['files', 'batches', 'usage', 'admin'] });
+    const answer = await refusalOf(bearer(key));
+    expect(answer).toMatch(/^HTTP\/1.1 403 [^]*"code":"permission_denied"/);
+    expect(answer).toContain('inference');
+  });
+
+  it('401 and 400: is refused as every call is, before it is opened', async () => {
+    const { key, apiKey } = await keyWith({});
+    await app.accounts.keys.revoke(apiKey.id);
+    expect(await refusalOf(bearer(key))).toMatch(/^HTTP\/1.1 401 [^]*"code":"invalid_api_key"/);
+    expect(await refusalOf(bearer(app.keys.a) + bearer(app.keys.b))).toMatch(
+      /^HTTP\/1.1 400 [^]*"code":"duplicate_authorization"/,
+    );
+    expect(await refusalOf(`${bearer(app.keys.a)}Host: y\r\n`)).toMatch(
+      /^HTTP\/1.1 400 [^]*"code":"duplicate_header"/,
+    );
+  });
+
+  it('asks each turn for what HTTP asks each request: the model list of the key, and the budget of its org', async () => {
+    const { key } = await keyWith({ models: ['vectors'] });
+    const listed = await open(key);
+    listed.send({ ...create, input: 'x' });
+    expect(last(await listed.turn())).toMatchObject({ status: 403, code: 'model_not_allowed' });
+    listed.close();
+
+    const poor = await app.accounts.orgs.create({ name: 'poor', budget: { amount: 1, period: 'total' } });
+    const { key: poorKey } = await app.accounts.keys.create({ orgId: poor.id });
+    const client = await open(poorKey);
+    client.send({ ...create, input: 'x' });
+    expect(last(await client.turn()).type).toBe('response.completed');
+    await expect
+      .poll(async () => {
+        client.send({ ...create, input: 'x' });
+        return last(await client.turn());
+      })
+      .toMatchObject({ status: 402, code: 'budget_exceeded' });
+    client.close();
   });
 
   it.each(['the key', 'no key'])(
