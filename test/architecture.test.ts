@@ -111,7 +111,7 @@ const appBuilders = ['server', 'demo', 'models'];
  * is what implementations have in common.
  */
 const contracts: Record<string, { file: string; shared: readonly string[] }> = {
-  engines: { file: 'engines/engines.ts', shared: [] },
+  engines: { file: 'engines/engines.ts', shared: ['schemas'] },
   store: { file: 'store/store.ts', shared: ['contract', 'sql', 'migrations'] },
   blobs: { file: 'blobs/blobs.ts', shared: [] },
 };

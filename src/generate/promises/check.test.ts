@@ -110,6 +110,26 @@ describe('a check', () => {
     expect(await verdict(more, content, { finish: 'length' })).toBe(expected);
   });
 
+  it.each([
+    [
+      withSchema(place),
+      'Well, the city',
+      'length',
+      'The answer is not JSON. The answer was cut by max_tokens.',
+    ],
+    [withSchema(place), 'Well, the city', 'stop', 'The answer is not JSON.'],
+    [
+      { ...withSchema(place), stop: '}' },
+      '{"city":"Oslo"',
+      'stop',
+      'The answer is not JSON. A stop sequence of the request may have cut it.',
+    ],
+    [required, 'I should', 'length', "The model did not call 'f'. The answer was cut by max_tokens."],
+  ] as const)('of %j tells what may have cut %j (%s)', async (more, content, finish, message) => {
+    const check = (await checkOf(more))!;
+    await expect(check(chatResponse(content, { finish }))).rejects.toMatchObject({ message });
+  });
+
   it('takes a call that was cut for begun', async () => {
     const answer = { calls: [['f', '{"ci']] as [string, string][], finish: 'length' as const };
     expect(await verdict(required, 'Well.', answer)).toBe('kept');
@@ -194,7 +214,7 @@ describe('a check', () => {
     ['an unknown type', { type: 'strnig' }],
     ['a reference to nothing', { $ref: '#/$defs/nowhere' }],
     ['a pattern that is none', { pattern: '(' }],
-    ['a pattern with a look-behind, which takes more than linear time', { pattern: '(?<=a)b' }],
+    ['a pattern that neither RE2 nor JavaScript reads', { pattern: '^(?!a)b\\Z' }],
   ])('refuses a schema with %s, naming the field', async (_what, schema) => {
     await expect(checkOf(withSchema(schema))).rejects.toMatchObject({
       status: 422,
@@ -225,7 +245,7 @@ describe('a check', () => {
       withSchema({ $schema: 'http://json-schema.org/draft-07/schema#', prefixItems });
     expect(await verdict(schema({ type: 'null' }), '[null, 1]')).toBe('kept');
     expect(await verdict(schema({ type: 'null' }), '[1]')).toBe('schema_not_met');
-    for (const wrong of [{ pattern: '(?=x)' }, { type: 'strnig' }, 5])
+    for (const wrong of [{ pattern: '(?=x' }, { type: 'strnig' }, 5])
       await expect(checkOf(schema(wrong))).rejects.toMatchObject({ code: 'validation_error' });
   });
 

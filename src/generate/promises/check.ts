@@ -34,13 +34,14 @@ export async function createCheck(
   signal?: AbortSignal,
 ): Promise<Check | null> {
   const { tools, content } = await admitAll(request, (given) => schemas.admit(given, orgId, signal));
-  if (rule.kind === 'call') return ofChoices('call', (choice) => checkCalls(choice, rule, tools));
+  const hint = hintOf(request);
+  if (rule.kind === 'call') return ofChoices('call', hint, (choice) => checkCalls(choice, rule, tools));
   if (rule.kind === 'text') {
     if (tools.size === 0) return null;
-    return ofChoices(null, (choice) => checkCallsOf(choice, tools));
+    return ofChoices(null, hint, (choice) => checkCallsOf(choice, tools));
   }
   const checkText = content ? (text: string) => checkJson(text, content) : checkObject;
-  return ofChoices(content ? 'json' : 'object', async (choice) => {
+  return ofChoices(content ? 'json' : 'object', hint, async (choice) => {
     if (choice.message.tool_calls?.length) await checkCallsOf(choice, tools);
     else await checkText(choice.message.content ?? '');
   });
@@ -85,14 +86,35 @@ async function admitAll(
  * cut (`finish_reason: "length"`) where the call or the JSON was under way: one that talks instead is checked like any other,
  * and so is one that is whole all the same.
  */
-function ofChoices(beginning: Beginning | null, check: (choice: Choice) => Promise<void>): Check {
+function ofChoices(beginning: Beginning | null, hint: Hint, check: (choice: Choice) => Promise<void>): Check {
   return async ({ choices }) => {
     for (const choice of choices) {
       const { finish_reason: finish, message } = choice;
       const isUnderWay = beginning === null || hasBegun(message, beginning);
       const wasCut = finish === 'length' && isUnderWay && !isWhole(message);
-      if (!wasCut && finish !== 'content_filter' && !message.refusal) await check(choice);
+      if (wasCut || finish === 'content_filter' || message.refusal) continue;
+      await check(choice).catch((error: unknown) => {
+        const cause = hint(choice);
+        if (cause === null || !isMiss(error)) throw error;
+        throw new ApiError(error.code, `${error.message} ${cause}`);
+      });
     }
+  };
+}
+
+function isMiss(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError) || error instanceof UnfitCall) return false;
+  return error.code === 'schema_not_met' || error.code === 'tool_not_called';
+}
+
+/** Why an answer may have missed, as far as its end tells. */
+type Hint = (choice: Choice) => string | null;
+
+function hintOf({ stop }: ChatRequest): Hint {
+  return ({ finish_reason: finish, message: { content } }) => {
+    if (finish === 'length') return 'The answer was cut by max_tokens.';
+    const isOpen = finish === 'stop' && stop?.length && parsed(content ?? '') === undefined;
+    return isOpen ? 'A stop sequence of the request may have cut it.' : null;
   };
 }
 

@@ -291,6 +291,16 @@ describe('a tool that must be called', () => {
     expect(missed).toMatchObject({ code: 'tool_not_called' });
   });
 
+  it('tells the refusal of the first form beside the miss of the second', async () => {
+    const refusal = new ApiError('request_refused', 'failed to parse grammar');
+    const { outcome } = await run(native, json, [refusal, chatResponse('no')]);
+    expect(outcome).toMatchObject({
+      code: 'schema_not_met',
+      message:
+        'The answer is not JSON. The engine was asked in words, because it refused the form of the request: failed to parse grammar',
+    });
+  });
+
   it('leaves a failure that may pass to whoever tries again', async () => {
     const { outcome } = await run(native, forced, [
       chatResponse('no'),

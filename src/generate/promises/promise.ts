@@ -85,7 +85,7 @@ async function run(question: Question, call: EngineCall): Promise<ChatResponse> 
   question.noteMiss(problem);
   const after = await attempt(question, second(question, problemOf(problem)), call);
   // Of a request that is refused in every form, the client knows the first.
-  if (!after.kept) throw after.answer ? after.problem : problem;
+  if (!after.kept) throw after.answer ? withRefusal(after.problem, answer ? null : problem) : problem;
   if (!answer) return after.kept;
   const { usage } = after.kept;
   return { ...after.kept, usage: { ...usage, billed: billedFor(answer.usage, usage) } };
@@ -151,6 +151,15 @@ const broken: ReadonlySet<ErrorCode> = new Set(['schema_not_met', 'tool_not_call
 /** An engine that would not take the request: perhaps it knows no response formats, or no forced calls. */
 function isRefused({ code, blame }: ApiError): boolean {
   return code === 'request_refused' || (code === 'upstream_error' && !blame.retry);
+}
+
+/** A miss of the second form, with why the engine refused the first: often that is the cause. */
+function withRefusal(miss: ApiError, refusal: ApiError | null): ApiError {
+  if (!refusal) return miss;
+  return new ApiError(
+    miss.code,
+    `${miss.message} The engine was asked in words, because it refused the form of the request: ${refusal.message}`,
+  );
 }
 
 function problemOf(error: ApiError): Problem {

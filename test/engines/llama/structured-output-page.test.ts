@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { formatPatterns } from '../../../src/engines/llama/grammar/formats.ts';
-import { keywords as known } from '../../../src/engines/llama/grammar/keywords.ts';
+import { keywords as known } from '../../../src/engines/schemas/keywords.ts';
 
 const page = readFileSync(new URL('../../../docs/structured-output.md', import.meta.url), 'utf8');
 const [, keywords = '', formats = ''] = page.split(/^## .*$/m);

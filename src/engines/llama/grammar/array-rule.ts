@@ -1,6 +1,6 @@
 import { type Conversion, counts } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
-import type { Schema, SchemaObject } from './keywords.ts';
+import type { Schema, SchemaObject } from '../../schemas/keywords.ts';
 
 export function arrayRule({ b, convert }: Conversion, schema: SchemaObject): Element {
   const places = (schema.prefixItems ?? []) as Schema[];

@@ -1,7 +1,7 @@
 import type { Json } from './any-value.ts';
 import type { Element, GrammarBuilder } from './grammar.ts';
-import type { Schema, SchemaObject } from './keywords.ts';
-import type { Walk } from './merge.ts';
+import type { Schema, SchemaObject } from '../../schemas/keywords.ts';
+import type { Walk } from '../../schemas/merge.ts';
 import type { Automaton } from './regular/automaton.ts';
 
 /** What the rules of one schema are made with. */

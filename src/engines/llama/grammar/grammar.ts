@@ -1,3 +1,5 @@
+import { SchemaTooLarge } from '../../schemas/too-large.ts';
+
 /**
  * Context-free grammars over Unicode code points, small enough to be followed by our own matcher and printed as
  * GBNF for llama.cpp. Both read the same rules, so what llama.cpp may sample and what we believe about it agree.
@@ -21,12 +23,6 @@ export interface RuleElement {
 }
 
 export type CharRange = readonly [low: number, high: number];
-
-/** A schema asks for more than we are willing to follow. The message is the end of a sentence about it. */
-export class SchemaTooLarge extends Error {}
-
-/** What two schemas ask for together cannot be written as one schema without growing out of hand. */
-export const tooManyBranches = () => new SchemaTooLarge('the combinations of its branches are too many');
 
 export type GrammarBuilder = ReturnType<typeof createGrammarBuilder>;
 

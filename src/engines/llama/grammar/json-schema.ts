@@ -3,13 +3,14 @@ import { plainReference, pointedAt } from '../../../base/json-pointer.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
 import type { Conversion } from './conversion.ts';
-import { type Element, type GrammarBuilder, tooManyBranches } from './grammar.ts';
-import { type Schema, type SchemaObject, constrainsBeyond, impliedType } from './keywords.ts';
-import { type Walk, inlined, mergeSchemas, normal } from './merge.ts';
+import { tooManyBranches } from '../../schemas/too-large.ts';
+import type { Element, GrammarBuilder } from './grammar.ts';
+import { type Schema, type SchemaObject, constrainsBeyond, impliedType } from '../../schemas/keywords.ts';
+import { type Walk, inlined, mergeSchemas, normal } from '../../schemas/merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
 import { createPatterns } from './regular/automaton.ts';
-import { satisfies } from './satisfies.ts';
+import { satisfies } from '../../schemas/satisfies.ts';
 import { stringRule } from './string-rule.ts';
 
 const maxDepth = 128;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { UnsatisfiableGrammar, analyse } from './analysis.ts';
 import { toGbnf } from './gbnf.ts';
-import { type GrammarBuilder, SchemaTooLarge, type RuleElement, createGrammarBuilder } from './grammar.ts';
+import { SchemaTooLarge } from '../../schemas/too-large.ts';
+import { type GrammarBuilder, type RuleElement, createGrammarBuilder } from './grammar.ts';
 import { type Matcher, createMatcher } from './matcher.ts';
 
 function matcherFor(build: (b: GrammarBuilder) => RuleElement): Matcher {

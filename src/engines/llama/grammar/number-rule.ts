@@ -1,9 +1,9 @@
 import type { Conversion } from './conversion.ts';
 import type { Element, GrammarBuilder, RuleElement } from './grammar.ts';
-import type { SchemaObject } from './keywords.ts';
+import type { SchemaObject } from '../../schemas/keywords.ts';
 import { numbersBetween } from './digits.ts';
 import { type Bounds, boundsIn, decimal, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';
-import { isWithin } from './satisfies.ts';
+import { isWithin } from '../../schemas/satisfies.ts';
 
 /** Digits behind the point, where the bounds ask for no more: as many as a number without bounds has. */
 const usualPlaces = 6;

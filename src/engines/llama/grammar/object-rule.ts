@@ -1,6 +1,6 @@
 import { type Conversion, counts } from './conversion.ts';
 import type { Element } from './grammar.ts';
-import type { Schema, SchemaObject } from './keywords.ts';
+import type { Schema, SchemaObject } from '../../schemas/keywords.ts';
 import { otherMembers } from './other-members.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { type Json, plainCharacters } from './any-value.ts';
 import type { Conversion } from './conversion.ts';
 import type { Alternative, CharRange, Element, GrammarBuilder } from './grammar.ts';
-import type { Schema, SchemaObject } from './keywords.ts';
-import { mergeSchemas } from './merge.ts';
+import type { Schema, SchemaObject } from '../../schemas/keywords.ts';
+import { mergeSchemas } from '../../schemas/merge.ts';
 import { intersection, lastCodePoint } from './regular/ranges.ts';
 
 /**

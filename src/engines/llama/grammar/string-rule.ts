@@ -1,7 +1,7 @@
 import { type Conversion, counts } from './conversion.ts';
 import { formatPatterns } from './formats.ts';
 import type { Element } from './grammar.ts';
-import type { SchemaObject } from './keywords.ts';
+import type { SchemaObject } from '../../schemas/keywords.ts';
 import { AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 

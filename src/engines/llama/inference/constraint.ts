@@ -9,11 +9,11 @@ import {
   type Alternative,
   type Element,
   type GrammarBuilder,
-  SchemaTooLarge,
   createGrammarBuilder,
 } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/json-schema.ts';
-import { constrainsBeyond } from '../grammar/keywords.ts';
+import { constrainsBeyond } from '../../schemas/keywords.ts';
+import { SchemaTooLarge } from '../../schemas/too-large.ts';
 import type { CallFormat, Family } from './families.ts';
 
 /**

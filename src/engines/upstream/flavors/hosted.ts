@@ -20,6 +20,7 @@ export const openai: FlavorTraits = {
   completions: allAbilities, // by models that have them; the others say so
   // Any that is not known is refused, and others (service_tier, web_search_options) cost extra.
   fields: words('prediction prompt_cache_key prompt_cache_retention verbosity'),
+  rootUnions: 'refused', // "must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'... at the top level"
   callIds: /^.{1,40}$/, // longer ones are refused, and vLLM makes such (opencode #12653, vercel/ai #5171)
   without: thoughts, // newer models refuse any member of messages that is not in its schema
   names: { max_tokens: 'max_completion_tokens' }, // models that reason refuse the older name, all take the newer
@@ -148,6 +149,7 @@ export const anthropic: FlavorTraits = {
   // By this version the fields for sampling are still read.
   auth: { header: 'x-api-key', scheme: '', beside: { 'anthropic-version': '2023-06-01' } },
   format: 'messages', // its chat completions ignore formats and strict tools
+  rootUnions: 'refused', // "input_schema does not support oneOf, allOf, or anyOf at the top level"
   speaks: { messages: 'native' }, // signed thinking, marks for its cache and citations are lost otherwise
   // Schemas go as output_config.format; models that do not have it refuse it.
   fields: words('top_k thinking_budget_tokens'), // by some models

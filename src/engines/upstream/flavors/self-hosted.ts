@@ -8,6 +8,7 @@ export const vllm: FlavorTraits = {
   ...usual,
   completions: ['raw', 'lists', 'tokens', 'n', 'echo'], // a suffix is refused, best_of is passed over
   jsonSchema: 'native', // but guided decoding is skipped with some reasoning parsers (vllm #52594)
+  schemas: { mostRepeats: Infinity }, // xgrammar drops what stands beside anyOf and $ref
   // The call is forced, and its arguments are held to the schema only where the tool says strict.
   forcedTool: 'strict',
   prefixCache: 'shared', // blocks of the cache are found by their content (automatic prefix caching)
@@ -35,6 +36,7 @@ export const sglang: FlavorTraits = {
   without: ['messages.reasoning'], // templates are given thoughts as reasoning_content
   completions: ['raw', 'lists', 'tokens', 'n', 'echo'], // a suffix is for models with a template for it
   jsonSchema: 'native', // grammar backend behind response_format
+  schemas: { mostRepeats: Infinity }, // xgrammar
   forcedTool: 'native', // a named tool becomes a grammar of its parameters
   prefixCache: 'shared', // one radix tree for all requests
   // Documented as sampling; it has no budget of thinking.
@@ -58,6 +60,7 @@ export const llamaServer: FlavorTraits = {
   completions: ['raw', 'tokens'],
   choicesApart: 'always', // the usage of n choices is that of one of them; older versions make one
   jsonSchema: 'native', // response_format becomes a grammar
+  schemas: { mostRepeats: 1_900 }, // near 2,000 it refuses the grammar (400 "failed to parse grammar")
   forcedTool: 'filter', // an object as tool_choice is read as "auto" (llama.cpp #26535); "required" works
   prefixCache: 'slot', // each keeps its own prompt; the cache in RAM behind them may be switched off
   // Documented as sampling; the budget is read where the server itself has none.
@@ -71,6 +74,10 @@ export const llamaServer: FlavorTraits = {
   effort: 'template', // reasoning_effort itself is not read by every version
   counter: ['input_tokens', 'template'], // the first came in 2026, the others are older
   // Tells total_slots, the context of one and the modalities; /v1/models answers while it loads, too.
+  // A grammar that lets a quote into a string, or bytes that are no UTF-8: the same request fails again.
+  failures: [
+    { status: 500, says: /^The model produced output that does not match the expected/, means: 400 },
+  ],
   report: 'props',
   progress: 'return_progress', // an event a batch of the prompt, 2,048 tokens; older versions pass it over
   // Cheap for the few requests it takes; a plain one that was left keeps its slot for seconds.
@@ -85,6 +92,7 @@ export const ollama: FlavorTraits = {
   // A text goes through the chat template unless there is a suffix; echo and n are not read.
   completions: ['suffix'],
   jsonSchema: 'native', // format since 0.5; not enforced by every model (ollama #14645)
+  schemas: { mostRepeats: 1_900 }, // llama.cpp
   forcedTool: 'none', // tool_choice is not read at all (ollama #17921)
   prefixCache: 'slot', // runs llama.cpp, whose slots keep a prompt each
   fields: [], // its chat completions know no other; the rest is set in the Modelfile
@@ -103,6 +111,7 @@ export const offpeak: FlavorTraits = {
   speaks: { messages: 'native', responses: 'native' }, // passes on what its own engine takes
   completions: allAbilities, // refuses by itself what its engine cannot
   jsonSchema: 'exact', // conformed to or an error, whatever the engine behind it
+  schemas: 'any',
   forcedTool: 'exact', // forced or an error, whatever the engine behind it
   prefixCache: 'shared', // what stands behind it is not known; leader first serves most
   // Sorts them out itself.

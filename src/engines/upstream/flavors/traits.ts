@@ -36,6 +36,13 @@ export interface FlavorTraits {
   completions?: readonly CompletionAbility[];
   jsonSchema: Capabilities['jsonSchema'];
   forcedTool: Capabilities['forcedTool'];
+  /**
+   * Which schemas it takes: any, all but patterns that look around, or those that its grammar holds (`grammar-schema.ts`), which
+   * counts so many items, members and characters.
+   */
+  schemas: 'any' | 'no look-around' | { mostRepeats: number };
+  /** That it refuses tools with `anyOf`, `oneOf` or `allOf` at the root of their parameters. */
+  rootUnions?: 'refused';
   prefixCache: Capabilities['prefixCache'];
   /** The members it is sent beside those that every server is sent (`request-members.ts`). */
   fields: readonly string[];

@@ -7,6 +7,7 @@ export const maxTokens = { max_completion_tokens: 'max_tokens' };
 export const usual: FlavorTraits = {
   auth: { header: 'authorization', scheme: 'Bearer ' },
   jsonSchema: 'native',
+  schemas: 'no look-around', // RE2, Rust and most grammars know none
   forcedTool: 'native',
   prefixCache: 'shared', // leader first serves most
   fields: [],

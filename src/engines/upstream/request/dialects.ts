@@ -9,6 +9,7 @@ import { blocksOf, chatFields } from '../messages/read-message.ts';
 import { messageChunks } from '../messages/read-message-stream.ts';
 import { withThinking } from '../messages/thinking.ts';
 import { chatText, type Wording } from './request-text.ts';
+import { sentSchemas } from './sent-schemas.ts';
 
 /** The format in which a server is asked for what is a chat completion to us. */
 export interface Dialect {
@@ -30,7 +31,7 @@ export const dialects = {
   },
   messages: {
     path: '/messages',
-    text(body, stream, { model, passThrough }) {
+    text(body, stream, { model, passThrough, traits }) {
       const { value } = body;
       // Schemas are told to the digit.
       const { tools, response_format } = exactValue(body);
@@ -41,7 +42,7 @@ export const dialects = {
         ...(tools && { tools }),
         ...(response_format && { response_format }),
       };
-      const request = withThinking(fromChatRequest(chat), value);
+      const request = withThinking(fromChatRequest({ ...chat, ...sentSchemas(chat, traits) }), value);
       for (const name of passThrough) if (value[name] !== undefined) request[name] = value[name];
       return JSON.stringify(request);
     },

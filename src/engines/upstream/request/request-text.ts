@@ -11,6 +11,7 @@ import type { Report } from '../../engines.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 import { ofChatsAlone, toolMembers } from './request-members.ts';
 import { effortMembers } from './reasoning-effort.ts';
+import { sentSchemas } from './sent-schemas.ts';
 import { withThoughts } from './thoughts.ts';
 
 /** What a server is told, and in which words. */
@@ -27,6 +28,8 @@ export interface Wording {
     | 'openLimit'
     | 'progress'
     | 'thinkingParts'
+    | 'schemas'
+    | 'rootUnions'
   >;
   /** Whether it gets tools with free text as they are. */
   customTools: boolean;
@@ -45,7 +48,9 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const { value } = body;
   setStream(edits, value, stream, members);
   if (stream && traits.progress) edits.set(traits.progress, 'true');
-  const customs = customTools ? setCustomTools(edits, request.value, value) : undefined;
+  const schemas = sentSchemas(value, traits);
+  for (const [name, member] of Object.entries(schemas)) edits.set(name, JSON.stringify(member));
+  const customs = customTools ? setCustomTools(edits, request.value, { ...value, ...schemas }) : undefined;
   const given = request.value.messages;
   const theirs = (message: ChatMessage, at: number) => {
     const thinking = withThoughts(message, given[at]!, members.get('messages'));

@@ -1,5 +1,6 @@
-import { tooManyBranches } from './grammar.ts';
+import { sum } from '../../base/sum.ts';
 import { type Merge, type Schema, type SchemaObject, isSame, keywords } from './keywords.ts';
+import { tooManyBranches } from './too-large.ts';
 
 /** How schemas are walked through together. */
 export interface Walk {
@@ -7,6 +8,8 @@ export interface Walk {
   resolve(reference: string): Schema;
   /** Called for every schema looked at; throws when they are too many. */
   step(): void;
+  /** Called with how many entries of lists and objects are looked at; throws when they are too many. */
+  spend?(entries: number): void;
 }
 
 const maxDepth = 32;
@@ -25,7 +28,15 @@ export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0)
   const a = inlined(left, walk, depth);
   const b = inlined(right, walk, depth);
   if (typeof a === 'boolean' || typeof b === 'boolean') return merge(a, b);
+  walk.spend?.(entriesOf(a, b));
   return mergeObjects(a, b, merge);
+}
+
+function entriesOf(a: SchemaObject, b: SchemaObject): number {
+  const size = (value: unknown) =>
+    typeof value === 'object' && value !== null ? Object.keys(value).length : 1;
+  const both = [a, b].flatMap((schema) => Object.values(schema).map(size));
+  return sum(both) + size(a.enum) * size(b.enum);
 }
 
 /** The same schema without `$ref` and `allOf`: first what it refers to, then what it says itself. */

@@ -1,4 +1,4 @@
-import { isMultiple } from '../../../base/is-multiple.ts';
+import { isMultiple } from '../../base/is-multiple.ts';
 import type { SchemaObject } from './keywords.ts';
 
 /** Whether a value of an `enum` is of the type and within the bounds that stand beside it. Nothing else is looked at. */

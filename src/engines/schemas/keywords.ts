@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { tooManyBranches } from './grammar.ts';
+import { tooManyBranches } from './too-large.ts';
 
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type Schema = boolean | SchemaObject;
