@@ -1,4 +1,3 @@
-import { Template } from '@huggingface/jinja';
 import type { Tool } from '../../../../wire/chat/chat.ts';
 import {
   withAlternatingTurns,
@@ -12,6 +11,7 @@ import {
 } from './conversation.ts';
 import type { Family } from '../families.ts';
 import { type TemplateMessage, toTemplateTools } from './messages.ts';
+import { pythonTemplate } from './python-template.ts';
 
 /** For models without a template of their own. */
 const plainTemplate =
@@ -24,7 +24,7 @@ const plainTemplate =
  */
 export function createChatTemplate(given: string | undefined, family: Family) {
   const source = given || plainTemplate;
-  const compiled = new Template(source);
+  const compiled = pythonTemplate(source);
   const user = { role: 'user', content: 'x' };
   const knowsSystem = shows([{ role: 'system', content: marker }, user], {});
   const toolsGo = placeOfTools();
