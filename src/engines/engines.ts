@@ -70,6 +70,8 @@ export interface Report {
   thinking?: boolean | null;
   /** Whether the model calls tools. */
   tools?: boolean | null;
+  /** Whether it answers in the format of messages as well. */
+  hasMessages?: boolean;
 }
 
 /**
@@ -120,8 +122,11 @@ export interface EngineCall {
 /** What else than chat completions an engine may be asked for in the words of the client. */
 export type Op = 'messages' | 'responses' | 'completions';
 
-/** In the client's own words, as the chat completion that a request comes to, or not at all. */
-export type Speech = 'native' | 'via chat' | 'no';
+/**
+ * In the client's own words, as the chat completion that a request comes to, or not at all. `for stops`: in the client's words where a
+ * plain text may end with a stop sequence, because nothing else reports which one it met.
+ */
+export type Speech = 'native' | 'for stops' | 'via chat' | 'no';
 
 /** A checked request of any format. */
 export type NativeRequest = Record<string, unknown>;

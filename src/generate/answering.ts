@@ -6,7 +6,7 @@ import type { Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { Engine, EngineCall, NativeRequest, Op } from '../engines/engines.ts';
 import type { AnswerName, NativeAnswer } from '../wire/asked.ts';
-import type { ChatRequest, ChatResponse, ChatUsage, Tool } from '../wire/chat/chat.ts';
+import type { ChatMessage, ChatRequest, ChatResponse, ChatUsage, Tool } from '../wire/chat/chat.ts';
 import type {
   CompletionChoice,
   CompletionsRequest,
@@ -148,5 +148,24 @@ function toKeep(request: ChatRequest, { capabilities }: Engine): ChatRequest {
 
 /** Whether a request goes on as its client wrote it: the engine speaks its format, and keeps by itself what is promised. */
 export function goesNatively({ capabilities }: Engine, op: Op, chat: ChatRequest): boolean {
-  return capabilities.speaks?.[op] === 'native' && keepsItself(chat, capabilities);
+  const speech = capabilities.speaks?.[op];
+  const isSpoken = speech === 'native' || (speech === 'for stops' && isTextWithStops(chat));
+  return isSpoken && keepsItself(chat, capabilities);
+}
+
+/** What every version of every format means the same by. */
+const plain: ReadonlySet<string> = new Set(
+  'model messages max_completion_tokens temperature top_p top_k stop stream stream_options'.split(' '),
+);
+
+function isTextWithStops(chat: ChatRequest): boolean {
+  const isText = ({ role, content, ...more }: ChatMessage, at: number) =>
+    (role === 'user' || role === 'assistant' || (role === 'system' && at === 0)) &&
+    (typeof content === 'string' || (content ?? []).every(({ type }) => type === 'text')) &&
+    Object.keys(more).length === 0;
+  return (
+    Boolean(chat.stop?.length) &&
+    Object.keys(chat).every((name) => plain.has(name)) &&
+    chat.messages.every(isText)
+  );
 }

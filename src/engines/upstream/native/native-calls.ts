@@ -17,7 +17,10 @@ import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
 
-const formats = { messages: nativeMessages, responses: nativeResponses };
+const formats: Record<'messages' | 'responses', NativeFormat> = {
+  messages: nativeMessages,
+  responses: nativeResponses,
+};
 
 /** What a server is asked in the words of clients. */
 export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, 'now'>): NativeCalls {
@@ -33,7 +36,8 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const { usage, said } = format.read(fields);
       const answered = () => estimateText(said);
       const counted = checkedUsage(usage, { ...readingOf(request, known), answered });
-      return { text: bytes.toString(), fields, usage: counted };
+      const text = bytes.toString();
+      return { text: format.mended?.(fields, text) ?? text, fields, usage: counted };
     },
     async *stream(op, request, call) {
       if (op === 'completions')

@@ -14,6 +14,8 @@ export interface NativeFormat {
    * @throws ApiError `invalid_upstream_response` for what is no answer of this format
    */
   read(answer: Fields): { usage: Fields; said: string };
+  /** The text of an answer with what its server reported wrongly put right. */
+  mended?(answer: Fields, text: string): string;
   /**
    * Reads the events of one stream, in order; null for those that are of no answer.
    * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's

@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
+import { editMembers } from '../../../wire/json/edit-members.ts';
 import { addUsage } from '../messages/read-message.ts';
 import { requireUnbroken } from '../answer/finish-reason.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
@@ -23,6 +24,8 @@ export const nativeMessages: NativeFormat = {
     });
     return { usage: fieldsOf(usage), said: said.join('') };
   },
+  mended: (answer, text) =>
+    isAtStop(answer) ? editMembers(text, new Map([['stop_reason', '"stop_sequence"']])) : text,
   /** The first and the last events tell the usage, those between what is said; all go on as they are. */
   createReader(context) {
     const usage: Fields = {};
@@ -37,9 +40,13 @@ export const nativeMessages: NativeFormat = {
       if (type === 'message_delta') {
         const fields = parseObject(data);
         addUsage(usage, fields['usage']);
-        const { stop_reason: reason } = fieldsOf(fields['delta']);
-        requireUnbroken(reason);
-        isFinished ||= typeof reason === 'string';
+        const delta = fieldsOf(fields['delta']);
+        requireUnbroken(delta['stop_reason']);
+        isFinished ||= typeof delta['stop_reason'] === 'string';
+        if (isAtStop(delta)) {
+          const mended = { ...fields, delta: { ...delta, stop_reason: 'stop_sequence' } };
+          return { type, data: JSON.stringify(mended) };
+        }
       }
       if (type === 'content_block_delta') {
         const { text, thinking, partial_json: json } = fieldsOf(parseObject(data)['delta']);
@@ -51,3 +58,8 @@ export const nativeMessages: NativeFormat = {
     };
   },
 };
+
+/** llama-server names the stop sequence that it met, and reports the end of the turn all the same. */
+function isAtStop({ stop_reason: reason, stop_sequence: met }: Fields): boolean {
+  return reason === 'end_turn' && typeof met === 'string' && met !== '';
+}

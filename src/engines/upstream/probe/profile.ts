@@ -75,6 +75,7 @@ export function createProfile({ options, address, get, post, isOpen, context }: 
       ...(traits.format && { customTools: false }),
       speaks: {
         ...traits.speaks,
+        ...(told.hasMessages && { messages: 'for stops' }),
         completions: completions ? 'native' : 'no',
         ...options.capabilities?.speaks,
       },

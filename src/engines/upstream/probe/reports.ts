@@ -44,11 +44,13 @@ const ways: Record<ReportWay, (parts: QuestionParts) => Promise<Report>> = {
     // It answers /v1/models while it loads, and whoever asks.
     const reply = await parts.get(parts.address.rootPath('/props'));
     if (isMissing(reply)) return ofModels(parts);
-    const { total_slots, default_generation_settings, modalities } = objectOf(reply, parts);
+    const { total_slots, default_generation_settings, modalities, is_sleeping } = objectOf(reply, parts);
     return {
       slots: positive(total_slots),
       // It need not be known, since the slots are.
       queued: null,
+      // Both came with the last versions of 2025.
+      hasMessages: typeof is_sleeping === 'boolean',
       contextLength: positive(fieldsOf(default_generation_settings)['n_ctx']),
       inputs: isObject(modalities)
         ? inputsOf(Object.keys(modalities).filter((key) => modalities[key]))
