@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -73,6 +74,32 @@ describe('a data folder', () => {
     for (const file of ['offpeak.db', 'offpeak.db-wal', 'offpeak.db-shm'])
       expect([file, statSync(join(folder, file)).mode & 0o777]).toEqual([file, 0o600]);
     await store.stop();
+  });
+
+  test('warns when the write-ahead log of a process that was killed is gone, and only then', async () => {
+    const org = makeOrg();
+    const store = open();
+    await store.start();
+    await store.orgs.insert(org);
+    /** Starts on what a kill leaves, without some of its files. */
+    async function startedWithout(...files: string[]) {
+      const copy = mkdtempSync(join(tmpdir(), 'data-'));
+      cpSync(folder, copy, { recursive: true, filter: (name) => !files.some((file) => name.endsWith(file)) });
+      const warnings: string[] = [];
+      const log = { ...silent, warn: (_: object, message: string) => void warnings.push(message) };
+      const next = createSqliteStore({ path: join(copy, 'offpeak.db'), clock: systemClock, log });
+      await next.start();
+      const found = await next.orgs.list();
+      await next.stop();
+      rmSync(copy, { recursive: true });
+      return { warnings, found };
+    }
+    const gone = await startedWithout('-wal', '-shm');
+    expect(gone.warnings).toEqual([expect.stringMatching(/killed, and the write-ahead log .* is gone/)]);
+    expect(await startedWithout()).toEqual({ warnings: [], found: [org] });
+    expect(await startedWithout('offpeak.db', '-wal', '-shm')).toEqual({ warnings: [], found: [] });
+    await store.stop();
+    expect(await startedWithout()).toEqual({ warnings: [], found: [org] });
   });
 
   test('C30: holds nothing of deleted rows once it is scrubbed', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FileLock, lockFile } from '../../base/file-lock.ts';
 import { StoreError } from '../../core/store-error.ts';
@@ -28,6 +28,11 @@ export function lockFolder(folder: string, pid: number): FileLock {
       lock.release();
     },
   };
+}
+
+/** Whether the last process on a folder was killed. Asked before the folder is locked. */
+export function wasKilled(folder: string): boolean {
+  return existsSync(join(folder, 'lock.pid'));
 }
 
 function takeLock(folder: string, path: string, pidPath: string): FileLock {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { sleep, type Clock, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
@@ -6,6 +8,7 @@ import { programFile } from '../../base/program.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
 import { eachOperation, type Group } from '../sql/lanes.ts';
+import { wasKilled } from './folder-lock.ts';
 import { type Reply, type Request, type WorkerOptions, unpackError } from './messages.ts';
 import { requireSqlite } from './version.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
@@ -25,6 +28,9 @@ const answerMs = 59_000;
 const overdueMs = 1_000;
 /** Nor for its end. */
 const endMs = 15_000;
+
+const logGone =
+  'The last process on this database was killed, and the write-ahead log (the file with -wal) is gone. If it was deleted, what was stored last is lost: stop, and restore the file or a backup.';
 
 interface Call {
   timer: Timer;
@@ -68,6 +74,12 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
     new Promise<void>((resolve, reject) => {
       requireSqlite();
       const workerData: WorkerOptions = { path };
+      // A process that ends by itself removes its log.
+      const isLogGone = wasKilled(dirname(path)) && existsSync(path) && !existsSync(`${path}-wal`);
+      const ready = () => {
+        if (isLogGone) log.warn({ database: path }, logGone);
+        resolve();
+      };
       worker = new Worker(programFile('store/sqlite/worker'), {
         workerData,
         name: 'store',
@@ -75,7 +87,7 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
         resourceLimits: { maxYoungGenerationSizeMb: youngMb },
       });
       worker.on('message', (message: Reply) => {
-        if (message.type === 'ready') resolve();
+        if (message.type === 'ready') ready();
         else if (message.type === 'failed') reject(unpackError(message.error));
         else settle(message);
       });
