@@ -33,6 +33,7 @@ describe('the ledger of synchronous requests', () => {
         {
           sourceId: 'req_1',
           orgId: 'org_1',
+          keyId: 'key_1',
           model: 'tiny',
           day: '2026-11-21',
           requests: 1,

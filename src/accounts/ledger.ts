@@ -82,6 +82,7 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
       young.push({
         sourceId: requestId,
         orgId: caller.orgId,
+        keyId: caller.keyId,
         model,
         day: utcDay(clock.now()),
         requests: 1,

@@ -1,7 +1,7 @@
 import type { Usage } from './usage.ts';
 
-/** What usage is added up by: the ledger knows no keys and no endpoints. */
-export const usageGroups = ['day', 'model', 'org'] as const;
+/** What usage is summed by. */
+export const usageGroups = ['day', 'model', 'org', 'key', 'batch'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 /** What was used in some days, both included: `2026-11-21`, UTC. */
@@ -23,7 +23,7 @@ export interface UsageSum extends Usage {
 }
 
 export interface UsageRow extends UsageSum {
-  /** The value of each group that was asked for, in that order. */
+  /** The value of each group of the query, in that order; empty for no key, or no batch. */
   of: string[];
 }
 

@@ -265,6 +265,7 @@ CREATE TABLE usage_ledger (
   output_tokens bigint NOT NULL,
   amount bigint,
   reasoning_tokens bigint NOT NULL DEFAULT 0,
+  key_id text COLLATE "C",
   PRIMARY KEY (source_id, model, day));
 
 CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, day);

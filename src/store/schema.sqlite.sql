@@ -248,7 +248,7 @@ CREATE TABLE usage_ledger (
   input_tokens bigint NOT NULL,
   cached_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
-  amount bigint, reasoning_tokens bigint NOT NULL DEFAULT 0,
+  amount bigint, reasoning_tokens bigint NOT NULL DEFAULT 0, key_id text,
   PRIMARY KEY (source_id, model, day));
 
 CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, day);

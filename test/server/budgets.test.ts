@@ -19,6 +19,7 @@ const spend = (nano: number) =>
   app.store.ledger.add([
     {
       sourceId: `req_${++others}`,
+      keyId: null,
       orgId,
       model: 'tiny',
       day: '2026-11-20',

@@ -14,7 +14,8 @@ beforeAll(async () => {
   orgs = { a: a!.id, b: b!.id };
   let n = 0;
   const used = (orgId: string, model: string, day: string, amount = 1_500_000) => ({
-    sourceId: `req_${++n}`,
+    sourceId: model === 'tiny' ? `req_${++n}` : `batch_${++n}`,
+    keyId: model === 'tiny' ? null : 'key_1',
     orgId,
     model,
     day,
@@ -99,6 +100,24 @@ describe('GET /v1/usage', () => {
     expect(json.error.param).toBe(params[0]);
     expect(json.error.details.errors.map(({ param }: Json) => param)).toEqual(params);
     expect(json.error.message).toContain(message);
+  });
+
+  it('200: by key and batch, null where a row has none', async () => {
+    const { json } = await usage('?start=2026-10-01&end=2026-11-30&group_by=key,batch', {
+      key: await keyWith(['usage']),
+    });
+    const rows = json.data.map(({ id, key_id, batch_id, requests }: Json) => ({
+      id,
+      key_id,
+      batch_id,
+      requests,
+    }));
+    expect(rows).toEqual([
+      { id: ',', key_id: null, batch_id: null, requests: 4 },
+      { id: 'key_1,batch_5', key_id: 'key_1', batch_id: 'batch_5', requests: 1 },
+    ]);
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    expect(ajv.validate(usageSchema, json), ajv.errorsText()).toBe(true);
   });
 
   it('200: api-version narrows nothing', async () => {
@@ -193,7 +212,7 @@ describe('GET /v1/usage', () => {
     ['end=2026-11-01&end=2026-11-02', 'end', 'more than once'],
     ['start=2026-11-22', 'start', 'after the end, 2026-11-21'],
     ['start=2025-11-20', 'start', 'at most 366 days'],
-    ['group_by=day,key', 'group_by', 'expected some of day,model,org'],
+    ['group_by=day,hour', 'group_by', 'expected some of day,model,org,key,batch'],
     ['group_by=day,day', 'group_by', 'each once'],
     ['limit=0', 'limit', 'from 1 to 10000'],
     ['after=tiny', 'after', 'is not an id of this list'],

@@ -21,7 +21,8 @@ export async function spendingOfOldLedger(db: Db): Promise<object[]> {
     ['req_1', model, '2026-11-02', 'org_a', 9, 0, 9, 7_000],
     ['req_2', model, '2026-11-02', 'org_b', 9, 0, 9, 5],
   ];
-  for (const row of rows) await db.all('INSERT INTO usage_ledger VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, 0)', row);
+  for (const row of rows)
+    await db.all('INSERT INTO usage_ledger VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, 0, NULL)', row);
   // As it was before that step.
   await db.exec(`DROP TABLE spending; ALTER TABLE orgs DROP COLUMN budget; ALTER TABLE orgs DROP COLUMN budget_period;
     DELETE FROM schema_version WHERE version >= 13`);

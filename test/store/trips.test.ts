@@ -96,6 +96,7 @@ describe('trips to the database', () => {
         Array.from({ length: 25_000 }, (_, n) => ({
           ...used,
           sourceId: `req_${n}`,
+          keyId: null,
           model: `m${n % 2}`,
           day: days[Math.floor(n / 10) % 3]!,
           orgId: n < 24_000 ? 'org_a' : 'org_c',

@@ -7,6 +7,7 @@ import { amountOf, usageByModel, viewOf } from './view.ts';
 const row = (model: string, day: string, input: number, cached: number, output: number): LedgerRow => ({
   sourceId: 'batch_1',
   orgId: 'org_1',
+  keyId: 'key_1',
   model,
   day,
   requests: 1,

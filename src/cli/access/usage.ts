@@ -19,11 +19,14 @@ export const usage = asking({
   options: [
     new Option('--start <day>', 'the first day, such as 2026-11-01 (default: 30 days with the last)'),
     new Option('--end <day>', 'the last day, UTC (default: today)'),
-    new Option('--group-by <groups>', 'day, model, org, or several with commas (default: day,model)'),
+    new Option(
+      '--group-by <groups>',
+      'day, model, org, key, batch, or several with commas (default: day,model)',
+    ),
     new Option('--org <id>', 'only this org; as by org, with an admin key'),
     new Option('--csv', 'print CSV').conflicts('json'),
   ],
-  examples: ['', '--start 2026-11-01 --end 2026-11-30 --group-by model', '--group-by org --csv'],
+  examples: ['', '--start 2026-11-01 --end 2026-11-30 --group-by model', '--group-by key,model --csv'],
   async ask(client, _, { start, end, groupBy, org, csv }: Asked) {
     const answer = await wholeUsage(client, { start, end, group_by: groupBy, org_id: org });
     return csv === true ? { ...answer, asCsv: true } : answer;

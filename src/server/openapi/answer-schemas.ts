@@ -275,7 +275,15 @@ const used = {
   reasoning_tokens: t.integer(),
   amount: decimal,
 };
-const usageRow = { id: t.string(), 'day?': day, 'model?': t.string(), 'org_id?': t.string(), ...used };
+const usageRow = {
+  id: t.string(),
+  'day?': day,
+  'model?': t.string(),
+  'org_id?': t.string(),
+  'key_id?': t.orNull(t.string()),
+  'batch_id?': t.orNull(t.string()),
+  ...used,
+};
 
 export const usageSchema = pageOf(t.object(usageRow, closed), {
   start: day,

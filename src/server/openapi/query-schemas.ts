@@ -72,7 +72,7 @@ export const keyListQuery: QueryDocs = {
 export const usageQuery: QueryDocs = {
   start: { type: 'string', format: 'date', description: 'The first day (UTC); else 30 with the last.' },
   end: { type: 'string', format: 'date', description: 'The last day, included; else today.' },
-  group_by: { type: 'string', default: 'day,model', description: 'Some of day, model, org.' },
+  group_by: { type: 'string', default: 'day,model', description: 'Some of day, model, org, key, batch.' },
   org_id: { type: 'string', description: 'Only this org; any but its own takes an admin key.' },
   limit: limit(usageLimits),
   after,

@@ -36,6 +36,8 @@ export interface KeyStore {
 export interface LedgerRow {
   sourceId: string;
   orgId: string;
+  /** The key of the request, or the one that created the batch; null in rows of earlier versions. */
+  keyId: string | null;
   model: string;
   /** UTC day, `2026-11-21`. */
   day: string;
@@ -52,6 +54,6 @@ export interface LedgerStore {
   of(sourceId: string): Promise<LedgerRow[]>;
   /** Rows of several batches at once, for lists. */
   ofMany(sourceIds: string[]): Promise<LedgerRow[]>;
-  /** Added up by day, model or org: a part of it, so that what else is asked comes in between. */
+  /** Sums by the groups of the query: a part of it, so that what else is asked comes in between. */
   usage(query: UsageQuery, from?: UsagePlace): Promise<UsagePart>;
 }

@@ -16,6 +16,8 @@ export type CreateBatchOutcome =
 export interface BatchState {
   id: string;
   orgId: string;
+  /** The key that created it. */
+  keyId: string;
   status: BatchStatus;
   closing: FinalStatus | null;
   due: number;

@@ -5,6 +5,7 @@ import { roomForCounts } from './0012-room-for-counts.ts';
 import { budgets } from './0013-budgets.ts';
 import { usedUpSince } from './0014-used-up-since.ts';
 import { reasoningTokens } from './0015-reasoning-tokens.ts';
+import { usageByKey } from './0016-usage-by-key.ts';
 import type { Migration } from './migration.ts';
 
 /** All steps, oldest first. */
@@ -14,6 +15,7 @@ export const migrations: readonly Migration[] = [
   budgets,
   usedUpSince,
   reasoningTokens,
+  usageByKey,
 ];
 
 /**

@@ -60,7 +60,7 @@ function valuesOf(id: string): string[] | undefined {
   }
 }
 
-const shownAs = { day: 'day', model: 'model', org: 'org_id' } as const;
+const shownAs = { day: 'day', model: 'model', org: 'org_id', key: 'key_id', batch: 'batch_id' } as const;
 
 /** The members of a sum, as `presentSum` has them, in the order of the columns of a table. */
 const figures = [
@@ -92,8 +92,9 @@ function presentSum({
 
 export function presentUsage({ rows, total, hasMore }: UsageReport, { start, end, groups }: UsageQuery) {
   const data = rows.map((row) => {
-    const group: { day?: string; model?: string; org_id?: string } = {};
-    for (const [n, name] of groups.entries()) group[shownAs[name]] = row.of[n]!;
+    const group: Partial<Record<(typeof shownAs)[keyof typeof shownAs], string | null>> = {};
+    // Rows of earlier versions have no key, and single requests no batch.
+    for (const [n, name] of groups.entries()) group[shownAs[name]] = row.of[n] || null;
     return { id: idOf(row.of), ...group, ...presentSum(row) };
   });
   const about = { start, end, group_by: groups, currency: 'USD' };

@@ -219,6 +219,7 @@ export function batchTests(on: Stores): void {
           id: a.id,
           isBudgetUsedUp: false,
           orgId: 'org_a',
+          keyId: 'key_a',
           status: 'validating',
           closing: null,
           due: a.due,

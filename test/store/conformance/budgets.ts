@@ -30,6 +30,7 @@ export function budgetTests(on: Stores): void {
   const spent = async (now = start) => (await on.store.orgs.budgets(now)).map((budget) => budget.spent);
   const request = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
     sourceId: 'req_1',
+    keyId: 'key_a',
     orgId: 'org_a',
     model: 'm1',
     day: '2026-11-21',

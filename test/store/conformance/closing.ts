@@ -157,7 +157,16 @@ export function closingTests(on: Stores): void {
       const batch = await addBatch(on.store);
       await claimOf(on.store, 'w', batch.id, { count: 9 });
       const usage = { ...noUsage, ...tokens };
-      const foreign = { sourceId: batch.id, orgId: 'org_a', model: 'm9', day, requests, usage, amount: 1 };
+      const foreign = {
+        sourceId: batch.id,
+        orgId: 'org_a',
+        keyId: null,
+        model: 'm9',
+        day,
+        requests,
+        usage,
+        amount: 1,
+      };
       await on.store.ledger.add([foreign]);
       const results = range(0, 8).map((line) => output(batch, line));
       await on.store.results.record('w', results, [], start);

@@ -8,6 +8,7 @@ import { addBatch, claimOf, closeBatch, makeOrg, output, range, start } from '..
 export function ledgerTests(on: Stores): void {
   const row = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
     sourceId: 'req_1',
+    keyId: 'key_a',
     orgId: 'org_a',
     model: 'm1',
     day: '2026-11-21',
@@ -105,6 +106,27 @@ export function ledgerTests(on: Stores): void {
         expect(byOrg.total).toMatchObject({ requests: 6, amount: all.total!.amount + 7n });
         expect(keys(await usage({ groups: ['model'] }))).toEqual(['a,b/ü', 'm1']);
         expect((await usage({ orgId: 'org_b' })).total).toEqual({ ...once, amount: 7n });
+      });
+
+      test('by key and by batch, of which a row may have none', async () => {
+        await on.store.orgs.insert(makeOrg({ id: 'org_a' }));
+        const batch = await addBatch(on.store, { keyId: 'key_b' });
+        await claimOf(on.store, 'w', batch.id);
+        await on.store.results.record('w', [output(batch, 0)], [], Date.parse('2026-11-21'));
+        await add({}, { keyId: null }, { keyId: 'key_b', amount: 7 });
+        const requestsOf = async (groups: UsageQuery['groups']) =>
+          (await usage({ groups })).rows.map(({ of, requests }) => [...of, requests]);
+        expect(await requestsOf(['key'])).toEqual([
+          ['', 1],
+          ['key_a', 1],
+          ['key_b', 2],
+        ]);
+        expect(await requestsOf(['key', 'batch'])).toEqual([
+          ['', '', 1],
+          ['key_a', '', 1],
+          ['key_b', '', 1],
+          ['key_b', batch.id, 1],
+        ]);
       });
 
       test('page by page, of which a later one reads the days behind the one before alone', async () => {

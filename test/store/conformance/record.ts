@@ -202,7 +202,7 @@ export function recordTests(on: Stores): void {
       ]);
       await record([output(batch, 0), output(batch, 4)]);
       await record([output(batch, 5)], start + 14 * hour);
-      const row = { sourceId: batch.id, orgId: 'org_a', model: 'm1', amount: null };
+      const row = { sourceId: batch.id, orgId: 'org_a', keyId: batch.keyId, model: 'm1', amount: null };
       expect(await on.store.ledger.of(batch.id)).toEqual([
         {
           ...row,

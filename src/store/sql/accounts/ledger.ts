@@ -10,7 +10,7 @@ import { sumUsage } from './usage-report.ts';
 type Row = Omit<LedgerRow, 'usage'> & Usage;
 
 const ledger = tableOf<Row>('usage_ledger')(
-  'sourceId model day orgId requests inputTokens cachedTokens outputTokens reasoningTokens amount',
+  'sourceId model day orgId keyId requests inputTokens cachedTokens outputTokens reasoningTokens amount',
 );
 
 export function createLedger(db: Db): LedgerStore {

@@ -9,7 +9,13 @@ import type {
 import type { Db, Queries } from '../../db.ts';
 import { conditions } from '../table.ts';
 
-const columns: Record<UsageGroup, string> = { day: 'day', model: 'model', org: 'org_id' };
+const columns: Record<UsageGroup, string> = {
+  day: 'day',
+  model: 'model',
+  org: 'org_id',
+  key: "COALESCE(key_id, '')",
+  batch: "CASE WHEN source_id LIKE 'batch!_%' ESCAPE '!' THEN source_id ELSE '' END",
+};
 
 type Row = Omit<UsageSum, 'amount'> & { amount: string } & Record<UsageGroup, string>;
 

@@ -145,6 +145,7 @@ function bill(batch: BatchState, results: ResultRow[], day: string): LedgerRow[]
   return [...paid].map(([model, lines]) => ({
     sourceId: batch.id,
     orgId: batch.orgId,
+    keyId: batch.keyId,
     model,
     day,
     requests: lines.length,
