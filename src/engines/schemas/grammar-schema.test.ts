@@ -78,7 +78,7 @@ it.each<[string, Schema, Schema]>([
   ],
   ['writes patterns plainly', { pattern: '^\\d$' }, { pattern: '^[0-9]$' }],
   [
-    'leaves out patterns that look around',
+    'leaves out patterns that only look around',
     { type: 'string', pattern: '^(?!a)', format: 'email' },
     { type: 'string', format: 'email' },
   ],

@@ -3,7 +3,8 @@
  * quantifiers between `^` and `$`. llama.cpp leaves a pattern with `\d`, or without both anchors, unheld, and lets `.` write a
  * quote that ends the string; xgrammar matches a pattern as a whole, and refuses `\b` and `\p`.
  *
- * The result matches nothing that the pattern does not match. It leaves out what JSON strings hold only with an escape.
+ * Look-around is left out, so that the rest is held. Without any, the result matches nothing that the pattern does not match. It
+ * leaves out what JSON strings hold only with an escape.
  * @returns null for a pattern that needs other words
  */
 export function plainPattern(pattern: string): string | null {
@@ -11,7 +12,8 @@ export function plainPattern(pattern: string): string | null {
   try {
     const all = between(reader, () => whole(reader));
     if (reader.at < reader.characters.length) return null;
-    return all.length === 1 ? `^${all[0]}$` : `^(${all.join('|')})$`;
+    const text = all.length === 1 ? `^${all[0]}$` : `^(${all.join('|')})$`;
+    return text === `^${filler}$` ? null : text;
   } catch (error) {
     if (error instanceof NotPlain) return null;
     throw error;
@@ -63,13 +65,14 @@ function sequence(reader: Reader): string {
   for (;;) {
     const character = reader.characters[reader.at];
     if (character === undefined || '|)$'.includes(character)) return text;
-    text += atom(reader) + quantifier(reader);
+    const one = atom(reader);
+    text += one === '' ? '' : one + quantifier(reader);
   }
 }
 
 function atom(reader: Reader): string {
   const character = next(reader);
-  if (character === '(') return group(reader);
+  if (character === '(') return isLookAround(reader) ? skipped(reader) : group(reader);
   if (character === '[') return classOf(setIn(reader));
   if (character === '.') return classOf(anything);
   if (character === '\\') {
@@ -78,6 +81,20 @@ function atom(reader: Reader): string {
   }
   if ('^*+?{}]'.includes(character)) throw new NotPlain();
   return literal(character.codePointAt(0)!);
+}
+
+const isLookAround = (reader: Reader) => /^\?<?[=!]/.test(rest(reader));
+
+/** Nothing, in the place of what only looks: to the bracket that closes it. */
+function skipped(reader: Reader): '' {
+  for (let depth = 1; depth > 0;) {
+    const character = next(reader);
+    if (character === '\\') next(reader);
+    else if (character === '[') setIn(reader);
+    else if (character === '(') depth++;
+    else if (character === ')') depth--;
+  }
+  return '';
 }
 
 function group(reader: Reader): string {

@@ -434,3 +434,9 @@ test('llama.cpp reads every grammar we print', async () => {
   await expect(llama.createGrammar({ grammar: 'root ::= r1' })).rejects.toThrow();
   await llama.dispose();
 });
+
+test('of a pattern that looks around, what else it says is held', () => {
+  const analysed = compile({ type: 'string', pattern: '^(?!a)[a-c]{3}$' });
+  for (let seed = 1; seed <= 20; seed++)
+    expect(randomAnswer(analysed, 40, seeded(seed))).toMatch(/^"[a-c]{3}"$/);
+});

@@ -2,11 +2,12 @@ import { type Conversion, counts } from './conversion.ts';
 import { formatPatterns } from './formats.ts';
 import type { Element } from './grammar.ts';
 import type { SchemaObject } from '../../schemas/keywords.ts';
+import { plainPattern } from '../../schemas/plain-pattern.ts';
 import { AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
 /**
- * A quoted string within all that is said about it, but for patterns that look around. Of patterns and formats together that
+ * A quoted string within all that is said about it; of patterns that look around, what else they say. Of patterns and formats together that
  * take too much only the length is held.
  */
 export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaObject): Element {
@@ -15,7 +16,9 @@ export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaOb
   const isAnyLength = min === 0 && max === Infinity;
   const quote = b.literal('"');
   try {
-    const languages = patternsOf(schema).flatMap((pattern) => languageOf(pattern) ?? []);
+    const languages = patternsOf(schema).flatMap(
+      (pattern) => languageOf(pattern) ?? languageOf(plainPattern(pattern) ?? '') ?? [],
+    );
     if (languages.length > 0) {
       if (!isAnyLength) languages.push(ofLength(min, max));
       return b.rule([[...quote, regularRule(b, languages.reduce(both)), ...quote]]);

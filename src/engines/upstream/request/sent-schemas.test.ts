@@ -36,6 +36,12 @@ const email = {
   properties: { to: { type: 'string', format: 'email', pattern: '^(?!\\.)\\S+@\\S+$' } },
 };
 const plainEmail = { type: 'object', properties: { to: { type: 'string', format: 'email' } } };
+/** As grammars hold it. */
+const text = '[^\\x20\\x00-\\x1F\\x22\\x5C\\x7F]+';
+const heldEmail = {
+  type: 'object',
+  properties: { to: { type: 'string', format: 'email', pattern: `^${text}@${text}$` } },
+};
 const union = {
   type: 'object',
   properties: { a: { type: 'string' }, b: { type: 'string' } },
@@ -46,10 +52,10 @@ it.each<[keyof typeof traits, JsonSchema | undefined]>([
   ['openai', plainEmail],
   ['anthropic', plainEmail],
   ['generic', plainEmail],
-  ['vllm', plainEmail],
-  ['sglang', plainEmail],
-  ['llama-server', plainEmail],
-  ['ollama', plainEmail],
+  ['vllm', heldEmail],
+  ['sglang', heldEmail],
+  ['llama-server', heldEmail],
+  ['ollama', heldEmail],
   // Another Offpeak does the same itself.
   ['offpeak', undefined],
 ])('%s is sent no pattern that looks around', (flavor, expected) => {
