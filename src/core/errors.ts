@@ -32,6 +32,7 @@ export const catalogue = {
   webhook_disabled: { status: 409, kind: 'conflict' },
   payload_too_large: { status: 413, kind: 'invalid' },
   unsupported_media_type: { status: 415, kind: 'invalid' },
+  range_not_satisfiable: { status: 416, kind: 'invalid' },
   validation_error: { status: 422, kind: 'invalid' },
   idempotency_mismatch: { status: 422, kind: 'invalid' },
   // a file or one of its lines
@@ -151,6 +152,8 @@ export interface ApiErrorOptions {
   shouldRetry?: boolean;
   /** For the methods of a 405. */
   allow?: string;
+  /** For the size of what a 416 asked a range of. */
+  contentRange?: string;
   /** Where the code alone does not tell: an upstream's 415 is the request's, its 401 our account's. */
   blame?: Blame;
   /** What an upstream said of itself, scrubbed: told to those who wait for it, and of what it fails on again and again. */
@@ -169,6 +172,7 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined;
   readonly shouldRetry: boolean | undefined;
   readonly allow: string | undefined;
+  readonly contentRange: string | undefined;
   readonly blame: Blame;
   readonly said: string | undefined;
 
@@ -183,6 +187,7 @@ export class ApiError extends Error {
     this.retryAfter = options.retryAfter;
     this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined);
     this.allow = options.allow;
+    this.contentRange = options.contentRange;
     this.blame = options.blame ?? blameOf[code] ?? final;
     this.said = options.said;
   }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { callerOf, startFiles } from '../../test/support/files.ts';
+import type { ByteRange } from './files.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
@@ -29,8 +30,12 @@ async function upload(options: { expiresAt?: number; creation?: Creation; text?:
   return sealed.commit(options.creation);
 }
 
-async function contentOf(file: StoredFile): Promise<string> {
-  const { bytes } = await system.files.content(one, file.id);
+async function read(caller: Caller, id: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>> {
+  return system.files.read(await system.files.get(caller, id), range);
+}
+
+async function contentOf(file: StoredFile, range?: ByteRange): Promise<string> {
+  const bytes = await read(one, file.id, range);
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
@@ -63,7 +68,7 @@ describe('files', () => {
     const acts = [
       (caller: Caller, id: string) => system.files.get(caller, id),
       (caller: Caller, id: string) => system.files.remove(caller, id),
-      (caller: Caller, id: string) => system.files.content(caller, id),
+      (caller: Caller, id: string) => read(caller, id),
     ];
     const { file } = await upload();
     for (const id of [
@@ -118,7 +123,7 @@ describe('files', () => {
     expect(await contentOf(file)).toBe(line('a'));
     await system.clock.advance(1);
     await expect(system.files.get(one, file.id)).rejects.toMatchObject(missing);
-    await expect(system.files.content(one, file.id)).rejects.toMatchObject(missing);
+    await expect(read(one, file.id)).rejects.toMatchObject(missing);
     expect((await system.files.list(one, { order: 'asc', limit: 10 })).files).toEqual([]);
   });
 
@@ -150,11 +155,11 @@ describe('damaged content', () => {
     const bytes = system.blobs.stored.get(file.blobId)!.slice();
     bytes[3]! ^= 1;
     system.blobs.put(file.blobId, bytes);
-    await expect(system.files.content(one, file.id)).rejects.toThrow(/damaged: its SHA-256/);
+    await expect(read(one, file.id)).rejects.toThrow(/damaged: its SHA-256/);
     system.blobs.put(file.blobId, bytes.subarray(1));
-    await expect(system.files.content(one, file.id)).rejects.toThrow(/damaged: its blob has/);
+    await expect(read(one, file.id)).rejects.toThrow(/damaged: its blob has/);
     await system.blobs.remove(file.blobId);
-    await expect(system.files.content(one, file.id)).rejects.toThrow(/damaged: its blob is missing/);
+    await expect(read(one, file.id)).rejects.toThrow(/damaged: its blob is missing/);
   });
 
   it('F52: is an error before the first byte of a larger file that nobody has read yet', async () => {
@@ -162,7 +167,7 @@ describe('damaged content', () => {
     const bytes = system.blobs.stored.get(file.blobId)!.slice();
     bytes[bytes.length - 1]! ^= 1;
     system.blobs.put(file.blobId, bytes);
-    await expect(system.files.content(one, file.id)).rejects.toMatchObject({
+    await expect(read(one, file.id)).rejects.toMatchObject({
       code: 'damaged',
       message: expect.stringContaining(`${file.id} (${file.blobId})`),
     });
@@ -174,14 +179,31 @@ describe('damaged content', () => {
     const bytes = system.blobs.stored.get(file.blobId)!.slice();
     bytes[bytes.length >> 1]! ^= 1;
     system.blobs.put(file.blobId, bytes);
-    const { bytes: stream } = await system.files.content(one, file.id);
+    const stream = await read(one, file.id);
     let seen = 0;
-    const read = async () => {
+    const readAll = async () => {
       for await (const chunk of stream) seen += chunk.length;
     };
-    await expect(read()).rejects.toThrow(/damaged/);
+    await expect(readAll()).rejects.toThrow(/damaged/);
     expect(seen).toBeLessThan(file.bytes);
-    await expect(system.files.content(one, file.id)).rejects.toMatchObject({ code: 'damaged' });
+    await expect(read(one, file.id)).rejects.toMatchObject({ code: 'damaged' });
+  });
+
+  it('F52: is an error before the first byte of a range, also of one beside it', async () => {
+    const { file } = await upload({ text: large });
+    const bytes = system.blobs.stored.get(file.blobId)!.slice();
+    bytes[bytes.length - 1]! ^= 1;
+    system.blobs.put(file.blobId, bytes);
+    await expect(read(one, file.id, { start: 0, end: 9 })).rejects.toThrow(/damaged: its SHA-256/);
+  });
+
+  it('a range of a file that was whole is read without the rest', async () => {
+    const { file } = await upload({ text: large });
+    const range = { start: 300_000, end: 600_001 };
+    expect(await contentOf(file, range)).toBe(large.slice(range.start, range.end));
+    const reads = vi.spyOn(system.blobs, 'read');
+    expect(await contentOf(file, range)).toBe(large.slice(range.start, range.end));
+    expect(reads.mock.calls).toEqual([[file.blobId, range]]);
   });
 
   it('F52: a missing index is an error', async () => {

@@ -122,12 +122,7 @@ export function createFiles(deps: FilesDeps): Files {
       }
     },
 
-    async content(caller, id) {
-      const file = await get(caller, id);
-      return { file, bytes: await unlessGone(file, read(file)) };
-    },
-
-    read: (file) => unlessGone(file, read(file)),
+    read: (file, range) => unlessGone(file, read(file, range)),
     requireContent: (file) => unlessGone(file, requireLength(blobs, file)),
     index: (file) => unlessGone(file, readIndex(file)),
   };

@@ -24,13 +24,13 @@ export interface Files extends Service {
   get(caller: Caller, id: string): Promise<StoredFile>;
   list(caller: Caller, query: FileListParams): Promise<{ files: StoredFile[]; hasMore: boolean }>;
   remove(caller: Caller, id: string): Promise<void>;
-  content(caller: Caller, id: string): Promise<{ file: StoredFile; bytes: AsyncIterable<Uint8Array> }>;
   /**
-   * The content of a file, checked. Whoever reads to the end has what was stored, or an error.
+   * The content of a file, checked. Whoever reads to the end has what was stored, or an error. The bytes of a range were what
+   * was stored when this process last read the whole file, which it does first where it has not.
    * @throws ApiError `not_found` when it was deleted since it was found, BlobError `missing` or `damaged`, before the first
    *   byte but for a very large file
    */
-  read(file: StoredFile): Promise<AsyncIterable<Uint8Array>>;
+  read(file: StoredFile, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
   /**
    * A look at the content without reading it.
    * @throws ApiError `not_found`, BlobError `missing`, or `damaged` when it has another length than was stored
@@ -41,6 +41,12 @@ export interface Files extends Service {
    * @throws ApiError `not_found`, BlobError `missing`
    */
   index(file: StoredFile): Promise<InputIndex>;
+}
+
+/** Bytes from `start` up to `end`, exclusive; both are within the content. */
+export interface ByteRange {
+  start: number;
+  end: number;
 }
 
 export interface UploadOptions {

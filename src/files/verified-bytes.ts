@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Blobs } from '../blobs/blobs.ts';
 import { BlobError } from '../core/blob-error.ts';
 import type { StoredFile } from '../core/file.ts';
+import type { ByteRange } from './files.ts';
 
 /** Files up to this size are held in memory, checked, and given away. */
 const heldBytes = 1 << 20;
@@ -10,14 +11,15 @@ const checkedFirstBytes = 64 << 20;
 /** How many files are remembered to have been whole when they were read last. */
 const remembered = 1000;
 
-/** Resolves with the content of a file once that is known to be whole, as far as its size allows. */
-export type ReadVerified = (file: StoredFile) => Promise<AsyncIterable<Uint8Array>>;
+/** Resolves with the content of a file, or a range of it, once that is known to be whole, as far as its size allows. */
+export type ReadVerified = (file: StoredFile, range?: ByteRange) => Promise<AsyncIterable<Uint8Array>>;
 
 /**
  * Reads files against their length and SHA-256: never wrong bytes, and never too few (reliability.md, F52). What is
  * damaged throws before the first byte. A file too large to be read twice, or one that was whole when it was read last,
  * is checked while it is given away: its last chunk is held back until the sum is known, so that a damaged one ends with
- * an error instead of looking whole.
+ * an error instead of looking whole. A range has no sum of its own: the whole file is read first, unless it was whole when it
+ * was read last.
  * @throws BlobError `missing` or `damaged`, naming file and blob
  */
 export function createVerifiedReads(blobs: Blobs): ReadVerified {
@@ -46,12 +48,13 @@ export function createVerifiedReads(blobs: Blobs): ReadVerified {
     if (held) yield held;
   }
 
-  return async (file) => {
+  return async (file, range) => {
     await requireLength(blobs, file);
     const size = file.bytes;
-    if (size <= heldBytes) return once(await checked(blobs, file));
-    if (size <= checkedFirstBytes && !whole.has(file.blobId)) for await (const _ of streamed(file));
-    return streamed(file);
+    if (size <= heldBytes) return once((await checked(blobs, file)).subarray(range?.start, range?.end));
+    const isChecked = whole.has(file.blobId) || (!range && size > checkedFirstBytes);
+    if (!isChecked) for await (const _ of streamed(file));
+    return range ? blobs.read(file.blobId, range) : streamed(file);
   };
 }
 

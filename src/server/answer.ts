@@ -5,7 +5,7 @@ type Headers = Record<string, string>;
 /** What a handler answers, as a value: the same on any HTTP server. */
 export type Answer =
   | { kind: 'json'; status: number; headers: Headers; text: string }
-  | { kind: 'bytes'; headers: Headers; bytes: AsyncIterable<Uint8Array> | null }
+  | { kind: 'bytes'; status: 200 | 206; headers: Headers; bytes: AsyncIterable<Uint8Array> | null }
   | { kind: 'events'; events: AsyncIterable<string>; failed: (error: ApiError) => string };
 
 /** A JSON body. */
@@ -19,8 +19,12 @@ export function jsonText(status: number, text: string, headers: Headers = {}): A
 }
 
 /** A body that is streamed; null answers a HEAD request without opening it. */
-export function bytes(body: AsyncIterable<Uint8Array> | null, headers: Headers): Answer {
-  return { kind: 'bytes', headers, bytes: body };
+export function bytes(
+  body: AsyncIterable<Uint8Array> | null,
+  headers: Headers,
+  status: 200 | 206 = 200,
+): Answer {
+  return { kind: 'bytes', status, headers, bytes: body };
 }
 
 /**

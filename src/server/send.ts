@@ -31,7 +31,7 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
     return;
   }
   void reply
-    .code(200)
+    .code(answer.status)
     .send(isHead || !answer.bytes ? undefined : Readable.from(noting(answer.bytes, context.failed)));
 }
 

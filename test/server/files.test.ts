@@ -292,6 +292,58 @@ describe('GET /v1/files/{id}/content', () => {
     const id = await upload(chatLines(2));
     const { status, headers, text } = await app.call('HEAD', `/v1/files/${id}/content`);
     expect([status, text, headers.get('content-length')]).toEqual([200, '', String(chatLines(2).length)]);
+    expect(headers.get('accept-ranges')).toBe('bytes');
+  });
+
+  describe('with a range', () => {
+    const ask = (id: string, headers: Record<string, string>, method = 'GET') =>
+      app.call(method, `/v1/files/${id}/content`, { headers });
+
+    // Small, larger than what is held in memory, and of several chunks.
+    it.each([2, 20])('206: of a file of %i lines', async (lines) => {
+      const content = chatLines(lines, { content: () => 'word '.repeat(15_000) });
+      const size = content.length;
+      const id = await upload(content);
+      for (const [range, start, end] of [
+        ['bytes=10-19', 10, 20],
+        [`bytes=${size - 5}-`, size - 5, size],
+        ['bytes=-7', size - 7, size],
+        [`bytes=1-${size}`, 1, size],
+      ] as const) {
+        const { status, headers, text } = await ask(id, { range });
+        expect([status, text === content.slice(start, end)]).toEqual([206, true]);
+        expect(headers.get('content-length')).toBe(String(end - start));
+        expect(headers.get('content-range')).toBe(`bytes ${start}-${end - 1}/${size}`);
+        expect(headers.get('content-disposition')).toContain('attachment');
+      }
+    });
+
+    it('206 or 200: as If-Range says', async () => {
+      const content = chatLines(2);
+      const id = await upload(content);
+      const { headers } = await ask(id, {}, 'HEAD');
+      const asked = (tag: string) => ask(id, { range: 'bytes=0-4', 'if-range': tag });
+      expect((await asked(headers.get('etag')!)).text).toBe(content.slice(0, 5));
+      const other = await asked('"other"');
+      expect([other.status, other.text]).toEqual([200, content]);
+    });
+
+    it('200: several ranges are answered with the whole, and HEAD has no range', async () => {
+      const content = chatLines(1);
+      const id = await upload(content);
+      const several = await ask(id, { range: 'bytes=0-1,4-5' });
+      expect([several.status, several.text]).toEqual([200, content]);
+      const head = await ask(id, { range: 'bytes=0-1' }, 'HEAD');
+      expect([head.status, head.headers.get('content-length')]).toEqual([200, String(content.length)]);
+    });
+
+    it('416: behind the end, with the size', async () => {
+      const content = chatLines(1);
+      const id = await upload(content);
+      const { status, headers, json } = await ask(id, { range: `bytes=${content.length}-` });
+      expect([status, json.error.code]).toEqual([416, 'range_not_satisfiable']);
+      expect(headers.get('content-range')).toBe(`bytes */${content.length}`);
+    });
   });
 });
 

@@ -42,6 +42,7 @@ const errors: Record<number, string> = {
   409: 'The state does not allow it',
   413: 'More bytes than a limit',
   415: 'Wrong content type',
+  416: 'The file ends before the range',
   422: 'Validation Error',
   429: 'A limit of requests or tokens',
   500: 'A mistake of the server',
@@ -134,6 +135,7 @@ function statusesOf({ access, body, path, docs }: Route, method: string): number
   const statuses = [400, 401, 403, 422, 429, 500, 503];
   if (path.includes(':') || path.includes('*')) statuses.push(404);
   if (body) statuses.push(413, 415);
+  if (docs.answer.type === 'application/octet-stream') statuses.push(416);
   if (docs.tag === 'Generation') statuses.push(402, 404, 502, 504);
   if (docs.tag === 'Conversations' && docs.body) statuses.push(402);
   if (docs.answer.status === 201) statuses.push(507);

@@ -30,7 +30,7 @@ it.each(['', 'gzip'])(
 );
 
 it('reads the pages again where they could not be read', async () => {
-  const page: Answer = { kind: 'bytes', headers: {}, bytes: null };
+  const page: Answer = { kind: 'bytes', status: 200, headers: {}, bytes: null };
   vi.mocked(loadSite)
     .mockRejectedValueOnce(new Error('EMFILE'))
     .mockResolvedValueOnce(() => page);

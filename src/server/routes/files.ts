@@ -4,6 +4,7 @@ import { parseFileListQuery } from '../../wire/file/list.ts';
 import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
 import { listBody } from '../../wire/list.ts';
 import { type Answer, bytes, json } from '../answer.ts';
+import { rangeOf } from '../byte-range.ts';
 import { creationOf, formHash, replayHeaders } from '../creation.ts';
 import { deletedFileSchema, fileSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { fileListQuery } from '../openapi/query-schemas.ts';
@@ -45,11 +46,7 @@ export const fileRoutes = routesOf({ access: 'files', tag: 'Files' }, [
     name: 'File Content',
     summary: "The file's bytes, as they were uploaded",
     type: 'application/octet-stream',
-    async handle({ caller, param, method }, { files }) {
-      if (method === 'HEAD') return bytes(null, headersOf(await files.get(caller, param)));
-      const { file, bytes: content } = await files.content(caller, param);
-      return bytes(content, headersOf(file));
-    },
+    handle: download,
   },
   {
     on: 'DELETE /v1/files/:file_id',
@@ -82,11 +79,29 @@ async function upload(incoming: Incoming, { files, clock }: Services): Promise<A
   return json(201, presentFile(file), replayHeaders(replayed));
 }
 
+async function download({ caller, param, method, headers }: Incoming, { files }: Services): Promise<Answer> {
+  const file = await files.get(caller, param);
+  const whole = headersOf(file);
+  if (method === 'HEAD') return bytes(null, whole);
+  const range = rangeOf(headers, { size: file.bytes, etag: whole['etag'] });
+  const content = await files.read(file, range);
+  if (!range) return bytes(content, whole);
+  const { start, end } = range;
+  const part = {
+    ...whole,
+    'content-length': String(end - start),
+    'content-range': `bytes ${start}-${end - 1}/${file.bytes}`,
+  };
+  return bytes(content, part, 206);
+}
+
 /** Always a download, so that a stored file cannot render as a page. */
-function headersOf(file: StoredFile): Record<string, string> {
+function headersOf(file: StoredFile) {
   return {
     'content-type': 'application/octet-stream',
     'content-length': String(file.bytes),
+    'accept-ranges': 'bytes',
+    etag: `"${file.sha256}"`,
     'content-disposition': contentDisposition(file.filename),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",

@@ -102,6 +102,7 @@ function headersOf(error: ApiError): Record<string, string> {
     headers['retry-after'] = `${Math.min(longestRetryAfter, Math.max(1, Math.ceil(seconds)))}`;
   if (error.shouldRetry !== undefined) headers['x-should-retry'] = `${error.shouldRetry}`;
   if (error.allow !== undefined) headers['allow'] = error.allow;
+  if (error.contentRange !== undefined) headers['content-range'] = error.contentRange;
   return headers;
 }
 
