@@ -118,6 +118,16 @@ describe('a create-batch body', () => {
     );
   });
 
+  it('names what clients of Azure and LiteLLM send', () => {
+    expect(refusal({ ...byFile, model: 'm' })).toBe(
+      '422 validation_error model: unknown field: each request names its model in its own body',
+    );
+    expect(refusal({ ...byFile, endpoint: '/chat/completions' })).toBe(
+      '422 validation_error endpoint: expected "/v1/chat/completions" or "/v1/embeddings", got "/chat/completions"; put /v1 before it',
+    );
+    expect(refusal({ ...byFile, endpoint: '/other' })).not.toContain('put /v1');
+  });
+
   it.each([String.raw`{"a":"\ud800"}`, String.raw`{"a":[{"\uDFFF":1}]}`])(
     'metadata with half of a surrogate pair is refused: %s',
     (metadata) => {

@@ -74,6 +74,8 @@ export function* parseCreateBatch(
       code: 'validation_error',
       message: notOpen(frame.endpoint, limits.endpoints),
     });
+  const model = faults.find(({ param }) => param === 'model');
+  if (model) model.message = 'unknown field: each request names its model in its own body';
   const window = windowFault(frame.completion_window, limits.windowMs);
   if (window) faults.push(window);
   if (faults.length > 0) throw faultsError(faults);

@@ -303,6 +303,8 @@ function inBody(fault: Fault): Fault {
 export function notOpen(value: unknown, endpoints: readonly BatchEndpoint[]): string {
   const known = endpoints.map((name) => `"${name}"`);
   const message = `expected ${known.join(' or ')}, got ${describe(value)}`;
-  const isClosed = batchEndpoints.some((name) => name === value);
-  return isClosed ? `${message}, which batch.endpoints of the server's configuration would open` : message;
+  if (batchEndpoints.some((name) => name === value))
+    return `${message}, which batch.endpoints of the server's configuration would open`;
+  const lacksVersion = endpoints.some((name) => name === `/v1${String(value)}`);
+  return lacksVersion ? `${message}; put /v1 before it` : message;
 }
