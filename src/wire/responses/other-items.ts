@@ -79,7 +79,7 @@ export function asChatItems(item: StoredItem): StoredItem[] {
 
 /** What another agent said, as the user says it. Behind a server that encrypts nothing, its text is in the encrypted part. */
 function message({ content, ...item }: StoredItem): StoredItem[] {
-  const parts = Array.isArray(content) ? content : [];
+  const parts = Array.isArray(content) ? content : [{ type: 'input_text', text: content ?? '' }];
   const texts = parts.map(plainText).filter((text) => text !== '');
   if (texts.length === 0) return [];
   return [

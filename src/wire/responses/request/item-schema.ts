@@ -92,7 +92,7 @@ const itemFields: [types: string | string[], has: t.Fields][] = [
   ['apply_patch_call_output', { call_id: filled, 'status?': t.stringOrNull(), 'output?': t.stringOrNull() }],
   ['reasoning', { 'summary?': texts, 'content?': texts }],
   ['compaction', { encrypted_content: filled }],
-  ['agent_message', { content: { ...parts, type: 'array', items: agentPart } }],
+  ['agent_message', { content: { ...parts, items: agentPart } }],
   ['tool_search_call', { 'call_id?': t.stringOrNull(), 'execution?': t.stringOrNull() }],
   [
     'tool_search_output',
