@@ -362,6 +362,21 @@ describe('what comes back', () => {
     },
   );
 
+  it.each<[string, string]>([
+    [
+      'by itself',
+      `data: ${JSON.stringify({ choices: [], usage: { input_tokens: '1000', output_tokens: 10 } })}\n\n`,
+    ],
+    [
+      'in a choice',
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 1000, completion_tokens: 10 } }] })}\n\n`,
+    ],
+  ])('reads a usage in other words at the end of a stream: %s', async (_, last) => {
+    const { engine } = await upstream(streamed([frame({ content: 'ok' }, 'stop'), last, 'data: [DONE]\n\n']));
+    const chunks = await collect(engine.stream(ask(), call()));
+    expect(chunks.at(-1)!.usage).toMatchObject({ prompt_tokens: 1_000, completion_tokens: 10 });
+  });
+
   it('logs that a finish reason is unknown', async () => {
     const log = createLogBook();
     const { engine } = await upstream(choice({ content: 'hi' }, 'a new reason'), { log });

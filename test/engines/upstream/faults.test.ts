@@ -1062,6 +1062,16 @@ describe('embeddings', () => {
     }
   });
 
+  it.each([
+    { input_tokens: 7 },
+    { total_tokens: 7 },
+    { prompt_tokens: '7' },
+    { prompt_tokens: 0, total_tokens: 7 },
+  ])('reads the tokens that are reported as %j', async (usage) => {
+    const { engine } = await upstream(status(200, { ...vectors([1], [2]), usage }));
+    expect((await engine.embed(request, call())).promptTokens).toBe(7);
+  });
+
   it('says so when the server refuses the dimensions, and only then', async () => {
     const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
     const words = 'Model "m" does not support matryoshka representation, changing output dimensions';
