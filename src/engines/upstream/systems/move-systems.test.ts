@@ -30,7 +30,7 @@ describe('system messages are moved', () => {
     [
       'one between two of the user',
       [hi, b, yo],
-      'u:"hi\\n\\nb" u:"yo"',
+      'u:"hi\\n\\nb\\n\\nyo"',
       'd:"b" u:"hi" u:"yo"',
       'u:"b\\n\\nhi" u:"yo"',
     ],

@@ -32,17 +32,16 @@ function asUser(messages: readonly ChatMessage[]): ChatMessage[] {
       waiting.push(message);
       continue;
     }
-    const joinsNext = waiting.length > 0 && message.role === 'user' && turns.at(-1)?.role !== 'user';
-    if (joinsNext) turns.push(joined([...waiting, message], message));
-    else {
-      // Results stay next to their calls.
-      if (message.role === 'tool') {
-        turns.push(message);
-        continue;
-      }
-      addTurn(turns, waiting);
+    // Results stay next to their calls.
+    if (message.role === 'tool') {
       turns.push(message);
+      continue;
     }
+    addTurn(turns, waiting);
+    // Turns of the user around a system message become one, for templates in which roles must alternate.
+    const last = turns.at(-1);
+    if (waiting.length > 0 && message.role === 'user') turns.splice(-1, 1, joined([last!, message], message));
+    else turns.push(message);
     waiting = [];
   }
   addTurn(turns, waiting);
