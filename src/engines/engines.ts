@@ -117,6 +117,8 @@ export interface EngineCall {
   isRepeat?: boolean;
   /** Where what becomes known of the call is written down; nowhere if absent. */
   known?: CallKnown;
+  /** The client's `anthropic-beta`, for servers whose operator passes that on. */
+  betas?: string;
 }
 
 /** What else than chat completions an engine may be asked for in the words of the client. */

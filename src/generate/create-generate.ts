@@ -260,6 +260,7 @@ export function createGenerate({ models, accounts, schemas, clock, ids, log }: G
 
 const noneFared: Fared = { workedAt: Number.NEGATIVE_INFINITY, answers: 0, breaks: 0, isBreak: false };
 
-function howOf({ signal, caller, known }: InteractiveCall, prefix = ''): EngineCall {
-  return { signal, priority: 'interactive', org: caller.orgId, prefix, ...(known && { known }) };
+function howOf({ signal, caller, known, betas }: InteractiveCall, prefix = ''): EngineCall {
+  const more = { ...(known && { known }), ...(betas !== undefined && { betas }) };
+  return { signal, priority: 'interactive', org: caller.orgId, prefix, ...more };
 }

@@ -125,6 +125,8 @@ export interface InteractiveCall {
   answers?: (model: string) => void;
   /** Where what becomes known of it is written down. */
   known?: CallKnown;
+  /** The client's `anthropic-beta`. */
+  betas?: string;
 }
 
 export interface LineCall {

@@ -29,6 +29,25 @@ describe('a request', () => {
     expect(sent().text.replaceAll(/\s/g, '')).toBe(`{"model":"real-name",${rest}`.replaceAll(/\s/g, ''));
   });
 
+  it('has the betas that belong to its tools, and those of the client where the operator permits them', async () => {
+    const asked = { ...plain, tools: [{ type: 'memory_20250818', name: 'memory' }] };
+    const betasOf = async (body: object, betas: string) => {
+      await native.call('', body, { 'anthropic-beta': betas });
+      return sent().headers['anthropic-beta'];
+    };
+    for (const stream of [false, true])
+      expect(await betasOf({ ...asked, stream }, 'context-1m-2025-08-07')).toBe(
+        'context-management-2025-06-27',
+      );
+    expect(await betasOf(plain, 'context-1m-2025-08-07')).toBeUndefined();
+    await start('anthropic', undefined, ['anthropic-beta']);
+    expect(await betasOf(asked, 'context-1m-2025-08-07, context-management-2025-06-27')).toBe(
+      'context-management-2025-06-27,context-1m-2025-08-07',
+    );
+    expect(await betasOf(plain, ' ,')).toBeUndefined();
+    expect(sent().text).not.toContain('anthropic-beta');
+  });
+
   it('is checked first', async () => {
     const answer = await post({ ...plain, messages: [{ role: 'user', content: 7 }] });
     expect(answer.status).toBe(422);

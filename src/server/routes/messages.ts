@@ -45,10 +45,11 @@ export const messageRoutes = routesOf({ access: 'inference', tag: 'Generation' }
 
 /** As it is where its engine takes messages, else as a chat completion. */
 async function create(incoming: Incoming, { generate }: Services): Promise<Answer> {
-  const { body, caller, requestId } = incoming;
+  const { body, caller, requestId, headers } = incoming;
   const asked = askedMessage(parseMessagesRequest(body.text), body.text);
   const { chat, native, moved } = asked;
-  const call = callOf(incoming);
+  const betas = [headers['anthropic-beta'] ?? []].flat().join(',');
+  const call = { ...callOf(incoming), betas };
   if (!chat.stream) {
     const message = await answerWhole(generate, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);

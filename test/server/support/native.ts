@@ -12,11 +12,12 @@ export function natively(usual: Flavor, endpoint: 'messages' | 'responses') {
   const native = {
     fake: undefined as unknown as FakeUpstream,
     running: undefined as unknown as RunningApp,
-    start: async (flavor: Flavor = usual, speech?: Speech) => {
-      const key = `${flavor} ${speech}`;
+    start: async (flavor: Flavor = usual, speech?: Speech, passThrough?: string[]) => {
+      const key = `${flavor} ${speech} ${passThrough}`;
       const engine = {
         ...upstreamEngine(native.fake.url),
         flavor,
+        ...(passThrough && { passThrough }),
         capabilities: speech ? { speaks: { [endpoint]: speech } } : {},
       };
       const app = apps.get(key) ?? (await startApp({ models: [testModel(engine)] }));
@@ -25,10 +26,14 @@ export function natively(usual: Flavor, endpoint: 'messages' | 'responses') {
     },
     /** Of the request that came last. */
     sent: () => native.fake.received.at(-1)!,
-    call: (path: string, body?: object | string) =>
+    call: (path: string, body?: object | string, headers: Record<string, string> = {}) =>
       fetch(`${native.running.url}/v1/${endpoint}${path}`, {
         method: body === undefined ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${native.running.key}`, 'content-type': 'application/json' },
+        headers: {
+          authorization: `Bearer ${native.running.key}`,
+          'content-type': 'application/json',
+          ...headers,
+        },
         ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
   };

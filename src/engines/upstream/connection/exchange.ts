@@ -34,6 +34,8 @@ export interface HttpRequest {
   method: 'GET' | 'POST';
   path: string;
   body: Buffer | string | null;
+  /** Beside those of every request: names and values in turn. */
+  headers?: readonly string[] | undefined;
   timeouts: Timeouts;
   signal: AbortSignal;
 }
@@ -89,9 +91,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Listed {
 
   #dispatch(): void {
     const { pool, headers } = this.#door;
-    const { method, path, body, timeouts } = this.#request;
+    const { method, path, body, timeouts, headers: own } = this.#request;
     const { firstByteMs: headersTimeout, idleMs: bodyTimeout } = timeouts;
-    pool.dispatch({ method, path, body, headers, headersTimeout, bodyTimeout }, this);
+    const all = own ? [...headers, ...own] : headers;
+    pool.dispatch({ method, path, body, headers: all, headersTimeout, bodyTimeout }, this);
   }
 
   #settle(): boolean {

@@ -34,12 +34,17 @@ export function createExchanges({ transport, pathOf, context, repairs }: Exchang
     repairs,
 
     /** @throws ApiError what its status or an error in it means */
-    ask: (path: string, body: Buffer, signal: AbortSignal): Promise<Answer> =>
-      transport().post(pathOf(path), body, signal).then(parsed),
+    ask: (path: string, body: Buffer, signal: AbortSignal, headers?: readonly string[]): Promise<Answer> =>
+      transport().post(pathOf(path), body, signal, headers).then(parsed),
 
     /** The same for a stream; some servers answer at once all the same: an error, or the whole answer. */
-    async open(path: string, body: Buffer, signal: AbortSignal): Promise<Opened> {
-      const reply = await transport().postStreaming(pathOf(path), body, signal);
+    async open(
+      path: string,
+      body: Buffer,
+      signal: AbortSignal,
+      headers?: readonly string[],
+    ): Promise<Opened> {
+      const reply = await transport().postStreaming(pathOf(path), body, signal, headers);
       if (isStream(reply)) {
         requirePlainStream(reply);
         return { isStream: true, ...reply };

@@ -70,16 +70,25 @@ export function createTransport(options: TransportOptions) {
     path: string,
     body: HttpRequest['body'],
     signal: AbortSignal,
-  ): Promise<Reply<Buffer>> => send({ method, path, body, timeouts, signal }, new WholeReply(longest));
+    own?: HttpRequest['headers'],
+  ): Promise<Reply<Buffer>> =>
+    send({ method, path, body, headers: own, timeouts, signal }, new WholeReply(longest));
 
   return {
     get: (path: string, signal: AbortSignal) => whole('GET', path, null, signal),
-    post: (path: string, body: Buffer | string, signal: AbortSignal) => whole('POST', path, body, signal),
+    post: (path: string, body: Buffer | string, signal: AbortSignal, own?: HttpRequest['headers']) =>
+      whole('POST', path, body, signal, own),
 
     /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
-    postStreaming(path: string, body: Buffer, signal: AbortSignal): Promise<StreamedReply> {
+    postStreaming(
+      path: string,
+      body: Buffer,
+      signal: AbortSignal,
+      own?: HttpRequest['headers'],
+    ): Promise<StreamedReply> {
       const within = beginsAtOnce?.() ? atOnce : timeouts;
-      return send({ method: 'POST', path, body, timeouts: within, signal }, new ReplyInParts(longest));
+      const request: HttpRequest = { method: 'POST', path, body, headers: own, timeouts: within, signal };
+      return send(request, new ReplyInParts(longest));
     },
 
     /** Calls of which nothing has come. */

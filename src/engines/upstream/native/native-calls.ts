@@ -13,6 +13,7 @@ import { unusable } from '../answer/parse-body.ts';
 import { readEach } from '../answer/sse-events.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
 import { checkedUsage, type Counting } from '../answer/usage.ts';
+import type { Wording } from '../request/request-text.ts';
 import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
@@ -29,10 +30,12 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
     async ask(op, request, call) {
       if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
       const { signal, known } = call;
-      const format = formats[op];
-      const body = bodyOf(request, format, profile.now.wording);
+      const format: NativeFormat = formats[op];
+      const { wording } = profile.now;
+      const body = bodyOf(request, format, wording);
+      const headers = headersOf(request, format, wording, call);
       request.letGo?.();
-      const { fields, bytes } = await exchanges.ask(format.path, body, signal);
+      const { fields, bytes } = await exchanges.ask(format.path, body, signal, headers);
       const { usage, said } = format.read(fields);
       const answered = () => estimateText(said);
       const counted = checkedUsage(usage, { ...readingOf(request, known), answered });
@@ -43,10 +46,12 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       if (op === 'completions')
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
       const { signal, known } = call;
-      const format = formats[op];
-      const asked = bodyOf(request, format, profile.now.wording);
+      const format: NativeFormat = formats[op];
+      const { wording } = profile.now;
+      const asked = bodyOf(request, format, wording);
+      const headers = headersOf(request, format, wording, call);
       request.letGo?.();
-      const reply = await exchanges.open(format.path, asked, signal);
+      const reply = await exchanges.open(format.path, asked, signal, headers);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
       const { body, finish } = reply;
       const reading = readingOf(request, known);
@@ -93,11 +98,26 @@ function withName(event: EventSourceMessage, context: RefusalContext): EventSour
   return null;
 }
 
+/** The headers of this request alone: its betas, and those that the client named where the operator permits that. */
+function headersOf(
+  { value }: JsonBody<NativeRequest>,
+  { members, betas }: NativeFormat,
+  { passThrough }: Pick<Wording, 'passThrough'>,
+  { betas: named = '' }: EngineCall,
+): string[] | undefined {
+  const own = betas?.(value, (member) => members.has(member) || passThrough.includes(member)) ?? [];
+  const clients = passThrough.includes(betaHeader) ? (named.match(/[\w.-]+/g) ?? []) : [];
+  const all = new Set([...own, ...clients]);
+  return all.size > 0 ? [betaHeader, [...all].join(',')] : undefined;
+}
+
+const betaHeader = 'anthropic-beta';
+
 /** What is sent: the client's bytes with the server's name of the model, without what does not go on. */
 function bodyOf(
   { value, text }: JsonBody<NativeRequest>,
   { members }: NativeFormat,
-  { model, passThrough }: { model: string; passThrough: readonly string[] },
+  { model, passThrough }: Pick<Wording, 'model' | 'passThrough'>,
 ): Buffer {
   const edits: Edits = new Map([['model', JSON.stringify(model)]]);
   for (const name in value) if (!members.has(name) && !passThrough.includes(name)) edits.set(name, null);

@@ -1,6 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import type { Fields } from '../../../base/fields.ts';
-import type { NativeEvent } from '../../engines.ts';
+import type { NativeEvent, NativeRequest } from '../../engines.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 
 /** A format in which requests go on as their clients wrote them. */
@@ -9,6 +9,8 @@ export interface NativeFormat {
   path: string;
   /** The members of a request that go on. */
   members: ReadonlySet<string>;
+  /** The betas that belong to what of a request goes on. */
+  betas?(request: NativeRequest, goesOn: (member: string) => boolean): string[];
   /**
    * @returns `said`: all that its deltas would have told
    * @throws ApiError `invalid_upstream_response` for what is no answer of this format

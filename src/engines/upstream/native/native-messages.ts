@@ -4,6 +4,7 @@ import { addUsage } from '../messages/read-message.ts';
 import { requireUnbroken } from '../answer/finish-reason.ts';
 import { parseObject, unusable } from '../answer/parse-body.ts';
 import { errorInStream } from '../answer/stream-errors.ts';
+import { betasOf } from './anthropic-betas.ts';
 import type { NativeFormat } from './native-format.ts';
 
 /**
@@ -16,6 +17,7 @@ export const nativeMessages: NativeFormat = {
     `model messages max_tokens system stop_sequences stream temperature top_p top_k tools tool_choice thinking
     output_config output_format cache_control context_management`.split(/\s+/),
   ),
+  betas: betasOf,
   read({ content, usage, stop_reason: reason }) {
     if (!Array.isArray(content)) throw unusable('is not a message');
     requireUnbroken(reason);
