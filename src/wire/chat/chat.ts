@@ -49,10 +49,17 @@ export interface ChatMessage {
   reasoning_details?: ReasoningDetail[] | null;
 }
 
+/** Ends a prefix that a service shall keep in its cache. */
+export interface CacheControl {
+  type?: string;
+  ttl?: string;
+}
+
 export interface ContentPart {
   type: string;
   text?: string;
   refusal?: string;
+  cache_control?: CacheControl | null;
   [extra: string]: unknown;
 }
 
@@ -71,6 +78,7 @@ export interface Tool {
   function: { name: string; description?: string; parameters?: JsonSchema; strict?: boolean | null };
   /** What the function was made of, for servers that take it as it is. */
   custom?: CustomDefinition;
+  cache_control?: CacheControl | null;
 }
 
 /** A tool that takes free text, as its client wrote it. */
@@ -89,6 +97,7 @@ export interface ToolCall {
   function: { name: string; arguments: string };
   /** What its server wants back with it: Gemini's signature of the thoughts that led to it. */
   extra_content?: Record<string, unknown>;
+  cache_control?: CacheControl | null;
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';

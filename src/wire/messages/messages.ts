@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../chat/chat.ts';
+import type { CacheControl, JsonSchema } from '../chat/chat.ts';
 
 /**
  * The messages format (wire-formats.md, section 1c) as far as Offpeak reads and writes it. Requests may hold more fields,
@@ -55,6 +55,7 @@ export interface Block {
   tool?: unknown;
   tool_changes?: Block[] | null;
   encrypted_content?: string | null;
+  cache_control?: CacheControl | null;
 }
 
 export interface Source {
@@ -72,6 +73,7 @@ export interface MessagesTool {
   description?: string | null;
   input_schema: JsonSchema;
   strict?: boolean | null;
+  cache_control?: CacheControl | null;
   /** Of a `computer`. */
   display_width_px?: number | null;
   display_height_px?: number | null;

@@ -59,6 +59,7 @@ export const openrouter: FlavorTraits = {
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
   effort: { max: 'xhigh' }, // none to xhigh are documented, for every model
   reasoningDetails: true, // Gemini and Kimi are refused without (400)
+  cacheControl: true, // Claude and Gemini keep nothing without it there
   asStream: 'at once', // comments come while whoever runs the model is silent
 };
 

@@ -121,6 +121,7 @@ export const offpeak: FlavorTraits = {
   ),
   names: {}, // takes all of them
   developerRole: true, // maps it where needed
+  cacheControl: true, // passes it on where it is read
   signsCalls: 'passed on', // what stands behind it may
   reasoningDetails: true, // likewise
   effort: 'as given', // translates it for the engine behind it

@@ -65,6 +65,8 @@ export interface FlavorTraits {
   customTools?: RegExp;
   /** How it receives the effort of reasoning. */
   effort: EffortWay;
+  /** Reads `cache_control` of parts, tools and requests; other servers find prefixes by themselves, and some refuse the member. */
+  cacheControl?: true;
   /** Takes the reasoning of earlier turns as `thinking` parts of their content, and not as members of messages. */
   thinkingParts?: boolean;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */

@@ -1,5 +1,6 @@
 import { fromBase64 } from '../../../base/base64.ts';
-import type { ChatMessage, ContentPart } from '../../../wire/chat/chat.ts';
+import { isObject } from '../../../base/fields.ts';
+import type { CacheControl, ChatMessage, ContentPart } from '../../../wire/chat/chat.ts';
 import type { Block, Turn } from '../../../wire/messages/messages.ts';
 import { toolInput } from '../../../wire/messages/tool-input.ts';
 
@@ -7,15 +8,14 @@ import { toolInput } from '../../../wire/messages/tool-input.ts';
  * A chat conversation as turns. What the system says anywhere stands before all of them; messages of one side that follow
  * each other are one turn, in which results of tools come first; what says nothing is left out, because a text of nothing but
  * white space is refused. Where nobody but the system speaks, that is the turn to be answered. What the assistant thought is
- * left out too: only its author could sign it.
+ * left out too: only its author could sign it. Marks for the cache stay where they were.
  */
-export function fromChatMessages(messages: readonly ChatMessage[]): { system: string; turns: Turn[] } {
-  const said: string[] = [];
+export function fromChatMessages(messages: readonly ChatMessage[]): { system: Block[]; turns: Turn[] } {
+  const system: Block[] = [];
   const turns: (Turn & { content: Block[] })[] = [];
   for (const message of messages) {
     if (message.role === 'system' || message.role === 'developer') {
-      const text = textOf(message);
-      if (text.trim() !== '') said.push(text);
+      system.push(...markedTexts(message));
       continue;
     }
     const role = message.role === 'assistant' ? 'assistant' : 'user';
@@ -26,10 +26,13 @@ export function fromChatMessages(messages: readonly ChatMessage[]): { system: st
     else if (message.role === 'tool') last.content.splice(endOfResults(last.content), 0, ...blocks);
     else last.content.push(...blocks);
   }
-  const system = said.join('\n\n');
-  if (turns.length === 0 && system !== '')
-    return { system: '', turns: [{ role: 'user', content: textBlocks(system) }] };
-  return { system, turns };
+  if (turns.length > 0 || system.length === 0) return { system, turns };
+  const content = system.some(({ cache_control: mark }) => mark) ? system : textBlocks(paragraphs(system));
+  return { system: [], turns: [{ role: 'user', content }] };
+}
+
+export function paragraphs(blocks: readonly Block[]): string {
+  return blocks.map(({ text }) => text).join('\n\n');
 }
 
 function endOfResults(content: readonly Block[]): number {
@@ -40,18 +43,44 @@ function endOfResults(content: readonly Block[]): number {
 const writers: Record<'user' | 'assistant' | 'tool', (message: ChatMessage) => Block[]> = {
   user: ({ content }) => partsOf(content).flatMap(toBlock),
   assistant(message) {
-    const calls = (message.tool_calls ?? []).map(({ id, function: { name, arguments: json } }): Block => ({
-      type: 'tool_use',
-      id: callId(id),
-      name,
-      input: toolInput(json),
-    }));
-    return [...textBlocks(textOf(message) || (message.refusal ?? '')), ...calls];
+    const calls = (message.tool_calls ?? []).map((call): Block => {
+      const { name, arguments: json } = call.function;
+      return { type: 'tool_use', id: callId(call.id), name, input: toolInput(json), ...markOf(call) };
+    });
+    const texts = textOf(message) === '' ? textBlocks(message.refusal ?? '') : markedTexts(message);
+    return [...texts, ...calls];
   },
   tool: (message) => [
-    { type: 'tool_result', tool_use_id: callId(message.tool_call_id ?? ''), content: textOf(message) },
+    {
+      type: 'tool_result',
+      tool_use_id: callId(message.tool_call_id ?? ''),
+      content: textOf(message),
+      ...markOf(partsOf(message.content).findLast(({ cache_control: mark }) => mark) ?? {}),
+    },
   ],
 };
+
+/** The mark of a part, a call or a tool, without what else a client put there. */
+export function markOf(marked: object): { cache_control?: CacheControl } {
+  const { cache_control: mark } = marked as { cache_control?: unknown };
+  if (!isObject(mark)) return {};
+  const { type, ttl } = mark as CacheControl;
+  return { cache_control: { ...(type !== undefined && { type }), ...(ttl !== undefined && { ttl }) } };
+}
+
+/** The text of a message: one block, or several where marks divide it. */
+function markedTexts({ content }: ChatMessage): Block[] {
+  const blocks: Block[] = [];
+  let text = '';
+  for (const part of partsOf(content)) {
+    text += part.text ?? part.refusal ?? '';
+    const mark = markOf(part);
+    if (!mark.cache_control || text.trim() === '') continue;
+    blocks.push({ type: 'text', text, ...mark });
+    text = '';
+  }
+  return [...blocks, ...textBlocks(text)];
+}
 
 /** Other servers make ids with characters that are refused here. */
 function callId(id: string): string {
@@ -73,6 +102,10 @@ function textBlocks(text: string): Block[] {
 }
 
 function toBlock(part: ContentPart): Block[] {
+  return toPlainBlock(part).map((block) => ({ ...block, ...markOf(part) }));
+}
+
+function toPlainBlock(part: ContentPart): Block[] {
   if (part.type === 'image_url') {
     const { url } = part['image_url'] as { url: string };
     return [{ type: 'image', source: sourceOf(url) }];

@@ -1,7 +1,12 @@
 import { fieldsOf } from '../../../base/fields.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../../wire/chat/chat.ts';
-import { fromChatMessages } from './from-chat-messages.ts';
-import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../../../wire/messages/messages.ts';
+import { fromChatMessages, markOf, paragraphs } from './from-chat-messages.ts';
+import type {
+  Block,
+  MessagesRequest,
+  MessagesTool,
+  MessagesToolChoice,
+} from '../../../wire/messages/messages.ts';
 
 /** What has to be told and chat clients need not tell. */
 const longestAnswer = 32_000;
@@ -16,13 +21,14 @@ const jsonLine = 'Answer with one JSON object and with nothing else.';
 export function fromChatRequest(request: ChatRequest): MessagesRequest {
   const { system, turns } = fromChatMessages(request.messages);
   const { response_format: format, temperature, stop, stream } = request;
-  const lines = [system, ...(format?.type === 'json_object' ? [jsonLine] : [])].filter((line) => line !== '');
+  const lines = [...system, ...(format?.type === 'json_object' ? [{ type: 'text', text: jsonLine }] : [])];
+  const isMarked = lines.some(({ cache_control: mark }: Block) => mark);
   const schema = format?.type === 'json_schema' ? format.json_schema.schema : undefined;
   const hasTemperature = typeof temperature === 'number';
   return {
     model: request.model,
     max_tokens: request.max_completion_tokens ?? request.max_tokens ?? longestAnswer,
-    ...(lines.length > 0 && { system: lines.join('\n\n') }),
+    ...(lines.length > 0 && { system: isMarked ? lines : paragraphs(lines) }),
     messages: turns,
     ...(hasTemperature && { temperature: Math.min(1, temperature) }),
     ...(!hasTemperature && typeof request.top_p === 'number' && { top_p: request.top_p }),
@@ -31,6 +37,7 @@ export function fromChatRequest(request: ChatRequest): MessagesRequest {
     ...toolsOf(request),
     ...(schema !== undefined && { output_config: { format: { type: 'json_schema', schema } } }),
     ...(stream === true && { stream }),
+    ...markOf(request),
   };
 }
 
@@ -50,13 +57,16 @@ function toolsOf({
   };
 }
 
-function toTool({ function: { name, description, parameters, strict } }: Tool): MessagesTool {
+function toTool(tool: Tool): MessagesTool {
+  const { name, description, parameters, strict } = tool.function;
   const schema = fieldsOf(parameters);
   return {
     name,
     ...(description !== undefined && { description }),
     input_schema: 'type' in schema ? schema : { ...schema, type: 'object' },
     ...(strict === true && { strict }),
+    ...markOf(tool.function),
+    ...markOf(tool),
   };
 }
 

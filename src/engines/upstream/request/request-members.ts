@@ -12,12 +12,14 @@ const plain = (names: string): [string, Shape][] => names.split(/\s+/).map((name
 const object = (names: string, inner: Record<string, Shape> = {}): Members =>
   new Map([...(names === '' ? [] : plain(names)), ...Object.entries(inner)]);
 
+const content = object('type text refusal', {
+  image_url: object('url detail'),
+  input_audio: object('data format'),
+  file: object('file_data filename'),
+});
+
 const messages = object('role name tool_call_id refusal reasoning reasoning_content', {
-  content: object('type text refusal', {
-    image_url: object('url detail'),
-    input_audio: object('data format'),
-    file: object('file_data filename'),
-  }),
+  content,
   tool_calls: object('id type', { function: object('name arguments') }),
 });
 
@@ -46,6 +48,15 @@ const forAll = object(
   },
 );
 
+const cacheControl: [string, Shape] = ['cache_control', object('type ttl')];
+
+/** Of those that mark where a prefix ends which is to be kept. */
+const markedContent: [string, Shape] = ['content', new Map([...content, cacheControl])];
+const markedTools: [string, Shape] = [
+  'tools',
+  new Map([['type', 'anything'], ['function', new Map([...functionMembers, cacheControl])], cacheControl]),
+];
+
 /** Of tools, those with free text among them. */
 export const toolMembers: Members = object('type', {
   function: functionMembers,
@@ -70,18 +81,22 @@ const nested: ReadonlyMap<string, Shape> = object('', {
  * @param passThrough members that the operator lets through, with all that they hold
  */
 export function chatMembers(
-  traits: Pick<FlavorTraits, 'fields' | 'names' | 'without' | 'signsCalls' | 'reasoningDetails'>,
+  traits: Pick<
+    FlavorTraits,
+    'fields' | 'names' | 'without' | 'signsCalls' | 'reasoningDetails' | 'cacheControl'
+  >,
   passThrough: readonly string[],
 ): Members {
-  const { fields, names, without, signsCalls, reasoningDetails } = traits;
+  const { fields, names, without, signsCalls, reasoningDetails, cacheControl: isMarked } = traits;
   const ofMessages = [
     ...messages,
     ...(signsCalls ? signedCalls : []),
     ...(reasoningDetails ? detailedThoughts : []),
+    ...(isMarked ? [markedContent] : []),
   ];
   const lacks = (place: string) => (entry: [string, Shape]) => !without.includes(place + entry[0]);
   const common: Members = new Map([
-    ...[...forAll].filter(lacks('')),
+    ...[...forAll, ...(isMarked ? [cacheControl, markedTools] : [])].filter(lacks('')),
     ['messages', new Map(ofMessages.filter(lacks('messages.')))],
   ]);
   const own = [...fields, ...Object.keys(names)];

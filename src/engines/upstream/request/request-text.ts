@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ChatMessage, ChatRequest } from '../../../wire/chat/chat.ts';
+import type { ChatMessage, ChatRequest, ContentPart } from '../../../wire/chat/chat.ts';
 import { inputOf } from '../../../wire/chat/free-text.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
@@ -30,6 +30,7 @@ export interface Wording {
     | 'thinkingParts'
     | 'schemas'
     | 'rootUnions'
+    | 'cacheControl'
   >;
   /** Whether it gets tools with free text as they are. */
   customTools: boolean;
@@ -53,7 +54,9 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
   const customs = customTools ? setCustomTools(edits, request.value, { ...value, ...schemas }) : undefined;
   const given = request.value.messages;
   const theirs = (message: ChatMessage, at: number) => {
-    const thinking = withThoughts(message, given[at]!, members.get('messages'));
+    const isUnmarked = !traits.cacheControl && hasMarks(given[at]!);
+    const text = isUnmarked ? asText(message) : message;
+    const thinking = withThoughts(text, given[at]!, members.get('messages'));
     return withCustomCalls(worded(thinking, traits), customs);
   };
   if (value.messages.some((message, at) => theirs(message, at) !== message))
@@ -133,6 +136,18 @@ function worded(given: ChatMessage, traits: Wording['traits']): ChatMessage {
   const [first, ...others] = message.tool_calls ?? [];
   if (!first || first.extra_content || signsCalls !== 'needed') return message;
   return { ...message, tool_calls: [{ ...first, extra_content: unsigned }, ...others] };
+}
+
+function hasMarks({ content }: ChatMessage): boolean {
+  return Array.isArray(content) && content.some(({ cache_control: mark }) => (mark ?? null) !== null);
+}
+
+/** A message with one string where its text was in parts for the sake of marks alone: not every template takes parts. */
+function asText(message: ChatMessage): ChatMessage {
+  const parts = message.content as ContentPart[];
+  const isApart = message.role === 'user' || message.role === 'tool';
+  if ((isApart && parts.length > 1) || parts.some(({ type }) => type !== 'text')) return message;
+  return { ...message, content: parts.map(({ text }) => text).join('') };
 }
 
 /** A message whose reasoning is the first part of its content; itself where it has none. */

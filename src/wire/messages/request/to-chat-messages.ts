@@ -4,6 +4,7 @@ import { dropStaleThoughts } from '../../chat/request/stale-thoughts.ts';
 import type { Places } from '../../places.ts';
 import type { Block, MessagesRequest, Source, Turn } from '../messages.ts';
 import { thoughtOf } from '../signature.ts';
+import { isMarked, markOf, paragraphs } from './cache-marks.ts';
 import { isServerCall, isServerResult, lastSummary, serverCallName, textIn } from './other-blocks.ts';
 
 /**
@@ -19,12 +20,10 @@ export function toChatMessages({ system, messages: turns }: MessagesRequest, pla
   };
   const leading = turns.findIndex(({ role }) => role !== 'system');
   const opening = leading < 0 ? turns : turns.slice(0, leading);
-  const said = [textOf(system ?? ''), ...opening.map(({ content }) => textOf(content))].filter(
-    (text) => text !== '',
-  );
+  const said = [...blocksOf({ content: system ?? '' }), ...opening.flatMap(blocksOf)].filter(hasText);
   if (said.length > 0) {
     const place = system === undefined || system === null ? 'messages[0]' : 'system';
-    add({ role: 'system', content: said.join('\n\n') }, place);
+    add({ role: 'system', content: paragraphs(said) }, place);
     if (place === 'system') places.set('messages[0].content', 'system');
   }
   const shownByTools = new Set<ChatMessage>();
@@ -35,7 +34,10 @@ export function toChatMessages({ system, messages: turns }: MessagesRequest, pla
     const place = `messages[${at}]`;
     if (turn.role === 'user') addUserTurn(blocksOf(turn), place, { add, places, shownByTools });
     else if (turn.role === 'assistant') addAssistantTurn(blocksOf(turn), place, add);
-    else if (textOf(turn.content) !== '') add({ role: 'system', content: textOf(turn.content) }, place);
+    else {
+      const later = blocksOf(turn).filter(hasText);
+      if (later.length > 0) add({ role: 'system', content: paragraphs(later) }, place);
+    }
   }
   dropStaleThoughts(messages, shownByTools);
   // An answer that was cut while it thought.
@@ -44,11 +46,7 @@ export function toChatMessages({ system, messages: turns }: MessagesRequest, pla
   return messages.filter((message) => !isSilent(message));
 }
 
-function textOf(content: string | Block[]): string {
-  if (typeof content === 'string') return content;
-  const texts = content.map(({ text }) => text ?? '').filter((text) => text !== '');
-  return texts.join('\n\n');
-}
+const hasText = ({ text = '' }: Block): boolean => text !== '';
 
 /** A turn without what a summary in it stands for; the others keep their places. */
 function after(block: number, { role, content }: Turn): Turn {
@@ -56,7 +54,7 @@ function after(block: number, { role, content }: Turn): Turn {
   return { role, content: (content as Block[]).map((each, index) => (index > block ? each : silent)) };
 }
 
-function blocksOf({ content }: Turn): Block[] {
+function blocksOf({ content }: Pick<Turn, 'content'>): Block[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
@@ -72,6 +70,8 @@ function addUserTurn(
     if (block.type !== 'tool_result') continue;
     const at = `${place}.content[${index}]`;
     const { texts, others } = resultParts(block, at, places);
+    const last = texts.at(-1);
+    if (last) Object.assign(last, markOf(block));
     add({ role: 'tool', tool_call_id: block.tool_use_id!, content: contentOf(texts) }, at);
     // A tool's message holds text only: what it shows follows as if the user showed it.
     rest.push(...others);
@@ -109,7 +109,7 @@ function resultParts(
 function contentOf(parts: ContentPart[]): string | ContentPart[] {
   if (parts.length === 0) return '';
   const [first] = parts;
-  return parts.length === 1 && first!.type === 'text' ? first!.text! : parts;
+  return parts.length === 1 && first!.type === 'text' && !isMarked(first!) ? first!.text! : parts;
 }
 
 /** What the assistant did; a call that its server ran has its result right behind it. */
@@ -142,7 +142,10 @@ function addAssistantTurn(blocks: Block[], place: string, add: AddMessage): void
 }
 
 function addAssistant(blocks: readonly Block[], place: string, add: AddMessage): void {
-  const text = blocks.map((block) => (block.type === 'text' ? block.text! : '')).join('');
+  const texts = blocks.filter((block) => block.type === 'text' && hasText(block));
+  const text = texts.map((block) => block.text!).join('');
+  const parts = texts.map((block) => ({ type: 'text', text: block.text!, ...markOf(block) }));
+  const said = parts.some(isMarked) ? parts : text;
   const calls = blocks.filter((block) => block.type === 'tool_use' || isServerCall(block)).map(toToolCall);
   const thoughts = blocks.filter(({ type }) => type === 'thinking').map(thoughtOf);
   const reasoning = thoughts.filter((thought) => thought !== '').join('\n\n');
@@ -150,7 +153,7 @@ function addAssistant(blocks: readonly Block[], place: string, add: AddMessage):
   add(
     {
       role: 'assistant',
-      content: text === '' && calls.length > 0 ? null : text,
+      content: text === '' && calls.length > 0 ? null : said,
       ...(calls.length > 0 && { tool_calls: calls }),
       ...(reasoning !== '' && { reasoning_content: reasoning }),
     },
@@ -161,13 +164,16 @@ function addAssistant(blocks: readonly Block[], place: string, add: AddMessage):
 function toToolCall(block: Block): ToolCall {
   const { id, name, input } = block;
   const called = isServerCall(block) ? serverCallName(block) : name!;
-  return { id: id!, type: 'function', function: { name: called, arguments: JSON.stringify(input ?? {}) } };
+  const json = JSON.stringify(input ?? {});
+  return { id: id!, type: 'function', function: { name: called, arguments: json }, ...markOf(block) };
 }
 
 /** What a block says as parts of a chat message; nothing for an empty text or a block that is passed over. */
 function toChatParts(block: Block, place: string, places: Places): ContentPart[] {
   const read = readers[block.type] ?? (isServerResult(block) ? readers['browser_state'] : undefined);
   const parts = read?.(block) ?? [];
+  const last = parts.at(-1);
+  if (last) Object.assign(last, markOf(block));
   for (const part of parts) places.set(part, place);
   return parts;
 }

@@ -34,6 +34,7 @@ describe('the fields', () => {
     });
     expect(chat).toEqual({
       model: 'm',
+      cache_control: { type: 'ephemeral' },
       messages: [{ role: 'user', content: 'hi' }],
       max_completion_tokens: 5,
       temperature: 0.5,

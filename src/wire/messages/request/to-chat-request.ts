@@ -37,6 +37,7 @@ export function toChatRequest(request: MessagesRequest) {
       response_format: responseFormat(request, places),
       reasoning_effort: reasoningEffort(request),
       thinking_budget_tokens: thinkingBudget(request),
+      cache_control: request['cache_control'],
     }),
     ...(request.stream === true && { stream: true, stream_options: { include_usage: true } }),
   };

@@ -1,3 +1,4 @@
+import { present } from '../../../base/fields.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
 import type { Places } from '../../places.ts';
@@ -21,7 +22,10 @@ export function toChatTools(
     if (!isClientTool(tool)) continue;
     const definition = definitionOf(tool);
     const { name, description, input_schema, strict } = { ...tool, ...definition };
-    const converted = functionTool({ name, description, parameters: input_schema, strict });
+    const converted = {
+      ...functionTool({ name, description, parameters: input_schema, strict }),
+      ...present({ cache_control: tool.cache_control }),
+    };
     places.set(converted, place).set(converted.function, place);
     if (!definition) places.set(converted.function.parameters as object, `${place}.input_schema`);
     tools.push(converted);
