@@ -113,7 +113,13 @@ export const unixTime = integer({ description: 'Unix time in seconds.' });
 /** The most tokens of something. */
 export const tokenLimit = { minimum: 1, maximum: 2 ** 31 - 1 };
 
-/** The name of a function, a tool or a schema. */
+/** The name of a tool. Those behind gateways carry the name of the gateway; servers that take 64 characters get a shorter one. */
+export const toolName = string({
+  pattern: '^[a-zA-Z0-9_-]{1,128}$',
+  expected: '1 to 128 letters, digits, _ or -',
+});
+
+/** The name of a schema. */
 export const definedName = string({
   pattern: '^[a-zA-Z0-9_-]{1,64}$',
   expected: '1 to 64 letters, digits, _ or -',

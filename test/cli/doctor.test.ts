@@ -199,6 +199,26 @@ describe('offpeak doctor', () => {
     expect((await doctor()).out).toMatch(/ours +completions +not asked for any/);
   });
 
+  it.each([
+    [{}, /ours +json_schema +not known: its answer was cut at the 256 tokens that it was given\n/],
+    [
+      { reasoning_content: 'Hm.' },
+      /json_schema +not known: .* 256 tokens .*, all of them spent on thinking\n/,
+    ],
+  ])('says that an answer was cut, and why: %j', async (thoughts, told) => {
+    upstream.answer = (response, { path }) => {
+      if (!path.endsWith('/chat/completions')) return send(response, 404, {});
+      const message = { role: 'assistant', content: 'Wa', ...thoughts };
+      return send(
+        response,
+        200,
+        completion('', { choices: [{ index: 0, message, finish_reason: 'length' }] }),
+      );
+    };
+    configure({ url: upstream.url, model, flavor: 'vllm' }, { serves: ['chat'] });
+    expect((await doctor()).out).toMatch(told);
+  });
+
   it('says so where a promise is broken', async () => {
     upstream.answer = (response, { path }) =>
       path.endsWith('/chat/completions')

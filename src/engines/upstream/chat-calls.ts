@@ -12,6 +12,7 @@ import { requireLogprobs, requireLogprobsOf } from './answer/require-logprobs.ts
 import { stopsOf } from './answer/stop-cut.ts';
 import type { Exchanges } from './connection/exchanges.ts';
 import { createChatAsking } from './probe/chat-asking.ts';
+import { withShortNames } from './request/short-names.ts';
 import type { Profile } from './probe/profile.ts';
 import type { SystemPlaces } from './systems/system-places.ts';
 
@@ -135,9 +136,20 @@ export function createChatCalls({
 
   const isOne = ({ value }: JsonBody<ChatRequest>) => (value.n ?? 1) === 1;
 
+  const shortened = (request: JsonBody<ChatRequest>) =>
+    profile.now.traits.longToolNames ? undefined : withShortNames(request);
+
   return {
-    generate: (request, call) => (isOne(request) ? complete : completeAll)(request, call),
-    stream: (request, call) => (isOne(request) ? stream : streamAll)(request, call),
+    async generate(request, call) {
+      const names = shortened(request);
+      if (!names) return (isOne(request) ? complete : completeAll)(request, call);
+      return names.restore(await (isOne(request) ? complete : completeAll)(names.request, call));
+    },
+    stream(request, call) {
+      const names = shortened(request);
+      const lists = (isOne(request) ? stream : streamAll)(names?.request ?? request, call);
+      return names?.restoreAll(lists) ?? lists;
+    },
   };
 }
 

@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Flavor, flavors } from '../../../src/core/flavor.ts';
+import { complete, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { bodyTo, sentTo } from './sent-to.ts';
+import { ask, call, engineAt } from './setup.ts';
 
 // How hard to think, in the words of each provider and of its models.
 
@@ -103,6 +105,8 @@ describe('the effort of reasoning', () => {
     ['xai', 'grok-4-1-fast-reasoning', 'low', {}],
     ['xai', 'grok-4.20-0309-reasoning', 'low', {}],
     ['xai', 'grok-4.20-multi-agent', 'low', plain('low')],
+    ['xai', 'grok-4.20-0309-non-reasoning', 'low', {}],
+    ['xai', 'grok-3', 'low', {}],
     ['xai', 'grok-3-mini', 'medium', plain('low')],
   ])('on %s for %s: %s', async (flavor, model, effort, expected) => {
     expect(await sentTo(flavor, { reasoning_effort: effort }, { model })).toEqual(expected);
@@ -139,6 +143,19 @@ describe('the effort of reasoning', () => {
   });
 });
 
+it('leaves stop sequences out for models of xAI that reason, and cuts the answer itself', async () => {
+  for (const model of ['grok-4.6', 'grok-4', 'grok-3-mini', 'other'])
+    expect(await sentTo('xai', { stop: ['END'] }, { model }), model).toEqual({});
+  for (const model of ['grok-3', 'grok-4.20-0309-non-reasoning'])
+    expect(await sentTo('xai', { stop: ['END'] }, { model }), model).toEqual({ stop: ['END'] });
+  const fake = await startFakeUpstream(complete('one END two'));
+  onTestFinished(() => fake.close());
+  const engine = engineAt(fake.url, { flavor: 'xai' });
+  onTestFinished(() => engine.stop());
+  const { choices } = await engine.generate(ask({ stop: 'END' }), call());
+  expect(choices[0]).toMatchObject({ message: { content: 'one ' }, finish_reason: 'stop' });
+});
+
 describe('earlier reasoning at mistral', () => {
   const thought = { role: 'assistant', content: 'yes', reasoning_content: 'r' };
   const user = { role: 'user', content: 'hi' };
@@ -158,10 +175,10 @@ describe('earlier reasoning at mistral', () => {
       { role: 'assistant', content: 'yes' },
       user,
     ]);
-    const call = { id: 'abcdefgh1', type: 'function', function: { name: 'f', arguments: '{}' } };
-    expect(await sent('mistral-medium-latest', { ...thought, content: null, tool_calls: [call] })).toEqual([
+    const called = { id: 'abcdefgh1', type: 'function', function: { name: 'f', arguments: '{}' } };
+    expect(await sent('mistral-medium-latest', { ...thought, content: null, tool_calls: [called] })).toEqual([
       user,
-      { role: 'assistant', content: [part], tool_calls: [call] },
+      { role: 'assistant', content: [part], tool_calls: [called] },
       user,
     ]);
   });

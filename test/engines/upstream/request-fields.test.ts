@@ -6,7 +6,7 @@ import type { ChatMessage } from '../../../src/wire/chat/chat.ts';
 import { foldChunks } from '../../../src/wire/chat/stream/fold-chunks.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
-import { sentTo } from './sent-to.ts';
+import { bodyTo, sentTo } from './sent-to.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 
 // Which field of a chat request reaches which server, and how (wire-formats.md, section 1a and 2).
@@ -59,7 +59,7 @@ const exceptions: Partial<Record<Flavor, Record<string, Record<string, unknown>>
     top_logprobs: {},
     logit_bias: {},
   },
-  xai: { frequency_penalty: {}, presence_penalty: {} },
+  xai: { frequency_penalty: {}, presence_penalty: {}, stop: {} },
 };
 
 /** Of the fields that all are sent, what this one is. */
@@ -186,6 +186,28 @@ it('mistral is sent nothing in messages that it forbids, and not asked for what 
       },
       { role: 'user', content: 'why?' },
     ],
+  });
+});
+
+describe('a last turn of the assistant', () => {
+  const said = { role: 'assistant', content: 'Once upon' };
+  const lastAt = async (flavor: Flavor, ...messages: object[]) =>
+    ((await bodyTo(flavor, { messages }))['messages'] as object[]).at(-1);
+
+  it.each<Flavor>(['vllm', 'llama-server', 'openai', 'generic'])('goes to %s as it is', async (flavor) => {
+    expect(await lastAt(flavor, user, said)).toEqual(said);
+  });
+
+  it('is marked for mistral, which refuses it otherwise', async () => {
+    expect(await lastAt('mistral', user, said)).toEqual({ ...said, prefix: true });
+    expect(await lastAt('mistral', user, said, user)).toEqual(user);
+  });
+
+  it('is continued by servers whose operator lets clients ask for that', async () => {
+    const fields = { continue_final_message: true, add_generation_prompt: false };
+    const passThrough = Object.keys(fields);
+    expect(await sentTo('vllm', fields, { passThrough })).toEqual(fields);
+    expect(await sentTo('vllm', fields)).toEqual({});
   });
 });
 

@@ -13,7 +13,7 @@ export function natively(usual: Flavor, endpoint: 'messages' | 'responses') {
     fake: undefined as unknown as FakeUpstream,
     running: undefined as unknown as RunningApp,
     start: async (flavor: Flavor = usual, speech?: Speech, passThrough?: string[]) => {
-      const key = `${flavor} ${speech} ${passThrough}`;
+      const key = `${flavor} ${speech} ${passThrough?.join()}`;
       const engine = {
         ...upstreamEngine(native.fake.url),
         flavor,

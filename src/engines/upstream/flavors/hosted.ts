@@ -93,6 +93,7 @@ export const mistral: FlavorTraits = {
   // high and none are all that its models of 2026 take; by none they think as little as they can.
   effort: { minimal: 'none', low: 'high', medium: 'high', xhigh: 'high', max: 'high' },
   thinkingParts: true,
+  prefixesLast: true,
   models: [
     [/^mistral-large-[4-9]/, { effort: { minimal: 'low', xhigh: 'high', max: 'high' } }],
     // Those that do not think refuse to be asked for it (hermes-agent #11243, celeste-python #311).
@@ -123,19 +124,23 @@ export const deepseek: FlavorTraits = {
   inputs: [], // text alone is documented
 };
 
+/** Penalties are refused by every current model, at zero too (open-webui #21266); thoughts are documented as reasoning_content. */
+const unknownToXai = words('frequency_penalty presence_penalty messages.reasoning');
+
 export const xai: FlavorTraits = {
   ...service,
   names: {}, // both names of the limit are documented
-  // The penalties are refused by every current model, at zero too (open-webui #21266); thoughts are documented as reasoning_content.
-  without: words('frequency_penalty presence_penalty messages.reasoning'),
+  // Models that reason refuse stop sequences; the answer is cut here.
+  without: [...unknownToXai, 'stop'],
   // low, medium and high are documented; current models cannot go without thinking.
   effort: { none: 'low', minimal: 'low', xhigh: 'high', max: 'high' },
   models: [
+    [/non-reasoning|^grok-(?:2|3(?!-mini))/, { effort: 'left out', without: unknownToXai }],
     [/^grok-4\.[6-9]/, { effort: { none: 'low', minimal: 'low', max: 'xhigh' } }],
     [/^grok-4\.3/, { effort: { minimal: 'low', xhigh: 'high', max: 'high' } }],
     [/^grok-3-mini/, { effort: { none: 'low', minimal: 'low', medium: 'low', xhigh: 'high', max: 'high' } }],
     // The member itself is refused (hermes-agent #23088).
-    [/^grok-(?:[23]|4(?!\.\d)|4\.20(?!-multi)|code|build|beta)/, { effort: 'left out' }],
+    [/^grok-(?:4(?!\.\d)|4\.20(?!-multi)|code|build|beta)/, { effort: 'left out' }],
   ],
   // Seen with a wrong key (codex #1352) and without credit (continue #10373).
   failures: [
@@ -149,6 +154,7 @@ export const anthropic: FlavorTraits = {
   ...service,
   // By this version the fields for sampling are still read.
   auth: { header: 'x-api-key', scheme: '', beside: { 'anthropic-version': '2023-06-01' } },
+  longToolNames: true, // up to 128
   format: 'messages', // its chat completions ignore formats and strict tools
   rootUnions: 'refused', // "input_schema does not support oneOf, allOf, or anyOf at the top level"
   speaks: { messages: 'native' }, // signed thinking, marks for its cache and citations are lost otherwise

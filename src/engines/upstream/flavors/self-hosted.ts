@@ -6,6 +6,7 @@ import { allAbilities, maxTokens, usual, words } from './usual.ts';
 
 export const vllm: FlavorTraits = {
   ...usual,
+  longToolNames: true,
   completions: ['raw', 'lists', 'tokens', 'n', 'echo'], // a suffix is refused, best_of is passed over
   jsonSchema: 'native', // but guided decoding is skipped with some reasoning parsers (vllm #52594)
   schemas: { mostRepeats: Infinity }, // xgrammar drops what stands beside anyOf and $ref
@@ -34,6 +35,7 @@ export const vllm: FlavorTraits = {
 export const sglang: FlavorTraits = {
   ...usual,
   without: ['messages.reasoning'], // templates are given thoughts as reasoning_content
+  longToolNames: true,
   completions: ['raw', 'lists', 'tokens', 'n', 'echo'], // a suffix is for models with a template for it
   jsonSchema: 'native', // grammar backend behind response_format
   schemas: { mostRepeats: Infinity }, // xgrammar
@@ -41,7 +43,7 @@ export const sglang: FlavorTraits = {
   prefixCache: 'shared', // one radix tree for all requests
   // Documented as sampling; it has no budget of thinking.
   fields: words(
-    'top_k min_p repetition_penalty min_tokens stop_token_ids skip_special_tokens chat_template_kwargs',
+    `top_k min_p repetition_penalty min_tokens stop_token_ids skip_special_tokens chat_template_kwargs`,
   ),
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' }, // every version knows max_tokens
   // Every word is taken today; none switches the template, in older versions only by its variables.
@@ -56,6 +58,7 @@ export const sglang: FlavorTraits = {
 export const llamaServer: FlavorTraits = {
   ...usual,
   without: ['messages.reasoning'], // templates are given thoughts as reasoning_content
+  longToolNames: true,
   // Echo, best_of and suffix are passed over; of n answers and of several prompts the tokens of one are told.
   completions: ['raw', 'tokens'],
   choicesApart: 'always', // the usage of n choices is that of one of them; older versions make one
@@ -89,6 +92,7 @@ export const llamaServer: FlavorTraits = {
 export const ollama: FlavorTraits = {
   ...usual,
   without: ['messages.reasoning_content'], // thoughts are read as reasoning
+  longToolNames: true,
   // A text goes through the chat template unless there is a suffix; echo and n are not read.
   completions: ['suffix'],
   jsonSchema: 'native', // format since 0.5; not enforced by every model (ollama #14645)

@@ -63,6 +63,10 @@ export interface FlavorTraits {
   reasoningDetails?: true;
   /** Which of its models, by name, take tools with free text, and hold the grammars of what they are given. */
   customTools?: RegExp;
+  /** Refuses a last turn of the assistant unless it is marked with `prefix`, and then continues it. */
+  prefixesLast?: true;
+  /** Takes names of tools of more than 64 characters; others get shorter ones (`request/short-names.ts`). */
+  longToolNames?: true;
   /** How it receives the effort of reasoning. */
   effort: EffortWay;
   /** Reads `cache_control` of parts, tools and requests; other servers find prefixes by themselves, and some refuse the member. */

@@ -10,7 +10,7 @@ export interface NativeFormat {
   /** The members of a request that go on. */
   members: ReadonlySet<string>;
   /** The betas that belong to what of a request goes on. */
-  betas?(request: NativeRequest, goesOn: (member: string) => boolean): string[];
+  betas?: (request: NativeRequest, goesOn: (member: string) => boolean) => string[];
   /**
    * @returns `said`: all that its deltas would have told
    * @throws ApiError `invalid_upstream_response` for what is no answer of this format

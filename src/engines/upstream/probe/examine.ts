@@ -3,7 +3,7 @@ import { fieldsOf, parsed } from '../../../base/fields.ts';
 import { silent } from '../../../base/log.ts';
 import { ApiError } from '../../../core/errors.ts';
 import type { Examination, Finding } from '../../../core/examination.ts';
-import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
+import type { AssistantMessage, ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
 import { madeBody } from '../../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../../engines.ts';
 import { addressOf } from '../connection/address.ts';
@@ -25,6 +25,8 @@ export interface Examining {
 
 /** A slow server is not waited for longer. */
 const patienceMs = 60_000;
+/** Tokens that an answer of a promise may have. */
+const limit = 256;
 
 const word = {
   type: 'object',
@@ -173,15 +175,20 @@ export async function examineUpstream(
     const key = 'capabilities';
     const advice = `Write capabilities: { ${capability}: none }, then Offpeak sees to it.`;
     try {
-      const [choice] = (await ask(engine, { max_tokens: 256, ...asked })).choices;
+      const [choice] = (await ask(engine, { max_tokens: limit, ...asked })).choices;
       if (choice && isKept(choice)) return ok(about, kept);
-      if (choice?.finish_reason === 'length')
-        return ours(about, 'not known: it thinks for longer than it was let');
+      if (choice?.finish_reason === 'length') return ours(about, cut(choice.message));
       return fault(about, { told: unmet, key, advice });
     } catch (error) {
       if (isLost(error)) return fault(about, { ...failure(error), advice: adviceFor(error) });
       return fault(about, { ...failure(error), key, advice });
     }
+  }
+
+  /** The reason for which nothing is known of an answer that reached its limit. */
+  function cut({ reasoning }: AssistantMessage): string {
+    const spent = reasoning ? ', all of them spent on thinking' : '';
+    return `not known: its answer was cut at the ${limit} tokens that it was given${spent}`;
   }
 
   /** Whether requests could go on as their clients write them. */

@@ -31,6 +31,7 @@ export interface Wording {
     | 'schemas'
     | 'rootUnions'
     | 'cacheControl'
+    | 'prefixesLast'
   >;
   /** Whether it gets tools with free text as they are. */
   customTools: boolean;
@@ -57,7 +58,9 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
     const isUnmarked = !traits.cacheControl && hasMarks(given[at]!);
     const text = isUnmarked ? asText(message) : message;
     const thinking = withThoughts(text, given[at]!, members.get('messages'));
-    return withCustomCalls(worded(thinking, traits), customs);
+    const theirMessage = worded(thinking, traits);
+    const isLast = at === value.messages.length - 1;
+    return withCustomCalls(isLast && traits.prefixesLast ? asPrefix(theirMessage) : theirMessage, customs);
   };
   if (value.messages.some((message, at) => theirs(message, at) !== message))
     edits.set('messages', JSON.stringify(value.messages.map(theirs)));
@@ -148,6 +151,11 @@ function asText(message: ChatMessage): ChatMessage {
   const isApart = message.role === 'user' || message.role === 'tool';
   if ((isApart && parts.length > 1) || parts.some(({ type }) => type !== 'text')) return message;
   return { ...message, content: parts.map(({ text }) => text).join('') };
+}
+
+function asPrefix(message: ChatMessage): ChatMessage {
+  const isText = message.role === 'assistant' && !message.tool_calls?.length;
+  return isText ? Object.assign({ ...message }, { prefix: true }) : message;
 }
 
 /** A message whose reasoning is the first part of its content; itself where it has none. */

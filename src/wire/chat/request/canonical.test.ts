@@ -243,7 +243,7 @@ describe('functions and tools', () => {
     ],
     [
       { functions: [{ name: 'a b' }] },
-      'functions[0].name: expected 1 to 64 letters, digits, _ or -, got "a b"',
+      'functions[0].name: expected 1 to 128 letters, digits, _ or -, got "a b"',
     ],
     [{ functions: 5 }, 'functions: expected an array, got 5'],
   ])('refuses %j', (given, expected) => {

@@ -100,7 +100,7 @@ const responseFormat = t.orNull(
 );
 
 const definition = {
-  name: t.definedName,
+  name: t.toolName,
   'description?': t.stringOrNull(),
   'parameters?': t.orNull(t.anyObject({ description: 'JSON Schema of the arguments.' })),
 };
@@ -109,7 +109,7 @@ export const functionFields = { ...definition, 'strict?': t.booleanOrNull() };
 const grammar = t.object({ syntax: t.oneOf(['lark', 'regex']), definition: filled });
 
 const custom = t.object({
-  name: t.definedName,
+  name: t.toolName,
   'description?': t.stringOrNull(),
   'format?': t.orNull(
     t.object({ type: t.oneOf(['text', 'grammar']) }, t.when('type', 'grammar', { grammar })),

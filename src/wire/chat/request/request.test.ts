@@ -222,7 +222,8 @@ describe('a chat request', () => {
   it('B42: tools have legal, distinct names, and the forced one is among them', () => {
     const named = (name: string) => ({ type: 'function', function: { name } });
     expect(paramsOf({ ...base, tools: [named('a b')] })).toEqual(['tools[0].function.name']);
-    expect(paramsOf({ ...base, tools: [named('x'.repeat(65))] })).toEqual(['tools[0].function.name']);
+    expect(paramsOf({ ...base, tools: [named('x'.repeat(128))] })).toEqual([]);
+    expect(paramsOf({ ...base, tools: [named('x'.repeat(129))] })).toEqual(['tools[0].function.name']);
     expect(paramsOf({ ...base, tools: [named('a'), named('b'), named('a')] })).toEqual([
       'tools[2].function.name',
     ]);

@@ -88,12 +88,6 @@ const toolResult = t.when('type', 'tool_result', {
 const toolUse = t.when('type', 'tool_use', { id: filled, name: filled, input: t.anyObject() });
 const thinkingBlock = t.when('type', 'thinking', { thinking: t.string(), 'signature?': t.stringOrNull() });
 
-/** Twice as long as in chat: names of tools behind gateways carry the gateway's name. */
-const toolName = t.string({
-  pattern: '^[a-zA-Z0-9_-]{1,128}$',
-  expected: '1 to 128 letters, digits, _ or -',
-});
-
 const tool = t.object(
   { 'type?': t.stringOrNull() },
   {
@@ -101,7 +95,7 @@ const tool = t.object(
       t.ifThen(
         t.fields({ 'type?': { enum: ['custom', null] } }),
         t.fields({
-          name: toolName,
+          name: t.toolName,
           'description?': t.stringOrNull(),
           input_schema: t.anyObject({ description: 'JSON Schema of the input.' }),
           'strict?': t.booleanOrNull(),
@@ -110,7 +104,7 @@ const tool = t.object(
       t.ifThen(
         t.fields({ type: t.string({ pattern: definedTypes }) }),
         t.fields({
-          name: toolName,
+          name: t.toolName,
           'display_width_px?': t.integerOrNull(),
           'display_height_px?': t.integerOrNull(),
           'enable_zoom?': t.booleanOrNull(),

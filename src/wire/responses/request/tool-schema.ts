@@ -15,7 +15,7 @@ export const flatOrNested = (given: t.Fields) =>
 const kinds = [
   t.when('type', 'function', {}, flatOrNested(functionFields)),
   t.when('type', 'custom', {
-    name: t.definedName,
+    name: t.toolName,
     'description?': t.stringOrNull(),
     'format?': t.orNull(format),
   }),
