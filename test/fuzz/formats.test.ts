@@ -36,18 +36,17 @@ it('one conversation in three formats is one conversation to the engine', () => 
       const responses = seenFromResponses(story);
       for (const seen of [chat, messages, responses])
         expect(checkChatRequest({ model: 'm', messages: seen })).toEqual([]);
-      expect(plain(messages)).toEqual(plain(withoutOldThoughts(chat, story)));
+      expect(plain(messages)).toEqual(plain(withoutOldThoughts(chat)));
       expect(plain(responses)).toEqual(plain(messages));
     }),
     { numRuns: 500 },
   );
 });
 
-/** Thoughts are shown again only while the assistant works on what it was asked last. */
-function withoutOldThoughts(messages: ChatMessage[], { asks }: Story): ChatMessage[] {
-  const current = asks === null ? messages.findLastIndex(({ role }) => role === 'assistant') : -1;
-  return messages.map(({ reasoning: _same, reasoning_content: thought, ...message }, at) =>
-    at === current && thought ? { ...message, reasoning_content: thought } : message,
+/** The thoughts of turns that called tools are shown again, and no others. */
+function withoutOldThoughts(messages: ChatMessage[]): ChatMessage[] {
+  return messages.map(({ reasoning: _same, reasoning_content: thought, ...message }) =>
+    message.tool_calls?.length && thought ? { ...message, reasoning_content: thought } : message,
   );
 }
 
