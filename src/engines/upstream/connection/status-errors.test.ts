@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { llamaServer } from '../flavors/self-hosted.ts';
 import { scrub } from './scrub.ts';
 import { errorForStatus, readError } from './status-errors.ts';
 
@@ -33,6 +34,14 @@ it.each([
   const error = errorForStatus({ status: 400, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
   expect(error.code).toBe('context_length_exceeded');
   expect(error.message).toContain(message.slice(0, 30));
+});
+
+it('takes an output that llama-server itself cannot read for a fault of the request', () => {
+  const message = 'The model produced output that does not match the expected peg-native format';
+  const text = JSON.stringify({ error: { code: 500, message, type: 'server_error' } });
+  const context = { now: 0, secrets: [], note: () => {}, failures: llamaServer.failures };
+  const error = errorForStatus({ status: 500, headers: {}, text }, context);
+  expect(error).toMatchObject({ code: 'request_refused', message: expect.stringContaining(message) });
 });
 
 it('does not take every 404 for a missing model', () => {
