@@ -77,7 +77,14 @@ const refusals: [Flavor, Answer][] = [
       'Unable to generate parser for this template: Jinja Exception: System message must be at the beginning.',
     ),
   ],
-  ['llama-server', error(400, 'Jinja Exception: System message must be at the beginning.')],
+  [
+    'llama-server',
+    // As a build of October 2026 says it.
+    error(
+      400,
+      "Unable to generate parser for this template. Automatic parser generation failed: \n------------\nWhile executing CallExpression at line 1, column 91 in source:\n...and not loop.first %}{{- raise_exception('System message must be at the beginnin...\n                                           ^\nError: Jinja Exception: System message must be at the beginning.",
+    ),
+  ],
   ['ollama', late400],
   ['openrouter', error(400, 'Provider returned error: System message must be at the beginning.')],
   [
