@@ -189,7 +189,9 @@ describe.each(messagesSdks)('messages.batches through $name', ({ sdk }) => {
     expect((await refused({ requests: [] }))!.message).toContain('must not be empty');
     expect((await refused({}))!.message).toContain('requests: required');
     const many = Array.from({ length: 31 }, (_, n) => ({ ...good, custom_id: `row-${n}` }));
-    expect((await refused({ requests: many }))!.message).toContain('expected at most 30 requests, got 31');
+    expect((await refused({ requests: many }))!.message).toContain(
+      'expected at most 30 requests (limits.requests_per_batch), got 31',
+    );
     expect(await refused({ requests: [good] }, closed)).toMatchObject({
       status: 422,
       message: expect.stringContaining('batch.endpoints'),
