@@ -150,7 +150,9 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
       ],
     });
     const [one, two] = upstream.received.map(({ text }) => JSON.parse(text) as Record<string, unknown>);
-    expect(one).toMatchObject({ model: 'real-name', max_completion_tokens: 100, stop: ['END'] });
+    expect(one).toMatchObject({ model: 'real-name', max_completion_tokens: 100 });
+    // Models of xAI that reason refuse stop sequences; the answer is cut here instead.
+    expect(one).not.toHaveProperty('stop');
     expect(two!['messages']).toEqual([
       { role: 'user', content: 'How is Rome?' },
       {
