@@ -64,6 +64,81 @@ describe.concurrent('a line that its server refuses for ever', () => {
   );
 });
 
+describe.concurrent('a line that its server fails on, alone', () => {
+  const words = 'No available workers (all circuits open or unhealthy)';
+
+  it.concurrent.for([
+    [503, 'engine_overloaded', 5],
+    [500, 'upstream_error', 3],
+  ] as const)(
+    'with %i ends with its words, and chats beside it are answered',
+    async ([status, code, most], context) => {
+      const server = await serverOf((response, { text }) => {
+        if (prompts(text).startsWith('forbidden'))
+          return send(response, status, { error: { message: words } });
+        send(response, 200, completion('fine'));
+      }, context);
+      const running = await appOver([server], context);
+      const { id } = await running.api.createBatch({
+        requests: [...chatLines(19), chatLine('x', 'forbidden')],
+      });
+      const statuses = new Set<number>();
+      const messages = [{ role: 'user', content: 'hello' }];
+      const over = new AbortController();
+      const chats = (async () => {
+        while (!over.signal.aborted)
+          statuses.add(
+            (await running.api.send('/v1/chat/completions', { json: { model: 'default', messages } })).status,
+          );
+      })();
+      const batch = await running.api.finished(id);
+      over.abort();
+      await chats;
+      expect(batch.request_counts).toEqual({ total: 20, completed: 19, failed: 1 });
+      const [line] = parseLines((await running.api.results(id, 'errors')).text);
+      expect(line!.error).toMatchObject({ code, retryable: true });
+      expect(line!.error!.message).toContain(`(status ${status}). It says: ${words}`);
+      expect([...statuses]).toEqual([200]);
+      const asked = server.received.filter(({ text }) => prompts(text).startsWith('forbidden'));
+      expect(asked).toHaveLength(most);
+    },
+  );
+
+  it.concurrent('and nobody else asks: the server is asked for one token, and the line ends', async (context) => {
+    const server = await serverOf((response, { text }) => {
+      if (prompts(text) === 'Hi') return send(response, 200, completion('H'));
+      send(response, 503, { error: { message: words } });
+    }, context);
+    const running = await appOver([server], context);
+    const { id } = await running.api.createBatch({ requests: [chatLine('x', 'forbidden')] });
+    expect((await running.api.finished(id)).request_counts).toMatchObject({ failed: 1 });
+    const told = server.received.map(({ text }) => JSON.parse(text) as Record<string, unknown>);
+    expect(
+      told.filter((each) => each['max_completion_tokens'] === 1 || each['max_tokens'] === 1),
+    ).toHaveLength(5);
+    expect(told).toHaveLength(10);
+  });
+
+  it.concurrent('that filters it answers without choices: the line has an answer at once', async (context) => {
+    const server = await serverOf((response, { text }) => {
+      if (!prompts(text).startsWith('forbidden')) return send(response, 200, completion('fine'));
+      send(response, 200, { object: 'chat.completion', choices: [], usage: { prompt_tokens: 7 } });
+    }, context);
+    const running = await appOver([server], context);
+    const filtered = Array.from({ length: 20 }, (_, n) => chatLine(`x${n}`, `forbidden ${n}`));
+    const { id } = await running.api.createBatch({ requests: [...filtered, ...chatLines(20)] });
+    const batch = await running.api.finished(id);
+    expect(batch).toMatchObject({ waiting: null, request_counts: { total: 40, completed: 40, failed: 0 } });
+    expect(server.received).toHaveLength(40);
+    const lines = parseLines((await running.api.results(id, 'output')).text);
+    const ends = lines.map(
+      ({ response }) =>
+        (response!.body as unknown as { choices: [{ finish_reason: string }] }).choices[0].finish_reason,
+    );
+    expect(ends.filter((finish) => finish === 'content_filter')).toHaveLength(20);
+  });
+});
+
 describe.concurrent('a server that only embeds', () => {
   it.concurrent('ends lines that ask it for answers, and the batch, at once', async (context) => {
     const server = await serverOf((response, { path }) => {

@@ -9,9 +9,9 @@ const lostMs = 1_500;
 const overMs = 5_000;
 /** An answer is durable this soon after it was given, where nothing is in the way: the longest pause after what was. */
 const recordMs = 6_000;
-/** The least pause before an engine that takes nothing is asked again, and how many tries tell that it does not. */
+/** The least pause before an engine that takes nothing is asked again, and how many tries tell that it does not: lines that were refused before are among them. */
 const probeMs = 400;
-const probes = 3;
+const probes = 6;
 
 interface Call {
   process: SimProcess;
@@ -118,6 +118,14 @@ export class Calls {
         this.#refusals.set(lane, (this.#refusals.get(lane) ?? 0) + 1);
       },
     };
+  }
+
+  /** An engine was given the least work there is. */
+  triedOut(process: SimProcess, model: string, works: boolean): void {
+    const lane = laneOf(process, model);
+    if (!works) return void this.#refusedAt.set(lane, this.#now);
+    this.#refusedAt.delete(lane);
+    this.#refusals.delete(lane);
   }
 
   get #now(): number {

@@ -1,7 +1,11 @@
 import { ApiError } from '../../src/core/errors.ts';
 import type { Model } from '../../src/core/model.ts';
 import type { Engine, EngineCall } from '../../src/engines/engines.ts';
+import { readChatResponse } from '../../src/engines/upstream/answer/chat-response.ts';
+import { usageReader } from '../../src/engines/upstream/answer/usage.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import type { ChatResponse } from '../../src/wire/chat/chat.ts';
+import { directives } from './input.ts';
 import type { Outage } from './plan.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
@@ -39,12 +43,28 @@ function outage(how: Outage, retryAfter: number | null): ApiError {
   return new ApiError('upstream_error', 'The model is not there.');
 }
 
+/** What a server answers of which the filter took the prompt. */
+const filtered = (usage: object): ChatResponse =>
+  readChatResponse(
+    { object: 'chat.completion', choices: [], usage: { ...usage, completion_tokens: 0 } },
+    {
+      asked: () => 0,
+      wanted: 1,
+      alternatives: 0,
+      newCallId: () => '',
+      repairs: new Set(),
+      usageOf: usageReader(undefined),
+      finishes: undefined,
+    },
+  );
+
 /** The engine behind a network: refuses while the world says so, and breaks now and then. */
 function troubled(world: World, process: SimProcess, model: string, engine: Engine): Engine {
   const requireThere = () => {
     const refusal = world.refusals.get(model);
     if (refusal && refusal.until > world.time.elapsed) throw outage(refusal.how, refusal.retryAfter);
   };
+  const through = <T>(work: () => Promise<T>) => world.gatewayOf(model)?.pass(world.time, work) ?? work();
   const watched = async <T>(text: string, { signal }: EngineCall, work: () => Promise<T>): Promise<T> => {
     const asked = world.calls.asked(process, model);
     let isThere = false;
@@ -52,24 +72,39 @@ function troubled(world: World, process: SimProcess, model: string, engine: Engi
       requireThere();
       isThere = true;
       if (world.random.chance(world.plan.flaky)) throw new ApiError('upstream_error', 'The engine broke.');
-      const answer = await work();
+      const answer = await through(work);
       asked.answered();
       return answer;
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'engine_overloaded') asked.refused();
+      const isOwn = text.includes(directives.closed);
+      // A line that is refused for what it is tells nothing of the engine.
+      const isItsOwn = isThere && (isOwn || text.includes(directives.refused));
+      if (error instanceof ApiError && error.code === 'engine_overloaded' && !isItsOwn) asked.refused();
       else if (!signal.aborted) asked.answered();
-      if (isThere && error instanceof ApiError && !error.blame.certain) world.noteFailure(text);
+      if (isThere && error instanceof ApiError && (isOwn || !error.blame.certain)) world.noteFailure(text);
       throw error;
     }
   };
   return {
     ...engine,
-    generate: (request, call) => watched(request.text, call, () => engine.generate(request, call)),
+    generate: (request, call) =>
+      watched(request.text, call, async () => {
+        const answer = await engine.generate(request, call);
+        return request.text.includes(directives.filtered) ? filtered(answer.usage) : answer;
+      }),
     embed: (request, call) => watched(request.text, call, () => engine.embed(request, call)),
     async probe() {
       requireThere();
       return engine.probe();
     },
-    tryOut: async () => requireThere(),
+    async tryOut() {
+      try {
+        await through(async () => requireThere());
+        world.calls.triedOut(process, model, true);
+      } catch (error) {
+        world.calls.triedOut(process, model, false);
+        throw error;
+      }
+    },
   };
 }

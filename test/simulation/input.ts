@@ -25,7 +25,7 @@ export function fateOf(kind: LineKind, model: string): { stream: 'output' | 'err
   return kind === 'shaky' || kind === 'forbidden' ? null : { stream: 'output' };
 }
 
-const directives: Record<LineKind, string> = {
+export const directives: Record<LineKind, string> = {
   plain: '',
   slow: '',
   late: '',

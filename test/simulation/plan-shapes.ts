@@ -12,6 +12,7 @@ export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) =
   refused: planRefused,
   crowd: planCrowd,
   damaged: planDamaged,
+  stalled: planStalled,
 };
 
 /** Small batches that end in every way while whoever closes them is held up and others take over. */
@@ -103,6 +104,27 @@ function planRefused(random: SeededRandom, plan: WorldPlan): WorldPlan {
     incidents: [],
     flaky: 0,
     undisturbed: true,
+  };
+}
+
+/** Some lines fail for ever in ways that look like their server's, now and then through a router, and stall no other. */
+function planStalled(random: SeededRandom, plan: WorldPlan): WorldPlan {
+  const [first] = plan.batches;
+  const kinds: LineKind[] = ['closed', 'filtered', 'broken'];
+  const lines = Array.from({ length: 24 }, (): LinePlan => {
+    const kind = random.chance(0.15) ? random.pick(kinds) : 'plain';
+    return { kind, model: 'm1', system: null, delayMs: random.int(0, 400) };
+  });
+  return {
+    ...plan,
+    models: ['m1'],
+    windowMs: day,
+    batches: [{ ...first!, endpoint: '/v1/chat/completions', createAt: 0, cancelAt: null, lines }],
+    weather: fair,
+    incidents: [],
+    flaky: 0,
+    undisturbed: true,
+    ...(random.chance(0.5) && { gateway: true }),
   };
 }
 

@@ -13,6 +13,7 @@ const seldomShapes: readonly [most: number, shape: Shape][] = [
   [0.22, 'crowd'],
   [0.25, 'refused'],
   [0.28, 'damaged'],
+  [0.31, 'stalled'],
 ];
 
 const largeShare = 0.1;

@@ -85,12 +85,23 @@ export interface WorldPlan {
   incidents: { at: number; incident: Incident }[];
   /** Probability that an engine answers a call with a 5xx. */
   flaky: number;
+  /** A router stands before the engines, which stops asking them after failures in a row (`gateway.ts`). */
+  gateway?: true;
   /** Nothing keeps any line from its answer but what it is itself. */
   undisturbed?: true;
 }
 
 /** What a world is about: a bit of everything, or one thing that seldom happens by itself. */
-export type Shape = 'mixed' | 'closing' | 'suspects' | 'silent' | 'shares' | 'refused' | 'crowd' | 'damaged';
+export type Shape =
+  | 'mixed'
+  | 'closing'
+  | 'suspects'
+  | 'silent'
+  | 'shares'
+  | 'refused'
+  | 'crowd'
+  | 'damaged'
+  | 'stalled';
 
 /**
  * Most faults need two processes, one batch and a few lines in the wrong order. Small worlds are enough for them and cheap, so

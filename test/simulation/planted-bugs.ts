@@ -18,9 +18,12 @@ export const soughtIn: Record<string, { shape?: Shape; size?: Size; from?: numbe
   'a suspect is split under any lease': { shape: 'suspects', size: 'small' },
   'leaving keeps its leases': { from: 9 },
   'answers are taken after the gate was shut': { from: 25 },
-  'answers are taken after the end': { from: 107 },
+  'answers are taken after the end': { from: 23 },
   'a later answer replaces the first': { from: 35 },
   'work goes on when its lease is lost': { shape: 'silent', from: 5 },
+  "a refusal is never the line's own": { shape: 'stalled' },
+  'an answer without choices is none': { shape: 'stalled' },
+  'no server is tried out': { shape: 'stalled' },
   'slots are left idle': { shape: 'shares' },
   'an org waits until the others have nothing left': { shape: 'shares' },
   'an org that idled comes back at its old place in the queue': { shape: 'shares' },
@@ -122,7 +125,7 @@ export const plantedBugs: Record<string, Plant> = {
         return await generate.runLine(line);
       } catch (error) {
         if (!(error instanceof ApiError) || error.blame.certain) throw error;
-        throw new ApiError(error.code, error.message, { blame: away });
+        throw new ApiError(error.code, error.message, { blame: { ...away, scope: 'model' } });
       }
     };
     return { ...parts, generate: { ...generate, runLine } };

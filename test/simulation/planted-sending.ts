@@ -1,8 +1,25 @@
 import { Demand } from '../../src/batches/queue/demand.ts';
 import { HeldChunks } from '../../src/batches/hand/held-chunks.ts';
 import { WorkInHand } from '../../src/batches/hand/work-in-hand.ts';
+import { ApiError, away } from '../../src/core/errors.ts';
 import { Health } from '../../src/engines/pool/health.ts';
+import type { Generate } from '../../src/generate/generate.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
+
+/** What lines fail with is something else. */
+const failing =
+  (told: (error: ApiError) => ApiError): Plant =>
+  (parts) => {
+    const { generate } = parts;
+    const runLine: Generate['runLine'] = async (line) => {
+      try {
+        return await generate.runLine(line);
+      } catch (error) {
+        throw error instanceof ApiError ? told(error) : error;
+      }
+    };
+    return { ...parts, generate: { ...generate, runLine } };
+  };
 
 /** Bugs in what is sent to engines, by whom and how often. */
 export const plantedSending: Record<string, Plant> = {
@@ -19,6 +36,21 @@ export const plantedSending: Record<string, Plant> = {
   ),
   'a line that is to be sent again is forgotten': inClass(HeldChunks, 'putBack', () => () => {}),
   'an engine that takes nothing is asked on and on': inClass(Health, 'failed', () => () => {}),
+  "a refusal is never the line's own": failing((error) =>
+    error.code === 'engine_overloaded' && error.blame.scope === 'replica'
+      ? new ApiError(error.code, error.message, { blame: { ...away, scope: 'model' } })
+      : error,
+  ),
+  'an answer without choices is none': (parts) => {
+    const { generate } = parts;
+    const runLine: Generate['runLine'] = async (line) => {
+      const answer = await generate.runLine(line);
+      if (!JSON.stringify(answer.body).includes('content_filter')) return answer;
+      throw new ApiError('invalid_upstream_response', 'The answer has no choices.');
+    };
+    return { ...parts, generate: { ...generate, runLine } };
+  },
+  'no server is tried out': inClass(Health, 'tryOut', () => async () => null),
   'more is sent than there is room for': inClass(
     Demand,
     'room',

@@ -17,6 +17,8 @@ export interface Outcome {
 
 /** More than enough for everything to end after the last fault, besides the time the lines themselves take. */
 const patienceMs = 300_000;
+/** A router lets one request through every ten seconds, and each line that fails behind it needs a few. */
+const routerMs = 600_000;
 const maxEvents = 400_000;
 
 /** Runs the world that `seed` decides to its end, and judges it. */
@@ -46,7 +48,8 @@ export async function simulate(
     const work = world.plan.batches
       .flatMap(({ lines }) => lines)
       .reduce((sum, line) => sum + line.delayMs, 0);
-    const settled = await time.run(world.plan.calmFrom + patienceMs + work, over);
+    const within = world.plan.calmFrom + (world.plan.gateway ? routerMs : patienceMs) + work;
+    const settled = await time.run(within, over);
     if (!settled || time.events > maxEvents)
       observer.fail(`not everything has ended after ${time.elapsed} ms and ${time.events} events`);
     if (observer.violations.length === 0) await judge(world, clients);

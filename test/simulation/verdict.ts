@@ -55,7 +55,9 @@ function judgeAttempts(world: World): void {
   for (const [subject, failures] of world.failures) {
     const claims = world.claims.get(subject) ?? 0;
     // One that may have been the engine's counts when others were answered since; most are by then.
-    if (failures > 2 * maxAttempts * Math.max(1, claims))
+    // Behind a router the failure of one fails others.
+    const most = (world.plan.undisturbed ? 4 : 2) * maxAttempts;
+    if (failures > most * Math.max(1, claims))
       world.observer.fail(`${subject} failed ${failures} times in ${claims} leases`);
   }
 }
@@ -135,9 +137,14 @@ class Judge {
     const model = this.#client.plan.lines[at]?.model ?? '';
     if (kind && fateOf(kind, model)?.stream === 'errors') this.#fail(`line ${at} (${kind}) has an output`);
     if (line.response?.status_code !== 200 || line.error !== null) this.#fail(`line ${at} is no output line`);
-    const choices = line.response?.body['choices'] as { message: { content: string } }[] | undefined;
+    const choices = line.response?.body['choices'] as
+      | { message: { content: string }; finish_reason: string }[]
+      | undefined;
     const answer = `Echo: ${subjectOf(this.#client.plan.name, at)}`;
-    if (choices && choices[0]?.message.content !== answer)
+    const isFiltered = kind === 'filtered';
+    if ((choices?.[0]?.finish_reason === 'content_filter') !== isFiltered)
+      this.#fail(`line ${at} (${kind}) ended with ${choices?.[0]?.finish_reason}`);
+    if (choices && !isFiltered && choices[0]?.message.content !== answer)
       this.#fail(`line ${at} has the answer of another: ${choices[0]?.message.content}`);
   }
 
@@ -156,6 +163,8 @@ class Judge {
     if (code === 'poison_request') return;
     const { kind, model } = this.#client.plan.lines[at] ?? { kind: 'plain', model: '' };
     const fate = fateOf(kind, model);
+    // A router says 503 of what its server fails on.
+    if (this.#world.plan.gateway && kind === 'broken' && code === 'engine_overloaded') return;
     const flaky = this.#world.plan.flaky > 0 || kind === 'shaky' || kind === 'forbidden';
     if (flaky && code === 'upstream_error') return;
     if (fate?.stream !== 'errors' || fate.code !== code) this.#fail(`line ${at} (${kind}) failed as ${code}`);

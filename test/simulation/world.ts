@@ -8,6 +8,7 @@ import { Calls } from './calls.ts';
 import { Damaged } from './damage.ts';
 import type { Database } from './database.ts';
 import { Gate } from './gate.ts';
+import { Gateway } from './gateway.ts';
 import { type Input, makeInput, subjectOf } from './input.ts';
 import { Observer } from './observer.ts';
 import { planWorld } from './plan-world.ts';
@@ -49,6 +50,7 @@ export class World {
   readonly claims = new Map<string, number>();
   /** The id of each planned batch, once a client knows it. */
   readonly batchIds = new Map<string, string>();
+  #gateways = new Map<string, Gateway>();
   #names = new Map<string, string>();
   #ids = new Map<string, string>();
   #plant: Plant;
@@ -170,6 +172,14 @@ export class World {
       alive ? troubledAt : diedAt + longestDownMs,
     );
     return Math.max(this.plan.calmFrom, ...troubles);
+  }
+
+  /** What stands before the engines of a model, if anything. */
+  gatewayOf(model: string): Gateway | undefined {
+    if (!this.plan.gateway) return undefined;
+    const gateway = this.#gateways.get(model) ?? new Gateway({ openMs: 10_000 });
+    this.#gateways.set(model, gateway);
+    return gateway;
   }
 
   /** A file of results of a batch, if there is one. */

@@ -3,7 +3,11 @@ import { Outcomes } from '../../engines/pool/outcomes.ts';
 import { away, type Blame, passing, unclear } from '../../core/errors.ts';
 import { afterFailure, afterRefusal, type Attempts, isSaidAgain, isSpent, noAttempts } from './attempts.ts';
 
-const told = (blame: Blame, said?: string) => ({ blame, said });
+const told = (blame: Blame, said?: string) => ({
+  code: blame.certain ? ('engine_overloaded' as const) : ('upstream_error' as const),
+  blame,
+  said,
+});
 const at = (workedAt: number) => ({ workedAt, answers: 0, breaks: 0, isBreak: false });
 const fail = (line: Attempts, blame: Blame, now: number, workedAt: number) =>
   afterFailure(line, told(blame), now, at(workedAt));

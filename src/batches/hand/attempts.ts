@@ -1,4 +1,4 @@
-import type { ApiError, Blame } from '../../core/errors.ts';
+import type { ApiError } from '../../core/errors.ts';
 import type { Fared } from '../../core/fared.ts';
 
 /** How often a line fails in ways another attempt may mend before it ends as an error; and how often where its server refused it. */
@@ -18,8 +18,10 @@ export interface Attempts {
   passed: number;
   /** Whether it last failed in a way that may have been the server's. Once others get through, the failure was its own. */
   isSuspected: boolean;
-  /** When it failed last, and how others had fared until then. */
+  /** When it last failed in a way that may be its own, and how others had fared until then: nobody else would know. */
   last: Seen | null;
+  /** When it was refused last, for whatever reason, in monotonic milliseconds. */
+  refusedAt: number;
 }
 
 interface Seen extends Pick<Fared, 'answers' | 'breaks'> {
@@ -36,9 +38,10 @@ export const noAttempts: Attempts = {
   passed: 0,
   isSuspected: false,
   last: null,
+  refusedAt: Number.POSITIVE_INFINITY,
 };
 
-type Failure = Pick<ApiError, 'blame' | 'said'>;
+type Failure = Pick<ApiError, 'code' | 'blame' | 'said'>;
 
 /**
  * Counts a failure that may be the line's own (reliability.md, F20).
@@ -57,18 +60,21 @@ export function afterFailure(before: Attempts, failure: Failure, now: number, fa
 }
 
 /**
- * Counts a refusal (429, 503, 401). It is the server's, and no attempt, unless that took others before it and since, and refused
- * hardly any of them: gateways say so as well of a request that their servers fail on. A rate or a key is never the line's.
+ * Counts a refusal (429, 503, 401), which is no attempt. Only a 503 is, where its server took others before it and since, and hardly
+ * refused any: gateways say so as well of a request that their servers fail on.
  * @param now monotonic milliseconds
  */
 export function afterRefusal(before: Attempts, failure: Failure, now: number, fared: Fared): Attempts {
+  const passed = before.passed + (fared.workedAt >= before.refusedAt ? 1 : 0);
+  const refused = { ...before, passed, refusedAt: now };
+  if (!mayBeItsOwn(failure)) return refused;
   const isPassed = othersPassed(before, fared);
-  const isOwn = isPassed && isOnesOwn(failure.blame) && !isInTrouble(before.last!, fared);
+  const isOwn = isPassed && !isInTrouble(before.last!, fared) ? 1 : 0;
   return {
-    made: before.made + (isOwn ? 1 : 0),
+    ...refused,
+    made: before.made + isOwn,
     own: settledOwn(before, fared),
-    refused: before.refused + (isOwn ? 1 : 0),
-    passed: before.passed + (isPassed ? 1 : 0),
+    refused: before.refused + isOwn,
     isSuspected: before.isSuspected && !isPassed,
     last: seen(failure, now, fared),
   };
@@ -94,8 +100,9 @@ function settledOwn(attempts: Attempts, fared: Fared): number {
   return attempts.own + (attempts.isSuspected && othersPassed(attempts, fared) ? 1 : 0);
 }
 
-function isOnesOwn({ scope }: Blame): boolean {
-  return scope === 'replica';
+/** A rate, a key and an account are never the line's, and neither is what was not sent. */
+function mayBeItsOwn({ code, blame }: Failure): boolean {
+  return code === 'engine_overloaded' && blame.scope === 'replica';
 }
 
 /** Whether others failed since as well, apart from those that failed together with it. */

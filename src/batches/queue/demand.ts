@@ -118,7 +118,7 @@ export class Demand {
     if (!cause || this.room(model) > 0 || !this.onlyTries(model)) return false;
     // What became of its lines, or becomes of one that tries, nobody else would know: those that fail by themselves would
     // never be given up.
-    const isUntried = inFlight === 0 && [...attempts.values()].every(({ made }) => made === 0);
+    const isUntried = inFlight === 0 && [...attempts.values()].every(({ last }) => last === null);
     return isUntried || (this.#lasts(cause, hearMs) && fleet.othersSend(model));
   }
 

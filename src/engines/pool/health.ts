@@ -187,7 +187,8 @@ export class Health {
       timer.cancel();
     }
     if (!this.#isStopped) {
-      onTried(at, true);
+      // Whatever failed while it was under way failed beside it.
+      onTried(clock.monotonic(), true);
       this.answers();
     }
     return null;

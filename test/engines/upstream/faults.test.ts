@@ -294,6 +294,35 @@ describe('statuses', () => {
     });
   });
 
+  it.each([
+    // The server of llama-cpp-python.
+    `[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': "Input should be 'text' or 'json_object'", 'input': 'json_schema'}]`,
+    "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': 'x'}",
+    "1 validation error for CreateChatCompletionRequest\nresponse_format.type\n  Input should be 'text' or 'json_object'",
+    "Input should be 'text' or 'json_object'",
+    [{ loc: ['body', 'response_format', 'type'], msg: "Input should be 'text' or 'json_object'" }],
+  ])("a 500 that names a field of the request is the request's: %j", async (told) => {
+    const body =
+      typeof told === 'string'
+        ? { error: { message: told, type: 'internal_server_error' } }
+        : { detail: told };
+    const { engine } = await upstream(status(500, body));
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'request_refused',
+      message: expect.stringMatching(/status 500.*(?:response_format|json_object)/),
+      blame: final,
+    });
+  });
+
+  it.each([
+    '1 validation error for ChatCompletionResponse\nmessages\n  Field required',
+    "[{'type': 'missing', 'loc': ('response', 'id'), 'msg': 'Field required'}]",
+    'CUDA error: out of memory in tools',
+  ])("a 500 that names what the server has of its own is the server's: %j", async (message) => {
+    const { engine } = await upstream(status(500, { error: { message } }));
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: unclear });
+  });
+
   it.each(['tool_not_called', 'schema_not_met'])(
     'another Offpeak that could not keep a promise works: %s',
     async (code) => {

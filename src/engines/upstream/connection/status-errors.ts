@@ -74,8 +74,15 @@ export function errorForStatus(
 /** What another Offpeak says once it has asked as often as we would: the request's failure, its server works. */
 const missedPromises = ['tool_not_called', 'schema_not_met'] as const;
 
-/** What a server says of the request, or of the answer to it, and sends as its own failure (llama-server). */
+/** Fields of requests, as a validation of one names them. */
+const fields =
+  'response_format|tools|tool_choice|messages|prompt|input|stop|seed|temperature|top_p|max_tokens|max_completion_tokens|logit_bias|logprobs|top_logprobs|n';
+
+/** What a server says of the request, or of the answer to it, and sends as its own failure (llama-server; llama-cpp-python's server). */
 const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
+  [/'loc': \('body', |"loc": ?\["body", ?|^body\.\w/, refusedField],
+  [new RegExp(`validation errors? for (?!\\w*Response\\b)\\w+\\s+(?:${fields})\\b`), refusedField],
+  [/Input should be '\w+'(?:,| or) .*'json_(?:object|schema)'/, refusedField],
   [/is too large to process/, tooLong],
   [/ input is not supported|does not support embeddings/, refusedField],
   [
