@@ -42,7 +42,7 @@ async function replaying(server: string, name = 'answer') {
 }
 
 const tells: Partial<Record<Flavor, object>> = {
-  'llama-server': { slots: 4, queued: null, contextLength: 512, inputs: [] },
+  'llama-server': { slots: 4, queued: null, contextLength: 512, inputs: [], hasMessages: true },
   ollama: { slots: null, queued: null, contextLength: 512, inputs: [], thinking: false, tools: false },
   vllm: { slots: null, queued: 0, contextLength: 512, inputs: null },
 };
