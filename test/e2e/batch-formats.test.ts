@@ -288,7 +288,7 @@ describe('a line that cannot be', () => {
     [
       'has a bad tool',
       '/v1/responses',
-      { input: 'x', tools: [{ type: 'function', name: 'f', parameters: open }] },
+      { input: 'x', tools: [{ type: 'function', name: 'f', parameters: open, strict: true }] },
       'body.tools[0].parameters#/properties/a/$ref',
       'points to no schema',
     ],
@@ -316,7 +316,7 @@ describe('a line that cannot be', () => {
     [
       'has a bad tool',
       '/v1/messages',
-      { ...messages('x'), tools: [{ name: 'f', input_schema: open }] },
+      { ...messages('x'), tools: [{ name: 'f', input_schema: open, strict: true }] },
       'body.tools[0].input_schema#/properties/a/$ref',
       'points to no schema',
     ],

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FileLock, lockFile } from '../../base/file-lock.ts';
 import { StoreError } from '../../core/store-error.ts';
 import { translate } from './errors.ts';
+import { ownerFile } from './owner-file.ts';
 
 /**
  * Makes this process the only one on a data folder: two would each take the other's work for abandoned. The lock is dropped
@@ -11,7 +12,7 @@ import { translate } from './errors.ts';
  */
 export function lockFolder(folder: string, pid: number): FileLock {
   const path = join(folder, 'lock.db');
-  const pidPath = join(folder, 'lock.pid');
+  const pidPath = ownerFile(folder);
   const lock = takeLock(folder, path, pidPath);
   try {
     writeFileSync(pidPath, `${pid}\n`);
@@ -28,11 +29,6 @@ export function lockFolder(folder: string, pid: number): FileLock {
       lock.release();
     },
   };
-}
-
-/** Whether the last process on a folder was killed. Asked before the folder is locked. */
-export function wasKilled(folder: string): boolean {
-  return existsSync(join(folder, 'lock.pid'));
 }
 
 function takeLock(folder: string, path: string, pidPath: string): FileLock {

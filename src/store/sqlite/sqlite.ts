@@ -8,8 +8,8 @@ import { programFile } from '../../base/program.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
 import { eachOperation, type Group } from '../sql/lanes.ts';
-import { wasKilled } from './folder-lock.ts';
 import { type Reply, type Request, type WorkerOptions, unpackError } from './messages.ts';
+import { wasKilled } from './owner-file.ts';
 import { requireSqlite } from './version.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
