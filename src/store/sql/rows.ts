@@ -21,7 +21,7 @@ export const batches = tableOf<Batch>('batches', {
 );
 
 export const batchStates = tableOf<BatchState>('batches')(
-  'id orgId keyId status closing due pausedAt acceptUntil expiresAt total ok err',
+  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId',
 );
 
 /** A chunk with what repeats its batch, for the index of ready ones, and its lines packed. */
