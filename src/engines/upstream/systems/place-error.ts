@@ -13,12 +13,19 @@ export class SystemPlaceError extends ApiError {
 
 /** Gemma; models of OpenAI before system messages. */
 const noSystem =
-  /system (role|message|prompt)s? (is |are )?not supported|does not support '?system\b|only user,? (and )?assistant( and (tool|model))? roles are/i;
+  /(?<!multiple )\bsystem (role|message|prompt)s? (is |are )?not supported|does not support '?system\b|only user,? (and )?assistant( and (tool|model))? roles are/i;
+
+/** The role by its name in quotes or behind a place, or a message of it. */
+const system = String.raw`(?:['"\`]system['"\`]|(?:\brole|\]):? system\b|\bsystem['"\`]? (?:message|role|prompt|instruction)s?\b)`;
+const oneOf = (words: string) => String.raw`\b(?:${words})\b`;
 
 const misplaced: readonly RegExp[] = [
   // Qwen 3.5 and others: "System message must be at the beginning."
-  /system['"]? (message|role|prompt|instruction)s?\b[^.]{0,60}\b(begin|beginning|start|first|once)\b/i,
-  /\b(begin|beginning|start|first|one|multiple)\b[^.]{0,40}\bsystem (message|role|prompt|instruction)s?\b/i,
+  new RegExp(
+    `${system}[^.]{0,60}${oneOf('begin|beginning|start|first|once|precede|before|top|middle|(?:index|position) 0')}`,
+    'i',
+  ),
+  new RegExp(`${oneOf('begin|beginning|start|first|one|multiple|unexpected')}[^.]{0,40}${system}`, 'i'),
   // Mistral: "Expected last role User or Tool ... but got system", "Unexpected role 'system' after role 'user'"
   /\b(expected|unexpected|invalid|unsupported|unknown)\b[^.]{0,20}\brole\b[^.]{0,140}\bsystem\b/i,
   // Where a system message has become a turn of the user.
