@@ -197,6 +197,8 @@ describe('the pieces of tool calls', () => {
 
   it('survive ids that change with every piece', () => {
     expect(alone({ ...head('a', 0), args: '{"p"' }, { index: 0, id: 'z', args: ':"a"}' })).toEqual([a]);
+    const named = (id: string, args: string) => ({ ...head(id, 0), args });
+    expect(alone(named('a', '{"p"'), named('y', ':'), named('z', '"a"}'), named('b', b[2]))).toEqual([a, b]);
   });
 
   it('are ended as objects where a tool takes nothing, unless the answer was cut', () => {

@@ -128,10 +128,16 @@ function escaped(text: unknown): string {
  * @param isSameDelta whether the last piece of that call came in the same delta
  */
 function isAnother(call: Call, { id, name, json }: Piece, isSameDelta: boolean): boolean {
-  if (id !== '' && call.id !== '' && id !== call.id) return name !== '' || json === '' || isWhole(call.json);
+  if (id !== '' && call.id !== '' && id !== call.id)
+    return !continues(call, { name, json }) && (name !== '' || json === '' || isWhole(call.json));
   if (name === '' || call.name === '') return false;
   if (call.json === '') return isSameDelta && id === '' && name !== call.name;
   return name !== call.name || ((id === '' || json !== '') && isWhole(call.json));
+}
+
+/** Some servers give every piece the name and an id of its own. Arguments of another call begin with a brace. */
+function continues(call: Call, { name, json }: Pick<Piece, 'name' | 'json'>): boolean {
+  return name === call.name && call.json !== '' && !isWhole(call.json) && /^\s*[^\s{]/.test(json);
 }
 
 function isWhole(json: string): boolean {

@@ -19,12 +19,15 @@ export interface PlacedMessage {
 /**
  * Items as the messages of a chat. What the assistant did in one turn (reasoning, text, calls) becomes one message; results
  * of tools follow it one by one, and what they hold beside text comes after them as a message of the user, because a tool
- * message takes text alone. Items of types that are no conversation are passed over.
+ * message takes text alone. What anybody else says between a call and its result comes after the result: servers refuse a call
+ * that is not followed by its result. Items of types that are no conversation are passed over.
  */
 export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   const messages: PlacedMessage[] = [];
   let turn: Turn | undefined;
   let attachments: { parts: ContentPart[]; path: string } | undefined;
+  let held: PlacedMessage[] = [];
+  const open = openCalls(items);
   const shownByTools = new Set<ChatMessage>();
 
   const endTurn = () => {
@@ -38,9 +41,12 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       messages.push({ message, path: attachments.path });
     }
     attachments = undefined;
+    messages.push(...held);
+    held = [];
   };
 
   for (const { item, path } of items) {
+    open.pass(item);
     if (item.type === 'function_call_output') {
       endTurn();
       const { text, rest } = splitResult(item.output ?? '');
@@ -49,10 +55,11 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       continue;
     }
     if (item.type === 'message' && item.role !== 'assistant') {
+      const role = item.role as ChatMessage['role'];
+      held.push({ message: { role, content: contentOf(item.content) }, path });
+      if (open.hasAny()) continue;
       endTurn();
       endResults();
-      const content = contentOf(item.content);
-      messages.push({ message: { role: item.role as ChatMessage['role'], content }, path });
       continue;
     }
     const summary = summaryIn(item);
@@ -63,7 +70,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       continue;
     }
     if (!isAssistants(item)) continue;
-    endResults();
+    if (!turn) endResults();
     if (item.type !== 'function_call' && turn?.isAnswered) endTurn();
     turn ??= new Turn(path);
     turn.add(item);
@@ -75,6 +82,23 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
     shownByTools,
   );
   return messages;
+}
+
+/** Calls whose results come later in the items. */
+function openCalls(items: readonly PlacedItem[]) {
+  const results = new Map<string, number>();
+  const open = new Set<string>();
+  const add = (id: string, count: number) => results.set(id, (results.get(id) ?? 0) + count);
+  for (const { item } of items) if (item.type === 'function_call_output') add(item.call_id!, 1);
+  return {
+    hasAny: () => open.size > 0,
+    pass({ type, call_id: id = '' }: StoredItem): void {
+      if (type === 'function_call' && (results.get(id!) ?? 0) > 0) open.add(id!);
+      if (type !== 'function_call_output') return;
+      add(id!, -1);
+      open.delete(id!);
+    },
+  };
 }
 
 function isAssistants({ type }: StoredItem): boolean {

@@ -76,6 +76,31 @@ describe('messages', () => {
     ]);
   });
 
+  it.each([
+    ['of the user', user],
+    ['of the developer', { role: 'developer', content: 'x' }],
+  ])('%s between a call and its result come after it', (_, said) => {
+    const tool = (callId: string) => ({ role: 'tool', tool_call_id: callId, content: 'ok' });
+    expect(messagesOf(user, call('a'), said, call('b'), result('a'), result('b'), assistant)).toEqual([
+      user,
+      { role: 'assistant', content: null, tool_calls: [called('a'), called('b')] },
+      tool('a'),
+      tool('b'),
+      said,
+      assistant,
+    ]);
+    expect(messagesOf(user, call('a'), call('b'), result('a'), said, result('b')).slice(2)).toEqual([
+      tool('a'),
+      tool('b'),
+      said,
+    ]);
+    // A result that never comes holds nothing up, whatever id its call has.
+    expect(messagesOf(user, call('a'), result('a'), call('a'), said, assistant).slice(4)).toEqual([
+      said,
+      assistant,
+    ]);
+  });
+
   it('have null content beside calls alone, and no empty text', () => {
     expect(messagesOf(user, call('a'))[1]).toEqual({
       role: 'assistant',
