@@ -4,14 +4,16 @@ import type { Shape } from '../../../wire/json/pick-members.ts';
 const names = ['reasoning_content', 'reasoning'] as const;
 
 /**
- * A message with its thoughts under a name that the server reads; itself where they have one, or where the server reads none.
+ * A message with its thoughts under every name that the server may read; itself where it has those, or where the server reads none.
+ * Versions of vLLM read one name or the other, and pass over the rest in silence.
  * @param sent what of the message goes on
  * @param given the whole message
  * @param shape the members of messages that go on
  */
 export function withThoughts(sent: ChatMessage, given: ChatMessage, shape: Shape | undefined): ChatMessage {
   const thoughts = given.reasoning || given.reasoning_content;
-  if (!thoughts || typeof shape !== 'object' || names.some((name) => sent[name])) return sent;
-  const name = names.find((each) => shape.has(each));
-  return name ? { ...sent, [name]: thoughts } : sent;
+  if (!thoughts || typeof shape !== 'object') return sent;
+  const missing = names.filter((name) => shape.has(name) && !sent[name]);
+  if (missing.length === 0) return sent;
+  return { ...sent, ...Object.fromEntries(missing.map((name) => [name, thoughts])) };
 }

@@ -93,10 +93,10 @@ function openCalls(items: readonly PlacedItem[]) {
   return {
     hasAny: () => open.size > 0,
     pass({ type, call_id: id = '' }: StoredItem): void {
-      if (type === 'function_call' && (results.get(id!) ?? 0) > 0) open.add(id!);
+      if (type === 'function_call' && (results.get(id) ?? 0) > 0) open.add(id);
       if (type !== 'function_call_output') return;
-      add(id!, -1);
-      open.delete(id!);
+      add(id, -1);
+      open.delete(id);
     },
   };
 }
