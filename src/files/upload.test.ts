@@ -227,6 +227,7 @@ describe('a refused upload', () => {
     await expect(upload.write(Buffer.from(' '))).rejects.toMatchObject({
       status: 413,
       code: 'payload_too_large',
+      message: expect.stringMatching(/1000 bytes.*limits\.bytes_per_batch.*batch run splits/),
     });
     await expect(upload.write(Buffer.from(' '))).rejects.toThrow('has ended');
   });

@@ -154,11 +154,15 @@ export class SpooledUpload implements Upload {
 
   async #requireSize(purpose: UploadPurpose | 'unknown'): Promise<void> {
     const { limits, others } = this.#deps;
+    const mayBeBatch = purpose === 'batch' || purpose === 'unknown';
     const forOthers = purpose === 'batch' ? 0 : (others?.fileBytes ?? 0);
-    const most = Math.max(purpose === 'batch' || purpose === 'unknown' ? limits.fileBytes : 0, forOthers);
+    const most = Math.max(mayBeBatch ? limits.fileBytes : 0, forOthers);
     if (this.#bytes <= most) return;
     await this.abort();
-    throw new ApiError('payload_too_large', `The file is larger than ${most} bytes.`);
+    const advice = mayBeBatch
+      ? ', which limits.bytes_per_batch of the server sets; offpeak batch run splits such a file into several batches'
+      : '';
+    throw new ApiError('payload_too_large', `The file is larger than ${most} bytes${advice}.`);
   }
 
   async #requireGoodLines(): Promise<void> {

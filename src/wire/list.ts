@@ -33,8 +33,8 @@ export function listJson(items: { id: string; json: string }[], hasMore: boolean
 /** The parameters of a query string as a server hands them over; a repeated one is an array. */
 export type Query = Record<string, unknown>;
 
-/** Sent by clients of Azure with every call. */
-const passedOver: readonly string[] = ['api-version'];
+/** Sent with every call by clients of Azure, and by those of Anthropic for what is a beta there. */
+const passedOver: readonly string[] = ['api-version', 'beta'];
 
 /** @throws ApiError `validation_error` with every parameter that is not one of `names` */
 export function refuseUnknownParams(query: Query, names: readonly string[]): void {
@@ -42,7 +42,7 @@ export function refuseUnknownParams(query: Query, names: readonly string[]): voi
   if (unknown.length === 0) return;
   const message = (name: string) => {
     const meant = names.find((known) => name.startsWith(known)) ?? nearestWord(name, names);
-    return `unknown parameter${meant === undefined ? '' : `, did you mean ${meant}?`}; known are ${names.join(', ')}`;
+    return `unknown parameter${meant === undefined ? '' : `, did you mean ${meant}?`}; ${names.length > 0 ? `known are ${names.join(', ')}` : 'none are known here'}`;
   };
   throw faultsError(
     unknown.map((name) => ({ param: name, code: 'validation_error', message: message(name) })),

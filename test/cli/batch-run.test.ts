@@ -158,9 +158,11 @@ describe('an interrupted batch run', () => {
   it('makes batch lines of request bodies with --wrap, and leaves batch lines alone', async () => {
     const chat = { messages: [{ role: 'user', content: 'hi' }] };
     const whole = { custom_id: 'mine', method: 'POST', url: '/v1/chat/completions', body: chat };
-    writeFileSync(join(cwd, 'in.jsonl'), `${JSON.stringify(chat)}\n\n${JSON.stringify(whole)}\n`);
+    const named = { custom_id: 'named', ...chat };
+    const lines = [chat, whole, named].map((line) => JSON.stringify(line));
+    writeFileSync(join(cwd, 'in.jsonl'), lines.join('\n\n'));
     expect((await runBatch('--wrap', '--model', 'm')).code).toBe(0);
-    expect(idsOf('out.jsonl')).toEqual(['line-1', 'mine']);
+    expect(idsOf('out.jsonl')).toEqual(['line-1', 'mine', 'named']);
   });
 
   it('ends while it uploads, keeps no copy of its input and goes on when run again', async () => {

@@ -25,6 +25,11 @@ describe('orgs', () => {
     expect(list.data.map((org: { name: string }) => org.name)).toEqual(['default', 'second', 'third']);
   });
 
+  it('422: an unknown parameter of the list', async () => {
+    const { status, json } = await admin('GET', 'orgs?name=third');
+    expect([status, json.error.message]).toEqual([422, 'name: unknown parameter; none are known here']);
+  });
+
   it('422: no name, one that no database keeps, an unknown field', async () => {
     expect((await admin('POST', 'orgs', {})).json.error.param).toBe('name');
     expect((await admin('POST', 'orgs', { name: 'x', plan: 'gold' })).json.error.param).toBe('plan');

@@ -94,6 +94,7 @@ describe('GET /v1/usage', () => {
     ['model=nope', ['model'], 'known are start'],
     ['grup_by=day', ['grup_by'], 'did you mean group_by?'],
     ['__proto__=1', ['__proto__'], 'unknown parameter'],
+    ['beta=true&days=3', ['days'], 'unknown parameter'],
   ])('422: an unknown parameter would bill another sum: %s', async (query, params, message) => {
     const { status, json } = await usage(`?${query}`);
     expect(status).toBe(422);
@@ -101,6 +102,15 @@ describe('GET /v1/usage', () => {
     expect(json.error.details.errors.map(({ param }: Json) => param)).toEqual(params);
     expect(json.error.message).toContain(message);
   });
+
+  it.each(['start', 'end', 'group_by', 'org_id'])(
+    '422: an empty %s would bill another sum',
+    async (param) => {
+      const { status, json } = await usage(`?${param}=`);
+      expect([status, json.error.param]).toEqual([422, param]);
+      expect(json.error.message).toContain('must not be empty');
+    },
+  );
 
   it('200: by key and batch, null where a row has none', async () => {
     const { json } = await usage('?start=2026-10-01&end=2026-11-30&group_by=key,batch', {

@@ -31,6 +31,7 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
     on: 'GET /v1/admin/orgs',
     name: 'List Orgs',
     summary: 'All orgs, oldest first, with what they spent of their budgets',
+    strictQuery: true,
     answer: pageOf(orgSchema),
     async handle(_incoming, { accounts, clock }) {
       const orgs = await accounts.orgs.list();

@@ -57,6 +57,7 @@ export const messageBatchRoutes = routesOf({ access: 'batches', tag: 'Message ba
     name: 'List Message Batches',
     summary: 'The batches of /v1/messages of the org, newest first',
     query: messageBatchListQuery,
+    strictQuery: true,
     answer: messageBatchListSchema,
     async handle({ caller, query }, { batches }) {
       const page = await batches.list(caller, { endpoint, ...parseMessageBatchListQuery(query) });

@@ -4,10 +4,15 @@ import type { BatchEndpoint } from '../../core/batch.ts';
 /** The members of a batch line. */
 export const lineMembers: readonly string[] = ['custom_id', 'method', 'url', 'body'];
 
-/** True for a request body without the members of a batch line around it, as fine-tuning files hold them. */
+/** True for an object of another format: it has members, and none of a batch line except perhaps `custom_id`. */
+export function isForeign(line: Fields): boolean {
+  const names = Object.keys(line).filter((name) => name !== 'custom_id');
+  return names.length > 0 && !names.some((name) => lineMembers.includes(name));
+}
+
+/** True for a request body without a batch line around it, as fine-tuning files hold them; it may have a `custom_id`. */
 export function isBareBody(line: Fields): boolean {
-  if (lineMembers.some((name) => name in line)) return false;
-  return Array.isArray(line['messages']) || 'input' in line || 'prompt' in line;
+  return isForeign(line) && (Array.isArray(line['messages']) || 'input' in line || 'prompt' in line);
 }
 
 /** The endpoint that takes such a body: `input` alone may be one of embeddings or responses, and batches of the former are open. */

@@ -199,7 +199,7 @@ export function* readRequests(
   if (total > limits.bytes)
     throw new ApiError(
       'payload_too_large',
-      `The requests are more than ${limits.bytes} bytes as JSON Lines.`,
+      `The requests are more than ${limits.bytes} bytes as JSON Lines (limits.bytes_per_batch).`,
       {
         param: 'requests',
       },

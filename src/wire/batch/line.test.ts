@@ -60,8 +60,29 @@ describe('a request body in the place of a batch line', () => {
     expect(faults).toEqual([1, 0, 1]);
   });
 
-  it.each([body, '{"input":"text","model":"vectors"}', '{"prompt":"text"}'])('is recognised: %s', (text) => {
+  it.each([
+    body,
+    '{"input":"text","model":"vectors"}',
+    '{"prompt":"text"}',
+    '{"custom_id":"a","messages":[]}',
+  ])('is recognised: %s', (text) => {
     expect(messagesOf(text)).toEqual([expect.stringContaining('request bodies, not batch lines')]);
+  });
+
+  it.each([
+    '{"conversations":[{"from":"human","value":"hi"}]}',
+    '{"custom_id":"a","params":{"messages":[]}}',
+    '{"text":"hi"}',
+  ])('is one fault where it is of another format: %s', (text) => {
+    const { check } = checker();
+    const faults = [1, 2].map((number) => check(text, number));
+    expect(faults).toEqual([
+      { ok: false, faults: [expect.objectContaining({ line: 1, code: 'invalid_json_line' })] },
+      { ok: false, faults: [] },
+    ]);
+    expect(messagesOf(text)).toEqual([
+      expect.stringContaining('are not batch lines: a line is {"custom_id"'),
+    ]);
   });
 
   it('is none where any member of a batch line is there', () => {

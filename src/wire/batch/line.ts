@@ -9,7 +9,7 @@ import { describe, joinPath } from '../explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { faultsIn } from '../validate.ts';
-import { isBareBody, lineMembers } from './bare-body.ts';
+import { isBareBody, isForeign, lineMembers } from './bare-body.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** What a line told when it obeys the rules. */
@@ -60,8 +60,8 @@ export function createLineChecker(options: LineCheckerOptions) {
   const { endpoints = usualEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
-  /** The number of the first line that is a bare request body. */
-  let firstBareBody: number | undefined;
+  /** The fault of each other format, and the number of the first line that has it. */
+  const firstForeign = new Map<Fault, number>();
   /** Those that are not refused. */
   const models: Record<Serves, Set<string>> = {
     chat: new Set(),
@@ -120,7 +120,7 @@ export function createLineChecker(options: LineCheckerOptions) {
       return {
         faults: [{ code: 'invalid_json_line', message: `expected a JSON object, got ${describe(line)}` }],
       };
-    if (isBareBody(line)) return { faults: [], isBareBody: true };
+    if (isForeign(line)) return { faults: [], foreign: isBareBody(line) ? bareBodyFault : foreignFault };
     const { custom_id: id, url, body } = line;
     if (options.takesFiles === true)
       for (const { fileId, put } of fileParts(body)) {
@@ -159,14 +159,12 @@ export function createLineChecker(options: LineCheckerOptions) {
     let judged = isQuick ? judge(characters, isText ? asItIs : textOfBytes) : undefined;
     // What is wrong is told of the text itself.
     if (!judged || (judged.faults.length > 0 && !isText)) judged = judge(decodeUtf8(bytes) as string, asItIs);
-    const { line } = judged;
-    if (judged.isBareBody === true) {
-      // One fault stands for all such lines: a file of bodies has nothing else.
-      firstBareBody ??= number;
-      return {
-        ok: false,
-        faults: firstBareBody === number ? placed([bareBodyFault], number, undefined) : [],
-      };
+    const { line, foreign } = judged;
+    if (foreign) {
+      // One fault stands for all such lines: the file holds nothing else.
+      const first = firstForeign.get(foreign) ?? number;
+      firstForeign.set(foreign, first);
+      return { ok: false, faults: first === number ? placed([foreign], number, undefined) : [] };
     }
     if (!line) return { ok: false, faults: placed(judged.faults, number, undefined) };
     const { customId, url } = line;
@@ -208,8 +206,8 @@ export function createLineChecker(options: LineCheckerOptions) {
 /** What a line is by itself, whatever stands before it. */
 interface Judged {
   faults: Fault[];
-  /** Set where the line is a request body without the members of a batch line around it. */
-  isBareBody?: true;
+  /** The fault of an object in another format. */
+  foreign?: Fault;
   /** Absent where it is no JSON object. */
   line?: Pick<CheckedLine, 'model' | 'prompt' | 'textOf'> & { customId: unknown; url: unknown };
 }
@@ -245,6 +243,12 @@ const bareBodyFault: Fault = {
   code: 'invalid_json_line',
   message:
     'this line and those like it are request bodies, not batch lines: put each into {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}, as offpeak batch run --wrap does',
+};
+
+const foreignFault: Fault = {
+  code: 'invalid_json_line',
+  message:
+    'this line and those like it are not batch lines: a line is {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}',
 };
 
 const problemCodes: Record<JsonProblem['code'], ErrorCode> = {

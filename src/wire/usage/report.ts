@@ -11,6 +11,7 @@ const days = { most: 366, otherwise: 30 } as const;
 
 /** What `GET /v1/usage` asks for (api.md, section 8). @throws ApiError `validation_error` */
 export function parseUsageQuery(query: Query, now: number): UsageQuery {
+  refuseEmpty(query);
   const groups = groupsParam(query);
   const last = dayParam(query, 'end') ?? Math.floor(now / dayMs) * dayMs;
   const first = dayParam(query, 'start') ?? last - (days.otherwise - 1) * dayMs;
@@ -27,6 +28,12 @@ export function parseUsageQuery(query: Query, now: number): UsageQuery {
     ...(orgId !== undefined && { orgId }),
     ...(after !== undefined && { after: valuesOf(after)! }),
   };
+}
+
+/** An empty value, as of an unset variable in a script, would sum more than what was meant. */
+function refuseEmpty(query: Query): void {
+  for (const [name, value] of Object.entries(query))
+    if (value === '') throw invalid(name, 'must not be empty; leave it out for its default');
 }
 
 /** Epoch milliseconds of its beginning. */

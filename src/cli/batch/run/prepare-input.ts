@@ -73,11 +73,13 @@ function changeOf({ endpoint, model, set = [], wrap }: Changes): Change | undefi
   };
 }
 
-/** A bare request body as the batch line `line-<number>` of the endpoint that its members belong to; a batch line as it is. */
+/** A bare request body as a batch line of the endpoint that its members belong to; a batch line as it is. */
 function wrapped(line: string, request: Fields, number: number): string {
   if (!isBareBody(request)) return line;
-  const id = JSON.stringify(`line-${number}`);
-  return `{"custom_id":${id},"method":"POST","url":"${endpointOfBody(request)}","body":${line.trim()}}`;
+  const { custom_id: own } = request;
+  const id = JSON.stringify(own ?? `line-${number}`);
+  const body = own === undefined ? line : editMembers(line, new Map([['custom_id', null]]));
+  return `{"custom_id":${id},"method":"POST","url":"${endpointOfBody(request)}","body":${body.trim()}}`;
 }
 
 function readSetting(text: string): [string, string] {
