@@ -156,7 +156,7 @@ export interface ApiErrorOptions {
   contentRange?: string;
   /** Where the code alone does not tell: an upstream's 415 is the request's, its 401 our account's. */
   blame?: Blame;
-  /** What an upstream said of itself, scrubbed: told to those who wait for it, and of what it fails on again and again. */
+  /** The upstream's own message, scrubbed. Shown in `waiting.message`, and in a line's error once it came twice. */
   said?: string;
   /** What happened inside, for the log alone. */
   cause?: unknown;

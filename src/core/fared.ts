@@ -1,9 +1,13 @@
-/** How the requests of a model fared so far. */
+/** Outcomes of a model's requests so far, of interactive ones too. */
 export interface Fared {
-  /** When the latest request was sent that was answered, in monotonic milliseconds. What failed before and fails since is at fault itself. */
+  /**
+   * Send time of the latest request that was answered, in monotonic milliseconds. A request that failed before this time and fails
+   * again after it is at fault itself.
+   */
   readonly workedAt: number;
   readonly answers: number;
-  /** How often failures began, with a request that had not failed before; and whether those that are under way are among them. */
+  /** Runs of failures that began with a request that had not failed before. */
   readonly breaks: number;
+  /** True while a run of failures lasts that `breaks` counts. */
   readonly isBreak: boolean;
 }

@@ -30,7 +30,7 @@ export interface WaitingCause {
   scope: Scope;
   code: ErrorCode;
   message: string;
-  /** What the upstream said of it, scrubbed. */
+  /** The upstream's own message, scrubbed. */
   said?: string;
   /** Epoch milliseconds. */
   since: number;

@@ -43,8 +43,8 @@ export interface Engine extends Service {
    */
   probe(): Promise<Report>;
   /**
-   * Gives the server the least work there is: a chat of one token, or an embedding of one letter. Beside a request that failed it
-   * tells which of the two is at fault; what a server says of itself may come from a proxy before it.
+   * Sends a minimal request: a chat of one token, or an embedding of one letter. Its outcome shows whether a failed request or the
+   * server is at fault. A health route cannot, because a proxy may answer it.
    * @throws ApiError as a request would
    */
   tryOut(signal: AbortSignal): Promise<void>;
@@ -70,7 +70,7 @@ export interface Report {
   thinking?: boolean | null;
   /** Whether the model calls tools. */
   tools?: boolean | null;
-  /** Whether it answers in the format of messages as well. */
+  /** True where the server has a `/v1/messages` of its own. */
   hasMessages?: boolean;
 }
 
@@ -88,7 +88,7 @@ export interface Pool extends Engine {
   readonly most: number;
   /** Whether other processes may ask the same servers, where they serve the same model. */
   readonly isShared: boolean;
-  /** How its requests fared, those included that tried its servers out. */
+  /** Outcomes of its requests, minimal ones included. */
   readonly fared: Fared;
   /** Why no replica takes requests at present; null while one does. */
   readonly waiting: WaitingCause | null;
@@ -113,7 +113,7 @@ export interface EngineCall {
   org?: string;
   /** Until when its answer is of use, in epoch milliseconds; absent where somebody waits for it, as long as he likes. */
   deadline?: number;
-  /** Whether it is a line that failed before: what fails again and again tells nothing new of a server. */
+  /** True for a line that failed before: its failures say nothing new about the server. */
   isRepeat?: boolean;
   /** Where what becomes known of the call is written down; nowhere if absent. */
   known?: CallKnown;

@@ -4,10 +4,10 @@ import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { madeBody } from '../wire/json/json-body.ts';
 import type { Engine } from './engines.ts';
 
-/** The name of a model is put in by whoever sends it. */
+/** The engine puts its own model name in. */
 const model = '';
 
-/** Gives an engine the least work there is (`Engine.tryOut`). */
+/** Sends an engine a minimal request (`Engine.tryOut`). */
 export async function giveLeastWork(
   engine: Pick<Engine, 'capabilities' | 'generate' | 'embed' | 'native'>,
   signal: AbortSignal,

@@ -1,33 +1,33 @@
 import type { ApiError } from '../../core/errors.ts';
 import type { Fared } from '../../core/fared.ts';
 
-/** How often a line fails in ways another attempt may mend before it ends as an error; and how often where its server refused it. */
+/** Failures after which a line ends as an error; and failures and refusals together. */
 const most = { failures: 3, refusals: 4 } as const;
-/** So many answers to others make up for one of them that began to fail: with more failures it is the server that is in trouble. */
+/** Answers to other requests for each of their failures: with fewer answers the server is in trouble, not the line. */
 const answersEach = 20;
 
 /** What became of a line so far. */
 export interface Attempts {
-  /** How often it was sent and something may have been done, or it was refused while others got through. */
+  /** Times it was sent and may have had an effect, or was refused while others were answered. */
   made: number;
-  /** Failures that are known to be its own. */
+  /** Failures that are its own. */
   own: number;
-  /** Refusals that are: its server took others before and after (`afterRefusal`). */
+  /** Refusals that are its own: its server answered others before and after (`afterRefusal`). */
   refused: number;
-  /** How often others got through between two refusals, whoever was to blame for those. */
+  /** Times others were answered between two refusals, whatever caused those. */
   passed: number;
-  /** Whether it last failed in a way that may have been the server's. Once others get through, the failure was its own. */
+  /** True where its last failure may be the server's. It becomes the line's own once others are answered. */
   isSuspected: boolean;
-  /** When it last failed in a way that may be its own, and how others had fared until then: nobody else would know. */
+  /** Its last failure that may be its own, with the outcomes of others until then. */
   last: Seen | null;
-  /** When it was refused last, for whatever reason, in monotonic milliseconds. */
+  /** Time of its last refusal, in monotonic milliseconds. */
   refusedAt: number;
 }
 
 interface Seen extends Pick<Fared, 'answers' | 'breaks'> {
   /** In monotonic milliseconds. */
   at: number;
-  /** What the server said of itself. */
+  /** The server's own message. */
   said: string | undefined;
 }
 
@@ -60,8 +60,8 @@ export function afterFailure(before: Attempts, failure: Failure, now: number, fa
 }
 
 /**
- * Counts a refusal (429, 503, 401), which is no attempt. Only a 503 is, where its server took others before it and since, and hardly
- * refused any: gateways say so as well of a request that their servers fail on.
+ * Counts a refusal (429, 503, 401), which costs no attempt. A 503 costs one where its server answered others before and after it
+ * and refused few of them: gateways answer 503 for a request that their servers fail on.
  * @param now monotonic milliseconds
  */
 export function afterRefusal(before: Attempts, failure: Failure, now: number, fared: Fared): Attempts {
@@ -86,12 +86,12 @@ export function isSpent({ own, refused, isSuspected }: Attempts): boolean {
   return failures >= most.failures || failures + refused >= most.refusals;
 }
 
-/** Whether its server said the same of it before. */
+/** True where the server sent the same message for its failure before. */
 export function isSaidAgain({ last }: Attempts, { said }: Failure): boolean {
   return said !== undefined && last?.said === said;
 }
 
-/** What was under way before an outage tells nothing of it: others that were sent since the last failure were answered. */
+/** True where requests that were sent after the line's last failure were answered. Those sent before an outage do not count. */
 function othersPassed({ last }: Attempts, { workedAt }: Fared): boolean {
   return last !== null && workedAt >= last.at;
 }
@@ -100,12 +100,12 @@ function settledOwn(attempts: Attempts, fared: Fared): number {
   return attempts.own + (attempts.isSuspected && othersPassed(attempts, fared) ? 1 : 0);
 }
 
-/** A rate, a key and an account are never the line's, and neither is what was not sent. */
+/** Rate limits, keys and accounts are never the line's fault, nor is a server that was not reached. */
 function mayBeItsOwn({ code, blame }: Failure): boolean {
   return code === 'engine_overloaded' && blame.scope === 'replica';
 }
 
-/** Whether others failed since as well, apart from those that failed together with it. */
+/** True where too many other requests failed since, apart from those that failed together with the line. */
 function isInTrouble({ answers, breaks }: Seen, fared: Fared): boolean {
   const since = fared.breaks - (fared.isBreak ? 1 : 0) - breaks;
   return since * answersEach > fared.answers - answers;

@@ -262,7 +262,7 @@ export class Dispatcher {
     const attempts = count(before, error, clock.monotonic(), generate.fared(held.model));
     held.attempts.set(ref.line, attempts);
     if (isSpent(attempts) || !error.blame.retry) {
-      // What it says of one request alone, and says again, is of that.
+      // A message that comes twice for one request is about the request.
       const told = isSaidAgain(before, error) ? new SaidError(error) : error;
       const result = failedResult(batch, ref.line, line.customId, chunk.model, told, attempts.made);
       return this.#resolve(held, ref, result);

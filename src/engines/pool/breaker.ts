@@ -30,7 +30,7 @@ export interface Failed {
   others: number;
   /** The share of what the server was given at once that it was never seen to work on: so much it may refuse, and take the rest. */
   surplus: number;
-  /** It was the least work there is: what fails on it fails on everything. */
+  /** True for a minimal request: a server that fails on it fails on everything. */
   isProof?: boolean;
   /** How long it can wait; as long as any if absent. */
   slackMs?: number | undefined;

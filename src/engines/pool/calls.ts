@@ -22,7 +22,7 @@ export interface CallsParts {
   fared: Outcomes;
 }
 
-/** A line that was not sent, because its server does not do the least work there is: the model takes nothing, whatever the line is. */
+/** A line that was not sent, because its server failed on a minimal request. */
 class Unsent extends ApiError {
   constructor({ code, message, retryAfter, said }: ApiError) {
     super(code, message, {
@@ -71,13 +71,13 @@ export function createCalls({
     compare();
   }
 
-  /** What the caller is told of a failure in the end. */
+  /** Counts a failure that no other replica made good. */
   function gaveUp(call: EngineCall, error: unknown): void {
     if (error instanceof ApiError && error.blame.scope === 'replica' && !call.signal.aborted)
       fared.failed(clock.monotonic(), call.isRepeat === true);
   }
 
-  /** Where a line is to find out whether its server works again, the least work there is finds out before. */
+  /** Sends a minimal request before a line that would be the first one after a pause. */
   async function tryFirst({ replica, sent }: Place, call: EngineCall): Promise<void> {
     const error = await unlessAborted(replica.tryOut(sent, slackOf(call)), call.signal);
     if (error) throw new Unsent(error);

@@ -15,13 +15,13 @@ export interface ServerParts {
   windowMs: number;
   /** It may have more room than before, or none any more. */
   onChange: () => void;
-  /** It was tried out, at that time; `works` tells what came of it. */
+  /** Called after a minimal request, with its time and whether it was answered. */
   onTried: (at: number, works: boolean) => void;
 }
 
-/** A request that failed, and whose it is. */
+/** A request that failed. */
 interface FailedHere extends Omit<Failed, 'others'> {
-  /** A line of a batch, which need not be right about the server: it is tried out beside it. */
+  /** A batch line, whose failure may be its own: a minimal request decides. */
   isLine?: boolean;
   /** A line that failed before. */
   isRepeat?: boolean | undefined;
@@ -38,9 +38,9 @@ export interface HealthParts extends ServerParts {
 
 /** How often a server is asked while it has work: one that tells how much waits there, and one that tells its slots alone. */
 const reportMs = { queue: 1_000, slots: 30_000 } as const;
-/** How long the least work may take, and how soon it is given again. */
+/** Time limit of a minimal request, and the shortest time between two, in milliseconds. */
 const tryMs = { longest: 60_000, between: 400 } as const;
-/** Failures in a row after which it is tried out, whatever else it works on. */
+/** Failures in a row after which a minimal request is sent, whatever else is in flight. */
 const unanswered = 3;
 /** How often a server is asked that declines, before it answered anything; requests may try it meanwhile. */
 const declinedPauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
@@ -69,7 +69,7 @@ export class Health {
   #isUnseen = false;
   /** Whether its last failure is one of which it says nothing when it is asked. */
   #isHidden = false;
-  /** Whether the least work there is would have failed as well, if its last failure was its own. */
+  /** False where a minimal request might pass although the server is at fault, as with a rate limit. */
   #isTold = true;
   #trial: Promise<ApiError | null> | null = null;
   #triedAt = Number.NEGATIVE_INFINITY;
@@ -138,15 +138,15 @@ export class Health {
     const { msLeft } = this.breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
     if (isNews && this.breaker.reason === 'asked') onPause(msLeft);
-    // What is only suspected may be settled in a moment.
+    // A minimal request that is under way decides in a moment.
     const isOpen = this.#trial === null ? isNews : request.isProof && msLeft > 0;
     if (isOpen) this.#say(error);
     if (isNews) onChange();
   }
 
   /**
-   * Whether a line tells nothing of the server: it is the only request, or fails once more. The server is tried out instead, and
-   * likewise where nothing was answered for long.
+   * True where the failure of a line says nothing about the server: the line was the only request, or failed before. A minimal request
+   * is sent instead, and also after several failures in a row.
    */
   #isOnesOwn(error: ApiError, others: number, { isRepeat = false, slackMs }: Partial<FailedHere>): boolean {
     if (!mayBeItsRequests(error) || this.breaker.health !== 'up') return false;
@@ -160,7 +160,11 @@ export class Health {
     if (this.#parts.clock.monotonic() - this.#triedAt >= tryMs.between) void this.tryOut(slackMs);
   }
 
-  /** Gives it the least work there is, for a line that has so much time. @returns why it does not do it; null where it works */
+  /**
+   * Sends a minimal request; calls at the same time share one.
+   * @param slackMs the time that the waiting line has left
+   * @returns the server's failure, or null where it works
+   */
   tryOut(slackMs: number | undefined): Promise<ApiError | null> {
     this.#trial ??= this.#tryOut(slackMs).finally(() => (this.#trial = null));
     return this.#trial;
@@ -177,7 +181,7 @@ export class Health {
       await this.#engine.tryOut(giveUp.signal);
     } catch (thrown) {
       const error = thrown instanceof ApiError ? thrown : silent;
-      // An answer that is a refusal is one, too.
+      // A server that refuses the request itself works.
       if (error.blame.scope !== 'request') {
         onTried(at, false);
         this.failed(error, { sentAt: at, isProof: true, slackMs });
@@ -187,14 +191,14 @@ export class Health {
       timer.cancel();
     }
     if (!this.#isStopped) {
-      // Whatever failed while it was under way failed beside it.
+      // Failures during the minimal request count as failures beside it.
       onTried(clock.monotonic(), true);
       this.answers();
     }
     return null;
   }
 
-  /** Whether the least work there is tells that it works again, of the failure for which it takes nothing. */
+  /** True where a minimal request can show that the last failure is over. */
   get isToldByLeast(): boolean {
     return this.#isTold;
   }
@@ -277,12 +281,12 @@ export class Health {
   }
 }
 
-/** Whether a server that fails so fails on any work. A rate, or an account's credit, may suffice for little. */
+/** True for failures that a minimal request would meet as well. A rate limit, or the rest of a credit, may let it pass. */
 function isToldByLeast({ code, blame }: ApiError): boolean {
   return !blame.hidden && !(code === 'engine_overloaded' && blame.scope === 'model');
 }
 
-/** Whether it may be the request that the server fails on. Gateways say 503 for whatever their servers fail with. */
+/** True for failures that may be the request's own. Gateways answer 503 for any failure of their servers. */
 function mayBeItsRequests(error: ApiError): boolean {
   return isToldByLeast(error) && (!error.blame.certain || error.code === 'engine_overloaded');
 }

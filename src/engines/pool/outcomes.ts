@@ -1,14 +1,13 @@
 import type { Fared } from '../../core/fared.ts';
 
 /**
- * How requests of a model fared, whoever sent them: by it one tells whether what fails again and again is at fault itself, or its
- * servers are. Failures in a row are one, whose requests may have failed together: only the one with which they began counts.
+ * Outcomes of a model's requests, interactive ones and batch lines. They separate a request that is at fault itself from a server
+ * that is. Failures in a row count once, because they may have one cause.
  */
 export class Outcomes implements Fared {
   workedAt = Number.NEGATIVE_INFINITY;
   answers = 0;
   breaks = 0;
-  /** Whether the failures that are under way count among the breaks. */
   isBreak = false;
   #failedAt = Number.NEGATIVE_INFINITY;
 
@@ -18,7 +17,7 @@ export class Outcomes implements Fared {
     this.workedAt = Math.max(this.workedAt, sentAt);
   }
 
-  /** @param isRepeat of a line that had failed before, and tells nothing new */
+  /** @param isRepeat true for a line that failed before, which says nothing new about the server */
   failed(at: number, isRepeat: boolean): void {
     if (this.workedAt >= this.#failedAt) {
       this.isBreak = !isRepeat;

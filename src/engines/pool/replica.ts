@@ -25,7 +25,6 @@ export interface ReplicaOptions {
   slotsBefore?: number | undefined;
 }
 
-/** What is known of a call that failed. */
 interface FailedCall {
   slackMs?: number | undefined;
   isLine?: boolean;
@@ -230,19 +229,19 @@ export class Replica implements Choice {
     return Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
   }
 
-  /** Whether a line is sent to find out whether it works again, and the least work there is tells that as well. */
+  /** True where this line would be the first request after a pause, and a minimal request can take its place. */
   isTriedBy(sent: Sent): boolean {
     return this.#trial === sent && this.health.isToldByLeast;
   }
 
-  /** Gives it the least work there is, in the place of a line. @returns why it does not do it; null where it works again */
+  /** Sends a minimal request in the place of a line. @returns the server's failure, or null where it works again */
   async tryOut(sent: Sent, slackMs: number | undefined): Promise<ApiError | null> {
     const error = await this.health.tryOut(slackMs);
     if (this.#trial === sent) this.#trial = null;
     return error;
   }
 
-  /** @param call whose failure it is; its slack is the time until its answer is of no use, absent where somebody waits for it */
+  /** @param call the failed call; its slack is the time until its answer is of no use, absent for interactive requests */
   failed(sent: Sent, error: ApiError, { slackMs, isLine, isRepeat }: FailedCall = {}): void {
     const isTrial = this.#trial === sent;
     const { surplus } = this.#limit;
@@ -251,7 +250,7 @@ export class Replica implements Choice {
     if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.answers();
     if (error.code === 'engine_overloaded') {
       if (!isTrial && this.#isStray()) return;
-      // A line that is refused alone, or once more, says nothing of how much it takes.
+      // A line that is refused alone, or again, says nothing about the server's slots.
       const isItsOwn = isLine && error.blame.scope === 'replica' && (isRepeat || this.#inFlight === 0);
       if (!isItsOwn) this.#refused(sent, error);
     }
