@@ -36,6 +36,16 @@ describe('parseLocatedYaml', () => {
     expect(check.problems).toHaveLength(1);
   });
 
+  it('gives the bounds alone of a number that came out of a variable', () => {
+    const { check, root } = read('a: ${PORT}\nb: 99999\n', { PORT: '99999' });
+    const { a, b } = check.object(root, ['a', 'b']);
+    for (const port of [a, b]) check.whole(port, { min: 0, max: 65_535 });
+    expect(check.problems.map(({ message }) => message)).toEqual([
+      'a: must be from 0 to 65535',
+      'b: must be from 0 to 65535, not 99999',
+    ]);
+  });
+
   it.each([
     ['a: 1\na: 2\n', 2],
     ['a: [1\nb: 2\n', 2],

@@ -60,7 +60,8 @@ export function createChecker() {
     if (typeof found !== 'number' || !Number.isFinite(found))
       return fail(at, `expected a number, found ${describe(at)}`);
     const { min = -Infinity, max = Infinity } = bounds;
-    if (found < min || found > max) return fail(at, `must be ${range(min, max)}, not ${describe(at)}`);
+    if (found < min || found > max)
+      return fail(at, `must be ${range(min, max)}${at.hidden ? '' : `, not ${describe(at)}`}`);
     return found;
   }
 
