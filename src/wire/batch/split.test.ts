@@ -210,5 +210,8 @@ describe('the splitter', () => {
   it('takes a line of exactly the limit', () => {
     expect(numbered(split('x'.repeat(100), [50], 100))).toEqual([[1, 'x'.repeat(100)]]);
     expect(numbered(split('x'.repeat(101), [50], 100))).toEqual(['line_too_long']);
+    expect(split('x'.repeat(101), [50], 100)).toMatchObject([
+      { fault: { message: 'the line is longer than 100 bytes (limits.line_bytes of the server)' } },
+    ]);
   });
 });

@@ -181,7 +181,7 @@ export class Splitter {
 
   #tooLong(): SplitItem {
     const limit = this.#lineBytes.toLocaleString('en-US');
-    const message = `the line is longer than ${limit} bytes`;
+    const message = `the line is longer than ${limit} bytes (limits.line_bytes of the server)`;
     return { fault: { line: this.#number, code: 'line_too_long', message }, fatal: false };
   }
 }
