@@ -123,7 +123,7 @@ describe('a create-batch body', () => {
       '422 validation_error model: unknown field: each request names its model in its own body',
     );
     expect(refusal({ ...byFile, endpoint: '/chat/completions' })).toBe(
-      '422 validation_error endpoint: expected "/v1/chat/completions" or "/v1/embeddings", got "/chat/completions"; put /v1 before it',
+      '422 validation_error endpoint: expected "/v1/chat/completions" or "/v1/embeddings", got "/chat/completions"; write "/v1/chat/completions"',
     );
     expect(refusal({ ...byFile, endpoint: '/other' })).not.toContain('put /v1');
   });

@@ -90,6 +90,19 @@ describe('a request body in the place of a batch line', () => {
   });
 });
 
+it.each([
+  ['/chat/completions', true],
+  ['chat/completions', true],
+  ['/v1/chat/completions/', true],
+  ['/openai/v1/chat/completions', true],
+  ['https://api.openai.com/v1/chat/completions', true],
+  ['/v1/moderations', false],
+  ['/v2/chat/completions', false],
+])('names the endpoint that is meant by %s: %s', (url, isMeant) => {
+  const [message] = messagesOf(line({ url }));
+  expect(message).toMatch(isMeant ? /got ".*"; write "\/v1\/chat\/completions"$/ : /got "[^"]*"$/);
+});
+
 describe('a good line', () => {
   it('tells its parts', () => {
     const text = ` { "custom_id":"a", "method" : "POST","url":"/v1/chat/completions","body": ${JSON.stringify(chatBody)} }`;

@@ -309,6 +309,10 @@ export function notOpen(value: unknown, endpoints: readonly BatchEndpoint[]): st
   const message = `expected ${known.join(' or ')}, got ${describe(value)}`;
   if (batchEndpoints.some((name) => name === value))
     return `${message}, which batch.endpoints of the server's configuration would open`;
-  const lacksVersion = endpoints.some((name) => name === `/v1${String(value)}`);
-  return lacksVersion ? `${message}; put /v1 before it` : message;
+  const operation = otherSpelling.exec(String(value))?.[1];
+  const meant = endpoints.find((name) => name === `/v1/${operation}`);
+  return meant === undefined ? message : `${message}; write "${meant}"`;
 }
+
+/** An endpoint as clients of other services write it: without a version, with a slash at its end, or as a whole URL. */
+const otherSpelling = /^(?:https?:\/\/[^/]+)?\/?(?:openai\/)?(?:v1\/)?([a-z/]+?)\/?$/;
