@@ -1,6 +1,6 @@
 import type { Usage } from './usage.ts';
 
-/** What usage is summed by. */
+/** Groupings of usage. */
 export const usageGroups = ['day', 'model', 'org', 'key', 'batch'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 

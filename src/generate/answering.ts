@@ -153,7 +153,7 @@ export function goesNatively({ capabilities }: Engine, op: Op, chat: ChatRequest
   return isSpoken && keepsItself(chat, capabilities);
 }
 
-/** What every version of every format means the same by. */
+/** Constants shared by all formats. */
 const plain: ReadonlySet<string> = new Set(
   'model messages max_completion_tokens temperature top_p top_k stop stream stream_options'.split(' '),
 );

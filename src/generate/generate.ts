@@ -76,7 +76,7 @@ export interface Generate extends Service {
   room(modelId: string): number;
   /** How many requests `modelId` works on at once. */
   slots(modelId: string): number;
-  /** How requests of `modelId` fared: whether others get through. */
+  /** Outcomes of the requests of `modelId`, which show if others succeed. */
   fared(modelId: string): Fared;
   /**
    * Why nobody takes requests of `modelId` at present; null while somebody does.
@@ -139,7 +139,7 @@ export interface LineCall {
   prefix: string;
   /** When the batch expires, in epoch milliseconds. */
   deadline: number;
-  /** Whether it failed before. */
+  /** True if it failed before. */
   isRepeat?: boolean;
   signal: AbortSignal;
   /** Where what becomes known of it is written down. */

@@ -12,7 +12,7 @@ export function asApiError(error: unknown): ApiError {
   return new ApiError('internal_error', 'The request failed inside the server.', { cause: error });
 }
 
-/** An error with what the upstream said of itself. */
+/** An error that quotes the upstream's message about itself. */
 export class SaidError extends ApiError {
   constructor({ code, message, said, blame }: ApiError) {
     super(code, withSaid(message, said), { blame });

@@ -55,7 +55,7 @@ export function createEntrance(replicas: readonly Replica[], clock: Clock, queue
     if (!cause || (priority === 'interactive' && replicas.some((replica) => replica.isSuspected)))
       return null;
     const ms = Math.min(...replicas.map(({ health }) => health.breaker.msLeft));
-    // Nothing was sent: of the request it tells nothing.
+    // Nothing was sent, so this is no evidence about the request.
     const scope = cause.scope === 'replica' ? 'model' : cause.scope;
     return new ApiError(cause.code, cause.message, {
       blame: { scope, certain: true, retry: true },

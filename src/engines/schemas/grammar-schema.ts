@@ -6,7 +6,7 @@ import { plainPattern } from './plain-pattern.ts';
 import { satisfies } from './satisfies.ts';
 import { SchemaTooLarge, tooManyBranches } from './too-large.ts';
 
-/** What putting schemas together may cost the thread that serves everybody: entries that are looked at, and characters. */
+/** Limits of merging schemas, because the thread serves all clients: visited entries, and characters. */
 const budget = { work: 5_000, characters: 131_072, depth: 64, declared: 500 } as const;
 
 /**
@@ -113,7 +113,7 @@ function needsInlining(schema: SchemaObject): boolean {
   );
 }
 
-/** What a schema asks for, and what else stands in it. */
+/** The constraints of a schema, and its other members. */
 function sorted(schema: SchemaObject): { asked: SchemaObject; beside: SchemaObject } {
   const isAsked = ([keyword]: [string, unknown]) =>
     keywords.has(keyword) && keyword !== '$defs' && keyword !== 'definitions';
@@ -124,7 +124,7 @@ function sorted(schema: SchemaObject): { asked: SchemaObject; beside: SchemaObje
   };
 }
 
-/** What no grammar holds, and some refuse. */
+/** Keywords that no grammar enforces, and some refuse. */
 const unheld =
   'not if then else contains minContains maxContains uniqueItems dependentRequired dependentSchemas dependencies'.split(
     ' ',

@@ -10,12 +10,12 @@ interface Shape {
   isClosed: boolean;
 }
 
-/** What is followed: the schema is a stranger's, and may refer to itself. */
+/** References being followed: an untrusted schema may refer to itself. */
 const most = { shapes: 200, members: 5_000, depth: 8 } as const;
 
 const unions = ['anyOf', 'oneOf', 'allOf'];
 
-/** Whether other schemas stand at the root of a tool's parameters. */
+/** True if the root of a tool's parameters combines schemas. */
 export function hasRootUnion(schema: unknown): schema is SchemaObject {
   return isObject(schema) && unions.some((keyword) => listOf(schema[keyword]).length > 0);
 }

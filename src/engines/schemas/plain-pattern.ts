@@ -118,7 +118,7 @@ function quantifier(reader: Reader): string {
   return text;
 }
 
-/** What an escape means: a character, or a set of them. */
+/** The meaning of an escape: a character or a set of characters. */
 function escaped(reader: Reader): number | CharacterSet {
   const character = next(reader);
   const set = sets.get(character.toLowerCase());

@@ -104,7 +104,7 @@ function string(own: Keywords): string {
   );
 }
 
-/** Null for a pattern that looks around: it could keep this thread for ever. */
+/** Null for a pattern with look-around, which could block this thread. */
 function linear(pattern: string): RE2JS | null {
   try {
     return RE2JS.compile(pattern);

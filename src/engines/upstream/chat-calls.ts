@@ -44,7 +44,7 @@ export function createChatCalls({
     ...profile.now.reading,
   });
 
-  /** What is cut from an answer, and what it must have. */
+  /** The checks and cuts of an answer. */
   function checksOf({ value }: JsonBody<ChatRequest>) {
     const stops = stopsOf(value);
     const { traits, wording } = profile.now;

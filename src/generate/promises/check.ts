@@ -107,7 +107,7 @@ function isMiss(error: unknown): error is ApiError {
   return error.code === 'schema_not_met' || error.code === 'tool_not_called';
 }
 
-/** Why an answer may have missed, as far as its end tells. */
+/** Likely reasons for a miss, from the end of the answer. */
 type Hint = (choice: Choice) => string | null;
 
 function hintOf({ stop }: ChatRequest): Hint {

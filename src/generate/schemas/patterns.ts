@@ -8,8 +8,8 @@ interface Pattern {
 
 /**
  * Patterns run on RE2, which cannot be made to backtrack (reliability.md, C14). Those that RE2 does not know (look-around,
- * back references, more than 1,000 repetitions) run on the regular expressions of JavaScript, which may take for ever: only the
- * time limit of the thread ends them. Ajv tells the patterns of a schema apart by their text.
+ * back references, more than 1,000 repetitions) run on the regular expressions of JavaScript, which may never end: only the
+ * time limit of the thread stops them. Ajv identifies the patterns of a schema by their text.
  */
 export const patterns = Object.assign(
   (pattern: string): Pattern => {
@@ -28,7 +28,7 @@ function linear(pattern: string): Pattern['test'] | null {
   }
 }
 
-/** Ordinary texts. A pattern that takes for ever on one of them is found out before an answer was paid for. */
+/** Ordinary texts: a pattern that hangs on one of them is detected before an answer is paid for. */
 const probes = ['', ...['a', '0', 'a.', ' ', '-'].map((part) => part.repeat(1_000))];
 
 function backtracking(pattern: string): Pattern['test'] {

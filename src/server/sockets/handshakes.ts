@@ -6,7 +6,7 @@ import type * as Ws from 'ws';
 import { loadPackage } from '../../base/load-package.ts';
 
 interface Handshakes {
-  /** Whether Node gave up the connection of a request for us to upgrade. */
+  /** True if Node handed over the connection of an upgrade request. */
   isUpgraded: (request: Http.IncomingMessage) => boolean;
   /** Answers the handshake of a request and passes on the WebSocket that it becomes. */
   complete: (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void) => void;

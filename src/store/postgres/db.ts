@@ -37,7 +37,7 @@ export interface Share {
 }
 
 export interface PostgresDb extends Db {
-  /** Connects, and says what kind of connection it is. */
+  /** Connects, and reports the kind of connection. */
   session(): Promise<Session>;
 }
 

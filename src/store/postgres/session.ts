@@ -5,15 +5,15 @@ import { isNameClash } from './errors.ts';
 export interface ServerBounds {
   /** One statement. */
   statement: number;
-  /** Of that, waiting for rows that others hold. */
+  /** The part of it spent waiting for row locks. */
   lock: number;
 }
 
-/** How a connection relates to the server process that answers it. */
+/** The relation of a connection to the server process that answers it. */
 export interface Session {
   /** False behind a pooler: each transaction may run in another server process, and settings of the session are lost. */
   isOwn: boolean;
-  /** Whether a statement that was prepared under a name can be executed by that name in a later transaction. */
+  /** True if a later transaction can execute a statement that was prepared under a name. */
   keepsNames: boolean;
   /** Begins a transaction in which the bounds hold. */
   begin: string;

@@ -28,7 +28,7 @@ export async function transact<T>(pool: Pool, work: (q: Queries) => Promise<T>):
     client.release();
     return { outcome: 'committed', result };
   } catch (thrown) {
-    // Where it never began, the statements only say that the connection is gone.
+    // If the transaction never began, the statements fail only because the connection is gone.
     const error: unknown = await Promise.resolve(begun).then(
       () => thrown,
       (first) => first,
@@ -77,7 +77,7 @@ function mustClose(client: ClientBase, error: unknown): boolean {
   return isUnusable(error) || (!isOwn && keepsNames && isFromServer(error));
 }
 
-/** Statements by their text: `$1, $2 ...` for `?`, and a name that says the same in every process. */
+/** Statements by their text: `$1, $2 ...` for `?`, and a name that is the same in every process. */
 const prepared = new Map<string, { name: string; text: string }>();
 
 function prepare(sql: string): { name: string; text: string } {

@@ -36,7 +36,7 @@ export interface LineCheckerOptions {
   endpoints?: readonly BatchEndpoint[];
   /** Why a line may not use this model, or undefined when it may, which is not asked again. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
-  /** Whether images at an address are accepted for this model; for every one if absent. */
+  /** True for models that accept images at an address; all do if absent. */
   takesImageUrls?: (model: string) => boolean;
   /** Whether a body may name files, whose content is put there when it is run. */
   takesFiles?: boolean;
@@ -195,7 +195,7 @@ export function createLineChecker(options: LineCheckerOptions) {
     get namesFiles() {
       return namesFiles;
     },
-    /** Whether a body named an image by an address. */
+    /** True if a body refers to an image by an address. */
     get namesImageUrls() {
       return namesImageUrls;
     },

@@ -1,6 +1,6 @@
 import type { ChatMessage } from './chat.ts';
 
-/** A summary as the model reads it. The user's, because somebody must have spoken last, and templates take few system messages. */
+/** A summary for the model. A message of the user, because templates need one at the end and take few system messages. */
 export function summaryMessage(summary: string): ChatMessage {
   return {
     role: 'user',

@@ -18,7 +18,7 @@ export function lineText(json: string): string {
     : text;
 }
 
-/** Whether a string of the JSON text holds half of a surrogate pair, raw or escaped. */
+/** True if a string of the JSON text holds half of a surrogate pair, raw or escaped. */
 export function hasLoneSurrogate(json: string): boolean {
   if (!json.isWellFormed()) return true;
   return escapedSurrogate.test(json) && (json.match(eachEscape) ?? []).some(isLone);

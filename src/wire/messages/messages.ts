@@ -51,7 +51,7 @@ export interface Block {
   server_name?: string;
   /** Of a `tool_reference`. */
   tool_name?: string;
-  /** What a change of tools adds or removes, and changes that a summary stands for. */
+  /** The tools that a change adds or removes, and the changes in a summary. */
   tool?: unknown;
   tool_changes?: Block[] | null;
   encrypted_content?: string | null;

@@ -51,7 +51,7 @@ function modelsName(own: Pick<OwnName, 'namespace' | 'name'>, tools: readonly Cl
   return tools.find((tool) => keyOf(tool.own) === keyOf(own))?.fields.name ?? joinedName(own);
 }
 
-/** What a search for tools tells the model: their descriptions are among the tools. */
+/** The result of a tool search for the model: names alone, because the descriptions are among the tools. */
 function foundTools({ tools: found }: StoredItem, tools: readonly ClientTool[]): string {
   const names = [...listed(found, '')].map(({ own }) => modelsName(own, tools));
   return names.length === 0 ? 'No tools were found.' : `Found, and callable from now on: ${names.join(', ')}`;

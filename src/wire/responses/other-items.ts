@@ -58,7 +58,7 @@ const ofChats = new Set(
   apply_patch_call_output`.split(/\s+/),
 );
 
-/** What to do instead of sending an item that cannot be passed on; undefined for one that can. */
+/** The advice in the error for an item that cannot be passed on; undefined for one that can. */
 export function refusalOf({ type }: StoredItem): string | undefined {
   if (type === 'configuration_update')
     return 'settings cannot change within a conversation here: set reasoning and text of the request';
@@ -72,12 +72,12 @@ export function isOther({ type }: StoredItem): boolean {
   return Object.hasOwn(readings, type);
 }
 
-/** An item of another type as items that a chat has; none where it says nothing. */
+/** An item of another type as items of a chat; none if it is empty. */
 export function asChatItems(item: StoredItem): StoredItem[] {
   return readings[item.type]!(item);
 }
 
-/** What another agent said, as the user says it. Behind a server that encrypts nothing, its text is in the encrypted part. */
+/** A message of another agent, as the user's. Behind a server that does not encrypt, the encrypted part is plain text. */
 function message({ content, ...item }: StoredItem): StoredItem[] {
   const parts = Array.isArray(content) ? content : [{ type: 'input_text', text: content ?? '' }];
   const texts = parts.map(plainText).filter((text) => text !== '');
@@ -87,7 +87,7 @@ function message({ content, ...item }: StoredItem): StoredItem[] {
   ];
 }
 
-/** Whether a part of it is a ciphertext, which only the server that made it can read. */
+/** True if a part of it is a ciphertext, which only the server that made it can read. */
 export function isSealed({ content }: Pick<StoredItem, 'content'>): boolean {
   return Array.isArray(content) && content.some(isCiphertext);
 }

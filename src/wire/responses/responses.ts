@@ -101,7 +101,7 @@ export interface InputItem {
   /** Of calls of a shell, and of `apply_patch`. */
   action?: Record<string, unknown>;
   operation?: Record<string, unknown>;
-  /** What `additional_tools` bring, and what a search found. */
+  /** The tools of `additional_tools`, or those that a search found. */
   tools?: ResponsesTool[];
   output?: string | InputPart[];
   summary?: { type?: string; text?: string }[] | null;
@@ -165,7 +165,7 @@ export interface KnownCallItem extends Call<`${KnownType}_call`> {
   action?: Record<string, unknown>;
   /** What is to become of a file. */
   operation?: Record<string, unknown>;
-  /** What to search for. */
+  /** The query of a search. */
   arguments?: Record<string, unknown>;
   execution?: 'client';
 }

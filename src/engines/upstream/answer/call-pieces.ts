@@ -6,7 +6,7 @@ import { unusable } from './parse-body.ts';
 
 type CallDelta = NonNullable<ChatDelta['tool_calls']>[number];
 
-/** What one entry of a delta adds to a call. */
+/** The part of a call in one entry of a delta. */
 interface Piece {
   /** Empty without one. */
   id: string;
@@ -67,7 +67,7 @@ export class CallPieces {
   }
 
   /**
-   * What was held back of the calls, and what is missing at their ends.
+   * The parts of calls that were held back, and the missing ends of arguments.
    * @throws ApiError `invalid_upstream_response` for a call that never had a name
    */
   end(isCut: boolean): CallDelta[] {
@@ -118,13 +118,13 @@ function isEmpty({ id, name, json }: Piece): boolean {
   return id === '' && name === '' && json === '';
 }
 
-/** A piece of text as it stands inside of a JSON string. */
+/** A piece of text, escaped as inside a JSON string. */
 function escaped(text: unknown): string {
   return JSON.stringify(stringOr(text, '')).slice(1, -1);
 }
 
 /**
- * Whether a piece begins another call than the one that it was found for.
+ * True if a piece begins another call than the one that it matched.
  * @param isSameDelta whether the last piece of that call came in the same delta
  */
 function isAnother(call: Call, { id, name, json }: Piece, isSameDelta: boolean): boolean {

@@ -62,7 +62,7 @@ export async function* readChunks<Piece extends AnyPiece>(
   let prompt: PromptUsage | undefined;
   let answered = '';
   let isOver = false;
-  /** Whether the server said that it is over, and told no choices before. */
+  /** True if the server ended the stream without any choice. */
   let isEmpty = false;
   let hasEmptyChunks = false;
 

@@ -6,7 +6,7 @@ export function filteredChoices(wanted: number): Fields[] {
   return Array.from({ length: wanted }, (_, index) => ({ index, text: '', finish_reason: 'content_filter' }));
 }
 
-/** Members that tell what a filter found in a prompt (Azure, Gemini, and gateways before it). */
+/** Members with the results of a prompt filter (Azure, Gemini and gateways in front of it). */
 const findings = ['prompt_filter_results', 'promptFeedback', 'prompt_feedback'] as const;
 
 /**
@@ -21,7 +21,7 @@ export function givenChoices(answer: Fields, wanted: number): readonly unknown[]
   throw unusable('has no choices');
 }
 
-/** Whether an answer without choices says that it is one. */
+/** True if an answer without choices reports a filtered prompt. */
 function isPromptFiltered(answer: Fields): boolean {
   const { choices, object, usage } = answer;
   if (Array.isArray(choices)) return true;

@@ -27,7 +27,7 @@ export class StopCut<Token> {
   }
 
   /**
-   * What can be shown now: not an end that may become a stop sequence.
+   * The text that can be shown now, without an end that may become a stop sequence.
    * @param isEnd whether no more text follows
    */
   take(piece: CutText<Token>, isEnd: boolean): CutText<Token> {

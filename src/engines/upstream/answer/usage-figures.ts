@@ -49,7 +49,7 @@ export function usageFigures(usage: unknown, read = count): UsageFigures {
   };
 }
 
-/** The first value that counts something, else 0 where one says so. */
+/** The first count above 0; else 0 if any value is 0. */
 function firstOf(given: Fields, all: string[][], read: typeof count): number | undefined {
   let found: number | undefined;
   for (const path of all) {

@@ -7,7 +7,7 @@ import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
 import { count, usageFigures } from './usage-figures.ts';
 
-/** What an answer, or an event of one, tells of its usage; undefined where it is silent. */
+/** The usage in an answer or in one of its events; undefined without one. */
 export type UsageReader = (answer: Fields) => unknown;
 
 /** Kimi reports the usage of a stream in its last choice, Groq in a member of its own. */
@@ -86,7 +86,7 @@ export function tooLongPrompt(context: number): ApiError {
   );
 }
 
-/** Writes down what a server told, in whatever words, before anything of it is judged. */
+/** Records the usage that a server reported, before it is checked. */
 export function noteReported(known: CallKnown | undefined, usage: unknown): void {
   if (!known) return;
   const reported: Reported = { ...known.reported };

@@ -114,12 +114,12 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
   };
 }
 
-/** Whether log probabilities were asked for, of a server that is sent the field. */
+/** True if log probabilities were requested and the server is sent the field. */
 function wantsScores({ body: { value } }: Ask, { completionsMembers: members }: Known): boolean {
   return typeof value.logprobs === 'number' && members.has('logprobs');
 }
 
-/** Whether a piece ends a choice that had text, and not one log probability. */
+/** True if a piece ends a choice with text but without log probabilities. */
 function unscoredAtEnd(): (piece: CompletionPiece) => boolean {
   const texts = new Map<number, { isEmpty: boolean; isScored: boolean }>();
   return ({ index, text, logprobs, finish_reason: finish }) => {
@@ -131,7 +131,7 @@ function unscoredAtEnd(): (piece: CompletionPiece) => boolean {
   };
 }
 
-/** Of a prompt that is told again, stop sequences are no end. */
+/** Stop sequences do not end an echoed prompt. */
 function cutterOf({ body: { value } }: Ask) {
   return pieceCutter(value.echo ? [] : stopsOf(value));
 }

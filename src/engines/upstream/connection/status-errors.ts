@@ -78,7 +78,7 @@ const missedPromises = ['tool_not_called', 'schema_not_met'] as const;
 const fields =
   'response_format|tools|tool_choice|messages|prompt|input|stop|seed|temperature|top_p|max_tokens|max_completion_tokens|logit_bias|logprobs|top_logprobs|n';
 
-/** What a server says of the request, or of the answer to it, and sends as its own failure (llama-server; llama-cpp-python's server). */
+/** Messages about the request or its answer that a server sends with a 5xx (llama-server, llama-cpp-python). */
 const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
   [/'loc': \('body', |"loc": ?\["body", ?|^body\.\w/, refusedField],
   [new RegExp(`validation errors? for (?!\\w*Response\\b)\\w+\\s+(?:${fields})\\b`), refusedField],

@@ -41,7 +41,7 @@ export interface FlavorTraits {
    * counts so many items, members and characters.
    */
   schemas: 'any' | 'no look-around' | { mostRepeats: number };
-  /** That it refuses tools with `anyOf`, `oneOf` or `allOf` at the root of their parameters. */
+  /** Refuses tools with `anyOf`, `oneOf` or `allOf` at the root of their parameters. */
   rootUnions?: 'refused';
   prefixCache: Capabilities['prefixCache'];
   /** The members it is sent beside those that every server is sent (`request-members.ts`). */
@@ -59,7 +59,7 @@ export interface FlavorTraits {
   developerRole?: true;
   /** That it signs the calls that it makes, and refuses them in a conversation without. */
   signsCalls?: 'needed' | 'passed on';
-  /** That it reports thoughts as `reasoning_details` and wants them back. */
+  /** Reports thoughts as `reasoning_details` and wants them back. */
   reasoningDetails?: true;
   /** Which of its models, by name, take tools with free text, and hold the grammars of what they are given. */
   customTools?: RegExp;
@@ -67,7 +67,7 @@ export interface FlavorTraits {
   prefixesLast?: true;
   /** Takes names of tools of more than 64 characters; others get shorter ones (`request/short-names.ts`). */
   longToolNames?: true;
-  /** How it receives the effort of reasoning. */
+  /** Its form of the reasoning effort. */
   effort: EffortWay;
   /** Reads `cache_control` of parts, tools and requests; other servers find prefixes by themselves, and some refuse the member. */
   cacheControl?: true;

@@ -3,7 +3,7 @@ import type { NativeRequest } from '../../engines.ts';
 
 /**
  * The betas without which Anthropic refuses what a request holds, for `anthropic-beta`. The list is fixed: other betas change
- * prices or contents, and are for whoever runs the server to permit (`pass_through`).
+ * prices or contents, so only the operator can permit them (`pass_through`).
  */
 
 /** By the type of a tool. Later versions of most need none. */

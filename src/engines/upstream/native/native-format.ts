@@ -9,7 +9,7 @@ export interface NativeFormat {
   path: string;
   /** The members of a request that go on. */
   members: ReadonlySet<string>;
-  /** The betas that belong to what of a request goes on. */
+  /** The betas that the forwarded members of a request need. */
   betas?: (request: NativeRequest, goesOn: (member: string) => boolean) => string[];
   /**
    * @returns `said`: all that its deltas would have told

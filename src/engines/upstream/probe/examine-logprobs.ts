@@ -6,7 +6,7 @@ import { ok, ours } from './findings.ts';
 /** Enough for the first word of an answer. */
 const short = { max_tokens: 16, logprobs: true };
 
-/** Whether its answers have log probabilities: a request for them fails where the server ignores it. */
+/** Checks for log probabilities: a request for them fails where the server ignores the field. */
 export async function examineLogprobs(
   ask: (more: Partial<ChatRequest>) => Promise<ChatResponse>,
 ): Promise<Finding> {

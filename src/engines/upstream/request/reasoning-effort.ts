@@ -5,7 +5,7 @@ import { fieldsOf } from '../../../base/fields.ts';
 type RequestMembers = Readonly<Record<string, unknown>>;
 
 /**
- * How a server receives the effort of reasoning (`flavors/`).
+ * A server's form of the reasoning effort (`flavors/`).
  * `as given`: by `reasoning_effort`. A record: the same, with its own word for some of ours, or the members that replace it.
  * `switch`: as given, and `none` by switching the template, because older versions do not know the word.
  * `template`: by variables of the chat template alone. `left out`: never.

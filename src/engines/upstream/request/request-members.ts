@@ -50,7 +50,7 @@ const forAll = object(
 
 const cacheControl: [string, Shape] = ['cache_control', object('type ttl')];
 
-/** Of those that mark where a prefix ends which is to be kept. */
+/** Members of servers that read `cache_control`. */
 const markedContent: [string, Shape] = ['content', new Map([...content, cacheControl])];
 const markedTools: [string, Shape] = [
   'tools',

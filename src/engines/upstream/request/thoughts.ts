@@ -5,10 +5,10 @@ const names = ['reasoning_content', 'reasoning'] as const;
 
 /**
  * A message with its thoughts under every name that the server may read; itself where it has those, or where the server reads none.
- * Versions of vLLM read one name or the other, and pass over the rest in silence.
- * @param sent what of the message goes on
+ * Versions of vLLM read one name or the other, and ignore the rest.
+ * @param sent the members of the message that are sent
  * @param given the whole message
- * @param shape the members of messages that go on
+ * @param shape the members of messages that this server is sent
  */
 export function withThoughts(sent: ChatMessage, given: ChatMessage, shape: Shape | undefined): ChatMessage {
   const thoughts = given.reasoning || given.reasoning_content;

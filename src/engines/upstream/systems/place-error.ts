@@ -2,7 +2,7 @@ import { ApiError } from '../../../core/errors.ts';
 
 /** The server or its chat template refuses a conversation for where its system messages are. */
 export class SystemPlaceError extends ApiError {
-  /** Whether it refuses them everywhere. */
+  /** True if it takes no system messages at all. */
   readonly everywhere: boolean;
 
   constructor(tail: string, everywhere: boolean) {
@@ -34,7 +34,7 @@ const misplaced: readonly RegExp[] = [
   /roles? must alternate|should alternate with/i,
 ];
 
-/** What a sentence of a server says of system messages; undefined for any other sentence. */
+/** The refusal of system messages in a server's error message; undefined for any other message. */
 export function systemRefusal(message: string): 'misplaced' | 'everywhere' | undefined {
   if (noSystem.test(message)) return 'everywhere';
   return misplaced.some((pattern) => pattern.test(message)) ? 'misplaced' : undefined;

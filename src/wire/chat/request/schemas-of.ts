@@ -39,7 +39,7 @@ export function schemasOf({
   return found;
 }
 
-/** By the choice in a body, whether calls of a function have to conform to its parameters. */
+/** A predicate, from the choice in a body, for functions whose calls have to conform to their parameters. */
 function guaranteeOf(choice: ChatBody['tool_choice'] | ChatBody['function_call']) {
   const { name, function: own, custom }: Named = typeof choice === 'object' && choice ? choice : {};
   const named = name ?? own?.name ?? custom?.name;

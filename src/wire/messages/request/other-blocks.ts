@@ -19,7 +19,7 @@ export function isServerResult({ type }: Block): boolean {
   return type !== 'tool_result' && type.endsWith('_tool_result');
 }
 
-/** The name under which the model is told of a call that a server made. */
+/** The name of a call that a server made, as the model sees it. */
 export function serverCallName({ name = '', server_name: server }: Block): string {
   const whole = typeof server === 'string' ? `${server}__${name}` : name;
   return whole.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
@@ -31,7 +31,7 @@ const unread = new Set(
   file_id page_age retrieved_at`.split(/\s+/),
 );
 
-/** All that a block says in words, line by line. */
+/** All text in a block, line by line. */
 export function textIn(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return lines(value);
@@ -45,12 +45,12 @@ const lines = (values: unknown[]) =>
     .filter((text) => text !== '')
     .join('\n');
 
-/** The summary that stands for all before it; undefined where none is readable. */
+/** The summary that replaces all before it; undefined without a readable one. */
 export function summaryOf({ type, content }: Block): string | undefined {
   return type === 'compaction' && typeof content === 'string' && content !== '' ? content : undefined;
 }
 
-/** Where the conversation goes on from a summary: the last turn with one, and the block. */
+/** The place of the last summary: its turn and its block. */
 export function lastSummary(
   turns: readonly Turn[],
 ): { turn: number; block: number; summary: string } | undefined {
@@ -63,7 +63,7 @@ export function lastSummary(
 }
 
 /**
- * Where a conversation has to be told in words, blocks that only another server can read would be lost.
+ * Finds blocks that only another server can read: a translated conversation would lose them.
  * @throws ApiError `validation_error` (422)
  */
 export function requireReadable({ messages }: MessagesRequest, places: Places): void {

@@ -48,7 +48,7 @@ export function toChatMessages({ system, messages: turns }: MessagesRequest, pla
 
 const hasText = ({ text = '' }: Block): boolean => text !== '';
 
-/** A turn without what a summary in it stands for; the others keep their places. */
+/** A turn without the blocks that a summary in it replaces; the others keep their places. */
 function after(block: number, { role, content }: Turn): Turn {
   const silent: Block = { type: 'text', text: '' };
   return { role, content: (content as Block[]).map((each, index) => (index > block ? each : silent)) };
@@ -112,7 +112,7 @@ function contentOf(parts: ContentPart[]): string | ContentPart[] {
   return parts.length === 1 && first!.type === 'text' && !isMarked(first!) ? first!.text! : parts;
 }
 
-/** What the assistant did; a call that its server ran has its result right behind it. */
+/** Adds a turn of the assistant. The result of a call that its server ran follows the call directly. */
 function addAssistantTurn(blocks: Block[], place: string, add: AddMessage): void {
   const results = new Map(
     blocks.filter(isServerResult).map((block) => [block.tool_use_id, textIn(block.content)]),

@@ -61,7 +61,7 @@ function checkTools(request: ResponsesRequest, add: AddFault): void {
 
 const calling = new Set(['function_call', 'custom_tool_call', 'computer_call', 'program']);
 const answering = new Set(['function_call_output', 'custom_tool_call_output']);
-/** Of these, a server that speaks this format may have the calls. */
+/** Outputs whose calls may be stored at a server that speaks this format. */
 const answeringThere = new Set(['computer_call_output', 'program_output']);
 const saying = new Set(['message', 'compaction', 'agent_message']);
 
@@ -93,7 +93,7 @@ function requireCalls(items: readonly PlacedItem[], isOne: (item: StoredItem) =>
 }
 
 /**
- * Where a conversation has to be told in words, items that only another server can read would be lost.
+ * Finds items that only another server can read: a translated conversation would lose them.
  * @throws ApiError `validation_error` (422)
  */
 export function requireReadable(items: readonly PlacedItem[]): void {

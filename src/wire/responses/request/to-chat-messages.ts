@@ -19,8 +19,8 @@ export interface PlacedMessage {
 /**
  * Items as the messages of a chat. What the assistant did in one turn (reasoning, text, calls) becomes one message; results
  * of tools follow it one by one, and what they hold beside text comes after them as a message of the user, because a tool
- * message takes text alone. What anybody else says between a call and its result comes after the result: servers refuse a call
- * that is not followed by its result. Items of types that are no conversation are passed over.
+ * message takes text alone. Messages of others between a call and its result move behind the result: servers refuse a call
+ * that its result does not follow. Items of types that are no conversation are passed over.
  */
 export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   const messages: PlacedMessage[] = [];
