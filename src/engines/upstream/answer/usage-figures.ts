@@ -28,7 +28,7 @@ const names = {
 
 const paths = Object.fromEntries(
   Object.entries(names).map(([figure, list]) => [figure, list.split(/\s+/).map((name) => name.split('.'))]),
-) as Record<keyof typeof names, string[][]>;
+) as Record<keyof typeof names, [name: string, within?: string][]>;
 
 /**
  * Reads a usage in the words of any format.
@@ -37,11 +37,14 @@ const paths = Object.fromEntries(
 export function usageFigures(usage: unknown, read = count): UsageFigures {
   const given = fieldsOf(usage);
   const of = (figure: keyof typeof names) => firstOf(given, paths[figure], read);
-  const [within, cacheRead, input] = [of('cached') || undefined, of('cacheRead'), of('input')];
+  const prompt = of('prompt');
+  const within = of('cached') || undefined;
+  const cacheRead = within === undefined ? of('cacheRead') : undefined;
+  const input = prompt ? undefined : of('input');
   // In messages `input_tokens` are those beside the cache; in responses it includes them, as `prompt_tokens` does everywhere.
-  const beside = within === undefined ? (cacheRead ?? 0) + (of('cacheWritten') ?? 0) : 0;
+  const beside = () => (within === undefined ? (cacheRead ?? 0) + (of('cacheWritten') ?? 0) : 0);
   return {
-    prompt: of('prompt') || (input === undefined ? of('prompt') : input + beside),
+    prompt: input === undefined ? prompt : input + beside(),
     cached: within ?? cacheRead,
     completion: of('completion'),
     reasoning: of('reasoning'),
@@ -50,10 +53,11 @@ export function usageFigures(usage: unknown, read = count): UsageFigures {
 }
 
 /** The first count above 0; else 0 if any value is 0. */
-function firstOf(given: Fields, all: string[][], read: typeof count): number | undefined {
+function firstOf(given: Fields, all: (typeof paths)['total'], read: typeof count): number | undefined {
   let found: number | undefined;
-  for (const path of all) {
-    found = read(path.reduce((value: unknown, name) => fieldsOf(value)[name], given)) ?? found;
+  for (const [name, within] of all) {
+    const value = given[name];
+    found = read(within === undefined ? value : fieldsOf(value)[within]) ?? found;
     if (found) break;
   }
   return found;

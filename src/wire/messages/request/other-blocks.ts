@@ -54,7 +54,8 @@ export function summaryOf({ type, content }: Block): string | undefined {
 export function lastSummary(
   turns: readonly Turn[],
 ): { turn: number; block: number; summary: string } | undefined {
-  for (const [turn, { content }] of [...turns.entries()].toReversed()) {
+  for (let turn = turns.length - 1; turn >= 0; turn--) {
+    const { content } = turns[turn]!;
     if (typeof content === 'string') continue;
     const block = content.findLastIndex((each) => summaryOf(each) !== undefined);
     if (block >= 0) return { turn, block, summary: summaryOf(content[block]!)! };
