@@ -48,7 +48,7 @@ function serve(config: Config) {
 
 const before = () => configOf(modelOf('stays', ['a', 'b']), modelOf('goes', ['c']));
 const after = () => configOf(modelOf('stays', ['a', 'd'], 2), modelOf('comes', ['e']));
-/** What a process that serves them could tell. */
+/** The served models, as far as a request would notice. */
 const seen = (serving: Awaited<ReturnType<typeof serve>>) =>
   serving.models.map(({ model, config, pool }) => [
     model.id,

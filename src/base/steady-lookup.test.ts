@@ -71,7 +71,7 @@ describe('a look-up', () => {
     expect(isThere).toBe(false);
     await clock.advance(1);
     expect([await late, await find(), asked]).toEqual([first, first, 2]);
-    // What it finds at last is what the next one falls back to.
+    // The late address becomes the one that the next look-up falls back to.
     answer(second);
     await turn();
     const next = find();
@@ -96,7 +96,7 @@ describe('a look-up', () => {
     },
   );
 
-  it('of a host that is no more fails, as does one that never succeeded', async () => {
+  it('of a host that no longer exists fails, as does one that never succeeded', async () => {
     const never = find();
     answer(failure('EAI_AGAIN'));
     expect(await never).toBe('EAI_AGAIN');

@@ -11,7 +11,7 @@ interface Host {
   pending?: { found: Promise<Found>; since: number };
 }
 
-/** How a host is looked up: `dns.lookup`, which uses one of two threads of the process. */
+/** A host look-up in the form of `dns.lookup`, which occupies one of the process's two DNS threads. */
 export type SystemLookup = (
   host: string,
   options: LookupOptions & { all: true },

@@ -153,7 +153,7 @@ export function goesNatively({ capabilities }: Engine, op: Op, chat: ChatRequest
   return isSpoken && keepsItself(chat, capabilities);
 }
 
-/** Constants shared by all formats. */
+/** Request members that mean the same in every format. */
 const plain: ReadonlySet<string> = new Set(
   'model messages max_completion_tokens temperature top_p top_k stop stream stream_options'.split(' '),
 );

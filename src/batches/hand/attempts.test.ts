@@ -59,7 +59,7 @@ describe('the attempts of a line', () => {
 });
 
 describe('refusals of a line', () => {
-  /** What becomes of a line that is refused once a second, after `answers` to others and `breaks` that others met. */
+  /** A line that is refused once a second, with `answers` and `breaks` of other requests before each refusal. */
   function refused(blame: Blame, times: number, others: { answers: number; breaks: number }) {
     const outcomes = new Outcomes();
     let line = noAttempts;
@@ -82,7 +82,7 @@ describe('refusals of a line', () => {
     expect([isSpent(five), five.made]).toEqual([true, 4]);
   });
 
-  it('cost nothing while nobody gets through, nor where others are refused as well', () => {
+  it('cost no attempt while no request is answered, nor where others are refused as well', () => {
     for (const others of [
       { answers: 0, breaks: 0 },
       { answers: 4, breaks: 2 },

@@ -269,7 +269,7 @@ export class Dispatcher {
     }
     if (isRefusal) return this.#refused(held, ref, attempts, attempts.passed > before.passed);
     const pause = backoffMs(attempts.made, linePauses, random.float());
-    // What took long to fail has waited already.
+    // The time that the failure took counts as part of the pause.
     this.#again(held, ref, Math.max(0, sentAt + pause - clock.monotonic()));
   }
 

@@ -55,7 +55,7 @@ export class Heartbeat {
   #beating: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
   #standstill: Standstill;
-  /** How long it had stood still when the last beat that arrived was sent. */
+  /** Standstill of this process, in milliseconds, when its last successful beat was sent. */
   #stoodBefore = 0;
 
   constructor(parts: HeartbeatParts) {

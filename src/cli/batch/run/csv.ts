@@ -34,8 +34,8 @@ const columns = [
 export const csvHead = csvRecord(columns);
 
 /**
- * What a spreadsheet wants of an answer, in whatever format the request was. Texts of models and servers are kept from being
- * formulas unless `raw`; ids stay as they are.
+ * CSV row of a result line, in the columns of `csvHead`, for every request format. Texts of models and servers cannot run as
+ * formulas unless `raw` is set; ids stay as they are.
  */
 export function csvRow(line: ResultLine, raw: boolean): string {
   const text = raw ? (cell: unknown) => cell : withoutFormula;
