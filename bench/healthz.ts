@@ -1,4 +1,4 @@
-import { hostileSchemas } from '../test/generate/hostile-schemas.ts';
+import { hostileSchemas } from '../test/inference/hostile-schemas.ts';
 import { connectTo, requestBytes } from './support/connection.ts';
 import { plain } from './support/formats.ts';
 import { latencies } from './support/load.ts';

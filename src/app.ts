@@ -29,10 +29,10 @@ import { createWebhooks } from './events/create-webhooks.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { closeToOthers } from './files/private-folder.ts';
-import { createGenerate } from './generate/create-generate.ts';
-import { withFallbacks } from './generate/fallbacks.ts';
-import { withLineFallbacks } from './generate/line-fallbacks.ts';
-import { createSchemaRefusal, createSchemas } from './generate/schemas/schemas.ts';
+import { createInference } from './inference/create-inference.ts';
+import { withFallbacks } from './inference/fallbacks.ts';
+import { withLineFallbacks } from './inference/line-fallbacks.ts';
+import { createSchemaRefusal, createSchemas } from './inference/schemas/schemas.ts';
 import type { Counts } from './metrics/counts.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
@@ -106,7 +106,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   });
   const schemas = createSchemas(shared);
   const counts = config.metrics && (await import('./metrics/counts.ts')).createCounts();
-  const generate = createGenerate({
+  const generate = createInference({
     ...shared,
     models: serving.models,
     accounts: counts ? charging(accounts, counts) : accounts,

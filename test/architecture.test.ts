@@ -28,7 +28,7 @@ const table: Record<string, Row> = {
     because: 'an engine answers one request and knows no accounts, files or batches',
   },
   accounts: { may: ['store', 'core', 'base'], because: 'who may do what does not depend on what is asked' },
-  generate: {
+  inference: {
     may: ['accounts', 'engines', 'wire', 'core', 'base'],
     because: 'one request runs the same way for HTTP and for batches, so it knows neither',
   },
@@ -37,20 +37,20 @@ const table: Record<string, Row> = {
     because: 'files are there before any batch and without any engine',
   },
   batches: {
-    may: ['files', 'generate', 'accounts', 'events', 'store', 'blobs', 'wire', 'core', 'base'],
+    may: ['files', 'inference', 'accounts', 'events', 'store', 'blobs', 'wire', 'core', 'base'],
     because: 'a batch runs without a server: it takes values and returns values',
   },
   responses: {
-    may: ['generate', 'store', 'wire', 'core', 'base'],
-    because: 'stored responses are kept answers of generate',
+    may: ['inference', 'store', 'wire', 'core', 'base'],
+    because: 'a stored response is an answer of inference',
   },
   events: { may: ['store', 'core', 'base'], because: 'an event is told to the outside; it asks nobody back' },
   metrics: {
-    may: ['generate', 'store', 'core', 'base'],
+    may: ['inference', 'store', 'core', 'base'],
     because: 'what is measured is read of others, and none of them knows of it',
   },
   server: {
-    may: ['batches', 'files', 'responses', 'events', 'generate', 'accounts', 'wire', 'core', 'base'],
+    may: ['batches', 'files', 'responses', 'events', 'inference', 'accounts', 'wire', 'core', 'base'],
     because:
       'a route parses, calls one service and presents; store, blobs and engines are behind the services',
   },
@@ -80,7 +80,7 @@ const table: Record<string, Row> = {
       'responses',
       'events',
       'metrics',
-      'generate',
+      'inference',
       'accounts',
       'engines',
       'store',
@@ -127,12 +127,12 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
   batches: {
     create: ['lines'],
     lines: [],
-    hand: ['lines'],
+    claimed: ['lines'],
     record: [],
-    queue: ['hand', 'lines', 'record'],
-    run: ['queue', 'record', 'hand', 'lines'],
+    queue: ['claimed', 'lines', 'record'],
+    run: ['queue', 'record', 'claimed', 'lines'],
     close: ['lines'],
-    watch: ['hand'],
+    watch: ['claimed'],
     read: [],
   },
   cli: {
@@ -414,8 +414,8 @@ describe('each rule refuses', () => {
     ],
     [
       'a room',
-      { 'batches/hand/a.ts': "import { b } from '../run/b.ts';", 'batches/run/b.ts': '' },
-      'batches/hand may not import batches/run',
+      { 'batches/claimed/a.ts': "import { b } from '../run/b.ts';", 'batches/run/b.ts': '' },
+      'batches/claimed may not import batches/run',
     ],
     [
       'a room of a format',
@@ -461,8 +461,8 @@ describe('each rule refuses', () => {
       'only its contract store/store.ts',
     ],
     [
-      'an engine seen from generate',
-      { 'generate/a.ts': "import '../engines/pool.ts';", 'engines/pool.ts': '' },
+      'an engine seen from inference',
+      { 'inference/a.ts': "import '../engines/pool.ts';", 'engines/pool.ts': '' },
       'only its contract engines/engines.ts',
     ],
     [

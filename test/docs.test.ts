@@ -17,10 +17,10 @@ import { catalogue } from '../src/core/errors.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
 import { createCounts } from '../src/metrics/counts.ts';
-import { createReadings, type ReadingsParts } from '../src/metrics/readings.ts';
+import { createReadings, type ReadingsDeps } from '../src/metrics/readings.ts';
 import { openApiPath } from '../src/server/openapi/build-openapi.ts';
 import { routes } from '../src/server/routes/routes.ts';
-import { validator } from '../src/wire/validate.ts';
+import { validator } from '../src/wire/schema/validate.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -95,7 +95,7 @@ describe('docs/configuration.md', () => {
 describe('docs/metrics.md', () => {
   it('has every name below what it is, with its labels, and no other', async () => {
     const { registry } = createCounts();
-    createReadings(registry, { version: '' } as ReadingsParts);
+    createReadings(registry, { version: '' } as ReadingsDeps);
     const known = registry.getMetricsAsArray().map((metric) => {
       // Its type knows nothing of them.
       const { name, type, labelNames } = metric as unknown as Record<'name' | 'type', string> & {

@@ -9,7 +9,7 @@ import { zipScript } from '../src/server/pages/api-reference.ts';
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 /** What Node starts by its name: the command line, and what `programFile` names. */
-const programs = ['main', 'store/sqlite/worker', 'generate/schemas/worker', 'engines/llama/child'];
+const programs = ['main', 'store/sqlite/worker', 'inference/schemas/worker', 'engines/llama/child'];
 
 rmSync(dist, { recursive: true, force: true });
 const bundle = await rolldown({

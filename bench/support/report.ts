@@ -25,7 +25,7 @@ export interface Workload {
   run(): Promise<Report>;
 }
 
-const folder = fileURLToPath(new URL('../results/', import.meta.url));
+const folder = fileURLToPath(new URL('../results', import.meta.url));
 
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

@@ -32,7 +32,7 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
-const folder = fileURLToPath(new URL('../upstream/', import.meta.url));
+const folder = fileURLToPath(new URL('../upstream', import.meta.url));
 
 /**
  * Starts with 64 slots of 50 ms.

@@ -47,7 +47,7 @@ export function isRemote(source: ModelSource): source is RemoteSource {
 }
 
 /** What engines and pools are made with. */
-export interface ModelParts {
+export interface ModelDeps {
   modelFiles: ModelFiles;
   /** Whether other processes may be on the same database, and ask the same servers. */
   isShared: boolean;
@@ -105,7 +105,7 @@ export interface ModelServers {
  */
 export async function modelServers(
   config: ModelConfig,
-  { modelFiles, isShared, ...parts }: ModelParts,
+  { modelFiles, isShared, ...parts }: ModelDeps,
   before?: ModelServers,
 ): Promise<ModelServers> {
   const { id, serves, engine } = config;

@@ -4,13 +4,13 @@ import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
 import type { BatchPicture } from '../store/contract/batches.ts';
 import type { Batches } from './batches.ts';
-import type { BatchesParts, Ground } from './ground.ts';
+import type { BatchesDeps, Ground } from './ground.ts';
 import type { BatchView } from '../wire/batch/present.ts';
 import { Closer } from './close/closer.ts';
 import {
   type BatchInput,
   createBatch,
-  type CreateParts,
+  type CreateDeps,
   freezePrices,
   hearOfModels,
   openInput,
@@ -28,14 +28,14 @@ import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
 import { Followers } from './read/followers.ts';
 import { Readers, readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
-import { suspectKills } from './hand/suspects.ts';
+import { suspectKills } from './claimed/suspects.ts';
 import { amountOf, viewOf } from './read/view.ts';
 import { modelsOf, surroundingsOf, suspectedOf, waitingOf } from './read/waiting.ts';
 import { loadOf } from './watch/load.ts';
 import { Watch } from './watch/watch.ts';
 
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
-export function createBatches(parts: BatchesParts): Batches {
+export function createBatches(parts: BatchesDeps): Batches {
   const { store, generate, time, ids, log, batch: settings } = parts;
   const { catalog, fleet } = generate;
   const worker = ids.next('wrk_');
@@ -81,7 +81,7 @@ export function createBatches(parts: BatchesParts): Batches {
     purge: (batchId) => closer.purge(batchId),
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.
-  const creating: CreateParts = { ...parts, clock: time, catalog: fleet };
+  const creating: CreateDeps = { ...parts, clock: time, catalog: fleet };
   const reading = { ...parts, readers: new Readers() };
   let stopping: Promise<void> | null = null;
   let started = false;

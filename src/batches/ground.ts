@@ -7,17 +7,17 @@ import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
 import type { Files } from '../files/files.ts';
-import type { Fleet } from '../generate/fleet.ts';
-import type { Generate } from '../generate/generate.ts';
+import type { Fleet } from '../inference/fleet.ts';
+import type { Inference } from '../inference/inference.ts';
 import type { Store } from '../store/store.ts';
 import type { MissingModels } from './missing-models.ts';
 import type { OpenHours } from './open-hours.ts';
 
-export interface BatchesParts {
+export interface BatchesDeps {
   store: Store;
   blobs: Blobs;
   files: Files;
-  generate: Generate;
+  generate: Inference;
   budgets: Accounts['budgets'];
   clock: Clock;
   time: StoreTime;
@@ -41,7 +41,7 @@ export interface BatchesParts {
 }
 
 /** What the parts of the batch engine stand on, each of those of one process on the same. */
-export interface Ground extends BatchesParts {
+export interface Ground extends BatchesDeps {
   /** This process, as the store knows it. */
   worker: string;
   fleet: Fleet;

@@ -3,7 +3,7 @@ import { createManualClock, type ManualClock } from '../../test/support/manual-c
 import { createCatalog } from '../core/model.ts';
 import { StoreTime } from '../base/store-time.ts';
 import type { WorkerLoad } from '../core/worker-load.ts';
-import { Fleet } from '../generate/fleet.ts';
+import { Fleet } from '../inference/fleet.ts';
 import { MissingModels } from './missing-models.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };

@@ -2,12 +2,12 @@ import type { Clock } from '../base/clock.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { Store } from '../store/store.ts';
 import type { StoreTime } from '../base/store-time.ts';
-import type { Fleet } from '../generate/fleet.ts';
+import type { Fleet } from '../inference/fleet.ts';
 
 /** How often they are looked for, at most and at least. */
 const look = { mostMs: 60_000, leastMs: 1_000 } as const;
 
-export interface MissingModelsParts {
+export interface MissingModelsDeps {
   store: { workers: Pick<Store['workers'], 'missingModels'> };
   fleet: Pick<Fleet, 'serves'>;
   clock: Clock;
@@ -21,14 +21,14 @@ export interface MissingModelsParts {
  * them away for a while: only after a grace, which the database counts for all, do their lines end as errors.
  */
 export class MissingModels {
-  #parts: MissingModelsParts;
+  #parts: MissingModelsDeps;
   #lookMs: number;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #since = new Map<string, number>();
   /** Those that were asked for before the first look at them. */
   #noticed = new Map<string, number>();
 
-  constructor(parts: MissingModelsParts) {
+  constructor(parts: MissingModelsDeps) {
     this.#parts = parts;
     this.#lookMs = Math.max(look.leastMs, Math.min(look.mostMs, parts.lostAfterMs / 4));
   }

@@ -19,18 +19,14 @@ export interface RunTimes {
   hours: Hours | undefined;
 }
 
-export interface TimesParts {
+export interface TimesDeps {
   time: Pick<Clock, 'now'>;
   hours: Pick<OpenHours, 'of'>;
   budgets: Pick<Accounts['budgets'], 'waiting'>;
 }
 
 /** When batches of an organization run: those with a model or, for null, with several. */
-export function runTimes(
-  { time, hours, budgets }: TimesParts,
-  orgId: string,
-  model: string | null,
-): RunTimes {
+export function runTimes({ time, hours, budgets }: TimesDeps, orgId: string, model: string | null): RunTimes {
   const now = time.now();
   const noMoney = budgets.waiting(orgId);
   const from = noMoney ? (noMoney.until ?? Number.POSITIVE_INFINITY) : now;

@@ -11,13 +11,13 @@ import { SlotLeases } from './queue/slot-leases.ts';
 import { Dispatcher } from './run/dispatcher.ts';
 import { Fairness } from './queue/fairness.ts';
 import type { Ground } from './ground.ts';
-import { leaseOf } from './hand/held-chunks.ts';
-import { PrefixLanes } from './hand/prefix-lanes.ts';
+import { leaseOf } from './claimed/held-chunks.ts';
+import { PrefixLanes } from './claimed/prefix-lanes.ts';
 import { PrefixLeaders } from './run/prefix-leaders.ts';
 import { Recorder } from './record/recorder.ts';
-import { noStorageSince, Setbacks } from './hand/setbacks.ts';
-import { Suspects } from './hand/suspects.ts';
-import { WorkInHand } from './hand/work-in-hand.ts';
+import { noStorageSince, Setbacks } from './claimed/setbacks.ts';
+import { Suspects } from './claimed/suspects.ts';
+import { WorkInHand } from './claimed/work-in-hand.ts';
 
 /** How long a drain waits for its last answers to be recorded. */
 const lastFlushMs = 10_000;
@@ -25,7 +25,7 @@ const lastFlushMs = 10_000;
 /** How many batches are closed at the same time, most of them waiting for their last answers. */
 const maxClosing = 64;
 
-export interface RunnerParts extends Ground {
+export interface RunnerDeps extends Ground {
   closer: Closer;
 }
 
@@ -36,7 +36,7 @@ export interface RunnerParts extends Ground {
 export class Runner {
   readonly work: WorkInHand;
   #setbacks: Setbacks;
-  #parts: RunnerParts;
+  #parts: RunnerDeps;
   #recorder: Recorder;
   #claimer: Claimer;
   #dispatcher: Dispatcher;
@@ -44,7 +44,7 @@ export class Runner {
   #closing = new Set<Promise<void>>();
   #running = false;
 
-  constructor(parts: RunnerParts) {
+  constructor(parts: RunnerDeps) {
     this.#parts = parts;
     const { generate, clock } = parts;
     const work = new WorkInHand(clock, (leases) => void this.#giveBack(leases));

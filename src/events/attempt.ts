@@ -25,7 +25,7 @@ const longestPause = 24 * hour;
 /** How long a receiver has, from the lookup of its name to the end of its answer. */
 export const attemptMs = 20_000;
 
-export interface AttemptParts {
+export interface AttemptDeps {
   egress: Egress;
   clock: Clock;
   random: Random;
@@ -33,7 +33,7 @@ export interface AttemptParts {
 
 /** Sends a delivery once, and says what follows. Never rejects; one that `signal` aborts has failed for now. */
 export async function attempt(
-  { egress, clock, random }: AttemptParts,
+  { egress, clock, random }: AttemptDeps,
   delivery: ClaimedDelivery,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {

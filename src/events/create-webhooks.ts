@@ -4,11 +4,11 @@ import { ApiError, invalid, notFound } from '../core/errors.ts';
 import { testEventType, type Webhook } from '../core/webhook.ts';
 import type { Store } from '../store/store.ts';
 import { EgressError } from './egress.ts';
-import { createSender, deliveryLeaseMs, type SenderParts } from './sender.ts';
+import { createSender, deliveryLeaseMs, type SenderDeps } from './sender.ts';
 import { makeSecret } from './signature.ts';
 import type { Webhooks } from './webhooks.ts';
 
-export interface WebhooksDeps extends Omit<SenderParts, 'store' | 'worker'> {
+export interface WebhooksDeps extends Omit<SenderDeps, 'store' | 'worker'> {
   store: Pick<Store, 'webhooks'>;
   ids: Ids;
 }

@@ -1,9 +1,9 @@
 import { doubtTime, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
-import { attempt, attemptMs, type AttemptParts } from './attempt.ts';
+import { attempt, attemptMs, type AttemptDeps } from './attempt.ts';
 
-export interface SenderParts extends AttemptParts {
+export interface SenderDeps extends AttemptDeps {
   store: WebhookStore;
   log: Log;
   /** Who holds the leases of this process. */
@@ -29,7 +29,7 @@ const sweptAtOnce = 500;
  * slow, or does not answer, holds nobody else up. What a process that died had claimed is claimed again when its lease has
  * run out.
  */
-export function createSender(parts: SenderParts) {
+export function createSender(parts: SenderDeps) {
   const { store, clock, log, worker } = parts;
   const time = doubtTime(clock);
   const stopped = new AbortController();

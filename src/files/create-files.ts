@@ -5,7 +5,7 @@ import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { Creation } from '../store/contract/creation.ts';
 import type { Files, SealedUpload } from './files.ts';
-import { inlineFiles, type InlineParts } from './inline-files.ts';
+import { inlineFiles, type InlineDeps } from './inline-files.ts';
 import type { InputIndex } from './input-index.ts';
 import { decodeIndex } from './input-index-codec.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
@@ -75,7 +75,7 @@ export function createFiles(deps: FilesDeps): Files {
     return { file: first, replayed: true };
   }
 
-  const parts: InlineParts = { find, read };
+  const parts: InlineDeps = { find, read };
   const keepsOthers = (deps.others?.purposes.length ?? 0) > 0;
 
   return {

@@ -6,7 +6,7 @@ import { type FileContent, fileParts } from '../wire/file/file-parts.ts';
 import { parseExact } from '../wire/json/exact-numbers.ts';
 import { readJson } from '../wire/json/parse.ts';
 
-export interface InlineParts {
+export interface InlineDeps {
   /** The org's file, if it is there. */
   find: (orgId: string, id: string) => Promise<StoredFile | undefined>;
   read: (file: StoredFile) => Promise<AsyncIterable<Uint8Array>>;
@@ -20,7 +20,7 @@ const mostFiles = 100;
 
 /** What `Files.inline` promises, where files are kept for it. */
 export async function inlineFiles(
-  { find, read }: InlineParts,
+  { find, read }: InlineDeps,
   orgId: string,
   text: string,
   mostBytes: number,

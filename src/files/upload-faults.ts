@@ -1,6 +1,6 @@
 import { counted } from '../base/words.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
-import { maxFaults } from '../wire/validate.ts';
+import { maxFaults } from '../wire/schema/validate.ts';
 
 /** What is wrong with an upload: the first hundred faults, and how many there are. */
 export class UploadFaults {

@@ -4,9 +4,9 @@ import { collectDefaultMetrics } from 'prom-client';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import type { Counts } from './counts.ts';
-import { createReadings, type ReadingsParts } from './readings.ts';
+import { createReadings, type ReadingsDeps } from './readings.ts';
 
-export interface MetricsDeps extends ReadingsParts {
+export interface MetricsDeps extends ReadingsDeps {
   host: string;
   /** 0 for any that is free. */
   port: number;

@@ -1,12 +1,12 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { waitingFor } from '../core/waiting.ts';
-import type { Generate } from '../generate/generate.ts';
+import type { Inference } from '../inference/inference.ts';
 import type { BatchStore, OpenBatch } from '../store/contract/batches.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 
-export interface ReadingsParts {
-  generate: Pick<Generate, 'catalog' | 'replicas' | 'interactiveLoad' | 'waiting'>;
+export interface ReadingsDeps {
+  generate: Pick<Inference, 'catalog' | 'replicas' | 'interactiveLoad' | 'waiting'>;
   /** Of all processes. */
   batches: Pick<BatchStore, 'open'>;
   /** True for an org that has used up its budget. */
@@ -24,7 +24,7 @@ const patienceMs = 2_000;
 const healths = ['up', 'draining', 'half-open', 'open'] as const satisfies ReplicaState['health'][];
 
 /** What is so at the moment; read when somebody asks, by `read`, and set into the registry. */
-export function createReadings(registry: Registry, parts: ReadingsParts): { read(): Promise<void> } {
+export function createReadings(registry: Registry, parts: ReadingsDeps): { read(): Promise<void> } {
   const { generate, batches: stored, time, clock, version } = parts;
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -130,7 +130,7 @@ export function createReadings(registry: Registry, parts: ReadingsParts): { read
 const openAtOnce = 2_000;
 
 /** @throws what the database throws */
-async function openOf(stored: ReadingsParts['batches']): Promise<OpenBatch[]> {
+async function openOf(stored: ReadingsDeps['batches']): Promise<OpenBatch[]> {
   const all: OpenBatch[] = [];
   for (;;) {
     const page = await stored.open(openAtOnce, all.at(-1));

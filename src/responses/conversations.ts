@@ -3,7 +3,7 @@ import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { KeptConversation } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
 import { presentConversation } from '../wire/conversations/conversation.ts';
-import type { ItemsQuery } from '../wire/items-page.ts';
+import type { ItemsQuery } from '../wire/shared/items-page.ts';
 import { quoted } from '../wire/json/parse.ts';
 import { originOfItem } from '../wire/responses/item-ids.ts';
 import type { InputItem, StoredItem } from '../wire/responses/responses.ts';

@@ -6,11 +6,11 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Said } from '../core/conversation.ts';
 import type { StoredResponse } from '../core/response.ts';
-import { answerWhole } from '../generate/answer-whole.ts';
-import type { Generate, InteractiveCall } from '../generate/generate.ts';
+import { answerWhole } from '../inference/answer-whole.ts';
+import type { Inference, InteractiveCall } from '../inference/inference.ts';
 import type { ChatChoice, ChatRequest } from '../wire/chat/chat.ts';
 import { type JsonBody, madeBody } from '../wire/json/json-body.ts';
-import { movedError } from '../wire/places.ts';
+import { movedError } from '../wire/shared/places.ts';
 import { compactionItem, messagesThatStay } from '../wire/responses/compaction.ts';
 import { outputItemId } from '../wire/responses/item-ids.ts';
 import { requireReadable } from '../wire/responses/request/request.ts';
@@ -34,7 +34,7 @@ import { textsOf } from './stored-body.ts';
 
 export interface ResponsesDeps {
   store: Parts['store'];
-  generate: Generate;
+  generate: Inference;
   /** Throws where an org may spend nothing more. */
   budgets: { require(orgId: string): void };
   clock: Clock;

@@ -1,10 +1,10 @@
 import { unixSeconds } from '../base/clock.ts';
 import { modelFor } from '../core/model-access.ts';
 import type { Catalog } from '../core/model.ts';
-import type { InteractiveCall } from '../generate/generate.ts';
+import type { InteractiveCall } from '../inference/inference.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import type { Places } from '../wire/places.ts';
+import type { Places } from '../wire/shared/places.ts';
 import type { OwnNames } from '../wire/responses/client-tools.ts';
 import { conversationOf, requireConversation } from '../wire/responses/request/request.ts';
 import { nativeRequest } from '../wire/responses/request/native-request.ts';

@@ -1,9 +1,9 @@
 import type { Service } from '../base/service.ts';
 import type { Caller } from '../core/org.ts';
-import type { InteractiveCall } from '../generate/generate.ts';
+import type { InteractiveCall } from '../inference/inference.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { CompactedBody } from '../wire/responses/compaction.ts';
-import type { ItemsQuery } from '../wire/items-page.ts';
+import type { ItemsQuery } from '../wire/shared/items-page.ts';
 import type {
   ResponseBody,
   ResponseEvents,

@@ -1,5 +1,5 @@
 import type { FairGate } from '../base/fair-gate.ts';
-import type { InteractiveCall } from '../generate/generate.ts';
+import type { InteractiveCall } from '../inference/inference.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type {
   ResponseBody,

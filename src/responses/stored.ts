@@ -2,7 +2,7 @@ import { isId } from '../base/ids.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { Answered } from '../store/contract/responses.ts';
-import { pageOfItems } from '../wire/items-page.ts';
+import { pageOfItems } from '../wire/shared/items-page.ts';
 import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
 import type { Piece } from '../wire/responses/answer/output-builder.ts';
 import { replayed } from '../wire/responses/stream/replay.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Writable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
-import { sseHeaders, sseKeepAlive } from '../wire/sse.ts';
+import { sseHeaders, sseKeepAlive } from '../wire/shared/sse.ts';
 
 /** Proxies and clients give up on silent connections after 30 to 60 s. */
 const keepAliveMs = 15_000;

@@ -10,10 +10,10 @@ import type { DateForm } from '../core/batch.ts';
 import type { Caller, Scope } from '../core/org.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { Files } from '../files/files.ts';
-import type { Generate, InteractiveCall } from '../generate/generate.ts';
+import type { Inference, InteractiveCall } from '../inference/inference.ts';
 import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
-import type { Schema } from '../wire/schema.ts';
+import type { Schema } from '../wire/schema/schema.ts';
 import type { QueryDocs } from './openapi/query-schemas.ts';
 import type { FormPart } from './read-form.ts';
 
@@ -21,7 +21,7 @@ import type { FormPart } from './read-form.ts';
 export interface Services {
   files: Files;
   batches: Batches;
-  generate: Generate;
+  generate: Inference;
   responses: Responses;
   webhooks: Webhooks;
   accounts: Accounts;

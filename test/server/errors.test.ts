@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Generate } from '../../src/generate/generate.ts';
+import type { Inference } from '../../src/inference/inference.ts';
 import { routes } from '../../src/server/routes/routes.ts';
 import { sendRaw } from './support/raw-http.ts';
 import { type Answered, type Running, startServer } from './support/start-server.ts';
@@ -140,7 +140,7 @@ describe('500', () => {
     const generate = {
       chat: () => Promise.reject(thrown),
       chatStream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(thrown) }) }),
-    } as unknown as Generate;
+    } as unknown as Inference;
     const broken = await startServer({ generate });
     for (const stream of [false, true]) {
       const answer = await broken.call('POST', '/v1/chat/completions', {

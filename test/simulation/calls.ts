@@ -1,4 +1,4 @@
-import type { Generate, LineAnswer, LineCall } from '../../src/generate/generate.ts';
+import type { Inference, LineAnswer, LineCall } from '../../src/inference/inference.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { Shares } from './shares.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -57,11 +57,11 @@ export class Calls {
   }
 
   /** `generate` as one process sees it, with every line noted. */
-  seenThrough(process: SimProcess, generate: Generate): Generate {
+  seenThrough(process: SimProcess, generate: Inference): Inference {
     return { ...generate, runLine: (line) => this.#run(process, generate, line) };
   }
 
-  async #run(process: SimProcess, generate: Generate, line: LineCall): Promise<LineAnswer> {
+  async #run(process: SimProcess, generate: Inference, line: LineCall): Promise<LineAnswer> {
     const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.asked.request().text) ?? [];
     const batchId = this.#world.idOf(name);
     const lane = laneOf(process, line.model.id);

@@ -1,18 +1,15 @@
-import type { BatchesParts } from '../../src/batches/ground.ts';
+import type { BatchesDeps } from '../../src/batches/ground.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Operation } from './store-view.ts';
 import type { World } from './world.ts';
 
 /** A deliberate fault in the engine, put around the parts of each of its processes. */
-export type Plant = (parts: BatchesParts, world: World) => BatchesParts;
+export type Plant = (parts: BatchesDeps, world: World) => BatchesDeps;
 
 export const noPlant: Plant = (parts) => parts;
 
 /** The parts with some operations of the store replaced. */
-export function around(
-  parts: BatchesParts,
-  changes: { [G in keyof Store]?: Partial<Store[G]> },
-): BatchesParts {
+export function around(parts: BatchesDeps, changes: { [G in keyof Store]?: Partial<Store[G]> }): BatchesDeps {
   const store = { ...parts.store } as unknown as Record<string, object>;
   for (const [group, operations] of Object.entries(changes))
     store[group] = { ...store[group], ...operations };

@@ -1,6 +1,6 @@
 import { ChunkLines } from '../../src/batches/lines/lines.ts';
 import { ApiError, away } from '../../src/core/errors.ts';
-import type { Generate } from '../../src/generate/generate.ts';
+import type { Inference } from '../../src/inference/inference.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 import type { Shape, Size } from './plan.ts';
 import { around, inClass, type Plant } from './plant.ts';
@@ -120,7 +120,7 @@ export const plantedBugs: Record<string, Plant> = {
 
   'failures that count are tried for ever': (parts) => {
     const { generate } = parts;
-    const runLine: Generate['runLine'] = async (line) => {
+    const runLine: Inference['runLine'] = async (line) => {
       try {
         return await generate.runLine(line);
       } catch (error) {

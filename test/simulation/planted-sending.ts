@@ -1,9 +1,9 @@
 import { Demand } from '../../src/batches/queue/demand.ts';
-import { HeldChunks } from '../../src/batches/hand/held-chunks.ts';
-import { WorkInHand } from '../../src/batches/hand/work-in-hand.ts';
+import { HeldChunks } from '../../src/batches/claimed/held-chunks.ts';
+import { WorkInHand } from '../../src/batches/claimed/work-in-hand.ts';
 import { ApiError, away } from '../../src/core/errors.ts';
 import { Health } from '../../src/engines/pool/health.ts';
-import type { Generate } from '../../src/generate/generate.ts';
+import type { Inference } from '../../src/inference/inference.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 
 /** What lines fail with is something else. */
@@ -11,7 +11,7 @@ const failing =
   (told: (error: ApiError) => ApiError): Plant =>
   (parts) => {
     const { generate } = parts;
-    const runLine: Generate['runLine'] = async (line) => {
+    const runLine: Inference['runLine'] = async (line) => {
       try {
         return await generate.runLine(line);
       } catch (error) {
@@ -43,7 +43,7 @@ export const plantedSending: Record<string, Plant> = {
   ),
   'an answer without choices is none': (parts) => {
     const { generate } = parts;
-    const runLine: Generate['runLine'] = async (line) => {
+    const runLine: Inference['runLine'] = async (line) => {
       const answer = await generate.runLine(line);
       if (!JSON.stringify(answer.body).includes('content_filter')) return answer;
       throw new ApiError('invalid_upstream_response', 'The answer has no choices.');

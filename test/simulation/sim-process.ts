@@ -4,14 +4,14 @@ import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
-import type { BatchesParts } from '../../src/batches/ground.ts';
+import type { BatchesDeps } from '../../src/batches/ground.ts';
 import { usualLimits } from '../../src/core/batch.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 import { createCatalog } from '../../src/core/model.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
-import { createGenerate } from '../../src/generate/create-generate.ts';
-import type { Generate } from '../../src/generate/generate.ts';
+import { createInference } from '../../src/inference/create-inference.ts';
+import type { Inference } from '../../src/inference/inference.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { noBudgets } from '../support/no-budgets.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
@@ -50,7 +50,7 @@ export class SimProcess implements Worker {
     const clock = this.time;
     const random = this.#random;
     const ids = createIds(clock, random);
-    const generate = createGenerate({
+    const generate = createInference({
       models: createEngines(world, this).map(({ model, engine }) => ({
         model,
         pool: poolOf(engine, { clock, random, isShared: true }),
@@ -61,7 +61,7 @@ export class SimProcess implements Worker {
       ids,
       log: silent,
     });
-    const parts: BatchesParts = {
+    const parts: BatchesDeps = {
       store: storeThrough(world.database.store, (operation, args, operate) =>
         world.gate.call(this, operation, args, operate),
       ),
@@ -161,7 +161,7 @@ function traced(world: World, process: SimProcess): Log {
 }
 
 /** A model that a process told of which is there no more. */
-function withGone(generate: Generate): Generate {
+function withGone(generate: Inference): Inference {
   const { fleet } = generate;
   const gone = createCatalog([modelOf('gone')]);
   const known = fleet.find.bind(fleet);

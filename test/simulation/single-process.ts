@@ -8,14 +8,14 @@ import type { Batch } from '../../src/core/batch.ts';
 import type { Hours } from '../../src/core/hours.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
-import type { BatchesParts } from '../../src/batches/ground.ts';
+import type { BatchesDeps } from '../../src/batches/ground.ts';
 import type { Engine } from '../../src/engines/engines.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import type { ApiError } from '../../src/core/errors.ts';
-import { createGenerate } from '../../src/generate/create-generate.ts';
-import type { InteractiveCall } from '../../src/generate/generate.ts';
+import { createInference } from '../../src/inference/create-inference.ts';
+import type { InteractiveCall } from '../../src/inference/inference.ts';
 import { madeBody } from '../../src/wire/json/json-body.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { createMemoryBlobs } from '../support/memory-blobs.ts';
@@ -126,7 +126,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     );
   });
   const generates = pools.map((pool, n) =>
-    createGenerate({
+    createInference({
       models: [{ model, pool }],
       accounts: { charge: () => {}, budgets },
       schemas: createInlineSchemas(clocks[n]!),
@@ -135,7 +135,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
       log: silent,
     }),
   );
-  const parts: Omit<BatchesParts, 'generate' | 'clock' | 'time' | 'store'> = {
+  const parts: Omit<BatchesDeps, 'generate' | 'clock' | 'time' | 'store'> = {
     budgets,
     blobs: blobs.seenThrough(async (operation, name) => {
       blobCalls.push(operation);

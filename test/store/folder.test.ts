@@ -173,7 +173,7 @@ describe('a data folder', () => {
   });
 
   test('is free again when the process that held it was killed', async () => {
-    const sources = new URL('../../src/', import.meta.url);
+    const sources = new URL('../../src', import.meta.url);
     const script = `
       import { createSqliteStore } from '${new URL('store/sqlite/sqlite.ts', sources).href}';
       import { systemClock } from '${new URL('base/system.ts', sources).href}';

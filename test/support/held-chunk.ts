@@ -1,4 +1,4 @@
-import type { HeldChunk, RunningBatch } from '../../src/batches/hand/held-chunks.ts';
+import type { HeldChunk, RunningBatch } from '../../src/batches/claimed/held-chunks.ts';
 import { ChunkLines } from '../../src/batches/lines/lines.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
 

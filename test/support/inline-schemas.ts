@@ -1,8 +1,8 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { silent } from '../../src/base/log.ts';
-import { createSchemaChecker } from '../../src/generate/schemas/checker.ts';
-import type { SchemaJob, SchemaStep, SchemaVerdict } from '../../src/generate/schemas/job.ts';
-import { createSchemas, type Schemas } from '../../src/generate/schemas/schemas.ts';
+import { createSchemaChecker } from '../../src/inference/schemas/checker.ts';
+import type { SchemaJob, SchemaStep, SchemaVerdict } from '../../src/inference/schemas/job.ts';
+import { createSchemas, type Schemas } from '../../src/inference/schemas/schemas.ts';
 
 /** One for all gates, with numbers of its own: what becomes of a schema is a matter of its text, and takes long to find out. */
 const checker = createSchemaChecker();

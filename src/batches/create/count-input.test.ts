@@ -4,7 +4,7 @@ import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { createMemoryBlobs } from '../../../test/support/memory-blobs.ts';
 import { createCatalog } from '../../core/model.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Generate } from '../../generate/generate.ts';
+import type { Inference } from '../../inference/inference.ts';
 import { countInput } from './count-input.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
@@ -12,7 +12,7 @@ const catalog = createCatalog(
   ['m1', 'm2'].map((id) => ({ id, aliases: [], serves: ['chat' as const], prices, createdAt: 0 })),
 );
 
-function counting(models: string[], countLine: Generate['countLine'], field = 'content') {
+function counting(models: string[], countLine: Inference['countLine'], field = 'content') {
   const clock = createManualClock();
   const blobs = createMemoryBlobs();
   const input = makeInput(

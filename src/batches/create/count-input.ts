@@ -3,7 +3,7 @@ import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
 import type { Model } from '../../core/model.ts';
 import { placeOf } from '../../files/input-index.ts';
-import type { Generate } from '../../generate/generate.ts';
+import type { Inference } from '../../inference/inference.ts';
 import { fileParts } from '../../wire/file/file-parts.ts';
 import { ChunkLines } from '../lines/lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
@@ -14,15 +14,15 @@ const atOnce = 16;
 /** No more is counted then. */
 const mostMs = 5_000;
 
-export interface CountParts {
+export interface CountDeps {
   blobs: Blobs;
   clock: Clock;
-  generate: Pick<Generate, 'catalog' | 'countLine'>;
+  generate: Pick<Inference, 'catalog' | 'countLine'>;
 }
 
 /** Prompt tokens by line, as the engines count them; undefined where one cannot tell, or not in time. */
 export async function countInput(
-  { blobs, clock, generate }: CountParts,
+  { blobs, clock, generate }: CountDeps,
   orgId: string,
   { file, index }: BatchInput,
 ): Promise<(number | undefined)[]> {

@@ -11,7 +11,7 @@ import type { Files } from '../../files/files.ts';
 import { prefixLevels } from '../../files/input-index.ts';
 import type { Store } from '../../store/store.ts';
 import type { CreateBatchOutcome } from '../../store/contract/batches.ts';
-import { createBatch, type CreateParts } from './create.ts';
+import { createBatch, type CreateDeps } from './create.ts';
 
 const hour = 3_600_000;
 const prices = { input: 1, cachedInput: 1, output: 1 };
@@ -25,7 +25,7 @@ describe('createBatch', () => {
   let outcome: CreateBatchOutcome | Error;
   let created: { batch: Batch; chunks: Chunk[]; inlineFile: StoredFile | undefined }[];
   let discarded: number;
-  let parts: CreateParts;
+  let parts: CreateDeps;
 
   beforeEach(() => {
     file = makeFile();

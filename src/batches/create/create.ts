@@ -21,7 +21,7 @@ const msPerToken = 1;
 /** Results that were under way when the window ended are accepted this much longer. */
 const drainGraceMs = 2_000;
 
-export interface CreateParts {
+export interface CreateDeps {
   store: Store;
   files: Files;
   catalog: KnownModels;
@@ -53,7 +53,7 @@ const pieceBytes = 65_536;
  * Where the requests of a new batch stand: the uploaded file it names, or its inline requests validated and written as a
  * file of their own (api.md, section 5).
  */
-export async function openInput(parts: CreateParts, caller: Caller, input: CreateBatch): Promise<BatchInput> {
+export async function openInput(parts: CreateDeps, caller: Caller, input: CreateBatch): Promise<BatchInput> {
   const opened = input.requests
     ? await newInput(parts, caller, jsonLines(input.requests), 'inline')
     : await storedInput(parts, caller, input);
@@ -69,7 +69,7 @@ export async function openInput(parts: CreateParts, caller: Caller, input: Creat
 }
 
 async function storedInput(
-  { store, files, clock }: CreateParts,
+  { store, files, clock }: CreateDeps,
   caller: Caller,
   input: CreateBatch,
 ): Promise<BatchInput> {
@@ -96,7 +96,7 @@ function* jsonLines(requests: readonly Uint8Array[]): Generator<Uint8Array> {
 }
 
 async function newInput(
-  { files }: CreateParts,
+  { files }: CreateDeps,
   caller: Caller,
   lines: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   source: 'inline' | 'file',
@@ -149,7 +149,7 @@ interface Made {
 
 /** Plans and inserts the batch in one transaction. */
 export async function createBatch(
-  parts: CreateParts,
+  parts: CreateDeps,
   caller: Caller,
   input: CreateBatch,
   creation: Creation | undefined,
@@ -160,7 +160,7 @@ export async function createBatch(
 
 /** The same of the failed lines of another batch: with what that was created with, and what holds now. */
 export async function retryBatch(
-  parts: CreateParts,
+  parts: CreateDeps,
   caller: Caller,
   { of, lines }: Retry,
   creation: Creation | undefined,
@@ -175,7 +175,7 @@ export async function retryBatch(
 }
 
 async function insertBatch(
-  parts: CreateParts,
+  parts: CreateDeps,
   caller: Caller,
   opened: BatchInput,
   { input, creation, retryOf }: Making,

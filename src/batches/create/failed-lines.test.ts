@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { makeBatch, makeFile } from '../../../test/store/fixtures.ts';
 import { lineRequestId } from '../lines/line-result.ts';
-import { failedLines, type FailedLinesParts } from './failed-lines.ts';
+import { failedLines, type FailedLinesDeps } from './failed-lines.ts';
 
 const lines = ['one', 'twö', '', 'four', 'five'];
 const content = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(''));
@@ -18,7 +18,7 @@ it.each([1, 2, 3, 5, 7, 100])('cuts out what failed, in its order, from pieces o
     store: { files: { get: async () => makeFile() } },
     files: { index: async () => index, read: async () => inPieces(content, size) },
     now: 0,
-  } as unknown as FailedLinesParts;
+  } as unknown as FailedLinesDeps;
   const errors = [4, 1, 3].map((line) => JSON.stringify({ id: lineRequestId(batch.id, line) })).join('\n');
   const cut: Uint8Array[] = [];
   for await (const piece of await failedLines(parts, batch, inPieces(Buffer.from(errors), size)))

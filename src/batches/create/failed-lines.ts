@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { requireFinished } from '../remove.ts';
 import { lineOfRequest } from '../lines/line-result.ts';
 
-export interface FailedLinesParts {
+export interface FailedLinesDeps {
   store: Pick<Store, 'files'>;
   files: Pick<Files, 'index' | 'read'>;
   /** Epoch milliseconds. */
@@ -27,7 +27,7 @@ export function requireFailures(batch: Batch): void {
  * @throws ApiError `not_found` when the input is gone, BlobError when it is damaged
  */
 export async function failedLines(
-  { store, files, now }: FailedLinesParts,
+  { store, files, now }: FailedLinesDeps,
   { orgId, inputFileId }: Batch,
   errors: AsyncIterable<Uint8Array>,
 ): Promise<AsyncIterable<Uint8Array>> {

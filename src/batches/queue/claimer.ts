@@ -6,12 +6,12 @@ import type { ClaimedBatch, Claim } from '../../store/contract/claim.ts';
 import type { Ground } from '../ground.ts';
 import type { Demand } from './demand.ts';
 import type { Fairness } from './fairness.ts';
-import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
+import { type HeldChunk, leaseOf, type RunningBatch } from '../claimed/held-chunks.ts';
 import { ChunkLines } from '../lines/lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
-import type { Setbacks } from '../hand/setbacks.ts';
-import { suspectKills, type Suspects } from '../hand/suspects.ts';
-import type { WorkInHand } from '../hand/work-in-hand.ts';
+import type { Setbacks } from '../claimed/setbacks.ts';
+import { suspectKills, type Suspects } from '../claimed/suspects.ts';
+import type { WorkInHand } from '../claimed/work-in-hand.ts';
 
 /** Polling is the contract; a wake-up only makes it sooner. Each poll that brings nothing makes the next one later. */
 const polls = { firstMs: 250, longestMs: 1_000 };
@@ -20,7 +20,7 @@ const modelsAtOnce = 16;
 /** A database that fails is asked again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
-export interface ClaimerParts extends Ground {
+export interface ClaimerDeps extends Ground {
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
@@ -38,7 +38,7 @@ export interface ClaimerParts extends Ground {
 
 /** Fetches work of all models at once (batch-engine.md, "Choosing and claiming"). One fetch at a time. */
 export class Claimer {
-  #parts: ClaimerParts;
+  #parts: ClaimerDeps;
   #fetching: Promise<void> | null = null;
   #again = false;
   #poll: Timer | null = null;
@@ -48,7 +48,7 @@ export class Claimer {
   #failures = 0;
   #stopped = true;
 
-  constructor(parts: ClaimerParts) {
+  constructor(parts: ClaimerDeps) {
     this.#parts = parts;
   }
 

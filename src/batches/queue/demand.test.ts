@@ -3,9 +3,9 @@ import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
-import { noAttempts } from '../hand/attempts.ts';
+import { noAttempts } from '../claimed/attempts.ts';
 import { Demand } from './demand.ts';
-import { WorkInHand } from '../hand/work-in-hand.ts';
+import { WorkInHand } from '../claimed/work-in-hand.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 

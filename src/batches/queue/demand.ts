@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Wanted } from '../../store/contract/claim.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
-import type { Generate } from '../../generate/generate.ts';
-import type { Fleet } from '../../generate/fleet.ts';
+import type { Inference } from '../../inference/inference.ts';
+import type { Fleet } from '../../inference/fleet.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
-import type { HeldChunk } from '../hand/held-chunks.ts';
-import type { PrefixLanes } from '../hand/prefix-lanes.ts';
+import type { HeldChunk } from '../claimed/held-chunks.ts';
+import type { PrefixLanes } from '../claimed/prefix-lanes.ts';
 import type { Recorder } from '../record/recorder.ts';
-import type { WorkInHand } from '../hand/work-in-hand.ts';
+import type { WorkInHand } from '../claimed/work-in-hand.ts';
 
 /** Lines kept in hand beyond what the engines can take now: below `leastAhead`, more are claimed. */
 const leastAhead = 64;
@@ -22,8 +22,8 @@ const briefMs = 5_000;
  */
 const hearMs = 35_000;
 
-export interface DemandParts {
-  generate: Pick<Generate, 'catalog' | 'room' | 'limit' | 'waiting'>;
+export interface DemandDeps {
+  generate: Pick<Inference, 'catalog' | 'room' | 'limit' | 'waiting'>;
   fleet: Pick<Fleet, 'othersServe' | 'othersSend'>;
   hours: Pick<OpenHours, 'share'>;
   /** Lines of the lost end as errors, which no engine holds up. */
@@ -43,13 +43,13 @@ interface Pace {
 
 /** Which models want lines, and how many: what the claimer fetches and the dispatcher sends. */
 export class Demand {
-  #parts: DemandParts;
+  #parts: DemandDeps;
   /** Models of which nothing was to be had when last asked; nobody asks again before the next wake-up or poll. */
   #dry = new Set<string>();
   #starting = new Map<string, number>();
   #paces = new Map<string, Pace>();
 
-  constructor(parts: DemandParts) {
+  constructor(parts: DemandDeps) {
     this.#parts = parts;
   }
 

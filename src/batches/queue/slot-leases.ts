@@ -1,9 +1,9 @@
 import type { Timer } from '../../base/clock.ts';
 import { type LeasedShare, type SlotAsk, slotLeaseMs } from '../../core/slot-leases.ts';
-import type { Generate } from '../../generate/generate.ts';
+import type { Inference } from '../../inference/inference.ts';
 import type { Store } from '../../store/store.ts';
 import type { Ground } from '../ground.ts';
-import type { HeldChunks } from '../hand/held-chunks.ts';
+import type { HeldChunks } from '../claimed/held-chunks.ts';
 
 /**
  * How long after it asked a process asks again: with what it wants, with less, with less than its fair share, which others have
@@ -13,9 +13,9 @@ const renewMs = { sated: 1_000, hungry: 250, owed: 100, changed: 50 } as const;
 /** How often the slots that a process found are written down where nobody else asks for them. */
 const rememberMs = 15_000;
 
-export interface SlotLeasesParts extends Pick<Ground, 'worker' | 'clock' | 'time' | 'log'> {
+export interface SlotLeasesDeps extends Pick<Ground, 'worker' | 'clock' | 'time' | 'log'> {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
-  generate: Pick<Generate, 'catalog' | 'closed' | 'contended' | 'found' | 'lease' | 'waiting'>;
+  generate: Pick<Inference, 'catalog' | 'closed' | 'contended' | 'found' | 'lease' | 'waiting'>;
   /** How many lines of a model all processes together may have in flight. */
   limit: (model: string) => number;
   held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
@@ -38,7 +38,7 @@ interface Leased extends Pick<LeasedShare, 'lines' | 'isOwed' | 'isWanted'> {
  * Without the database each goes on with what it has until that lapses, and then with its share.
  */
 export class SlotLeases {
-  #parts: SlotLeasesParts;
+  #parts: SlotLeasesDeps;
   #leased = new Map<string, Leased>();
   /** Models that nobody else asks, once it was read what was found of them before. */
   #read = new Set<string>();
@@ -52,7 +52,7 @@ export class SlotLeases {
   #end: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: SlotLeasesParts) {
+  constructor(parts: SlotLeasesDeps) {
     this.#parts = parts;
   }
 

@@ -8,7 +8,7 @@ import type { Ground } from '../ground.ts';
 /** How often a batch is looked at while anybody follows it. */
 const lookMs = 1_000;
 
-export interface FollowersParts extends Pick<Ground, 'clock' | 'log'> {
+export interface FollowersDeps extends Pick<Ground, 'clock' | 'log'> {
   /** The batch as it is now; undefined when there is no such batch any more. */
   look: (batchId: string) => Promise<BatchView | undefined>;
 }
@@ -27,11 +27,11 @@ interface Followed {
  * looks at batches that nobody follows. Who is slow misses states in between and never the last one.
  */
 export class Followers {
-  #parts: FollowersParts;
+  #parts: FollowersDeps;
   #followed = new Map<string, Followed>();
   #stopped = false;
 
-  constructor(parts: FollowersParts) {
+  constructor(parts: FollowersDeps) {
     this.#parts = parts;
   }
 

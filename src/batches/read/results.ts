@@ -16,7 +16,7 @@ const mostBytes = 1 << 20;
 const pagesEach = 2;
 const newline = Uint8Array.of(0x0a);
 
-export interface ResultsParts {
+export interface ResultsDeps {
   store: Store;
   files: Pick<Files, 'read'>;
   readers: Readers;
@@ -47,7 +47,7 @@ export class Readers {
  * @throws ApiError `not_found` when the file was deleted or has expired, BlobError when it is damaged
  */
 export async function readResults(
-  parts: ResultsParts,
+  parts: ResultsDeps,
   batch: Batch,
   stream: ResultStream,
   after: number,
@@ -74,14 +74,14 @@ interface Range {
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
 /** What can be wrong is found out before the answer begins: afterwards an error can only break it off. */
-async function begin(parts: ResultsParts, range: Range): Promise<AsyncIterable<Uint8Array>> {
+async function begin(parts: ResultsDeps, range: Range): Promise<AsyncIterable<Uint8Array>> {
   const rows = await nextRows(parts, range, firstPage);
   if (!rows) return fromFile(await openFile(parts, range), range);
   return parts.readers.counted(fromRows(parts, range, rows));
 }
 
 async function* fromRows(
-  parts: ResultsParts,
+  parts: ResultsDeps,
   range: Range,
   rows: ResultRow[] | undefined,
 ): AsyncGenerator<Uint8Array> {
@@ -100,7 +100,7 @@ async function* fromRows(
 
 /** Rows are deleted from the front once the file is there: undefined where the rest stands in the file. */
 async function nextRows(
-  { store }: ResultsParts,
+  { store }: ResultsDeps,
   { batchId, stream, after, last }: Range,
   page: PageSize,
 ): Promise<ResultRow[] | undefined> {
@@ -114,7 +114,7 @@ interface ResultFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-async function openFile({ store, files }: ResultsParts, { batchId, stream }: Range): Promise<ResultFile> {
+async function openFile({ store, files }: ResultsDeps, { batchId, stream }: Range): Promise<ResultFile> {
   const batch = await store.batches.find(batchId);
   const fileId = stream === 'output' ? batch?.outputFileId : batch?.errorFileId;
   const file = fileId ? await store.files.find(fileId) : undefined;

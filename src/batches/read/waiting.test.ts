@@ -5,7 +5,7 @@ import { noBudgets } from '../../../test/support/no-budgets.ts';
 import type { Batch } from '../../core/batch.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
-import { Fleet } from '../../generate/fleet.ts';
+import { Fleet } from '../../inference/fleet.ts';
 import { surroundingsOf, waitingOf } from './waiting.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };

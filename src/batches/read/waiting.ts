@@ -1,7 +1,7 @@
 import type { Accounts } from '../../accounts/accounts.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
 import { type Waiting, waitingFor } from '../../core/waiting.ts';
-import type { Generate } from '../../generate/generate.ts';
+import type { Inference } from '../../inference/inference.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
 
@@ -63,10 +63,10 @@ export function suspectedOf({ inProgressAt, createdAt }: Batch): Waiting {
   return { reason: 'crash_suspected', message, since: inProgressAt ?? createdAt };
 }
 
-export interface SurroundingsParts {
+export interface SurroundingsDeps {
   storage: Surroundings['storage'];
   budgets: Pick<Accounts['budgets'], 'waiting'>;
-  generate: Pick<Generate, 'catalog' | 'fleet' | 'room' | 'waiting'>;
+  generate: Pick<Inference, 'catalog' | 'fleet' | 'room' | 'waiting'>;
   missing: Pick<MissingModels, 'waiting'>;
   hours: Pick<OpenHours, 'waiting'>;
 }
@@ -78,7 +78,7 @@ export function surroundingsOf({
   generate,
   missing,
   hours,
-}: SurroundingsParts): Surroundings {
+}: SurroundingsDeps): Surroundings {
   const { catalog, fleet } = generate;
   const causeOf = (name: string, priced: readonly string[]) =>
     catalog.find(name) ? generate.waiting(catalog.idOf(name), priced) : fleet.othersWait(name);

@@ -14,10 +14,7 @@ const pauses = { firstMs: 500, longestMs: 5_000 };
 /** How often the database may refuse a row, while it takes others, until the row is given up. */
 const mostRefusals = 3;
 
-export interface RecorderParts extends Pick<
-  Ground,
-  'store' | 'worker' | 'clock' | 'time' | 'log' | 'isAway'
-> {
+export interface RecorderDeps extends Pick<Ground, 'store' | 'worker' | 'clock' | 'time' | 'log' | 'isAway'> {
   /** Called after each group: what became of its batches, and the chunks that were finished. */
   onRecorded: (outcomes: readonly RecordOutcome[], finished: readonly Lease[]) => void;
   /** The database does not take a row of this batch, whose line has no result then. */
@@ -36,7 +33,7 @@ interface ResultGroup {
  * that is refused each part is recorded alone, so that what is refused harms only its batch.
  */
 export class Recorder {
-  #parts: RecorderParts;
+  #parts: RecorderDeps;
   #rows: LineResult[] = [];
   /** Chunks without lines left, each with the number of rows added before it. */
   #finished: { lease: Lease; after: number }[] = [];
@@ -51,7 +48,7 @@ export class Recorder {
   #stuckSince: number | null = null;
   #stop = new AbortController();
 
-  constructor(parts: RecorderParts) {
+  constructor(parts: RecorderDeps) {
     this.#parts = parts;
   }
 

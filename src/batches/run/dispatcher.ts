@@ -4,7 +4,7 @@ import type { LineRef } from '../../core/batch.ts';
 import { type CallKnown, loggedCall } from '../../core/call-known.ts';
 import { ApiError, final } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
-import type { LineAnswer, LineCall } from '../../generate/generate.ts';
+import type { LineAnswer, LineCall } from '../../inference/inference.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import type { Ground } from '../ground.ts';
 import {
@@ -14,25 +14,25 @@ import {
   isSaidAgain,
   isSpent,
   noAttempts,
-} from '../hand/attempts.ts';
+} from '../claimed/attempts.ts';
 import type { Demand } from '../queue/demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
-import { type HeldChunk, leaseOf, type RunningBatch } from '../hand/held-chunks.ts';
+import { type HeldChunk, leaseOf, type RunningBatch } from '../claimed/held-chunks.ts';
 import { asApiError, isStorageAway, linePauses, SaidError } from '../lines/line-errors.ts';
 import { failedResult, lineRequestId, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
 import { askedAs, type BatchLine } from '../../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
 import { Turns } from './turns.ts';
-import type { PrefixLanes } from '../hand/prefix-lanes.ts';
+import type { PrefixLanes } from '../claimed/prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 import type { Recorder } from '../record/recorder.ts';
-import type { Setbacks } from '../hand/setbacks.ts';
-import { poisonKills, type Suspects } from '../hand/suspects.ts';
-import type { WorkInHand } from '../hand/work-in-hand.ts';
+import type { Setbacks } from '../claimed/setbacks.ts';
+import { poisonKills, type Suspects } from '../claimed/suspects.ts';
+import type { WorkInHand } from '../claimed/work-in-hand.ts';
 
-export interface DispatcherParts extends Ground {
+export interface DispatcherDeps extends Ground {
   work: WorkInHand;
   suspects: Suspects;
   demand: Demand;
@@ -59,7 +59,7 @@ interface Asking extends Pick<LineCall, 'model' | 'asked'> {
 
 /** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */
 export class Dispatcher {
-  #parts: DispatcherParts;
+  #parts: DispatcherDeps;
   #stopped = true;
   /** A line is short where it names a file, and its body may be as long as any. As many wait as there are slots. */
   #filled: FairGate;
@@ -67,7 +67,7 @@ export class Dispatcher {
   /** Where files are kept for batches alone, no line waits to have its own looked for. */
   #mayNameFiles: boolean;
 
-  constructor(parts: DispatcherParts) {
+  constructor(parts: DispatcherDeps) {
     this.#parts = parts;
     const room = filledAtOnce * parts.limits.lineBytes;
     this.#filled = createFairGate({ room, each: room / 2 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { heldChunk, runningBatch } from '../../../test/support/held-chunk.ts';
-import { HeldChunks } from '../hand/held-chunks.ts';
+import { HeldChunks } from '../claimed/held-chunks.ts';
 import { nextChunk } from './next-line.ts';
 
 const nobody = { served: () => 0 };

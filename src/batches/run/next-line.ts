@@ -1,6 +1,6 @@
 import type { Fairness } from '../queue/fairness.ts';
-import type { HeldChunk, HeldChunks, RunningBatch } from '../hand/held-chunks.ts';
-import type { LanesNow } from '../hand/prefix-lanes.ts';
+import type { HeldChunk, HeldChunks, RunningBatch } from '../claimed/held-chunks.ts';
+import type { LanesNow } from '../claimed/prefix-lanes.ts';
 import type { PrefixLeaders } from './prefix-leaders.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 import type { WorkerLoad } from '../../core/worker-load.ts';
-import type { Fleet } from '../../generate/fleet.ts';
+import type { Fleet } from '../../inference/fleet.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { Ground } from '../ground.ts';
 import { Standstill } from './standstill.ts';
@@ -16,7 +16,7 @@ const marginMs = 5_000;
 /** Two beats further apart than this, and one between them did not arrive. */
 const missedMs = 15_000;
 
-export interface HeartbeatParts extends Pick<Ground, 'store' | 'worker' | 'clock' | 'time' | 'log'> {
+export interface HeartbeatDeps extends Pick<Ground, 'store' | 'worker' | 'clock' | 'time' | 'log'> {
   /** Learns what the others alive told. */
   fleet: Pick<Fleet, 'learn'>;
   /** What this process tells the others. */
@@ -38,7 +38,7 @@ export interface HeartbeatParts extends Pick<Ground, 'store' | 'worker' | 'clock
  * in flight goes on: the first beat that arrives asks which leases are left, and only the rest is let go of.
  */
 export class Heartbeat {
-  #parts: HeartbeatParts;
+  #parts: HeartbeatDeps;
   #timer: Timer | null = null;
   /** When the last one that arrived was sent, and when the last one was. */
   #lastBeat = Number.NEGATIVE_INFINITY;
@@ -58,7 +58,7 @@ export class Heartbeat {
   /** Standstill of this process, in milliseconds, when its last successful beat was sent. */
   #stoodBefore = 0;
 
-  constructor(parts: HeartbeatParts) {
+  constructor(parts: HeartbeatDeps) {
     this.#parts = parts;
     this.#standstill = new Standstill(parts.clock);
   }

@@ -1,12 +1,12 @@
 import type { WorkerLoad } from '../../core/worker-load.ts';
-import type { Generate } from '../../generate/generate.ts';
+import type { Inference } from '../../inference/inference.ts';
 
 /** What this process tells the others. */
 export function loadOf({
   catalog,
   interactiveLoad,
   waiting,
-}: Pick<Generate, 'catalog' | 'interactiveLoad' | 'waiting'>): WorkerLoad {
+}: Pick<Inference, 'catalog' | 'interactiveLoad' | 'waiting'>): WorkerLoad {
   const served = catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ id, name })));
   const waits = served.flatMap(({ id, name }) => {
     const cause = waiting(id);

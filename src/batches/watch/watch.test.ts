@@ -7,9 +7,9 @@ import type { Store } from '../../store/store.ts';
 import type { BatchState, OpenBatch } from '../../store/contract/batches.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import { StoreTime } from '../../base/store-time.ts';
-import type { RunningBatch } from '../hand/held-chunks.ts';
+import type { RunningBatch } from '../claimed/held-chunks.ts';
 import { Watch } from './watch.ts';
-import { WorkInHand } from '../hand/work-in-hand.ts';
+import { WorkInHand } from '../claimed/work-in-hand.ts';
 
 describe('Watch', () => {
   let clock: ManualClock;

@@ -2,8 +2,8 @@ import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
 import type { Ground } from '../ground.ts';
-import { lateOnes, runTimes, type TimesParts } from '../risk.ts';
-import type { WorkInHand } from '../hand/work-in-hand.ts';
+import { lateOnes, runTimes, type TimesDeps } from '../risk.ts';
+import type { WorkInHand } from '../claimed/work-in-hand.ts';
 
 const watchMs = 500;
 /** How often it is looked for windows that are over, and for what finished batches have left. */
@@ -20,7 +20,7 @@ const strandedAtOnce = 10;
 /** What failed is done again after a while, at most this long. */
 const pauses = { firstMs: 1_000, longestMs: 5_000 };
 
-export interface WatchParts extends TimesParts, Pick<Ground, 'store' | 'clock' | 'random' | 'log'> {
+export interface WatchDeps extends TimesDeps, Pick<Ground, 'store' | 'clock' | 'random' | 'log'> {
   work: WorkInHand;
   /** There is work to claim: the end of some batch was decided, or one was reopened. */
   onWork: () => void;
@@ -45,7 +45,7 @@ interface Step {
  * (`BatchStore.reopen`).
  */
 export class Watch {
-  #parts: WatchParts;
+  #parts: WatchDeps;
   #timer: Timer | null = null;
   #round: Promise<void> | null = null;
   #stopped = true;
@@ -57,7 +57,7 @@ export class Watch {
     this.#step(() => this.#judge(), judgeMs),
   ];
 
-  constructor(parts: WatchParts) {
+  constructor(parts: WatchDeps) {
     this.#parts = parts;
   }
 

@@ -14,7 +14,7 @@ const elsewhere = { certain: 3, unclear: 1 } as const;
 /** What a token that is read costs against one that is written. */
 const tokensRead = 1 / 16;
 
-export interface CallsParts {
+export interface CallsDeps {
   /** May be others later. */
   replicas: readonly Replica[];
   entrance: Entrance;
@@ -39,7 +39,7 @@ export function createCalls({
   entrance,
   clock,
   fared,
-}: CallsParts): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
+}: CallsDeps): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
   let answered = 0;
 
   /** Where a call goes after a failure, if it should be asked again by itself. */

@@ -7,7 +7,7 @@ import type { Closed } from '../../core/slot-leases.ts';
 import type { Engine, Report } from '../engines.ts';
 import { type Breaker, createBreaker, type Failed } from './breaker.ts';
 
-export interface ServerParts {
+export interface ServerDeps {
   clock: Clock;
   random: Random;
   log: Log;
@@ -27,7 +27,7 @@ interface FailedHere extends Omit<Failed, 'others'> {
   isRepeat?: boolean | undefined;
 }
 
-export interface HealthParts extends ServerParts {
+export interface HealthDeps extends ServerDeps {
   /** How many requests it works on. */
   inFlight: () => number;
   /** It told how it is. */
@@ -49,7 +49,7 @@ const declinedPauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
 export class Health {
   readonly #name: string;
   readonly #engine: Engine;
-  readonly #parts: HealthParts;
+  readonly #parts: HealthDeps;
   readonly breaker: Breaker;
   #wake: Timer | null = null;
   #report: Timer | null = null;
@@ -75,7 +75,7 @@ export class Health {
   #triedAt = Number.NEGATIVE_INFINITY;
   #failuresInRow = 0;
 
-  constructor(name: string, engine: Engine, parts: HealthParts) {
+  constructor(name: string, engine: Engine, parts: HealthDeps) {
     this.#name = name;
     this.#engine = engine;
     this.#parts = parts;

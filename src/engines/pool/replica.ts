@@ -4,7 +4,7 @@ import type { Closed } from '../../core/slot-leases.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import type { Engine, EngineCall } from '../engines.ts';
 import type { Choice } from './choose-replica.ts';
-import { Health, type ServerParts } from './health.ts';
+import { Health, type ServerDeps } from './health.ts';
 import { createLimit, type Limit } from './limit.ts';
 import { createRate, type Rate } from './rate.ts';
 import type { Sent } from './slot-finder.ts';
@@ -54,7 +54,7 @@ export class Replica implements Choice {
   #rate: Rate;
   #tolerance = new Tolerance();
   #turn: Timer | null = null;
-  #parts: ServerParts;
+  #parts: ServerDeps;
   /** Calls that are not over, whether the server is done with them or not. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
@@ -63,10 +63,7 @@ export class Replica implements Choice {
   /** The one request that tries whether it works again. */
   #trial: Sent | null = null;
 
-  constructor(
-    { name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions,
-    parts: ServerParts,
-  ) {
+  constructor({ name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions, parts: ServerDeps) {
     this.name = name;
     this.engine = engine;
     this.account = account;

@@ -4,7 +4,7 @@ import { unlessAborted } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import { chatUsage, promptUsage } from '../../wire/chat/usage.ts';
-import { type TextInputs, splitTextInputs } from '../../wire/text-inputs.ts';
+import { type TextInputs, splitTextInputs } from '../../wire/shared/text-inputs.ts';
 import type { CompletionsRequest } from '../../wire/completions/completions.ts';
 import { behindEcho } from '../../wire/completions/behind-echo.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';

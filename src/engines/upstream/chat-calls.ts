@@ -16,7 +16,7 @@ import { withShortNames } from './request/short-names.ts';
 import type { Profile } from './probe/profile.ts';
 import type { SystemPlaces } from './systems/system-places.ts';
 
-export interface ChatCallsParts {
+export interface ChatCallsDeps {
   exchanges: Exchanges;
   profile: Profile;
   systems: SystemPlaces;
@@ -31,7 +31,7 @@ export function createChatCalls({
   systems,
   clock,
   newCallId,
-}: ChatCallsParts): Pick<Engine, 'generate' | 'stream'> {
+}: ChatCallsDeps): Pick<Engine, 'generate' | 'stream'> {
   const asking = createChatAsking(clock, () => profile.makesEmbedding());
 
   const readingOf = (request: JsonBody<ChatRequest>, { known }: EngineCall): ReadOptions => ({

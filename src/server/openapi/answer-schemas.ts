@@ -1,4 +1,4 @@
-import * as t from '../../wire/schema.ts';
+import * as t from '../../wire/schema/schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';

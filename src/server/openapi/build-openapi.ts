@@ -1,4 +1,4 @@
-import { array, integer, literal, object, string, stringOrNull } from '../../wire/schema.ts';
+import { array, integer, literal, object, string, stringOrNull } from '../../wire/schema/schema.ts';
 import type { Route } from '../route.ts';
 import type { QueryDocs } from './query-schemas.ts';
 

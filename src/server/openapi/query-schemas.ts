@@ -6,7 +6,7 @@ import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
 import { webhookListLimits } from '../../wire/webhooks/webhook.ts';
 import { usageLimits } from '../../wire/usage/report.ts';
-import { itemsLimits } from '../../wire/items-page.ts';
+import { itemsLimits } from '../../wire/shared/items-page.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
 export type QueryDocs = Record<string, { type: string; description: string; [keyword: string]: unknown }>;

@@ -9,7 +9,7 @@ import {
   updateOrgSchema,
 } from '../../wire/admin/orgs.ts';
 import { quoted } from '../../wire/json/parse.ts';
-import { listBody, textParam } from '../../wire/list.ts';
+import { listBody, textParam } from '../../wire/schema/list.ts';
 import { json } from '../answer.ts';
 import { keySchema, newKeySchema, orgSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { keyListQuery } from '../openapi/query-schemas.ts';

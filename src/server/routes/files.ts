@@ -2,7 +2,7 @@ import { create as contentDisposition } from 'content-disposition';
 import type { StoredFile, UploadPurpose } from '../../core/file.ts';
 import { parseFileListQuery } from '../../wire/file/list.ts';
 import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
-import { listBody } from '../../wire/list.ts';
+import { listBody } from '../../wire/schema/list.ts';
 import { type Answer, bytes, json } from '../answer.ts';
 import { rangeOf } from '../byte-range.ts';
 import { creationOf, formHash, replayHeaders } from '../creation.ts';

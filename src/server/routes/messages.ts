@@ -1,4 +1,4 @@
-import { answerWhole } from '../../generate/answer-whole.ts';
+import { answerWhole } from '../../inference/answer-whole.ts';
 import type { ChatChunks } from '../../wire/chat/chat.ts';
 import type { AnswerOptions } from '../../wire/messages/answer/from-chat-response.ts';
 import { askedMessage } from '../../wire/messages/answer/asked-message.ts';
@@ -12,8 +12,8 @@ import { messageSchema, tokenCountSchema } from '../../wire/messages/answer/resp
 import { createMessageEncoder } from '../../wire/messages/stream/stream-encoder.ts';
 import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
 import { messageErrorEvent } from '../../wire/errors/error-events.ts';
-import { movedError } from '../../wire/places.ts';
-import { typedEvent } from '../../wire/sse.ts';
+import { movedError } from '../../wire/shared/places.ts';
+import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
 import { callOf, type Incoming, type Services } from '../route.ts';
 import { routesOf } from './routes-of.ts';

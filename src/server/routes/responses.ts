@@ -1,6 +1,6 @@
 import { responseErrorEvent } from '../../wire/errors/error-events.ts';
-import { parseItemsQuery } from '../../wire/items-page.ts';
-import { listBody } from '../../wire/list.ts';
+import { parseItemsQuery } from '../../wire/shared/items-page.ts';
+import { listBody } from '../../wire/schema/list.ts';
 import {
   compactedSchema,
   deletedResponseSchema,
@@ -13,7 +13,7 @@ import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/
 import { parseResponsesRequest } from '../../wire/responses/request/request.ts';
 import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
 import type { ResponseEvent } from '../../wire/responses/responses.ts';
-import { typedEvent } from '../../wire/sse.ts';
+import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';

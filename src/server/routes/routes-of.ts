@@ -1,5 +1,5 @@
-import { refuseUnknownParams } from '../../wire/list.ts';
-import type { Schema } from '../../wire/schema.ts';
+import { refuseUnknownParams } from '../../wire/schema/list.ts';
+import type { Schema } from '../../wire/schema/schema.ts';
 import type { Mounted, Route, RouteDocs, ServerLimits } from '../route.ts';
 
 /** A route as it is written down: what most routes have is left out. */

@@ -1,4 +1,4 @@
-import { listBody } from '../../wire/list.ts';
+import { listBody } from '../../wire/schema/list.ts';
 import { presentDelivery } from '../../wire/webhooks/delivery.ts';
 import {
   parseWebhookListQuery,

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { InteractiveCall } from '../../generate/generate.ts';
+import type { InteractiveCall } from '../../inference/inference.ts';
 import type { ResponseSession } from '../../responses/session.ts';
 import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts';
 import type { BodyShare } from '../body-budget.ts';
@@ -20,7 +20,7 @@ const goingAway = 1001;
 const policyViolation = 1008;
 const tryAgainLater = 1013;
 
-export interface ResponseSocketParts {
+export interface ResponseSocketDeps {
   socket: WebSocket;
   connection: Socket;
   session: ResponseSession;
@@ -39,7 +39,7 @@ export interface ResponseSocketParts {
 export type ResponseSocket = ReturnType<typeof serveResponses>;
 
 /** Turns of `response.create` over one WebSocket, one at a time, in the order in which they came. */
-export function serveResponses(parts: ResponseSocketParts) {
+export function serveResponses(parts: ResponseSocketDeps) {
   const { socket, connection, session, share, inline, clock, call, signal, ended } = parts;
   const waiting: Buffer[] = [];
   let turn: AbortController | undefined;

@@ -1,11 +1,11 @@
 import { present } from '../../base/fields.ts';
-import { string, object, oneOf, stringOrNull, orNull, array, nameRule, titleRule } from '../schema.ts';
+import { string, object, oneOf, stringOrNull, orNull, array, nameRule, titleRule } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
 import { type ApiKey, type NewKey, type Scope, scopes } from '../../core/org.ts';
-import { describe } from '../explain.ts';
-import { ifThere, parseInstant } from '../instant.ts';
-import { parseBody, validator } from '../validate.ts';
+import { describe } from '../shared/explain.ts';
+import { ifThere, parseInstant } from '../shared/instant.ts';
+import { parseBody, validator } from '../schema/validate.ts';
 
 /** `POST /v1/admin/keys` (api.md, section 8). */
 export const createKeySchema = object(

@@ -1,9 +1,9 @@
-import { string, object, oneOf, stringOrNull, orNull, titleRule } from '../schema.ts';
+import { string, object, oneOf, stringOrNull, orNull, titleRule } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { beginsAgain, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
 import type { Org } from '../../core/org.ts';
 import { formatDollars, parseDollars } from '../../core/price.ts';
-import { parseBody, validator } from '../validate.ts';
+import { parseBody, validator } from '../schema/validate.ts';
 
 const nameRule = { ...titleRule, minLength: 1 };
 const budget = orNull(

@@ -1,4 +1,4 @@
-import * as t from '../schema.ts';
+import * as t from '../schema/schema.ts';
 import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 
 /** `POST /v1/batches` (specification, section 4.1; api.md, section 5). */

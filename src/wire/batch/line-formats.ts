@@ -1,7 +1,7 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import type { Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
-import type { Asked, AskedChat } from '../asked.ts';
+import type { Asked, AskedChat } from '../shared/asked.ts';
 import type { ChatRequest, ChatResponse } from '../chat/chat.ts';
 import type { ChatBody } from '../chat/request/body.ts';
 import { type CanonicalChat, canonicalChat } from '../chat/request/canonical.ts';
@@ -17,12 +17,12 @@ import { askedMessage } from '../messages/answer/asked-message.ts';
 import type { MessagesRequest } from '../messages/messages.ts';
 import { checkMessagesRequest, withExactInputs } from '../messages/request/request.ts';
 import { toChatRequest as fromMessages } from '../messages/request/to-chat-request.ts';
-import { faultMover, movedError, type Places } from '../places.ts';
+import { faultMover, movedError, type Places } from '../shared/places.ts';
 import { askedLine, checkResponsesLine, lineChat } from '../responses/line.ts';
 import { checkResponsesRequest } from '../responses/request/request.ts';
 import type { ResponsesRequest } from '../responses/responses.ts';
-import { splitTextInputs, type TextInput } from '../text-inputs.ts';
-import type { Validator } from '../validate.ts';
+import { splitTextInputs, type TextInput } from '../shared/text-inputs.ts';
+import type { Validator } from '../schema/validate.ts';
 
 type Body = Record<string, unknown>;
 

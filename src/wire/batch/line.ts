@@ -5,10 +5,10 @@ import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import { imageUrlPlaces, notFetched } from '../chat/request/image-urls.ts';
 import { type FileContent, fileParts } from '../file/file-parts.ts';
-import { describe, joinPath } from '../explain.ts';
+import { describe, joinPath } from '../shared/explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
-import { decodeUtf8 } from '../utf8.ts';
-import { faultsIn } from '../validate.ts';
+import { decodeUtf8 } from '../shared/utf8.ts';
+import { faultsIn } from '../schema/validate.ts';
 import { isBareBody, isForeign, lineMembers } from './bare-body.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 

@@ -2,9 +2,9 @@ import { present } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
-import { parseInstant } from '../instant.ts';
+import { parseInstant } from '../shared/instant.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, choiceParam, pageParams, textParam } from '../list.ts';
+import { type Query, choiceParam, pageParams, textParam } from '../schema/list.ts';
 
 export const batchListLimits = { most: 100, otherwise: 20 } as const;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { BatchEndpoint } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { AskedChat } from '../asked.ts';
+import type { AskedChat } from '../shared/asked.ts';
 import type { ChatResponse } from '../chat/chat.ts';
 import { LongLine } from './long-line.ts';
 import { readLine } from './read-line.ts';

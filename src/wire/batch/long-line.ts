@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatResponse } from '../chat/chat.ts';
-import type { AskedChat, AskedNatively } from '../asked.ts';
+import type { AskedChat, AskedNatively } from '../shared/asked.ts';
 import type { JsonBody } from '../json/json-body.ts';
 
 type Answer = object | string;

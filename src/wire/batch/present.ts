@@ -3,8 +3,8 @@ import type { Batch, BatchEndpoint, BatchFault, DateForm } from '../../core/batc
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
-import { instantIn, ifThere } from '../instant.ts';
-import { presentWaiting } from '../waiting.ts';
+import { instantIn, ifThere } from '../shared/instant.ts';
+import { presentWaiting } from '../shared/waiting.ts';
 
 /** A batch with what is added up on reading. */
 export interface BatchView {

@@ -1,5 +1,5 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
-import type { Asked, AskedChat } from '../asked.ts';
+import type { Asked, AskedChat } from '../shared/asked.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { memberOf, scanJson } from '../json/scan.ts';
 import { lineFormats } from './line-formats.ts';

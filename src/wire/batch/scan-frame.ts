@@ -1,6 +1,6 @@
 import { keyText } from '../json/key-stack.ts';
 import type { JsonMember, JsonSpan } from '../json/scan.ts';
-import { decodeUtf8 } from '../utf8.ts';
+import { decodeUtf8 } from '../shared/utf8.ts';
 
 /** What stands where in the body of a create; positions are bytes. */
 export interface FrameScan {

@@ -1,6 +1,6 @@
 import { isUtf8 } from '../../base/byte-text.ts';
 import type { Fault } from '../../core/errors.ts';
-import { decodeUtf8 } from '../utf8.ts';
+import { decodeUtf8 } from '../shared/utf8.ts';
 import { detectBytes, detectFirstLine, headLength } from './detect.ts';
 
 /** One line that may be a request. */

@@ -1,10 +1,10 @@
 import { isId } from '../../base/ids.ts';
 import { invalid } from '../../core/errors.ts';
 import type { ChatQuery } from '../../core/kept-chat.ts';
-import { string, object, literal, oneOf, metadataSchema } from '../schema.ts';
-import { parseItemsQuery } from '../items-page.ts';
-import { type Query, textParam } from '../list.ts';
-import { faultsError, parseBody, validator } from '../validate.ts';
+import { string, object, literal, oneOf, metadataSchema } from '../schema/schema.ts';
+import { parseItemsQuery } from '../shared/items-page.ts';
+import { type Query, textParam } from '../schema/list.ts';
+import { faultsError, parseBody, validator } from '../schema/validate.ts';
 import type { ChatMessage } from './chat.ts';
 
 /** Chat completions that are kept because their requests said `store: true`. */

@@ -1,4 +1,4 @@
-import { splitTextInputs } from '../text-inputs.ts';
+import { splitTextInputs } from '../shared/text-inputs.ts';
 import type { CompletionPiece, CompletionsRequest } from './completions.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatUsage, FinishReason } from '../chat/chat.ts';
-import type { TextInputs } from '../text-inputs.ts';
+import type { TextInputs } from '../shared/text-inputs.ts';
 
 /** `POST /v1/completions`: text that goes on where a raw prompt ends, without roles or a chat template. */
 export interface CompletionsRequest extends Sampling {

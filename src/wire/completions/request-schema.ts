@@ -1,6 +1,6 @@
-import { askedModel, object, integerOrNull, stringOrNull, booleanOrNull } from '../schema.ts';
-import { samplingFields, stopField } from '../sampling-schema.ts';
-import { textInputsSchema } from '../text-inputs.ts';
+import { askedModel, object, integerOrNull, stringOrNull, booleanOrNull } from '../schema/schema.ts';
+import { samplingFields, stopField } from '../schema/sampling-schema.ts';
+import { textInputsSchema } from '../shared/text-inputs.ts';
 
 export const completionsLimits = {
   /** Prompts, times the answers that are made of each. */

@@ -1,7 +1,7 @@
 import { estimateText } from '../chat/request/estimate-prompt.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { checkTextInputs, splitTextInputs } from '../text-inputs.ts';
-import { type AddFault, parseBody, validator } from '../validate.ts';
+import { checkTextInputs, splitTextInputs } from '../shared/text-inputs.ts';
+import { type AddFault, parseBody, validator } from '../schema/validate.ts';
 import type { CompletionsRequest } from './completions.ts';
 import { completionsLimits, completionsRequestSchema } from './request-schema.ts';
 

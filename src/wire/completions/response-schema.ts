@@ -1,5 +1,5 @@
 import { chatUsageSchema, stopReason } from '../chat/answer/response-schema.ts';
-import { string, integer, array, object, oneOf, orNull, servedModel, unixTime } from '../schema.ts';
+import { string, integer, array, object, oneOf, orNull, servedModel, unixTime } from '../schema/schema.ts';
 
 const logprobs = orNull(
   object({

@@ -1,7 +1,7 @@
 import { unixSeconds } from '../../base/clock.ts';
 import type { KeptConversation } from '../../core/conversation.ts';
-import { string, array, object, orNull, literal, oneOf, metadataSchema, unixTime } from '../schema.ts';
-import { type AddFault, parseBody, validator } from '../validate.ts';
+import { string, array, object, orNull, literal, oneOf, metadataSchema, unixTime } from '../schema/schema.ts';
+import { type AddFault, parseBody, validator } from '../schema/validate.ts';
 import { inputItemSchema } from '../responses/request/item-schema.ts';
 import { isReference } from '../responses/stored-items.ts';
 import type { InputItem } from '../responses/responses.ts';

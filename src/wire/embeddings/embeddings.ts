@@ -1,4 +1,4 @@
-import type { TextInputs } from '../text-inputs.ts';
+import type { TextInputs } from '../shared/text-inputs.ts';
 
 /** `POST /v1/embeddings` (wire-formats.md, section 1d). */
 export interface EmbeddingsRequest {

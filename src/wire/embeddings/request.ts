@@ -1,7 +1,7 @@
 import type { JsonBody } from '../json/json-body.ts';
-import { askedModel, integerOrNull, object, oneOfOrNull } from '../schema.ts';
-import { checkTextInputs, textInputsSchema } from '../text-inputs.ts';
-import { parseBody, validator } from '../validate.ts';
+import { askedModel, integerOrNull, object, oneOfOrNull } from '../schema/schema.ts';
+import { checkTextInputs, textInputsSchema } from '../shared/text-inputs.ts';
+import { parseBody, validator } from '../schema/validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
 
 /** `POST /v1/embeddings` (wire-formats.md, section 1d). */

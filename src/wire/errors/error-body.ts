@@ -1,7 +1,7 @@
 import { present } from '../../base/fields.ts';
 import { ApiError, type ErrorKind, type Fault } from '../../core/errors.ts';
-import { stepsOf } from '../explain.ts';
-import { maxFaults } from '../validate.ts';
+import { stepsOf } from '../shared/explain.ts';
+import { maxFaults } from '../schema/validate.ts';
 
 /** Which names the `type` of an error has. */
 export type ErrorFormat = 'chat' | 'messages';

@@ -1,5 +1,5 @@
 import { withoutBreaks } from '../json/line-text.ts';
-import { typedEvent } from '../sse.ts';
+import { typedEvent } from '../shared/sse.ts';
 import { errorBody, errorObject, flatAndNested } from './error-body.ts';
 
 /** What ends a stream that broke, by its format. */

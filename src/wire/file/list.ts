@@ -1,7 +1,7 @@
 import { isId } from '../../base/ids.ts';
 import { type FilePurpose, filePurposes } from '../../core/file.ts';
-import { type ItemsQuery, parseItemsQuery } from '../items-page.ts';
-import { type Query, choiceParam } from '../list.ts';
+import { type ItemsQuery, parseItemsQuery } from '../shared/items-page.ts';
+import { type Query, choiceParam } from '../schema/list.ts';
 
 /** What `GET /v1/files` may ask for (specification, section 4.2; api.md, section 3). */
 export interface FileListParams extends ItemsQuery {

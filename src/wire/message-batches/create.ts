@@ -2,10 +2,10 @@ import { byteCharacters } from '../../base/byte-text.ts';
 import type { Fault } from '../../core/errors.ts';
 import { type JsonMember, scanJson } from '../json/scan.ts';
 import { readFrame, readRequests, type RequestLimits } from '../batch/create.ts';
-import { joinPath } from '../explain.ts';
-import { retoldError } from '../places.ts';
-import { decodeUtf8 } from '../utf8.ts';
-import { faultsError, maxFaults, validator } from '../validate.ts';
+import { joinPath } from '../shared/explain.ts';
+import { retoldError } from '../shared/places.ts';
+import { decodeUtf8 } from '../shared/utf8.ts';
+import { faultsError, maxFaults, validator } from '../schema/validate.ts';
 import { frameSchema } from './schemas.ts';
 
 export const checkCreateMessageBatch = validator(frameSchema);

@@ -1,5 +1,5 @@
 import { isId } from '../../base/ids.ts';
-import { pageEitherWay, type Query } from '../list.ts';
+import { pageEitherWay, type Query } from '../schema/list.ts';
 
 export const messageBatchListLimits = { most: 1_000, otherwise: 20 } as const;
 

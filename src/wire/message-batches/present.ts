@@ -1,6 +1,6 @@
 import { isoSeconds } from '../../base/clock.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { ifThere } from '../instant.ts';
+import { ifThere } from '../shared/instant.ts';
 import type { BatchView } from '../batch/present.ts';
 
 const iso = ifThere(isoSeconds);

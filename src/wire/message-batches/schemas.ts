@@ -1,4 +1,4 @@
-import { string, stringOrNull, oneOf, integer, boolean, array, object, literal } from '../schema.ts';
+import { string, stringOrNull, oneOf, integer, boolean, array, object, literal } from '../schema/schema.ts';
 import { messagesRequestSchema } from '../messages/request/request-schema.ts';
 import { messageSchema } from '../messages/answer/response-schema.ts';
 

@@ -1,4 +1,4 @@
-import { mark, marked, unmarked } from '../marked.ts';
+import { mark, marked, unmarked } from '../shared/marked.ts';
 import type { Block } from './messages.ts';
 
 /** The signature of a thinking block: a mark, or, where the client did not want to see the thinking, the thinking itself. */

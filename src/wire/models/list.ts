@@ -1,7 +1,7 @@
 import { invalid } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, pageEitherWay, textParam } from '../list.ts';
+import { type Query, pageEitherWay, textParam } from '../schema/list.ts';
 
 /** More than anybody serves: one family of clients never asks for a second page. */
 export const modelListLimits = { most: 1_000, otherwise: 1_000 } as const;

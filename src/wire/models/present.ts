@@ -3,8 +3,8 @@ import type { Model } from '../../core/model.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import { waitingFor } from '../../core/waiting.ts';
-import { listBody } from '../list.ts';
-import { presentWaiting } from '../waiting.ts';
+import { listBody } from '../schema/list.ts';
+import { presentWaiting } from '../shared/waiting.ts';
 import type { ModelPage } from './list.ts';
 
 /** How a model is in the process that tells it. */

@@ -1,4 +1,4 @@
-import { marked, unmarked } from '../marked.ts';
+import { marked, unmarked } from '../shared/marked.ts';
 import type { InputItem, ResponseUsage, StoredItem } from './responses.ts';
 
 /** What `POST /v1/responses/compact` answers. Its output is the input to go on from. */

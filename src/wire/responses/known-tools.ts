@@ -1,6 +1,6 @@
 import { fieldsOf, parsed, stringOr } from '../../base/fields.ts';
-import { oneOf } from '../schema.ts';
-import { inputOf, integer, text, type ToolInputs } from '../tool-inputs.ts';
+import { oneOf } from '../schema/schema.ts';
+import { inputOf, integer, text, type ToolInputs } from '../shared/tool-inputs.ts';
 import type { FunctionFields, KnownCallItem, KnownType, ResponsesTool, StoredItem } from './responses.ts';
 
 type Held = Pick<KnownCallItem, 'action' | 'operation' | 'arguments' | 'execution'>;

@@ -1,13 +1,13 @@
 import { isObject } from '../../base/fields.ts';
 import type { Fault } from '../../core/errors.ts';
-import type { AskedChat } from '../asked.ts';
+import type { AskedChat } from '../shared/asked.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { askedResponse, type ReadyResponse } from './answer/asked-response.ts';
 import { nativeRequest } from './request/native-request.ts';
 import { checkResponsesRequest, requireConversation } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
 import type { ResponseBody, ResponsesRequest } from './responses.ts';
-import { faultsIn } from '../validate.ts';
+import { faultsIn } from '../schema/validate.ts';
 import { isReference, pathOfItem, storedItems } from './stored-items.ts';
 import { toChatRequest } from './request/to-chat-request.ts';
 

@@ -2,7 +2,7 @@ import { ApiError, invalid } from '../../core/errors.ts';
 import { flatAndNested } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
-import { faultsError } from '../validate.ts';
+import { faultsError } from '../schema/validate.ts';
 import { checkResponsesRequest } from './request/request.ts';
 import type { ResponsesRequest } from './responses.ts';
 

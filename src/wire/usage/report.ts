@@ -4,7 +4,7 @@ import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
 import { usageGroups, type UsageQuery, type UsageReport, type UsageSum } from '../../core/usage-report.ts';
 import { quoted } from '../json/parse.ts';
-import { listBody, pageParams, type Query, textParam } from '../list.ts';
+import { listBody, pageParams, type Query, textParam } from '../schema/list.ts';
 
 export const usageLimits = { most: 10_000, otherwise: 1_000 } as const;
 const days = { most: 366, otherwise: 30 } as const;

@@ -1,5 +1,5 @@
 import { unixSeconds } from '../../base/clock.ts';
-import { ifThere } from '../instant.ts';
+import { ifThere } from '../shared/instant.ts';
 import { type Delivery, toldEvent } from '../../core/webhook.ts';
 
 const secondsOrNull = ifThere(unixSeconds);

@@ -1,6 +1,6 @@
 import { present } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
-import { pageParams, type Query } from '../list.ts';
+import { pageParams, type Query } from '../schema/list.ts';
 import { unixSeconds } from '../../base/clock.ts';
 import {
   type NewWebhook,
@@ -19,8 +19,8 @@ import {
   orNull,
   nameRule,
   titleRule,
-} from '../schema.ts';
-import { parseBody, validator } from '../validate.ts';
+} from '../schema/schema.ts';
+import { parseBody, validator } from '../schema/validate.ts';
 
 const name = stringOrNull(titleRule);
 const types = orNull(

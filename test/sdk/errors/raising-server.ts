@@ -5,8 +5,8 @@ import { silent } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import { ApiError } from '../../../src/core/errors.ts';
 import type { Service } from '../../../src/base/service.ts';
-import { createGenerate } from '../../../src/generate/create-generate.ts';
-import { createSchemas } from '../../../src/generate/schemas/schemas.ts';
+import { createInference } from '../../../src/inference/create-inference.ts';
+import { createSchemas } from '../../../src/inference/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
@@ -49,7 +49,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const prices = { input: 0, cachedInput: 0, output: 0 };
   const model = { id: 'tiny', aliases: ['default'], serves: ['chat' as const], prices, createdAt: 0 };
   const models = [{ model, pool: forgetfulPool(engine) }];
-  const generate = createGenerate({ ...parts, models, accounts, schemas: createSchemas(parts) });
+  const generate = createInference({ ...parts, models, accounts, schemas: createSchemas(parts) });
   const limits = { conversationBytes: 1_000_000, responseBytesPerOrg: 1_000_000_000 };
   const responses = createResponses({
     ...parts,

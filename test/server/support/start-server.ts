@@ -20,9 +20,9 @@ import type { HostLookup } from '../../../src/events/host-lookup.ts';
 import { createWebhooks } from '../../../src/events/create-webhooks.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
 import type { OtherFiles } from '../../../src/files/upload.ts';
-import { createGenerate } from '../../../src/generate/create-generate.ts';
-import type { Generate } from '../../../src/generate/generate.ts';
-import { createSchemaRefusal, createSchemas } from '../../../src/generate/schemas/schemas.ts';
+import { createInference } from '../../../src/inference/create-inference.ts';
+import type { Inference } from '../../../src/inference/inference.ts';
+import { createSchemaRefusal, createSchemas } from '../../../src/inference/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
@@ -34,7 +34,7 @@ export interface Running {
   store: Store;
   accounts: Accounts;
   engine: ScriptedEngine;
-  generate: Generate;
+  generate: Inference;
   /** Where the blobs stand. */
   folder: string;
   /** Keys of two orgs, and one that only administers. */
@@ -118,7 +118,7 @@ export async function startServer(
   const engine = createScriptedEngine({ clock });
   const schemas = createSchemas({ clock, log });
   const served = around(engine);
-  const generate = createGenerate({
+  const generate = createInference({
     models: (options.models ?? testModels).map((model) => ({ model, pool: poolOf(served, { clock }) })),
     accounts,
     schemas,

@@ -10,7 +10,7 @@ import {
 import { type ScoredToken, logprobsWriter } from '../../../wire/completions/logprobs.ts';
 import { answersMade } from '../../../wire/completions/request.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
-import { splitTextInputs, type TextInput } from '../../../wire/text-inputs.ts';
+import { splitTextInputs, type TextInput } from '../../../wire/shared/text-inputs.ts';
 import type { Completed, Deltas } from '../protocol.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { knownTokens, readPrompt, tokenLimit } from './prompt/limits.ts';

@@ -2,7 +2,7 @@ import { ApiError, final, invalid } from '../../../core/errors.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import { splitTextInputs } from '../../../wire/text-inputs.ts';
+import { splitTextInputs } from '../../../wire/shared/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { unusable } from './parse-body.ts';

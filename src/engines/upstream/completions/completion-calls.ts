@@ -9,7 +9,7 @@ import { behindEcho } from '../../../wire/completions/behind-echo.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import type { NativeAnswer } from '../../../wire/asked.ts';
+import type { NativeAnswer } from '../../../wire/shared/asked.ts';
 import type { EngineCall, NativeEvent } from '../../engines.ts';
 import { type Ask as AskOf, unexpected, withMissing, withUsage } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';

@@ -6,7 +6,7 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { type Ask, eachAlone, isApart } from '../answer/choices.ts';
 import { allAbilities } from '../flavors/usual.ts';
 import type { CompletionAbility, FlavorTraits } from '../flavors/traits.ts';
-import { splitTextInputs } from '../../../wire/text-inputs.ts';
+import { splitTextInputs } from '../../../wire/shared/text-inputs.ts';
 
 /** What is known of a server; where its kind takes none, whoever configured that it does knows better. */
 type Server = Pick<FlavorTraits, 'completions' | 'choicesApart'>;

@@ -14,7 +14,7 @@ export interface Answer {
 
 export type Opened = ({ isStream: true } & StreamedReply) | ({ isStream: false } & Answer);
 
-export interface ExchangesParts {
+export interface ExchangesDeps {
   context: () => RefusalContext;
   repairs: Repairs;
   transport: () => Transport;
@@ -23,7 +23,7 @@ export interface ExchangesParts {
 }
 
 /** Questions to one server, in any format, and what refusals of it mean. */
-export function createExchanges({ transport, pathOf, context, repairs }: ExchangesParts) {
+export function createExchanges({ transport, pathOf, context, repairs }: ExchangesDeps) {
   const parsed = (reply: Reply<Buffer>): Answer => ({
     fields: parseBody(reply, context(), repairs),
     bytes: reply.body,

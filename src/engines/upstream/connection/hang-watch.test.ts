@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../../test/support/manual-clock.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import { createHangWatch, type HangWatchParts } from './hang-watch.ts';
+import { createHangWatch, type HangWatchDeps } from './hang-watch.ts';
 
-type LifeSigns = Pick<HangWatchParts, 'moved' | 'answers'>;
+type LifeSigns = Pick<HangWatchDeps, 'moved' | 'answers'>;
 
 const idleMs = 120_000;
 const hour = 3_600_000;

@@ -8,7 +8,7 @@ const mostQuiet = 8;
 /** From this look on it is asked by what costs it work; what it shows by itself is read at each. */
 const askFrom = 4;
 
-export interface HangWatchParts {
+export interface HangWatchDeps {
   /** Whether something moved at the server since the last time, false at the `first`; null where it shows nothing of that. */
   moved?: ((first: boolean) => Promise<boolean | null>) | undefined;
   /** Resolves when it answers what only one that works can; rejects where it does not answer. */
@@ -27,7 +27,7 @@ export type HangWatch = ReturnType<typeof createHangWatch>;
  * of any answer comes and calls wait for the first of theirs, it is asked whether it works. Where it gives no sign of that
  * either, all that wait are given up. Time is counted in looks, since the machine may have slept between two of them.
  */
-export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWatchParts) {
+export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWatchDeps) {
   let timer: Timer | undefined;
   let seen = 0;
   let quiet = 0;

@@ -34,7 +34,7 @@ export interface Known {
 
 export type Profile = ReturnType<typeof createProfile>;
 
-export interface ProfileParts {
+export interface ProfileDeps {
   options: UpstreamOptions;
   address: Address;
   /** Questions beside the work. */
@@ -46,7 +46,7 @@ export interface ProfileParts {
 
 const lookAgainMs = 30_000;
 
-export function createProfile({ options, address, get, post, isOpen, context }: ProfileParts) {
+export function createProfile({ options, address, get, post, isOpen, context }: ProfileDeps) {
   const { model, clock, log, passThrough = [] } = options;
   const modelsPath = address.path('/models');
   let isFound = options.flavor !== 'auto';

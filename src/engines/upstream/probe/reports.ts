@@ -17,7 +17,7 @@ import { count } from '../answer/usage-figures.ts';
  */
 export type ReportWay = 'models' | 'vllm' | 'sglang' | 'props' | 'show';
 
-export interface QuestionParts {
+export interface QuestionDeps {
   /** The upstream's name of the model. */
   model: string;
   /** Whether a model that it does not list is not there. */
@@ -30,11 +30,11 @@ export interface QuestionParts {
 }
 
 /** @throws ApiError when the server is away or does not know us or the model, as a request would find it */
-export function askHowItIs(way: ReportWay, parts: QuestionParts): Promise<Report> {
+export function askHowItIs(way: ReportWay, parts: QuestionDeps): Promise<Report> {
   return ways[way](parts);
 }
 
-const ways: Record<ReportWay, (parts: QuestionParts) => Promise<Report>> = {
+const ways: Record<ReportWay, (parts: QuestionDeps) => Promise<Report>> = {
   models: ofModels,
 
   vllm: (parts) => withQueue(parts, 'vllm:num_requests_waiting'),
@@ -81,7 +81,7 @@ const ways: Record<ReportWay, (parts: QuestionParts) => Promise<Report>> = {
   },
 };
 
-async function ofModels(parts: QuestionParts): Promise<Report> {
+async function ofModels(parts: QuestionDeps): Promise<Report> {
   const list = objectOf(await parts.get(parts.address.path('/models')), parts);
   const entries = modelsIn(list);
   const named = entries.find(
@@ -108,7 +108,7 @@ function isEmpty({ data }: Fields): boolean {
 /** vLLM and SGLang, OpenRouter, Groq, Mistral. */
 const contextNames = ['max_model_len', 'context_length', 'context_window', 'max_context_length'];
 
-async function withQueue(parts: QuestionParts, name: string): Promise<Report> {
+async function withQueue(parts: QuestionDeps, name: string): Promise<Report> {
   const [report, metrics] = await Promise.all([
     ofModels(parts),
     parts.get(parts.address.rootPath('/metrics')).catch(() => undefined),
@@ -163,7 +163,7 @@ function isMissing({ status }: Reply<Buffer>): boolean {
 }
 
 /** JSON of another form tells nothing. What is none, such as a page that stands for all that is asked, is no sign of an API. */
-function objectOf(reply: Reply<Buffer>, { refusal }: QuestionParts): Fields {
+function objectOf(reply: Reply<Buffer>, { refusal }: QuestionDeps): Fields {
   if (reply.status !== 200) throw refusal(reply);
   const told = parsed(reply.body.toString());
   if (told === undefined) throw unusable('is no JSON');

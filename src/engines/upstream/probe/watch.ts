@@ -30,7 +30,7 @@ const counters: Partial<Record<LifeWay, readonly string[]>> = {
 /** Below that a server that is slow to be asked would be taken for one that hangs. */
 const leastWatchedMs = 60_000;
 
-export interface WatchParts {
+export interface WatchDeps {
   clock: Clock;
   idleMs: number;
   connections: Connections;
@@ -39,7 +39,7 @@ export interface WatchParts {
 }
 
 /** Watches by what servers of its kind show whether one hangs. */
-export function watchServer({ clock, idleMs, connections, address, profile }: WatchParts): HangWatch {
+export function watchServer({ clock, idleMs, connections, address, profile }: WatchDeps): HangWatch {
   const never = new AbortController().signal;
   const way = () => profile.now.traits.life ?? 'door';
   let before = '';

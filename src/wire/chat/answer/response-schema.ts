@@ -1,4 +1,4 @@
-import * as t from '../../schema.ts';
+import * as t from '../../schema/schema.ts';
 
 /** The chat completion response (specification, section 2.5), for the OpenAPI document. */
 const calledFunction = { name: t.string(), arguments: t.string({ description: 'JSON text' }) };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiError, invalid } from '../../../core/errors.ts';
-import { movedError } from '../../places.ts';
+import { movedError } from '../../shared/places.ts';
 import type { ChatBody } from './body.ts';
 import { canonicalChat } from './canonical.ts';
 import { checkChatRequest } from './request.ts';

@@ -1,7 +1,7 @@
 import { present } from '../../../base/fields.ts';
 import { type Changes, editBody } from '../../json/edit-body.ts';
 import type { JsonBody } from '../../json/json-body.ts';
-import type { Places, ReadonlyPlaces } from '../../places.ts';
+import type { Places, ReadonlyPlaces } from '../../shared/places.ts';
 import type {
   AllowedTools,
   BodyTool,

@@ -1,5 +1,5 @@
-import { samplingFields, stopField } from '../../sampling-schema.ts';
-import * as t from '../../schema.ts';
+import { samplingFields, stopField } from '../../schema/sampling-schema.ts';
+import * as t from '../../schema/schema.ts';
 
 /**
  * What a chat completion request may hold (wire-formats.md, section 1a). Strict about the fields that Offpeak uses,

@@ -1,6 +1,6 @@
 import { quoted } from '../../json/parse.ts';
-import { checkNames } from '../../tool-names.ts';
-import { type AddFault, parseBody, validator } from '../../validate.ts';
+import { checkNames } from '../../shared/tool-names.ts';
+import { type AddFault, parseBody, validator } from '../../schema/validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
 import { canonicalChat, toolName } from './canonical.ts';
 import { chatRequestSchema } from './request-schema.ts';

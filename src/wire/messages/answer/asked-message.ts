@@ -1,6 +1,6 @@
-import type { AskedChat } from '../../asked.ts';
+import type { AskedChat } from '../../shared/asked.ts';
 import { madeBody } from '../../json/json-body.ts';
-import { movedError } from '../../places.ts';
+import { movedError } from '../../shared/places.ts';
 import { type AnswerOptions, fromChatResponse } from './from-chat-response.ts';
 import type { Message, MessagesRequest } from '../messages.ts';
 import { nativeMessage } from './native.ts';

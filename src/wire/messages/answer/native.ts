@@ -1,6 +1,6 @@
-import type { AnswerName } from '../../asked.ts';
+import type { AnswerName } from '../../shared/asked.ts';
 import { editMembers } from '../../json/edit-members.ts';
-import { namedEvent } from '../../sse.ts';
+import { namedEvent } from '../../shared/sse.ts';
 import { messageId } from './from-chat-response.ts';
 
 type Name = Pick<AnswerName, 'id' | 'model'>;

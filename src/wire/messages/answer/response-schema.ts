@@ -1,4 +1,4 @@
-import * as t from '../../schema.ts';
+import * as t from '../../schema/schema.ts';
 
 /** A message, for the OpenAPI document. */
 const block = t.object(

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../chat/chat.ts';
-import { oneOf } from '../../schema.ts';
-import { integer, inputOf, text, type ToolInputs } from '../../tool-inputs.ts';
+import { oneOf } from '../../schema/schema.ts';
+import { integer, inputOf, text, type ToolInputs } from '../../shared/tool-inputs.ts';
 import type { MessagesTool } from '../messages.ts';
 
 /**

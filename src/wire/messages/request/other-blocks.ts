@@ -1,6 +1,6 @@
 import { fieldsOf } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
-import type { Places } from '../../places.ts';
+import type { Places } from '../../shared/places.ts';
 import type { Block, MessagesRequest, Turn } from '../messages.ts';
 
 /** Blocks beside those of a chat: calls of tools that ran on another server, their results, and what that server left behind. */

@@ -1,5 +1,5 @@
 import { chatLimits } from '../../chat/request/request-schema.ts';
-import * as t from '../../schema.ts';
+import * as t from '../../schema/schema.ts';
 import { definedTypes } from './client-tools.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../core/errors.ts';
 import { parseExact } from '../../json/exact-numbers.ts';
 import { parseJson, quoted } from '../../json/parse.ts';
-import { checkNames } from '../../tool-names.ts';
-import { type AddFault, faultsError, type Validator, validator } from '../../validate.ts';
+import { checkNames } from '../../shared/tool-names.ts';
+import { type AddFault, faultsError, type Validator, validator } from '../../schema/validate.ts';
 import type { Block, MessagesRequest } from '../messages.ts';
 import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
 import { isClientTool } from './to-chat-tools.ts';

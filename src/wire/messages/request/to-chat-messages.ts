@@ -1,7 +1,7 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
 import { summaryMessage } from '../../chat/summary-message.ts';
 import { dropStaleThoughts } from '../../chat/request/stale-thoughts.ts';
-import type { Places } from '../../places.ts';
+import type { Places } from '../../shared/places.ts';
 import type { Block, MessagesRequest, Source, Turn } from '../messages.ts';
 import { thoughtOf } from '../signature.ts';
 import { isMarked, markOf, paragraphs } from './cache-marks.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, away, invalid } from '../../../core/errors.ts';
-import { movedError } from '../../places.ts';
+import { movedError } from '../../shared/places.ts';
 import type { Block, MessagesRequest, Turn } from '../messages.ts';
 import { signatureFor } from '../signature.ts';
 import { toChatRequest } from './to-chat-request.ts';

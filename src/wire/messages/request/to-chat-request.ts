@@ -1,7 +1,7 @@
 import { present } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
-import type { Places } from '../../places.ts';
+import type { Places } from '../../shared/places.ts';
 import type { MessagesRequest, OutputFormat } from '../messages.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import { toChatTools } from './to-chat-tools.ts';

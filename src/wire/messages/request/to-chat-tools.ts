@@ -1,7 +1,7 @@
 import { present } from '../../../base/fields.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
-import type { Places } from '../../places.ts';
+import type { Places } from '../../shared/places.ts';
 import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
 import { definitionOf, isDefined } from './client-tools.ts';
 import { toolsInEffect } from './tools-in-effect.ts';

@@ -4,7 +4,7 @@ import { ApiError } from '../../../core/errors.ts';
 import type { ChatChunk, ChatDelta, FinishReason } from '../../chat/chat.ts';
 import type { MessageEvent } from '../messages.ts';
 import { messageErrorEvent } from '../../errors/error-events.ts';
-import { typedEvent } from '../../sse.ts';
+import { typedEvent } from '../../shared/sse.ts';
 import { createMessageEncoder } from './stream-encoder.ts';
 
 type Choice = Partial<ChatChunk['choices'][number]>;

@@ -1,7 +1,7 @@
-import type { AnswerName, AskedChat } from '../../asked.ts';
+import type { AnswerName, AskedChat } from '../../shared/asked.ts';
 import type { ChatRequest } from '../../chat/chat.ts';
 import { type JsonBody, madeBody } from '../../json/json-body.ts';
-import { movedError, type Places } from '../../places.ts';
+import { movedError, type Places } from '../../shared/places.ts';
 import type { OwnNames } from '../client-tools.ts';
 import { fromChatResponse } from './from-chat-response.ts';
 import { nativeResponse } from './native-response.ts';

@@ -1,5 +1,5 @@
 import { responseStatuses } from '../../../core/response.ts';
-import * as t from '../../schema.ts';
+import * as t from '../../schema/schema.ts';
 
 /** The bodies of `/v1/responses`, for the OpenAPI document. */
 const itemStatus = t.oneOf(['in_progress', 'completed', 'incomplete']);

@@ -1,6 +1,6 @@
-import { askedModel, array, object, orNull, anyObject, stringOrNull } from '../../schema.ts';
+import { askedModel, array, object, orNull, anyObject, stringOrNull } from '../../schema/schema.ts';
 import type { JsonBody } from '../../json/json-body.ts';
-import { faultsError, parseBody, validator } from '../../validate.ts';
+import { faultsError, parseBody, validator } from '../../schema/validate.ts';
 import { askForSummary } from '../compaction.ts';
 import { checkResponsesRequest } from './request.ts';
 import type { InputItem, ResponsesRequest } from '../responses.ts';

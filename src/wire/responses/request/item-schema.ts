@@ -1,5 +1,5 @@
 import { chatLimits } from '../../chat/request/request-schema.ts';
-import * as t from '../../schema.ts';
+import * as t from '../../schema/schema.ts';
 import { toolSchema } from './tool-schema.ts';
 
 /** The items of an input. Strict about those that become messages; others go to servers that speak this format. */

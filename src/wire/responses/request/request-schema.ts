@@ -1,4 +1,4 @@
-import * as t from '../../schema.ts';
+import * as t from '../../schema/schema.ts';
 import { chatLimits, jsonSchemaFields } from '../../chat/request/request-schema.ts';
 import { inputItemSchema } from './item-schema.ts';
 import { flatOrNested, toolSchema } from './tool-schema.ts';

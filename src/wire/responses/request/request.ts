@@ -1,8 +1,8 @@
 import { invalid } from '../../../core/errors.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { quoted } from '../../json/parse.ts';
-import { checkNames } from '../../tool-names.ts';
-import { type AddFault, faultsError, faultsIn, parseBody, validator } from '../../validate.ts';
+import { checkNames } from '../../shared/tool-names.ts';
+import { type AddFault, faultsError, faultsIn, parseBody, validator } from '../../schema/validate.ts';
 import { summaryIn } from '../compaction.ts';
 import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
 import { answeredCall, calledType, resultType } from '../known-tools.ts';

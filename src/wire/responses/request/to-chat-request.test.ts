@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkChatRequest } from '../../chat/request/request.ts';
-import { movedError } from '../../places.ts';
+import { movedError } from '../../shared/places.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ResponsesRequest } from '../responses.ts';
 import { storedItems } from '../stored-items.ts';

@@ -1,7 +1,7 @@
 import { present } from '../../../base/fields.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
-import type { Places } from '../../places.ts';
+import type { Places } from '../../shared/places.ts';
 import { type ClientTool, type OwnNames, ownNames, toolsInEffect } from '../client-tools.ts';
 import { asFunctionCalls } from '../custom-calls.ts';
 import type { ResponsesRequest, TextFormat } from '../responses.ts';

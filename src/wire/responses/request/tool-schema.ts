@@ -1,5 +1,5 @@
 import { chatLimits, functionFields } from '../../chat/request/request-schema.ts';
-import * as t from '../../schema.ts';
+import * as t from '../../schema/schema.ts';
 
 const format = t.object({
   'type?': t.oneOfOrNull(['text', 'grammar']),

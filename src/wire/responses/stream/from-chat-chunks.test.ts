@@ -6,7 +6,7 @@ import { replayed } from './replay.ts';
 import { newResponse, responseError } from '../answer/response-body.ts';
 import type { ResponseEvent } from '../responses.ts';
 import { responseErrorEvent } from '../../errors/error-events.ts';
-import { typedEvent } from '../../sse.ts';
+import { typedEvent } from '../../shared/sse.ts';
 
 const id = `resp_${'0'.repeat(32)}`;
 

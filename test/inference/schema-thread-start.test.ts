@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+
+const source = (path: string) => JSON.stringify(join(import.meta.dirname, '../../src', path));
+/** Has a thread try a schema, and is killed: what is kept then, the thread has kept. */
+const program = (keep: boolean) => `
+  import { enableCompileCache } from 'node:module';
+  if (${keep}) enableCompileCache(process.argv[1]);
+  const { SchemaThread } = await import(${source('inference/schemas/thread.ts')});
+  const { systemClock } = await import(${source('base/system.ts')});
+  const { silent } = await import(${source('base/log.ts')});
+  const thread = new SchemaThread({ clock: systemClock, log: silent, onIdle() {} });
+  const job = { orgId: 'org_1', limitMs: 60_000, steps: [{ number: 1, source: '{}', text: null }] };
+  const resolve = ([{ kind }]) => { if (kind === 'fine') process.kill(process.pid, 'SIGKILL'); };
+  thread.take([{ job, verdicts: [], resolve, reject: (error) => { throw error; } }]);
+  setInterval(() => {}, 1000);
+`;
+
+it.each([
+  ['keeps what Node makes of its sources where the process keeps it', true],
+  ['keeps nothing where the process keeps nothing', false],
+])('a thread for schemas %s', (_, keep) => {
+  const folder = mkdtempSync(join(tmpdir(), 'offpeak-thread-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const values = ['--input-type=module', '--eval', program(keep), folder];
+  const { signal } = spawnSync(process.execPath, values, { env: { PATH: process.env['PATH'] } });
+  expect(signal).toBe('SIGKILL');
+  const kept = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  expect(kept.length > 10).toBe(keep);
+});
