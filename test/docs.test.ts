@@ -285,11 +285,11 @@ describe('docs/batches.md', () => {
   });
 
   it('has every state', () => {
-    expect(firstCells(parts.get('The batch') ?? '').toSorted()).toEqual(batchStatuses.toSorted());
+    expect(firstCells(parts.get('The batch object') ?? '').toSorted()).toEqual(batchStatuses.toSorted());
   });
 
   it('has every reason to wait', () => {
-    const told = parts.get('Why it waits') ?? '';
+    const told = parts.get('Why a batch waits') ?? '';
     const rows = [...told.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) =>
       cell.replaceAll('`', '').split(', '),
     );
@@ -297,7 +297,7 @@ describe('docs/batches.md', () => {
   });
 
   it('has every call', () => {
-    const told = read('docs/batches.md').split('## The batch')[0] ?? '';
+    const told = read('docs/batches.md').split('## The batch object')[0] ?? '';
     for (const { path } of routes.filter((route) => route.path.startsWith('/v1/batches')))
       expect(told).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/(errors|resume))/, ''));
   });

@@ -4,7 +4,7 @@ import type { Capabilities } from '../../src/engines/engines.ts';
 import { flavorTraits } from '../../src/engines/upstream/flavors/flavors.ts';
 
 const page = readFileSync(new URL('../../docs/structured-output.md', import.meta.url), 'utf8');
-const [, section = ''] = page.split('## Promises on every engine');
+const [, section = ''] = page.split('## Guarantees on every engine');
 
 const ofSchema: Record<Capabilities['jsonSchema'], string> = {
   exact: 'response format',
