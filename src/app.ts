@@ -23,7 +23,7 @@ import { ConfigError } from './config/config-error.ts';
 import { type Config, storeOf } from './core/config.ts';
 import type { Model } from './core/model.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
-import { createStartPulls } from './engines/llama/files/start-pulls.ts';
+import { createStartPulls } from './engines/llama/start-pulls.ts';
 import { createEgress } from './events/egress.ts';
 import { createWebhooks } from './events/create-webhooks.ts';
 import { createFiles } from './files/create-files.ts';

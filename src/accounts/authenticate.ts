@@ -48,11 +48,11 @@ export function createAuthenticate(deps: {
     if (key.expiresAt !== null && key.expiresAt <= clock.now())
       throw unauthorized('This API key has expired.');
     used(key.id);
-    return callerOf(key);
+    return toCaller(key);
   };
 }
 
-function callerOf(key: ApiKey): Caller {
+function toCaller(key: ApiKey): Caller {
   return { orgId: key.orgId, keyId: key.id, scopes: key.scopes, models: key.models };
 }
 

@@ -2,7 +2,7 @@ import type { Log } from '../base/log.ts';
 import { defaultScopes, type Org, type Scope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import { hashKey, keyPrefix } from './keys.ts';
-import { createOrg, type Issuing, issueKey } from './orgs.ts';
+import { createOrg, type IssuerDeps, issueKey } from './orgs.ts';
 
 /** Keys given by environment: at least 32 characters each, and not the same one twice. */
 export interface EnvironmentKeys {
@@ -40,7 +40,7 @@ const roles: Record<keyof EnvironmentKeys, { name: string; scopes: readonly Scop
 };
 
 /** Makes sure that the org `default` is there, with the keys given by environment: on every start, before anybody asks. */
-export async function ensureGiven(issuing: Issuing & { log: Log }, given: EnvironmentKeys): Promise<void> {
+export async function ensureGiven(issuing: IssuerDeps & { log: Log }, given: EnvironmentKeys): Promise<void> {
   const org = await defaultOrg(issuing);
   for (const role of ['apiKey', 'adminKey'] as const)
     if (given[role] !== undefined) await ensure(issuing, org, role, given[role]);
@@ -52,7 +52,7 @@ export async function ensureGiven(issuing: Issuing & { log: Log }, given: Enviro
  * @returns the keys made now; null when none was
  */
 export async function makeFirstKeys(
-  issuing: Issuing,
+  issuing: IssuerDeps,
   given: EnvironmentKeys,
 ): Promise<Accounts['firstKeys']> {
   const org = await defaultOrg(issuing);
@@ -67,7 +67,7 @@ export async function makeFirstKeys(
 }
 
 /** The oldest org. Two processes that start on one empty database agree on it, because both look again. */
-async function defaultOrg(issuing: Issuing): Promise<Org> {
+async function defaultOrg(issuing: IssuerDeps): Promise<Org> {
   const [known] = await issuing.store.orgs.list();
   if (known) return known;
   const made = await createOrg(issuing, 'default');
@@ -75,13 +75,13 @@ async function defaultOrg(issuing: Issuing): Promise<Org> {
   return oldest;
 }
 
-function issue(issuing: Issuing, org: Org, role: keyof EnvironmentKeys, secret?: string) {
+function issue(issuing: IssuerDeps, org: Org, role: keyof EnvironmentKeys, secret?: string) {
   const { name, scopes } = roles[role];
   return issueKey(issuing, { orgId: org.id, name, scopes: [...scopes] }, secret);
 }
 
 async function ensure(
-  issuing: Issuing & { log: Log },
+  issuing: IssuerDeps & { log: Log },
   org: Org,
   role: keyof EnvironmentKeys,
   secret: string,

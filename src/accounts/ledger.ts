@@ -11,7 +11,7 @@ const retryMs = [100, 400, 1600];
 /** Between further tries, while the database is away. */
 const awayMs = 5_000;
 /** What waits for a database that is away: 20 MB at most. */
-const mostWaiting = 50_000;
+const maxWaiting = 50_000;
 
 export interface LedgerDeps {
   ledger: LedgerStore;
@@ -70,7 +70,7 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
     timer = undefined;
     const rows = young;
     young = [];
-    if (due.length + rows.length > mostWaiting) giveUp(rows, new Error('too many wait for the database'));
+    if (due.length + rows.length > maxWaiting) giveUp(rows, new Error('too many wait for the database'));
     else due.push(...rows);
     // What was never begun would count as under way for ever.
     if (due.length > 0) writing ??= write();

@@ -9,7 +9,7 @@ import type { Accounts, BudgetedOrg } from './accounts.ts';
 import type { Budgets } from './budgets.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 
-export interface Issuing {
+export interface IssuerDeps {
   store: Pick<Store, 'orgs' | 'keys'>;
   clock: Clock;
   random: Random;
@@ -17,7 +17,11 @@ export interface Issuing {
 }
 
 /** Makes an org. Names are for people and need not be unique. */
-export async function createOrg({ store, clock, ids }: Issuing, name: string, budget?: Budget): Promise<Org> {
+export async function createOrg(
+  { store, clock, ids }: IssuerDeps,
+  name: string,
+  budget?: Budget,
+): Promise<Org> {
   const org: Org = { id: ids.next('org_'), name, createdAt: clock.now() };
   await store.orgs.insert(org, budget);
   return org;
@@ -29,7 +33,7 @@ export async function createOrg({ store, clock, ids }: Issuing, name: string, bu
  * @returns `apiKey: null` when that secret is known already
  */
 export async function issueKey(
-  { store, clock, random, ids }: Issuing,
+  { store, clock, random, ids }: IssuerDeps,
   input: NewKey,
   secret = makeKey(random),
 ): Promise<{ apiKey: ApiKey | null; key: string }> {
@@ -56,7 +60,7 @@ export async function requireOrg(orgs: Pick<Store['orgs'], 'get'>, orgId: string
 
 /** The operations behind the admin routes. `changed` is told when a key was revoked. */
 export function createIssuer(
-  issuing: Issuing & { budgets: Pick<Budgets, 'look'> },
+  issuing: IssuerDeps & { budgets: Pick<Budgets, 'look'> },
   changed: () => void,
 ): Pick<Accounts, 'orgs' | 'keys'> {
   const { store, clock } = issuing;

@@ -7,7 +7,7 @@ const groupMs = 100;
 /** Before what could not be written is tried again. */
 const retryMs = 1_000;
 /** What waits while nothing can be written. */
-const mostBytes = 4_000_000;
+const maxWaitingBytes = 4_000_000;
 /** How often, and after which pauses, `flush` asks a reader again that takes nothing at the moment. */
 const flushTries = 20;
 const flushPauseMs = 50;
@@ -106,7 +106,7 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
 
   return {
     write(line) {
-      if (bytes + line.length > mostBytes) return void lost++;
+      if (bytes + line.length > maxWaitingBytes) return void lost++;
       waiting.push(line);
       bytes += line.length;
       schedule();

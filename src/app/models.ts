@@ -18,7 +18,7 @@ import type { Model, Serves } from '../core/model.ts';
 import { type ModelSource, type RemoteSource, readModelSource } from '../core/model-source.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { Spawn } from '../engines/llama/child-process.ts';
-import { type ModelFiles, createModelFiles } from '../engines/llama/files/model-files.ts';
+import { type ModelFiles, createModelFiles } from '../engines/llama/model-files.ts';
 import { createPool, type ServerPool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
@@ -47,7 +47,7 @@ export function isRemote(source: ModelSource): source is RemoteSource {
 }
 
 /** What engines and pools are made with. */
-export interface ModelDeps {
+export interface EngineDeps {
   modelFiles: ModelFiles;
   /** Whether other processes may be on the same database, and ask the same servers. */
   isShared: boolean;
@@ -105,7 +105,7 @@ export interface ModelServers {
  */
 export async function modelServers(
   config: ModelConfig,
-  { modelFiles, isShared, ...parts }: ModelDeps,
+  { modelFiles, isShared, ...parts }: EngineDeps,
   before?: ModelServers,
 ): Promise<ModelServers> {
   const { id, serves, engine } = config;

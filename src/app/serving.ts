@@ -1,6 +1,6 @@
 import type { Config } from '../core/config.ts';
 import type { Model } from '../core/model.ts';
-import { type ModelDeps, modelServers, type ModelServers, publicModel } from './models.ts';
+import { type EngineDeps, modelServers, type ModelServers, publicModel } from './models.ts';
 
 /** A model, and what answers for it here. */
 type Served = ModelServers & { model: Model };
@@ -26,7 +26,7 @@ export interface Serving {
   away(): Promise<ServerAway[]>;
 }
 
-export async function createServing(config: Config, parts: ModelDeps): Promise<Serving> {
+export async function createServing(config: Config, parts: EngineDeps): Promise<Serving> {
   let served = await serve(config, []);
 
   function serve({ models }: Config, before: readonly Served[]): Promise<Served[]> {

@@ -71,7 +71,8 @@ describe('offpeak serve', () => {
       expect(later.filter((name) => packages.has(name))).toEqual([]);
       expect(loaded).not.toContain('node_modules/undici/index.js');
       expect(loaded.filter((path) => packageOf(path)).length).toBeLessThan(320);
-      const elsewhere = /^src\/(engines\/(llama\/gguf|scripted|upstream\/probe\/examine)|store\/postgres)/;
+      const elsewhere =
+        /^src\/(engines\/(llama\/(gguf|inspect)|scripted|upstream\/probe\/examine)|store\/postgres)/;
       expect(loaded.filter((path) => elsewhere.test(path))).toEqual([]);
     } finally {
       taken.close();

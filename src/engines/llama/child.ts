@@ -5,15 +5,23 @@ import { StartError } from '../../base/start-error.ts';
 import { systemClock, systemRandom } from '../../base/system.ts';
 import { ApiError } from '../../core/errors.ts';
 import { ModelFileError } from './files/faults.ts';
-import { type Inference, createInference } from './inference/inference.ts';
+import { type LlamaInference, createLlamaInference } from './inference/llama-inference.ts';
 import { loadModel } from './inference/loading/load.ts';
-import type { Answer, Ask, Delta, Failure, FromChild, LoadOptions, ToChild } from './protocol.ts';
+import type {
+  EngineResult,
+  EngineRequest,
+  Delta,
+  Failure,
+  FromChild,
+  LoadOptions,
+  ToChild,
+} from './protocol.ts';
 
 /**
  * The process in which llama.cpp runs. It answers its parent and dies with it; a native crash ends only this process.
  */
 const working = new Map<number, AbortController>();
-let inference: Inference | undefined;
+let inference: LlamaInference | undefined;
 
 // Compiling the library is most of a start; the next one finds it done.
 enableCompileCache();
@@ -40,7 +48,12 @@ async function receive(message: ToChild): Promise<void> {
   }
 }
 
-function work(loaded: Inference, id: number, ask: Ask, signal: AbortSignal): Answer | Promise<Answer> {
+function work(
+  loaded: LlamaInference,
+  id: number,
+  ask: EngineRequest,
+  signal: AbortSignal,
+): EngineResult | Promise<EngineResult> {
   if (ask.op === 'embed') return loaded.embed(ask.request, signal);
   if (ask.op === 'count') return loaded.countTokens(ask.request);
   const onDelta = ask.options.streamed ? (delta: Delta) => send({ type: 'delta', id, delta }) : undefined;
@@ -51,7 +64,7 @@ function work(loaded: Inference, id: number, ask: Ask, signal: AbortSignal): Ans
 async function load(options: LoadOptions): Promise<void> {
   try {
     const loaded = await loadModel(options, { clock: systemClock });
-    inference = createInference(loaded, createIds(systemClock, systemRandom), systemRandom);
+    inference = createLlamaInference(loaded, createIds(systemClock, systemRandom), systemRandom);
     // Loaded, it steps back: the API's threads come first, and a token late by a moment is a token all the same.
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     const { hasDecoder } = loaded.model.fileInsights;
@@ -72,7 +85,7 @@ async function load(options: LoadOptions): Promise<void> {
   }
 }
 
-async function answer(id: number, ask: Ask): Promise<void> {
+async function answer(id: number, ask: EngineRequest): Promise<void> {
   const controller = new AbortController();
   working.set(id, controller);
   try {

@@ -7,9 +7,9 @@ import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
 import { giveLeastWork } from '../least-work.ts';
-import { asItComes } from './as-it-comes.ts';
+import { pushIterable } from './push-iterable.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
-import type { Answers, Ask, Deltas, LoadOptions } from './protocol.ts';
+import type { EngineResults, EngineRequest, Deltas, LoadOptions } from './protocol.ts';
 import { createSupervisor } from './supervisor.ts';
 
 export interface LlamaEngineOptions extends LoadOptions {
@@ -49,9 +49,13 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     { value: request }: JsonBody<ChatRequest | NativeRequest>,
     { priority, signal, prefix = '' }: EngineCall,
     onDelta?: (delta: Deltas[Op]) => void,
-  ): Promise<Answers[Op]> {
+  ): Promise<EngineResults[Op]> {
     const options = { priority, prefix, streamed: onDelta !== undefined };
-    return supervisor.run<Op>({ op, request, options } as Ask & { op: Op }, { signal, priority, onDelta });
+    return supervisor.run<Op>({ op, request, options } as EngineRequest & { op: Op }, {
+      signal,
+      priority,
+      onDelta,
+    });
   }
 
   const engine: LlamaEngine = {
@@ -84,7 +88,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
 
     stream(request, call): ChatChunks {
       const head = { ...envelope(), object: 'chat.completion.chunk' as const };
-      return asItComes<ChatChunk>(call.signal, async (signal, put) => {
+      return pushIterable<ChatChunk>(call.signal, async (signal, put) => {
         const onDelta = (delta: Deltas['generate']) => put([{ ...head, ...delta }]);
         const { usage } = await make('generate', request, { ...call, signal }, onDelta);
         put([{ ...head, choices: [], usage }]);
@@ -98,7 +102,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
         return { text: '', fields: { choices }, usage };
       },
       stream(_, request, call) {
-        return asItComes<NativeEvent>(call.signal, async (signal, put) => {
+        return pushIterable<NativeEvent>(call.signal, async (signal, put) => {
           const onDelta = (delta: Deltas['complete']) => put([{ type: '', data: '', ...delta }]);
           const { usage } = await make('complete', request, { ...call, signal }, onDelta);
           put([{ type: '', data: '', usage }]);

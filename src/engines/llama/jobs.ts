@@ -1,15 +1,15 @@
 import { onAbort } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Answer, Ask, Delta } from './protocol.ts';
+import type { EngineResult, EngineRequest, Delta } from './protocol.ts';
 
 /** A request on its way to the child and back. */
-export interface Job {
+export interface EngineJob {
   id: number;
-  ask: Ask;
+  ask: EngineRequest;
   signal: AbortSignal;
   priority: 'interactive' | 'batch';
   onDelta?(delta: Delta): void;
-  resolve: (answer: Answer) => void;
+  resolve: (answer: EngineResult) => void;
   reject: (error: unknown) => void;
   /** Children that died while they had it. */
   crashes: number;
@@ -17,15 +17,15 @@ export interface Job {
   isAnswering: boolean;
 }
 
-export type NewJob = Omit<Job, 'id' | 'crashes' | 'isAnswering'>;
+export type NewEngineJob = Omit<EngineJob, 'id' | 'crashes' | 'isAnswering'>;
 
 /** Who waits for the child and who is with it. */
 export function createJobQueue({ capacity }: { capacity: number }) {
-  const waiting: Job[] = [];
-  const sent = new Map<number, Job>();
+  const waiting: EngineJob[] = [];
+  const sent = new Map<number, EngineJob>();
   let lastId = 0;
 
-  function take(index: number): Job | undefined {
+  function take(index: number): EngineJob | undefined {
     const [job] = waiting.splice(index, 1);
     if (job) sent.set(job.id, job);
     return job;
@@ -37,8 +37,8 @@ export function createJobQueue({ capacity }: { capacity: number }) {
 
   return {
     /** What it returns is to be called when the job has ended. */
-    add(incoming: NewJob, abort: (id: number) => void): () => void {
-      const job: Job = { ...incoming, id: ++lastId, crashes: 0, isAnswering: false };
+    add(incoming: NewEngineJob, abort: (id: number) => void): () => void {
+      const job: EngineJob = { ...incoming, id: ++lastId, crashes: 0, isAnswering: false };
       const giveUp = (): void => {
         const at = waiting.indexOf(job);
         if (at !== -1) waiting.splice(at, 1);
@@ -52,7 +52,7 @@ export function createJobQueue({ capacity }: { capacity: number }) {
     },
 
     /** The next job to send, counted as in flight from here on. */
-    next(): Job | undefined {
+    next(): EngineJob | undefined {
       const isAlone = sent.size === 0;
       const suspectIsOut = [...sent.values()].some((job) => job.crashes > 0);
       if (suspectIsOut) return undefined;
@@ -74,7 +74,7 @@ export function createJobQueue({ capacity }: { capacity: number }) {
     },
 
     /** The child is done with the job. */
-    settle(id: number, finish: (job: Job) => void): void {
+    settle(id: number, finish: (job: EngineJob) => void): void {
       const job = sent.get(id);
       sent.delete(id);
       if (job && !job.signal.aborted) finish(job);
@@ -105,7 +105,7 @@ export function createJobQueue({ capacity }: { capacity: number }) {
 }
 
 /** Why a job is not done once more whose child is gone. */
-function faultOf({ crashes, isAnswering }: Job, how: string): ApiError | undefined {
+function faultOf({ crashes, isAnswering }: EngineJob, how: string): ApiError | undefined {
   const process = `The engine process ${how}`;
   if (crashes > 1)
     return new ApiError('poison_request', `${process} both times it ran this request.`, {

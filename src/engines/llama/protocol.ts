@@ -12,7 +12,7 @@ import type { Embeddings, NativeEvent } from '../engines.ts';
  */
 export type ToChild =
   | { type: 'load'; options: LoadOptions }
-  | { type: 'ask'; id: number; ask: Ask }
+  | { type: 'ask'; id: number; ask: EngineRequest }
   | { type: 'abort'; id: number }
   | { type: 'ping' };
 
@@ -21,26 +21,26 @@ export type FromChild =
   /** The model cannot be loaded, and trying again will not help. */
   | { type: 'refused'; message: string }
   | { type: 'delta'; id: number; delta: Delta }
-  | { type: 'done'; id: number; answer: Answer }
+  | { type: 'done'; id: number; answer: EngineResult }
   | { type: 'failed'; id: number; error: Failure }
   /** `steps` grows with every token evaluated; the parent tells a slow child from a stuck one by it. */
   | { type: 'pong'; steps: number; working: number };
 
-export type Ask =
+export type EngineRequest =
   | { op: 'generate'; request: ChatRequest; options: GenerateOptions }
   | { op: 'complete'; request: CompletionsRequest; options: GenerateOptions }
   | { op: 'embed'; request: EmbeddingsRequest }
   | { op: 'count'; request: ChatRequest | EmbeddingsRequest };
 
-export interface Answers {
-  generate: Chatted;
-  complete: Completed;
+export interface EngineResults {
+  generate: ChatResult;
+  complete: CompletionResult;
   embed: Embeddings;
   /** Tokens of the prompt. */
   count: number;
 }
 
-export type Answer = Answers[Ask['op']];
+export type EngineResult = EngineResults[EngineRequest['op']];
 
 /** What is told of a streamed answer while it is made, as clients get it. Its usage comes with the end. */
 export interface Deltas {
@@ -75,8 +75,8 @@ export interface GenerateOptions {
 }
 
 /** An answer of chat, and of completions, but for its id and its model. */
-export type Chatted = Pick<ChatResponse, 'choices' | 'usage'>;
-export type Completed = Pick<CompletionsResponse, 'choices' | 'usage'>;
+export type ChatResult = Pick<ChatResponse, 'choices' | 'usage'>;
+export type CompletionResult = Pick<CompletionsResponse, 'choices' | 'usage'>;
 
 /** An `ApiError` on its way between processes. */
 export interface Failure {

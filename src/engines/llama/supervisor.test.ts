@@ -4,7 +4,7 @@ import { silent } from '../../base/log.ts';
 import { StartError } from '../../base/start-error.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { ChildEvents } from './child-process.ts';
-import type { Answer, FromChild, LoadedModel, ToChild } from './protocol.ts';
+import type { EngineResult, FromChild, LoadedModel, ToChild } from './protocol.ts';
 import { type Supervisor, createSupervisor } from './supervisor.ts';
 
 /** A child that does what the test says, and remembers what it was sent. */
@@ -79,7 +79,7 @@ async function started(): Promise<void> {
 }
 
 interface Running {
-  outcome: Promise<Answer | ApiError>;
+  outcome: Promise<EngineResult | ApiError>;
   deltas: number;
   abort(reason: Error): void;
 }
@@ -109,7 +109,7 @@ function given(child = latest()): string[] {
   return child.received.flatMap((message) => (message.type === 'ask' ? [message.ask.request.model] : []));
 }
 
-const answer: Answer = 1;
+const answer: EngineResult = 1;
 
 function finish(name: string, child = latest()): void {
   const message = child.received.find((one) => one.type === 'ask' && one.ask.request.model === name);

@@ -4,13 +4,21 @@ import type { Log } from '../../base/log.ts';
 import { StartError } from '../../base/start-error.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Child, Spawn } from './child-process.ts';
-import { type Job, createJobQueue } from './jobs.ts';
-import type { Answer, Answers, Ask, FromChild, LoadOptions, LoadedModel, ToChild } from './protocol.ts';
+import { type EngineJob, createJobQueue } from './jobs.ts';
+import type {
+  EngineResult,
+  EngineResults,
+  EngineRequest,
+  FromChild,
+  LoadOptions,
+  LoadedModel,
+  ToChild,
+} from './protocol.ts';
 import { type Watchdog, startWatchdog } from './watchdog.ts';
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
-export type RunOptions = Pick<Job, 'signal' | 'priority' | 'onDelta'>;
+export type RunOptions = Pick<EngineJob, 'signal' | 'priority' | 'onDelta'>;
 
 export interface SupervisorDeps {
   options: LoadOptions;
@@ -184,13 +192,13 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       await gone.promise;
     },
     requireRunning,
-    async run<Op extends Ask['op']>(ask: Ask & { op: Op }, how: RunOptions) {
+    async run<Op extends EngineRequest['op']>(ask: EngineRequest & { op: Op }, how: RunOptions) {
       requireRunning();
       // The child answers what it was asked.
-      const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+      const { promise, resolve, reject } = Promise.withResolvers<EngineResult>();
       const leave = jobs.add({ ...how, ask, resolve, reject }, (id) => send({ type: 'abort', id }));
       pump();
-      return promise.finally(leave) as Promise<Answers[Op]>;
+      return promise.finally(leave) as Promise<EngineResults[Op]>;
     },
   };
 }

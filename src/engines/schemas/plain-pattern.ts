@@ -36,7 +36,7 @@ interface CharacterSet {
 }
 
 /** Repetitions that grammars unroll without refusing them. */
-const mostRepeats = 1_000;
+const maxRepeats = 1_000;
 /** Controls, the quote and the backslash. */
 const escapedInJson = [
   [0, 0x1f],
@@ -110,7 +110,7 @@ function quantifier(reader: Reader): string {
   if (!'*+?{'.includes(reader.characters[reader.at] ?? ' ')) return '';
   const [text = '', least = '', most = least] = /^(?:[*+?]|\{(\d+)(?:,(\d*))?\})/.exec(rest(reader)) ?? [];
   if (text === '') throw new NotPlain();
-  if (Number(least) > mostRepeats || Number(most) > mostRepeats) throw new NotPlain();
+  if (Number(least) > maxRepeats || Number(most) > maxRepeats) throw new NotPlain();
   reader.at += text.length;
   // Which of its matches is preferred makes no difference.
   take(reader, '?');

@@ -2,7 +2,7 @@
 // llama.cpp held. A process of its own, because the library needs a single thread for sampling.
 import { createIds } from '../../../src/base/ids.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
-import { createInference } from '../../../src/engines/llama/inference/inference.ts';
+import { createLlamaInference } from '../../../src/engines/llama/inference/llama-inference.ts';
 import { loadModel } from '../../../src/engines/llama/inference/loading/load.ts';
 
 const [modelPath = ''] = process.argv.slice(2);
@@ -31,7 +31,11 @@ const context = await loaded.model.createContext({
     },
   },
 });
-const inference = createInference({ ...loaded, context }, createIds(systemClock, systemRandom), systemRandom);
+const inference = createLlamaInference(
+  { ...loaded, context },
+  createIds(systemClock, systemRandom),
+  systemRandom,
+);
 
 const onlyLetters = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${69 + n}`, 100]));
 const answers = Array.from({ length: requests }, (_, n) =>

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createAnswerText } from '../../../src/engines/llama/inference/answer/answer-text.ts';
-import { createChoiceTeller } from '../../../src/engines/llama/inference/answer/tell-choice.ts';
+import { createChoiceWriter } from '../../../src/engines/llama/inference/answer/choice-writer.ts';
 import { createConstraint } from '../../../src/engines/llama/inference/constraint.ts';
-import { type Family, familyMarks, familyOf } from '../../../src/engines/llama/inference/families.ts';
+import { type Family, familyMarkers, detectFamily } from '../../../src/engines/llama/inference/families.ts';
 import { createPrompts } from '../../../src/engines/llama/inference/prompt/prompt.ts';
 import type {
   ChatChoice,
@@ -172,7 +172,7 @@ function render(file: string, request: Partial<ChatRequest>): { text: string; is
   const { tokens, isThinking } = createPrompts(
     source,
     tokenizer,
-    familyOf(source),
+    detectFamily(source),
     Infinity,
   )({
     model: 'm',
@@ -196,7 +196,7 @@ function read(
     family,
     isThinking,
     stops,
-    tools: { names, most: maxCalls, newCallId: () => `call_${++ids}` },
+    tools: { names, maxCalls: maxCalls, newCallId: () => `call_${++ids}` },
     onDelta(delta) {
       deltas.push(delta);
       gather(choices, { index: 0, delta, finish_reason: null });
@@ -219,7 +219,7 @@ function read(
 }
 
 describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows }) => {
-  const family = familyOf(template(file));
+  const family = detectFamily(template(file));
 
   test('is told by its template', () => {
     expect(family.name).toBe(name);
@@ -287,7 +287,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
 test.each(cases.filter(({ thinks }) => thinks !== undefined))(
   '$file keeps what it thinks apart from what it says',
   ({ file, thinks }) => {
-    const family = familyOf(template(file));
+    const family = detectFamily(template(file));
     const { isThinking } = render(file, {});
     for (const size of [1, 5, thinks!.length]) {
       const { answer, deltas } = read(family, thinks!, { isThinking, size, stops: ['is'] });
@@ -311,14 +311,14 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
 );
 
 test('calls are counted for each choice by itself, and who thought nothing has no thoughts', () => {
-  const family = familyOf(template('qwen-3'));
+  const family = detectFamily(template('qwen-3'));
   let ids = 0;
   const pieces: ChatChunk['choices'] = [];
   const whole: ChatChoice[] = [];
   const readers = [0, 1].map((index) => {
-    const tellers = [
-      createChoiceTeller(index, [], ({ choices }) => void pieces.push(...choices)),
-      createChoiceTeller(index, whole, undefined),
+    const writers = [
+      createChoiceWriter(index, [], ({ choices }) => void pieces.push(...choices)),
+      createChoiceWriter(index, whole, undefined),
     ];
     return createAnswerText({
       family,
@@ -326,10 +326,10 @@ test('calls are counted for each choice by itself, and who thought nothing has n
       stops: [],
       tools: {
         names: new Set(['get_weather', 'get_time']),
-        most: Infinity,
+        maxCalls: Infinity,
         newCallId: () => `call_${++ids}`,
       },
-      onDelta: (delta) => tellers.forEach((teller) => teller.tell({ delta })),
+      onDelta: (delta) => writers.forEach((writer) => writer.write({ delta })),
     });
   });
   const written = `<tool_call>\n${weather}\n</tool_call>\n`;
@@ -385,14 +385,14 @@ test('several systems, and turns of one side in a row, are said in one', () => {
 });
 
 test('the marks of a family are kept where they are control tokens', () => {
-  expect(familyMarks(familyOf(template('mistral-nemo')))).toEqual(['[TOOL_CALLS]']);
-  expect(familyMarks(familyOf(template('qwen-3')))).toEqual([
+  expect(familyMarkers(detectFamily(template('mistral-nemo')))).toEqual(['[TOOL_CALLS]']);
+  expect(familyMarkers(detectFamily(template('qwen-3')))).toEqual([
     '<tool_call>',
     '</tool_call>',
     '<think>',
     '</think>',
   ]);
-  expect(familyMarks(familyOf(template('gpt-oss')))).toContain('<|message|>');
+  expect(familyMarkers(detectFamily(template('gpt-oss')))).toContain('<|message|>');
 });
 
 test('tools that together need too many rules are refused', () => {
@@ -402,7 +402,7 @@ test('tools that together need too many rules are refused', () => {
     function: { name: `f${i}`, parameters },
   }));
   const request: ChatRequest = { model: 'm', messages: question, tools: many, tool_choice: 'required' };
-  expect(() => createConstraint(request, familyOf(undefined))).toThrow(
+  expect(() => createConstraint(request, detectFamily(undefined))).toThrow(
     expect.objectContaining({ code: 'schema_too_complex', status: 422 }),
   );
 });

@@ -6,7 +6,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { StartError } from '../../../src/base/start-error.ts';
 import { systemClock } from '../../../src/base/system.ts';
 import { readModel } from '../../../src/engines/llama/files/read-model.ts';
-import { shapeOf } from '../../../src/engines/llama/gguf/shape.ts';
+import { readShape } from '../../../src/engines/llama/gguf/shape.ts';
 import { loadModel } from '../../../src/engines/llama/inference/loading/load.ts';
 import { planContext, processBytes } from '../../../src/engines/llama/inference/loading/memory.ts';
 import type { LoadOptions } from '../../../src/engines/llama/protocol.ts';
@@ -94,7 +94,7 @@ test('the memory that is planned is what llama.cpp says it needs, and little mor
     const options = { modelPath, contextSize, sequences, flashAttention, threads: 1 };
     const { llama, model, context, fileBytes } = await loadModel(options, { clock: systemClock });
     const { headers } = await readModel(modelPath, { stat });
-    const plan = planContext(shapeOf(headers, fileBytes), options, Infinity);
+    const plan = planContext(readShape(headers, fileBytes), options, Infinity);
     const { cpuRam } = await model.fileInsights.estimateContextResourceRequirementsV2({
       contextSize,
       sequences,

@@ -12,7 +12,7 @@ export class ModelFileError extends StartError {
 }
 
 /** A fault of the moment: trying again is worth it. The message is the end of a sentence. */
-export class Broken extends Error {
+export class TransientFault extends Error {
   /** How long the server asked to wait. */
   readonly retryAfterMs: number | undefined;
 
@@ -24,7 +24,7 @@ export class Broken extends Error {
 }
 
 /** The file on the server is no longer the one that was begun. */
-export class Changed extends ModelFileError {}
+export class RemoteFileChanged extends ModelFileError {}
 
 /** A fault of the disk as a sentence; anything else as it is. */
 export function diskFault(error: unknown, path: string): unknown {

@@ -1,11 +1,11 @@
 import { atOnce } from '../../../base/at-once.ts';
-import { Broken, Changed, ModelFileError } from './faults.ts';
-import type { ModelDeps } from './model-deps.ts';
+import { TransientFault, RemoteFileChanged, ModelFileError } from './faults.ts';
+import type { ModelFileDeps } from './model-file-deps.ts';
 import type { PartFile } from './part-file.ts';
 import { type Range, missingPieces } from './ranges.ts';
 import { type RemoteFile, checkAnswer, contentLength, hostOf } from './remote.ts';
-import { type RetryCall, retried } from './retried.ts';
-import type { WebAnswer } from './web.ts';
+import { type RetryCall, withRetries } from './with-retries.ts';
+import type { HttpResponse } from './http-client.ts';
 
 /** At once. More does not help where the line is the limit, and is impolite where the server is. */
 const connections = 4;
@@ -22,13 +22,13 @@ export interface FetchCall extends RetryCall {
 export async function fetchFile(
   file: RemoteFile,
   part: PartFile,
-  deps: ModelDeps,
+  deps: ModelFileDeps,
   call: FetchCall,
 ): Promise<void> {
   const host = hostOf(file.url);
 
   /** Writes a body to its place. More than `wanted` is refused, less is for the caller to notice. */
-  async function pour({ body }: WebAnswer, wanted: Range, onEnd: (end: number) => void): Promise<void> {
+  async function pour({ body }: HttpResponse, wanted: Range, onEnd: (end: number) => void): Promise<void> {
     let at = wanted.start;
     for await (const chunk of body) {
       if (at + chunk.length > wanted.end)
@@ -45,16 +45,17 @@ export async function fetchFile(
     const answer = await deps.web.open(file.url, { signal: call.signal });
     const size = contentLength(answer);
     if (file.size !== null && size !== null && size !== file.size)
-      throw new Changed('The file changed on the server.');
+      throw new RemoteFileChanged('The file changed on the server.');
     let end = 0;
     await pour(answer, { start: 0, end: size ?? Infinity }, (at) => (end = at));
-    if (size !== null && end < size) throw new Broken(`the connection ended after ${end} of ${size} bytes`);
+    if (size !== null && end < size)
+      throw new TransientFault(`the connection ended after ${end} of ${size} bytes`);
     return true;
   }
 
   async function fetchPiece(piece: Range, signal: AbortSignal): Promise<void> {
     let { start } = piece;
-    await retried(deps, { ...call, signal }, async () => {
+    await withRetries(deps, { ...call, signal }, async () => {
       const before = start;
       const wanted = { start, end: piece.end };
       const answer = await deps.web.open(file.url, { range: wanted, signal });
@@ -62,14 +63,14 @@ export async function fetchFile(
       try {
         await pour(answer, wanted, (at) => (start = at));
       } catch (error) {
-        if (!(error instanceof Broken) || start === before) throw error;
+        if (!(error instanceof TransientFault) || start === before) throw error;
       }
-      if (start === before) throw new Broken(`${host} sent nothing`);
+      if (start === before) throw new TransientFault(`${host} sent nothing`);
       return start === piece.end || undefined;
     });
   }
 
-  if (!file.ranges || file.size === null) return void (await retried(deps, call, fetchStream));
+  if (!file.ranges || file.size === null) return void (await withRetries(deps, call, fetchStream));
   const pieces = missingPieces(part.done, file.size, deps.pieceBytes);
   await atOnce(connections, pieces, call.signal, fetchPiece);
 }

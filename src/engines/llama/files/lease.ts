@@ -1,5 +1,5 @@
 import { type FileLock, isHeld, lockFile } from '../../../base/file-lock.ts';
-import type { ModelFs } from './model-deps.ts';
+import type { ModelFs } from './model-file-deps.ts';
 
 /** The right to write a file's part. */
 export type Lease = NonNullable<Awaited<ReturnType<typeof takeLease>>>;

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Timer } from '../../../base/clock.ts';
 import { parsed } from '../../../base/fields.ts';
-import type { ModelDeps, ModelFs } from './model-deps.ts';
+import type { ModelFileDeps, ModelFs } from './model-file-deps.ts';
 import { type Range, addRange, bytesIn } from './ranges.ts';
 import { type FileVersion, type RemoteFile, isSameVersion } from './remote.ts';
 
@@ -19,18 +19,18 @@ interface PartState extends FileVersion {
 
 const saveEveryMs = 1000;
 
-export const partOf = (path: string): string => `${path}.part`;
-export const stateOf = (path: string): string => `${path}.part.json`;
+export const partPath = (path: string): string => `${path}.part`;
+export const statePath = (path: string): string => `${path}.part.json`;
 
-export async function sizeOf(path: string, fs: ModelFs): Promise<number | null> {
+export async function fileSize(path: string, fs: ModelFs): Promise<number | null> {
   const found = await fs.stat(path).catch(() => null);
   return found?.isFile() === true ? found.size : null;
 }
 
 /** Opens the part of `path`, with what an earlier attempt left of the same version of the same file. */
-export async function openPart(path: string, file: RemoteFile, { fs, clock }: ModelDeps) {
+export async function openPart(path: string, file: RemoteFile, { fs, clock }: ModelFileDeps) {
   let done = await doneBefore(path, file, fs);
-  const handle: FileHandle = await fs.open(partOf(path), done.length > 0 ? 'r+' : 'w');
+  const handle: FileHandle = await fs.open(partPath(path), done.length > 0 ? 'r+' : 'w');
   let saving: Promise<void> = Promise.resolve();
   let timer: Timer | undefined;
 
@@ -40,8 +40,8 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
     const there = done.map(({ start, end }): [number, number] => [start, end]);
     const state: PartState = { version: 1, size, tag, sha256, done: there };
     await handle.datasync();
-    await fs.writeFile(`${stateOf(path)}.tmp`, JSON.stringify(state));
-    await fs.rename(`${stateOf(path)}.tmp`, stateOf(path));
+    await fs.writeFile(`${statePath(path)}.tmp`, JSON.stringify(state));
+    await fs.rename(`${statePath(path)}.tmp`, statePath(path));
   }
 
   /** Flushes and remembers what is there. One after the other: all write the same state. */
@@ -76,7 +76,7 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
     async clear() {
       done = [];
       await handle.truncate(0);
-      await fs.rm(stateOf(path), { force: true });
+      await fs.rm(statePath(path), { force: true });
     },
     async close() {
       timer?.cancel();
@@ -90,14 +90,14 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
 async function doneBefore(path: string, file: RemoteFile, fs: ModelFs): Promise<Range[]> {
   const state = file.ranges ? await readState(path, fs) : undefined;
   if (state === undefined || state.size !== file.size || !isSameVersion(state, file)) return [];
-  const there = (await sizeOf(partOf(path), fs)) ?? 0;
+  const there = (await fileSize(partPath(path), fs)) ?? 0;
   return state.done
     .map(([start, end]) => ({ start, end: Math.min(end, there, state.size) }))
     .reduce<Range[]>(addRange, []);
 }
 
 async function readState(path: string, fs: ModelFs): Promise<PartState | undefined> {
-  const text = await fs.readFile(stateOf(path), 'utf8').catch(() => '');
+  const text = await fs.readFile(statePath(path), 'utf8').catch(() => '');
   const state = parsed(text) as Partial<PartState> | null | undefined;
   const isWhole =
     state?.version === 1 &&

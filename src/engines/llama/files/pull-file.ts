@@ -3,15 +3,15 @@ import { dirname } from 'node:path';
 import { sleep } from '../../../base/clock.ts';
 import type { PullProgress, PulledFile } from '../../../core/model-file.ts';
 import { type RemoteSource, showSource } from '../../../core/model-source.ts';
-import { Changed, ModelFileError, diskFault } from './faults.ts';
+import { RemoteFileChanged, ModelFileError, diskFault } from './faults.ts';
 import { fetchFile } from './fetch-file.ts';
 import { type Lease, takeLease } from './lease.ts';
-import type { ModelDeps, ModelFs } from './model-deps.ts';
-import { openPart, partOf, sizeOf, stateOf } from './part-file.ts';
+import type { ModelFileDeps, ModelFs } from './model-file-deps.ts';
+import { openPart, partPath, fileSize, statePath } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
 import { readModelFile } from './read-model.ts';
-import { type RemoteFile, lookAt } from './remote.ts';
-import type { RetryCall } from './retried.ts';
+import { type RemoteFile, probeRemoteFile } from './remote.ts';
+import type { RetryCall } from './with-retries.ts';
 
 /** One file of a model: where it comes from and where it goes. */
 export interface PlannedFile {
@@ -27,23 +27,23 @@ export interface FileCall extends RetryCall {
 }
 
 /** How often a file that changes under way is begun anew. */
-const mostChanges = 2;
+const maxChanges = 2;
 const askAgainMs = 1000;
 
 /** Brings one file to its path, only when it is whole and what it should be. Another process that is at it is waited for. */
 export async function pullFile(
   { source, path, remote }: PlannedFile,
-  deps: ModelDeps,
+  deps: ModelFileDeps,
   call: FileCall,
 ): Promise<PulledFile> {
   const { fs } = deps;
   const { signal, onDone } = call;
   const shown = showSource(source);
-  const part = partOf(path);
+  const part = partPath(path);
 
   /** The file, when it is here already. */
   async function presentFile(): Promise<PulledFile | undefined> {
-    const bytes = await sizeOf(path, fs);
+    const bytes = await fileSize(path, fs);
     if (bytes === null) return undefined;
     if (call.sha256 === undefined) return { path, bytes, sha256: null, present: true };
     const sha256 = await sha256Of(path);
@@ -73,10 +73,10 @@ export async function pullFile(
     let version = remote;
     for (let changes = 0; ; changes++) {
       try {
-        return await pullVersion(version ?? (await lookAt(source, deps, call)));
+        return await pullVersion(version ?? (await probeRemoteFile(source, deps, call)));
       } catch (error) {
-        if (!(error instanceof Changed)) throw error;
-        if (changes === mostChanges)
+        if (!(error instanceof RemoteFileChanged)) throw error;
+        if (changes === maxChanges)
           throw new ModelFileError(`${shown} changes faster than it can be fetched.`, undefined, {
             cause: error,
           });
@@ -101,7 +101,7 @@ export async function pullFile(
       await opened.close();
     }
     const sha256 = await checkFetched(call.sha256 ?? version.sha256);
-    const bytes = (await sizeOf(part, fs)) ?? 0;
+    const bytes = (await fileSize(part, fs)) ?? 0;
     await publish(path, fs);
     return { path, bytes, sha256, present: false };
   }
@@ -121,7 +121,7 @@ export async function pullFile(
     } catch (error) {
       if (error instanceof ModelFileError) {
         await fs.rm(part, { force: true });
-        await fs.rm(stateOf(path), { force: true });
+        await fs.rm(statePath(path), { force: true });
       }
       throw error;
     }
@@ -151,10 +151,10 @@ export async function pullFile(
 }
 
 async function publish(path: string, fs: ModelFs): Promise<void> {
-  await fs.rename(partOf(path), path);
+  await fs.rename(partPath(path), path);
   // A new name is durable when its folder is flushed. Not every system can.
   const folder = await fs.open(dirname(path), 'r').catch(() => null);
   await folder?.sync().catch(() => {});
   await folder?.close();
-  await fs.rm(stateOf(path), { force: true });
+  await fs.rm(statePath(path), { force: true });
 }

@@ -4,17 +4,17 @@ import { sum } from '../../../base/sum.ts';
 import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-file.ts';
 import { showSource } from '../../../core/model-source.ts';
 import { ModelFileError, diskFault } from './faults.ts';
-import type { ModelDeps, ModelFs } from './model-deps.ts';
-import { shareDone, sizeOf } from './part-file.ts';
-import { localPath, partSources } from './places.ts';
+import type { ModelFileDeps, ModelFs } from './model-file-deps.ts';
+import { shareDone, fileSize } from './part-file.ts';
+import { localPath, partSources } from './paths.ts';
 import { type FileCall, type PlannedFile, pullFile } from './pull-file.ts';
-import { lookAt } from './remote.ts';
+import { probeRemoteFile } from './remote.ts';
 
 /** Left to others on the same disk: their logs and databases have to go on. */
 const spareBytes = 64 * 1024 ** 2;
 
 /** Brings all files of a model that are not here yet, after a look at every one of them and at the disk. */
-export async function pullModel(request: PullRequest, deps: ModelDeps): Promise<PulledModel> {
+export async function pullModel(request: PullRequest, deps: ModelFileDeps): Promise<PulledModel> {
   const { source, to, sha256, signal, onProgress = () => {}, onNote = () => {} } = request;
   const { folder, fs } = deps;
   const sources = partSources(source);
@@ -26,8 +26,8 @@ export async function pullModel(request: PullRequest, deps: ModelDeps): Promise<
   let missing = 0;
   for (const one of sources) {
     const path = localPath(one, folder, to);
-    const here = await sizeOf(path, fs);
-    const remote = here === null ? await lookAt(one, deps, call) : null;
+    const here = await fileSize(path, fs);
+    const remote = here === null ? await probeRemoteFile(one, deps, call) : null;
     plan.push({ source: one, path, remote });
     sizes.push(here ?? remote?.size ?? null);
     if (remote?.size) missing += Math.ceil(remote.size * (1 - (await shareDone(path, fs))));

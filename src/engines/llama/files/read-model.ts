@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { GgufFault } from '../gguf/cursor.ts';
 import { type GgufHeader, readGgufHeader } from '../gguf/header.ts';
 import { ModelFileError } from './faults.ts';
-import type { ModelFs } from './model-deps.ts';
-import { partPaths } from './places.ts';
+import type { ModelFs } from './model-file-deps.ts';
+import { partPaths } from './paths.ts';
 
 /** Read at once: most headers are some megabytes. */
 const pieceBytes = 1024 ** 2;

@@ -1,12 +1,12 @@
 import type { RemoteSource } from '../../../core/model-source.ts';
 import { GgufFault } from '../gguf/cursor.ts';
 import { checkMagic } from '../gguf/header.ts';
-import { Broken, Changed, ModelFileError } from './faults.ts';
-import type { ModelDeps } from './model-deps.ts';
-import { urlOf } from './places.ts';
+import { TransientFault, RemoteFileChanged, ModelFileError } from './faults.ts';
+import type { ModelFileDeps } from './model-file-deps.ts';
+import { downloadUrl } from './paths.ts';
 import type { Range } from './ranges.ts';
-import { type RetryCall, retried } from './retried.ts';
-import type { Web, WebAnswer } from './web.ts';
+import { type RetryCall, withRetries } from './with-retries.ts';
+import type { HttpClient, HttpResponse } from './http-client.ts';
 
 /** A file on a server, as its first bytes showed it. */
 export interface RemoteFile extends FileVersion {
@@ -27,12 +27,16 @@ export interface FileVersion {
 const headBytes = 4096;
 
 /** Looks at the first bytes: what the server tells of the file, and whether it can be a GGUF at all. */
-export function lookAt(source: RemoteSource, deps: ModelDeps, call: RetryCall): Promise<RemoteFile> {
-  const url = urlOf(source, deps.hub.endpoint);
-  return retried(deps, call, () => lookOnce(url, deps.web, call.signal));
+export function probeRemoteFile(
+  source: RemoteSource,
+  deps: ModelFileDeps,
+  call: RetryCall,
+): Promise<RemoteFile> {
+  const url = downloadUrl(source, deps.hub.endpoint);
+  return withRetries(deps, call, () => lookOnce(url, deps.web, call.signal));
 }
 
-async function lookOnce(url: string, web: Web, signal: AbortSignal): Promise<RemoteFile> {
+async function lookOnce(url: string, web: HttpClient, signal: AbortSignal): Promise<RemoteFile> {
   const answer = await web.open(url, { range: { start: 0, end: headBytes }, signal });
   const head = await readHead(answer);
   try {
@@ -51,7 +55,7 @@ async function lookOnce(url: string, web: Web, signal: AbortSignal): Promise<Rem
     url,
     size: size ?? linked.size,
     ranges: given?.start === 0 && given.size !== null,
-    tag: tagOf(answer),
+    tag: versionTag(answer),
     sha256: linked.sha256,
   };
 }
@@ -63,7 +67,7 @@ function notGguf(url: string, fault: GgufFault): ModelFileError {
   return new ModelFileError(`${url.replace(/\?.*/, '')} is not a GGUF model file: ${fault.message}.`, hint);
 }
 
-async function readHead(answer: WebAnswer): Promise<Buffer> {
+async function readHead(answer: HttpResponse): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   // An empty file has no first bytes to give.
@@ -81,15 +85,16 @@ async function readHead(answer: WebAnswer): Promise<Buffer> {
  * Makes sure that an answer brings just the bytes that were asked for, of the file that was begun.
  * @throws Changed
  */
-export function checkAnswer(answer: WebAnswer, wanted: Range, file: RemoteFile): void {
+export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFile): void {
   try {
     const given = answer.status === 206 ? contentRange(answer) : null;
     if (answer.status === 416 || (given !== null && given.size !== file.size))
-      throw new Changed('The file changed on the server.');
-    const version = { tag: tagOf(answer), sha256: answer.linked.sha256 };
-    if (isSameVersion(version, file) === false) throw new Changed('The file changed on the server.');
+      throw new RemoteFileChanged('The file changed on the server.');
+    const version = { tag: versionTag(answer), sha256: answer.linked.sha256 };
+    if (isSameVersion(version, file) === false)
+      throw new RemoteFileChanged('The file changed on the server.');
     if (given === null)
-      throw new Broken(`${hostOf(file.url)} sent the whole file where a part was asked for`);
+      throw new TransientFault(`${hostOf(file.url)} sent the whole file where a part was asked for`);
     if (given.start !== wanted.start || given.end > wanted.end)
       throw new ModelFileError(
         `${hostOf(file.url)} sent the bytes ${given.start} to ${given.end} where ${wanted.start} to ${wanted.end} were asked for.`,
@@ -109,20 +114,20 @@ export function isSameVersion(a: FileVersion, b: FileVersion): boolean | undefin
   return a.tag === null || b.tag === null ? undefined : a.tag === b.tag;
 }
 
-function contentRange({ headers }: WebAnswer): (Range & { size: number | null }) | null {
+function contentRange({ headers }: HttpResponse): (Range & { size: number | null }) | null {
   const [, start, last, size] =
     /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(String(headers['content-range'] ?? '')) ?? [];
   if (start === undefined) return null;
   return { start: Number(start), end: Number(last) + 1, size: size === '*' ? null : Number(size) };
 }
 
-export function contentLength({ headers }: WebAnswer): number | null {
+export function contentLength({ headers }: HttpResponse): number | null {
   const length = Number(headers['content-length'] ?? Number.NaN);
   return Number.isSafeInteger(length) ? length : null;
 }
 
 /** A weak tag promises the same meaning, not the same bytes, so the time of the last change has to do. */
-function tagOf({ headers }: WebAnswer): string | null {
+function versionTag({ headers }: HttpResponse): string | null {
   const tag = headers.etag === undefined ? '' : String(headers.etag);
   if (tag !== '' && !tag.startsWith('W/')) return tag;
   return headers['last-modified'] === undefined ? null : String(headers['last-modified']);

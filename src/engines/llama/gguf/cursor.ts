@@ -7,7 +7,7 @@ export class HeaderCutShort extends GgufFault {}
 export type Cursor = ReturnType<typeof createCursor>;
 
 /** Longer than any template, shorter than what fills the memory. */
-const longestText = 16 * 1024 ** 2;
+const maxTextBytes = 16 * 1024 ** 2;
 
 /**
  * Reads little-endian values one after the other. What is behind the bytes throws `HeaderCutShort`.
@@ -34,7 +34,7 @@ export function createCursor(bytes: Buffer, end: number) {
 
   function takeText(): number {
     const length = u64();
-    if (length > longestText) throw new GgufFault(`it holds a text of ${length} bytes`);
+    if (length > maxTextBytes) throw new GgufFault(`it holds a text of ${length} bytes`);
     return take(length);
   }
 

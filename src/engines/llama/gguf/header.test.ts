@@ -1,6 +1,6 @@
 import { assert, asyncProperty, nat } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeModel } from './describe.ts';
+import { describeModel } from '../inspect/describe.ts';
 import { GgufFault } from './cursor.ts';
 import { type GgufHeader, readGgufHeader } from './header.ts';
 

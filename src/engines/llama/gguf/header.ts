@@ -30,10 +30,10 @@ export interface GgufTensor {
 const ggufMagic = 'GGUF';
 const magicBytes = 8;
 /** Vocabulary and merges of the largest tokenizers take some 20 MB. */
-const longestHeader = 64 * 1024 ** 2;
-const mostEntries = 1_000_000;
-const longestKeptArray = 4096;
-const deepestArray = 4;
+const maxHeaderBytes = 64 * 1024 ** 2;
+const maxEntries = 1_000_000;
+const maxKeptItems = 4096;
+const maxArrayDepth = 4;
 const usualAlignment = 32;
 
 /** Throws unless a file beginning with `head` may be a GGUF model; at least 8 bytes are needed to tell. */
@@ -72,14 +72,14 @@ export async function readGgufHeader(pieces: AsyncIterable<Buffer>): Promise<Ggu
       if (!(error instanceof HeaderCutShort)) throw error;
     }
     // Parsing begins anew each time, so it waits for twice as much.
-    next = Math.min(2 * length, longestHeader);
+    next = Math.min(2 * length, maxHeaderBytes);
   }
   return parseHeader(Buffer.concat(held));
 }
 
 function parseHeader(bytes: Buffer): GgufHeader {
   checkMagic(bytes);
-  const cursor = createCursor(bytes, longestHeader);
+  const cursor = createCursor(bytes, maxHeaderBytes);
   cursor.take(magicBytes);
   const tensorCount = atMost(cursor.u64(), 'tensors');
   const entryCount = atMost(cursor.u64(), 'metadata entries');
@@ -91,7 +91,7 @@ function parseHeader(bytes: Buffer): GgufHeader {
 }
 
 function atMost(count: number, what: string): number {
-  if (count > mostEntries) throw new GgufFault(`it claims to have ${count} ${what}`);
+  if (count > maxEntries) throw new GgufFault(`it claims to have ${count} ${what}`);
   return count;
 }
 
@@ -104,7 +104,7 @@ function readValue(bytes: Buffer, cursor: Cursor, type: number, depth: number): 
 }
 
 function readArray(bytes: Buffer, cursor: Cursor, depth: number): MetadataArray {
-  if (depth > deepestArray) throw new GgufFault('its metadata are nested too deeply');
+  if (depth > maxArrayDepth) throw new GgufFault('its metadata are nested too deeply');
   const type = cursor.u32();
   const length = cursor.u64();
   const scalar = scalars[type];
@@ -116,7 +116,7 @@ function readArray(bytes: Buffer, cursor: Cursor, depth: number): MetadataArray 
     return { length, items: null };
   }
   const start = cursor.take(length * scalar.bytes);
-  if (length > longestKeptArray) return { length, items: null };
+  if (length > maxKeptItems) return { length, items: null };
   const items = Array.from({ length }, (_, i) => Number(scalar.read(bytes, start + i * scalar.bytes)));
   return { length, items };
 }

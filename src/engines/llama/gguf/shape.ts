@@ -19,9 +19,9 @@ export interface ModelShape {
 }
 
 /** @param headers of all files of the model; the metadata stand in the first */
-export function shapeOf(headers: readonly GgufHeader[], fileBytes: number): ModelShape {
+export function readShape(headers: readonly GgufHeader[], fileBytes: number): ModelShape {
   const metadata = headers[0]?.metadata ?? new Map<string, MetadataValue>();
-  const own = ownCounts(metadata);
+  const own = countReader(metadata);
   const width = own('embedding_length') ?? 0;
   const heads = Math.max(1, own('attention.head_count') ?? 1);
   const keyHeads = own('attention.head_count_kv') ?? heads;
@@ -32,22 +32,22 @@ export function shapeOf(headers: readonly GgufHeader[], fileBytes: number): Mode
     width,
     innerWidth: own('feed_forward_length') ?? 4 * width,
     heads,
-    vocabulary: vocabularyOf(metadata) ?? 0,
+    vocabulary: vocabularySize(metadata) ?? 0,
     trainedContext: own('context_length') ?? Infinity,
     fileBytes,
   };
 }
 
 /** Counts by the keys of the model's own architecture; where each layer has its own, the largest. */
-export function ownCounts(metadata: ReadonlyMap<string, MetadataValue>): (key: string) => number | null {
+export function countReader(metadata: ReadonlyMap<string, MetadataValue>): (key: string) => number | null {
   const architecture = metadata.get('general.architecture');
   return (key) => (typeof architecture === 'string' ? countOf(metadata.get(`${architecture}.${key}`)) : null);
 }
 
 /** Tokens the model knows. */
-export function vocabularyOf(metadata: ReadonlyMap<string, MetadataValue>): number | null {
+export function vocabularySize(metadata: ReadonlyMap<string, MetadataValue>): number | null {
   const tokens = metadata.get('tokenizer.ggml.tokens');
-  return typeof tokens === 'object' ? tokens.length : ownCounts(metadata)('vocab_size');
+  return typeof tokens === 'object' ? tokens.length : countReader(metadata)('vocab_size');
 }
 
 function countOf(value: MetadataValue | undefined): number | null {

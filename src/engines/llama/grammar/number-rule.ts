@@ -8,9 +8,9 @@ import { isWithin } from '../../schemas/satisfies.ts';
 /** Digits behind the point, where the bounds ask for no more: as many as a number without bounds has. */
 const usualPlaces = 6;
 /** A rule is needed for each remainder at each digit. */
-const mostRemainders = 600;
+const maxRemainders = 600;
 /** Bounds with no more multiples between them are written out. */
-const mostValues = 1_000;
+const maxValues = 1_000;
 
 /**
  * Numbers within the bounds, written as digits with a fraction of limited length and no exponent. Steps that cannot be written
@@ -52,7 +52,7 @@ function multiplesRule(
   const ends = scaledEnds(schema, -exponent);
   const length = Math.max(...ends.map((end) => String(end).length));
   const isTooFine = exponent < 0 && (schema.type === 'integer' || exponent < -usualPlaces);
-  if (isTooFine || Number(divisor) * length > mostRemainders) return listed(b, schema, step);
+  if (isTooFine || Number(divisor) * length > maxRemainders) return listed(b, schema, step);
   return b.rule(numbersBetween(b, ends, { divisor: Number(divisor), places: -exponent }));
 }
 
@@ -62,7 +62,7 @@ function listed(b: GrammarBuilder, schema: SchemaObject & Bounds, step: number):
   const high = Math.min(schema.maximum ?? Infinity, schema.exclusiveMaximum ?? Infinity);
   const [first, last] = [Math.floor(low / step), Math.ceil(high / step)];
   // Beyond the safe integers one more is the same number.
-  if (![first, last].every(Number.isSafeInteger) || last - first > mostValues) return undefined;
+  if (![first, last].every(Number.isSafeInteger) || last - first > maxValues) return undefined;
   const decimals = /e-(\d+)$/.exec(step.toExponential())?.[1];
   if (Number(decimals ?? 0) > 15) return undefined;
   const kept = new Set<number>();

@@ -11,20 +11,20 @@ import { type ScoredToken, logprobsWriter } from '../../../wire/completions/logp
 import { answersMade } from '../../../wire/completions/request.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/shared/text-inputs.ts';
-import type { Completed, Deltas } from '../protocol.ts';
+import type { CompletionResult, Deltas } from '../protocol.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { knownTokens, readPrompt, tokenLimit } from './prompt/limits.ts';
 import { tokenLogprob } from './sampling/logprobs.ts';
 import { createAnswerText } from './answer/answer-text.ts';
 import type { Loaded } from './loading/load.ts';
-import type { Lane, Runner } from './scheduling/runner.ts';
-import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
+import type { SequenceLease, Runner } from './scheduling/runner.ts';
+import { choiceSeed, samplingOptions, requestSeed, stopStrings } from './sampling/sampling.ts';
 import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** Log probabilities of prompts that one request may be told. */
-const mostScored = 5_000_000;
+const maxScored = 5_000_000;
 
 interface RawPrompt {
   tokens: number[];
@@ -67,7 +67,11 @@ export function createCompleter(
   }
 
   /** What is known of the tokens of a prompt, which is read for that from its beginning. */
-  async function score(lane: Lane, { tokens, text }: RawPrompt, top: number): Promise<ScoredToken[]> {
+  async function score(
+    lease: SequenceLease,
+    { tokens, text }: RawPrompt,
+    top: number,
+  ): Promise<ScoredToken[]> {
     const decoder = createTextDecoder((ids, previous) => detokenize(ids, previous, true));
     const found = tokens.map((token, at): ScoredToken => ({
       token: textOf(token, tokens[at - 1]),
@@ -77,7 +81,7 @@ export function createCompleter(
     }));
     // A token that was put before the text is not in it.
     if (found[0] && !text.startsWith(found[0].text ?? '')) found[0].text = '';
-    await scorePrompt(lane, tokens, (at, probabilities) =>
+    await scorePrompt(lease, tokens, (at, probabilities) =>
       Object.assign(
         found[at]!,
         tokenLogprob(tokens[at]!, probabilities, tokens[at - 1], { top, temperature: 1, textOf }),
@@ -90,7 +94,7 @@ export function createCompleter(
     return detokenize([token], previous === undefined ? [] : [previous], true);
   }
 
-  return async (request: CompletionsRequest, call: Call): Promise<Completed> => {
+  return async (request: CompletionsRequest, call: Call): Promise<CompletionResult> => {
     if (request.suffix)
       throw invalid(
         'suffix',
@@ -106,9 +110,9 @@ export function createCompleter(
     const isScoredPrompt = isAsked && Boolean(echo);
     const top = logprobs ?? 0;
     refuseMuchScored(request, prompts, made);
-    const firstSeed = seedOf(request, random);
+    const firstSeed = requestSeed(request, random);
 
-    async function make(prompt: RawPrompt, at: number, lane: Lane): Promise<Made> {
+    async function make(prompt: RawPrompt, at: number, lease: SequenceLease): Promise<Made> {
       const write = logprobsWriter();
       const say = (text: string, tokens: readonly ScoredToken[], ending = notYet, said = text) => {
         if (!call.onDelta) return;
@@ -118,14 +122,14 @@ export function createCompleter(
       const tokens: ScoredToken[] = [];
       const answer = createAnswerText({
         family: null,
-        stops: stopsOf(request),
+        stops: stopStrings(request),
         onDelta({ content }, certain = []) {
           const scored = certain.map(({ text, logprob }) => ({ ...logprob, text }));
           tokens.push(...scored);
           say(content ?? '', scored);
         },
       });
-      const before = isScoredPrompt ? await (prompt.scored ??= score(lane, prompt, top)) : [];
+      const before = isScoredPrompt ? await (prompt.scored ??= score(lease, prompt, top)) : [];
       // Nothing that was made.
       if (echo) say(prompt.text, before, notYet, '');
       const seed = choiceSeed(firstSeed, at % made);
@@ -133,7 +137,7 @@ export function createCompleter(
         prompt.limit === 0
           ? { ending: { finish_reason: 'length' }, cachedTokens: 0, completionTokens: 0 }
           : await generateAnswer({
-              lane,
+              lease,
               prompt: prompt.tokens,
               limit: prompt.limit,
               sampling: (generated) => ({
@@ -156,7 +160,7 @@ export function createCompleter(
     // As many at a time as there are sequences: requests of others come in between.
     const places = prompts.flatMap((prompt) => Array<RawPrompt>(made).fill(prompt)).entries();
     const all = await atOnce(context.totalSequences, [...places], call.signal, ([at, prompt], signal) =>
-      runner.run({ ...call, signal, prompt: prompt.tokens }, (lane) => make(prompt, at, lane)),
+      runner.run({ ...call, signal, prompt: prompt.tokens }, (lease) => make(prompt, at, lease)),
     );
     const kept = prompts.flatMap((prompt, at) =>
       likeliest(all.slice(at * made, (at + 1) * made), told, isScoredPrompt ? prompt.tokens.length : 0),
@@ -188,10 +192,10 @@ function refuseMuchScored(
 ): void {
   if (!echo || typeof logprobs !== 'number') return;
   const told = sum(prompts.map(({ tokens }) => tokens.length)) * answers * (logprobs + 1);
-  if (told > mostScored)
+  if (told > maxScored)
     throw invalid(
       'echo',
-      `with logprobs the answers would tell ${told} log probabilities of prompts, of which ${mostScored} are possible: ask for fewer answers, fewer alternatives or shorter prompts`,
+      `with logprobs the answers would tell ${told} log probabilities of prompts, of which ${maxScored} are possible: ask for fewer answers, fewer alternatives or shorter prompts`,
     );
 }
 

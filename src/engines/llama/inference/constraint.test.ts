@@ -3,7 +3,7 @@ import { sloppySchemas } from '../../../../test/support/sloppy-schemas.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
 import { ruleOf } from '../../../wire/chat/rule.ts';
 import { createConstraint } from './constraint.ts';
-import { familyOf } from './families.ts';
+import { detectFamily } from './families.ts';
 
 const ask = (more: Partial<ChatRequest>): ChatRequest => ({
   model: 'm',
@@ -26,7 +26,7 @@ test.each<[Partial<ChatRequest>, boolean]>([
 });
 
 test('a choice that is null confines the answer as none does', () => {
-  const family = familyOf('<tool_call>');
+  const family = detectFamily('<tool_call>');
   const rules = (more: Partial<ChatRequest>) => createConstraint(ask(more), family)?.grammar.rules;
   expect(rules({ tool_choice: null })).toEqual(rules({}));
   expect(rules({ parallel_tool_calls: false })).not.toEqual(rules({}));
@@ -35,13 +35,14 @@ test('a choice that is null confines the answer as none does', () => {
 test('a call of a tool that is not there is refused', () => {
   const other = { type: 'function' as const, function: { name: 'g' } };
   for (const more of [{ tool_choice: other }, { tools: [], tool_choice: 'required' as const }])
-    expect(() => createConstraint(ask(more), familyOf(undefined))).toThrow(
+    expect(() => createConstraint(ask(more), detectFamily(undefined))).toThrow(
       expect.objectContaining({ code: 'validation_error', param: 'tool_choice' }),
     );
 });
 
 test('an answer that may call nothing is confined as one that knows no tools', () => {
-  const rules = (more: Partial<ChatRequest>) => createConstraint(ask(more), familyOf('tools'))?.grammar.rules;
+  const rules = (more: Partial<ChatRequest>) =>
+    createConstraint(ask(more), detectFamily('tools'))?.grammar.rules;
   expect(rules({ tool_choice: 'none' })).toEqual(rules({ tools: undefined }));
   expect(rules({ tool_choice: 'none' })).not.toEqual(rules({}));
 });
@@ -51,7 +52,7 @@ test('a function without parameters takes none, also where others are refused by
     { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {}, ...more } } },
   ];
   const rules = (more: object) =>
-    createConstraint(ask({ tools: parametersOf(more), tool_choice: 'required' }), familyOf('<tool_call>'))
+    createConstraint(ask({ tools: parametersOf(more), tool_choice: 'required' }), detectFamily('<tool_call>'))
       ?.grammar.rules;
   expect(rules({ unevaluatedProperties: false, description: 'x' })).toEqual(rules({}));
   expect(rules({ additionalProperties: true })).not.toEqual(rules({}));
@@ -62,7 +63,7 @@ test.each(Object.entries(sloppySchemas))(
   (_, parameters) => {
     const rules = (schema: object) => {
       const tools: Tool[] = [{ type: 'function', function: { name: 'f', parameters: { ...schema } } }];
-      return createConstraint(ask({ tools }), familyOf('<tool_call>'))?.grammar.rules;
+      return createConstraint(ask({ tools }), detectFamily('<tool_call>'))?.grammar.rules;
     };
     expect(rules(parameters)).toEqual(rules({ type: 'object', additionalProperties: true }));
   },

@@ -43,7 +43,7 @@ export function createConstraint(request: ChatRequest, family: Family): Analysed
   }
 }
 
-const mostKept = 32;
+const maxCached = 32;
 
 /**
  * What confines the answer to a request, with the grammar as llama.cpp has it; undefined when the model is free. Schemas come
@@ -62,7 +62,7 @@ export function createConstraints(llama: Llama, family: Family) {
     const made = { analysed, grammar };
     kept.set(key, made);
     const [oldest] = kept.keys();
-    if (kept.size > mostKept) kept.delete(oldest!);
+    if (kept.size > maxCached) kept.delete(oldest!);
     return made;
   };
 }

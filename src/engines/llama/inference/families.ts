@@ -85,7 +85,7 @@ const thinkingMarks: readonly Thinking[] = [
 ];
 
 /** The family of the model with this chat template; undefined is a model without one. */
-export function familyOf(template: string | undefined): Family {
+export function detectFamily(template: string | undefined): Family {
   const text = template ?? '';
   const thinking = thinkingMarks.find(({ end }) => text.includes(end)) ?? null;
   const plain: Row = { name: null, calls: { ...markedCalls, isBareToo: /\btools\b/.test(text) } };
@@ -94,7 +94,7 @@ export function familyOf(template: string | undefined): Family {
 }
 
 /** Texts by which an answer of the family is read. Where they are control tokens, they must not be dropped. */
-export function familyMarks({ calls, thinking, hasChannels }: Family): string[] {
+export function familyMarkers({ calls, thinking, hasChannels }: Family): string[] {
   const channels = ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>'];
   return [
     ...(hasChannels ? channels : [calls.start, calls.end, calls.infix]),

@@ -19,7 +19,7 @@ export interface CertainToken {
 export interface CallableTools {
   names: ReadonlySet<string>;
   /** Calls in one answer. */
-  most: number;
+  maxCalls: number;
   newCallId: () => string;
 }
 
@@ -112,7 +112,7 @@ export function createAnswerText(options: AnswerOptions) {
     onDelta({ tool_calls: [{ index, function: { arguments: given } }] });
   }
 
-  const isFull = (): boolean => tools !== undefined && read.calls >= tools.most;
+  const isFull = (): boolean => tools !== undefined && read.calls >= tools.maxCalls;
 
   return Object.assign(read, {
     /** Takes the text of one token. Returns whether the answer is over: at a stop string, or with the last call it may make. */

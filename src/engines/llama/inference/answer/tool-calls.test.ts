@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type CallFormat, familyOf, markedCalls } from '../families.ts';
+import { type CallFormat, detectFamily, markedCalls } from '../families.ts';
 import type { Segment } from './segments.ts';
 import { createCallSegmenter } from './tool-calls.ts';
 
@@ -50,7 +50,7 @@ test('marks inside of arguments are arguments', () => {
 });
 
 describe('a model that answers with the call alone', () => {
-  const format = familyOf('<|start_header_id|> tools').calls;
+  const format = detectFamily('<|start_header_id|> tools').calls;
 
   test('has it read, and several of them', () => {
     expect(parse(' {"name":"f","parameters":{"x":[1]}}', { format })).toEqual([call('f', '{"x":[1]}')]);
@@ -66,9 +66,9 @@ describe('a model that answers with the call alone', () => {
   });
 });
 
-const list = familyOf('[TOOL_CALLS]').calls;
-const named = familyOf('[TOOL_CALLS] [ARGS]').calls;
-const phi = familyOf('<|tool_call|>').calls;
+const list = detectFamily('[TOOL_CALLS]').calls;
+const named = detectFamily('[TOOL_CALLS] [ARGS]').calls;
+const phi = detectFamily('<|tool_call|>').calls;
 test.each<[string, CallFormat, Segment[]]>([
   [
     '[TOOL_CALLS][{"name":"f","arguments":{"a":"]"}},{"name":"g"}]',

@@ -4,7 +4,7 @@ import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import type { Clock } from '../../../../base/clock.ts';
 import { StartError } from '../../../../base/start-error.ts';
 import { readModel } from '../../files/read-model.ts';
-import { shapeOf } from '../../gguf/shape.ts';
+import { readShape } from '../../gguf/shape.ts';
 import type { LoadOptions } from '../../protocol.ts';
 import { batchSize } from '../scheduling/batch-gate.ts';
 import { planContext } from './memory.ts';
@@ -41,7 +41,7 @@ const calibrationMs = 1_000;
 export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<Loaded> {
   const { modelPath, sequences } = options;
   const { headers, bytes: fileBytes } = await readModel(modelPath, { stat });
-  const plan = planContext(shapeOf(headers, fileBytes), options, process.availableMemory());
+  const plan = planContext(readShape(headers, fileBytes), options, process.availableMemory());
   if (plan.misfit !== null) throw new StartError(plan.misfit);
   const complaints: string[] = [];
   const { library, llama } = await startLlama((line) => complaints.push(line));

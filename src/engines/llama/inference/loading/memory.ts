@@ -7,8 +7,8 @@ type Need = WantedContext & { contextSize: number };
 
 /** Tokens of context a model gets when the configuration leaves it open. */
 const usualContext = 4096;
-const smallestContext = 512;
-const mostTokens = 2 ** 31;
+const minContext = 512;
+const maxTokens = 2 ** 31;
 /** Bytes of a number in llama.cpp's key-value cache. */
 const cacheNumber = 2;
 /** Bytes of a number while it is computed with. */
@@ -31,14 +31,14 @@ export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes:
   const need = { ...wanted, contextSize };
   const plan = { contextSize, cacheBytes: cacheBytes(shape, need), workBytes: workBytes(shape, need) };
   if (fits(need)) return { ...plan, misfit: null };
-  const fewer = most(sequences, (count) => fits({ contextSize, sequences: count }));
-  const shorter = asked === 'auto' ? 0 : most(contextSize, (size) => fits({ contextSize: size }));
+  const fewer = largestFitting(sequences, (count) => fits({ contextSize, sequences: count }));
+  const shorter = asked === 'auto' ? 0 : largestFitting(contextSize, (size) => fits({ contextSize: size }));
   const advice = [
     ...(wanted.flashAttention || !fits({ contextSize, flashAttention: true })
       ? []
       : ['flash_attention: true']),
     ...(fewer >= 1 ? [`sequences: ${fewer}`] : []),
-    ...(shorter >= smallestContext ? [`context: ${shorter}`] : []),
+    ...(shorter >= minContext ? [`context: ${shorter}`] : []),
   ];
   const misfit =
     `The model needs ${megabytes(shape.fileBytes)}, ${sequences} sequences of ${contextSize} tokens need ` +
@@ -66,12 +66,12 @@ function workBytes(shape: ModelShape, { contextSize, sequences, flashAttention }
 
 function autoContext({ trainedContext }: ModelShape, fits: (size: number) => boolean): number {
   const usual = Math.min(trainedContext, usualContext);
-  return Math.min(usual, Math.max(smallestContext, most(usual, fits)));
+  return Math.min(usual, Math.max(minContext, largestFitting(usual, fits)));
 }
 
 /** The largest number up to `limit` that fits; 0 when none does. What is more fits less. */
-function most(limit: number, fits: (count: number) => boolean): number {
-  let [low, high] = [0, Math.min(limit, mostTokens)];
+function largestFitting(limit: number, fits: (count: number) => boolean): number {
+  let [low, high] = [0, Math.min(limit, maxTokens)];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     if (fits(middle)) low = middle;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
-import { familyOf } from '../families.ts';
+import { detectFamily } from '../families.ts';
 import { type Tokenizer, createPrompts } from './prompt.ts';
 
 /** Turns tokens back into what was tokenized: control texts are one token, everything else a token a character. */
@@ -19,7 +19,7 @@ function rendered(request: Partial<ChatRequest>, template?: string, bos?: number
             .map((part, i) => put(i % 2 === 1 ? `[${part}]` : part))
         : Array.from(text, put),
   } satisfies Tokenizer;
-  const promptOf = createPrompts(template, tokenizer, familyOf(template), Infinity);
+  const promptOf = createPrompts(template, tokenizer, detectFamily(template), Infinity);
   const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Hi' }];
   const { tokens } = promptOf({ model: 'm', messages, ...request });
   return tokens.map((token) => (token === bos ? '[bos]' : pieces[token])).join('');
@@ -101,7 +101,7 @@ describe('a prompt over the context', () => {
     },
   } satisfies Tokenizer;
   const template = '{{ messages[0].content }}';
-  const promptOf = createPrompts(template, tokenizer, familyOf(template), 1_000);
+  const promptOf = createPrompts(template, tokenizer, detectFamily(template), 1_000);
   const lengthOf = (content: string) => {
     read.length = 0;
     return promptOf({ model: 'm', messages: [{ role: 'user', content }] }).tokens.length;

@@ -4,7 +4,7 @@ import type { Closer } from '../../grammar/closer.ts';
 import type { Delta, GenerateOptions } from '../../protocol.ts';
 import type { AnswerText } from '../answer/answer-text.ts';
 import { prefillChunk } from '../scheduling/batch-gate.ts';
-import type { Lane } from '../scheduling/runner.ts';
+import type { SequenceLease } from '../scheduling/runner.ts';
 import type { TextDecoder } from '../answer/text-decoder.ts';
 import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
 
@@ -16,7 +16,7 @@ export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'pri
 }
 
 export interface GenerationInput {
-  lane: Lane;
+  lease: SequenceLease;
   prompt: readonly number[];
   /** Tokens that may be generated, at least 1. */
   limit: number;
@@ -46,21 +46,21 @@ type Ending = 'open' | 'length' | 'stop-string';
 
 /** Generates one answer in a sequence. Rejects with the signal's reason when it aborts. */
 export async function generateAnswer(input: GenerationInput): Promise<GenerationOutput> {
-  const { closer, answer, decoder, limit, lane } = input;
+  const { closer, answer, decoder, limit, lease } = input;
   const generated: number[] = [];
   const options = input.sampling(generated);
   const cachedTokens = await evaluatePrompt(input);
   input.onPrompt?.(cachedTokens);
-  const rest = input.prompt.slice(lane.sequence.nextTokenIndex) as Token[];
+  const rest = input.prompt.slice(lease.sequence.nextTokenIndex) as Token[];
   const told = input.logprobs ? { probabilities: true } : {};
-  const samples: Samples = lane.sequence.evaluateWithMetadata(rest, told, options);
+  const samples: Samples = lease.sequence.evaluateWithMetadata(rest, told, options);
   let kept = 0;
   let ending: Ending = 'open';
   try {
     while (ending === 'open') {
       const sample = await nextSample(input, samples);
       if (!sample) break;
-      lane.signal.throwIfAborted();
+      lease.signal.throwIfAborted();
       const { token, probabilities } = sample;
       const previous = generated.at(-1) ?? input.prompt.at(-1);
       const logprob =
@@ -98,15 +98,15 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
 }
 
 /** Brings the sequence to hold all but the last tokens of the prompt; returns how many it held already. */
-async function evaluatePrompt({ lane, prompt }: GenerationInput): Promise<number> {
-  const { sequence, signal, pass } = lane;
+async function evaluatePrompt({ lease, prompt }: GenerationInput): Promise<number> {
+  const { sequence, signal, evaluate } = lease;
   // The last token is always evaluated: its logits are what the first sampled token comes from.
   await sequence.adaptStateToTokens(prompt.slice(0, -1) as Token[], false);
   signal.throwIfAborted();
   const cached = sequence.nextTokenIndex;
   for (let at = cached; prompt.length - at > prefillChunk; at += prefillChunk) {
     const chunk = prompt.slice(at, at + prefillChunk) as Token[];
-    await pass(prefillChunk, () => sequence.evaluateWithoutGeneratingNewTokens(chunk));
+    await evaluate(prefillChunk, () => sequence.evaluateWithoutGeneratingNewTokens(chunk));
     signal.throwIfAborted();
   }
   return cached;
@@ -121,13 +121,13 @@ type Samples = AsyncGenerator<Sample, void, undefined>;
 
 /** Undefined when the answer is over. */
 async function nextSample(
-  { lane: { sequence, pass }, prompt, closer }: GenerationInput,
+  { lease: { sequence, evaluate }, prompt, closer }: GenerationInput,
   samples: Samples,
 ): Promise<Sample | undefined> {
   // The first one brings the rest of the prompt along.
   const tokens = Math.max(1, prompt.length - sequence.nextTokenIndex);
   try {
-    const { value } = await pass(tokens, () => samples.next());
+    const { value } = await evaluate(tokens, () => samples.next());
     return value ?? undefined;
   } catch (error) {
     // No token of the vocabulary continues the grammar: the closer still can.

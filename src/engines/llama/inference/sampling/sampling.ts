@@ -70,7 +70,7 @@ function tokenBias(
 }
 
 /** The seed of a request, or a random one. */
-export function seedOf({ seed }: Sampling, random: Random): number {
+export function requestSeed({ seed }: Sampling, random: Random): number {
   return seed ?? new DataView(random.bytes(4).buffer).getUint32(0);
 }
 
@@ -80,6 +80,6 @@ export function choiceSeed(seed: number, choice: number): number {
 }
 
 /** The texts at which an answer ends. An empty one would end it before it begins. */
-export function stopsOf({ stop }: Sampling): string[] {
+export function stopStrings({ stop }: Sampling): string[] {
   return [stop ?? []].flat().filter((text) => text !== '');
 }

@@ -1,5 +1,5 @@
 import type { Token } from 'node-llama-cpp';
-import type { Lane } from '../scheduling/runner.ts';
+import type { SequenceLease } from '../scheduling/runner.ts';
 
 /** Tokens that are evaluated at once: each brings a probability for every token of the vocabulary. */
 const chunk = 32;
@@ -12,7 +12,7 @@ const untouched = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 0 };
  * given is empty afterwards
  */
 export async function scorePrompt(
-  { sequence, signal, pass }: Lane,
+  { sequence, signal, evaluate }: SequenceLease,
   prompt: readonly number[],
   see: (at: number, probabilities: ReadonlyMap<number, number>) => void,
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function scorePrompt(
   for (let from = 0; from < last; from += chunk) {
     signal.throwIfAborted();
     const tokens = prompt.slice(from, Math.min(from + chunk, last)) as Token[];
-    await pass(tokens.length, () =>
+    await evaluate(tokens.length, () =>
       sequence.controlledEvaluate(
         tokens.map((token) => [token, { generateNext: { probabilities: true, options: untouched } }]),
         {

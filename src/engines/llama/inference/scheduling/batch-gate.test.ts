@@ -14,7 +14,7 @@ function opened(size = 8) {
   return {
     names: () => [...inside.keys()],
     enter: (name: string, share: BatchShare = token): Promise<void> =>
-      gate.pass(
+      gate.evaluate(
         share,
         () =>
           new Promise((resolve) => {
@@ -82,24 +82,28 @@ test('what is larger than a batch goes alone', async () => {
 
 test('a failure leaves the batch like a result', async () => {
   const gate = createBatchGate(8);
-  await expect(gate.pass(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
-  expect(await gate.pass(token, () => Promise.resolve('done'))).toBe('done');
+  await expect(gate.evaluate(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow(
+    'no memory',
+  );
+  expect(await gate.evaluate(token, () => Promise.resolve('done'))).toBe('done');
 });
 
 test('whoever aborts while it waits takes nothing', async () => {
   const gate = createBatchGate(8);
   const gone = new AbortController();
-  const waiting = gate.pass({ ...token, signal: gone.signal }, () => Promise.resolve('evaluated'));
+  const waiting = gate.evaluate({ ...token, signal: gone.signal }, () => Promise.resolve('evaluated'));
   gone.abort(new Error('gone'));
   await expect(waiting).rejects.toThrow('gone');
-  expect(await gate.pass(token, () => Promise.resolve('done'))).toBe('done');
+  expect(await gate.evaluate(token, () => Promise.resolve('done'))).toBe('done');
 });
 
 test('an evaluation that came to its end is a step, and one that failed is none', async () => {
   let steps = 0;
   const gate = createBatchGate(8, () => steps++);
-  await gate.pass(token, () => Promise.resolve());
+  await gate.evaluate(token, () => Promise.resolve());
   expect(steps).toBe(1);
-  await expect(gate.pass(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
+  await expect(gate.evaluate(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow(
+    'no memory',
+  );
   expect(steps).toBe(1);
 });

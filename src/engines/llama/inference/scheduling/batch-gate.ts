@@ -57,15 +57,15 @@ export function createBatchGate(size: number, onStep: () => void = () => {}) {
   }
 
   return {
-    /** Runs `evaluate` with a batch to come. Rejects with the signal's reason when it aborts before. */
-    async pass<T>(share: BatchShare, evaluate: () => Promise<T>): Promise<T> {
+    /** Runs `run` with a batch to come. Rejects with the signal's reason when it aborts before. */
+    async evaluate<T>(share: BatchShare, run: () => Promise<T>): Promise<T> {
       await new Promise<void>((enter) => {
         waiting.push({ ...share, enter });
         openWhenDone();
       });
       try {
         share.signal.throwIfAborted();
-        const result = await evaluate();
+        const result = await run();
         onStep();
         return result;
       } finally {

@@ -17,11 +17,11 @@ export interface SlotRequest {
 }
 
 /** A sequence while it works for one request. */
-export interface Lane {
+export interface SequenceLease {
   readonly sequence: LlamaContextSequence;
   readonly signal: AbortSignal;
   /** Evaluates so many tokens with a batch to come. Rejects with the signal's reason when it aborts before. */
-  pass: <T>(tokens: number, evaluate: () => Promise<T>) => Promise<T>;
+  evaluate: <T>(tokens: number, evaluate: () => Promise<T>) => Promise<T>;
 }
 
 export type Runner = ReturnType<typeof createRunner>;
@@ -40,14 +40,18 @@ export function createRunner(sequences: readonly LlamaContextSequence[], batches
 
   return {
     /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts before. */
-    run<T>({ prompt, prefix, priority, signal }: SlotRequest, work: (lane: Lane) => Promise<T>): Promise<T> {
-      const pass: Lane['pass'] = (tokens, evaluate) => batches.pass({ tokens, priority, signal }, evaluate);
+    run<T>(
+      { prompt, prefix, priority, signal }: SlotRequest,
+      work: (lease: SequenceLease) => Promise<T>,
+    ): Promise<T> {
+      const evaluate: SequenceLease['evaluate'] = (tokens, step) =>
+        batches.evaluate({ tokens, priority, signal }, step);
       return gate.within(priority, 1, signal, async () => {
         const free = slots.filter((slot) => !slot.isBusy);
         const slot = chooseSlot(free, prompt, prefix);
         Object.assign(slot, { isBusy: true, lastUsed: ++uses, prefix });
         try {
-          return await work({ sequence: slot.sequence, signal, pass });
+          return await work({ sequence: slot.sequence, signal, evaluate });
         } finally {
           // Whatever happened, the library knows which tokens are in the sequence.
           slot.tokens = slot.sequence.contextTokens;

@@ -1,11 +1,11 @@
 import { truncate } from '../../../base/truncate.ts';
 import { sum } from '../../../base/sum.ts';
 import type { ModelReport } from '../../../core/model-file.ts';
-import { familyOf } from '../inference/families.ts';
+import { detectFamily } from '../inference/families.ts';
 import { type WantedContext, planContext } from '../inference/loading/memory.ts';
-import type { GgufHeader, MetadataValue } from './header.ts';
-import { type ModelShape, ownCounts, shapeOf, vocabularyOf } from './shape.ts';
-import { fileTypes, tensorTypes } from './types.ts';
+import type { GgufHeader, MetadataValue } from '../gguf/header.ts';
+import { type ModelShape, countReader, readShape, vocabularySize } from '../gguf/shape.ts';
+import { fileTypes, tensorTypes } from '../gguf/types.ts';
 
 const shownTemplateLines = 3;
 
@@ -22,13 +22,13 @@ export function describeModel(
 ): ModelReport {
   const metadata = headers[0]?.metadata ?? new Map<string, MetadataValue>();
   const text = (key: string) => textOf(metadata.get(key));
-  const own = ownCounts(metadata);
+  const own = countReader(metadata);
   const template = text('tokenizer.chat_template');
   return {
     name: text('general.name'),
     architecture: text('general.architecture') ?? 'unknown',
-    parameters: parametersOf(headers),
-    quantization: quantizationOf(headers),
+    parameters: countParameters(headers),
+    quantization: findQuantization(headers),
     contextLength: own('context_length'),
     layers: own('block_count'),
     width: own('embedding_length'),
@@ -37,19 +37,19 @@ export function describeModel(
     tokenizer: {
       kind: text('tokenizer.ggml.model'),
       pre: text('tokenizer.ggml.pre'),
-      vocabulary: vocabularyOf(metadata),
+      vocabulary: vocabularySize(metadata),
     },
     template:
       template === null
         ? null
-        : { family: familyOf(template).name, begins: firstLines(template, shownTemplateLines) },
+        : { family: detectFamily(template).name, begins: firstLines(template, shownTemplateLines) },
     files: headers.length,
     fileBytes,
-    memory: memoryOf(shapeOf(headers, fileBytes), wanted, freeBytes),
+    memory: planMemory(readShape(headers, fileBytes), wanted, freeBytes),
   };
 }
 
-export function parametersOf(headers: readonly GgufHeader[]): number {
+export function countParameters(headers: readonly GgufHeader[]): number {
   return sum(headers.flatMap(({ tensors }) => tensors.map(({ elements }) => elements)));
 }
 
@@ -57,7 +57,7 @@ export function parametersOf(headers: readonly GgufHeader[]): number {
  * What a file says of itself, else the kind of tensor that holds most of its numbers: in a small model those of the
  * vocabulary may be more than all others together, and of another kind.
  */
-export function quantizationOf(headers: readonly GgufHeader[]): string {
+export function findQuantization(headers: readonly GgufHeader[]): string {
   const declared = headers[0]?.metadata.get('general.file_type');
   const named = typeof declared === 'number' ? fileTypes[declared] : undefined;
   if (named !== undefined) return named;
@@ -70,7 +70,7 @@ export function quantizationOf(headers: readonly GgufHeader[]): string {
 }
 
 /** The engine's own plan: what it would take with memory to spare, and whether it would take it here. */
-function memoryOf(shape: ModelShape, wanted: WantedContext, freeBytes: number): ModelReport['memory'] {
+function planMemory(shape: ModelShape, wanted: WantedContext, freeBytes: number): ModelReport['memory'] {
   const { contextSize } = planContext(shape, wanted, Infinity);
   const { cacheBytes, workBytes, misfit } = planContext(shape, { ...wanted, contextSize }, freeBytes);
   return {

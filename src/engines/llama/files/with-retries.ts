@@ -1,7 +1,7 @@
 import { backoffMs } from '../../../base/backoff.ts';
 import { sleep } from '../../../base/clock.ts';
-import { Broken, ModelFileError } from './faults.ts';
-import type { ModelDeps } from './model-deps.ts';
+import { TransientFault, ModelFileError } from './faults.ts';
+import type { ModelFileDeps } from './model-file-deps.ts';
 
 export interface RetryCall {
   signal: AbortSignal;
@@ -18,8 +18,8 @@ const longestWaitMs = 300_000;
  * Tries until `attempt` gives something; undefined is some progress. Attempts that bring nothing are counted, and each waits
  * longer than the one before.
  */
-export async function retried<T>(
-  { clock, random }: ModelDeps,
+export async function withRetries<T>(
+  { clock, random }: ModelFileDeps,
   { signal, onNote }: RetryCall,
   attempt: () => Promise<T | undefined>,
 ): Promise<T> {
@@ -31,7 +31,7 @@ export async function retried<T>(
       failures = 0;
     } catch (error) {
       signal.throwIfAborted();
-      if (!(error instanceof Broken)) throw error;
+      if (!(error instanceof TransientFault)) throw error;
       failures++;
       if (failures >= attempts) throw gaveUp(error);
       const usual = backoffMs(failures + 1, pauses, random.float());
@@ -43,7 +43,7 @@ export async function retried<T>(
   }
 }
 
-function gaveUp(error: Broken): ModelFileError {
+function gaveUp(error: TransientFault): ModelFileError {
   const sentence = error.message[0]!.toUpperCase() + error.message.slice(1);
   return new ModelFileError(
     `${sentence}, and ${attempts} times in a row nothing came.`,

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { asItComes } from './as-it-comes.ts';
+import { pushIterable } from './push-iterable.ts';
 
 const { signal } = new AbortController();
 
 test('gives what comes before and while it is read, in order, until all is there', async () => {
   let more: (item: number) => void = () => {};
   let end = (): void => {};
-  const lists = asItComes<number>(signal, async (_signal, put) => {
+  const lists = pushIterable<number>(signal, async (_signal, put) => {
     put([1]);
     put([2, 3]);
     more = (item) => put([item]);
@@ -23,7 +23,7 @@ test('gives what comes before and while it is read, in order, until all is there
 });
 
 test('throws what it failed with after what it had', async () => {
-  const lists = asItComes<number>(signal, (_signal, put) => {
+  const lists = pushIterable<number>(signal, (_signal, put) => {
     put([1]);
     return Promise.reject(new Error('broken'));
   });
@@ -33,7 +33,7 @@ test('throws what it failed with after what it had', async () => {
 
 test('aborts when nobody reads on', async () => {
   let given: AbortSignal | undefined;
-  const lists = asItComes<number>(signal, async (own, put) => {
+  const lists = pushIterable<number>(signal, async (own, put) => {
     given = own;
     put([1]);
     await new Promise((resolve) => own.addEventListener('abort', resolve));

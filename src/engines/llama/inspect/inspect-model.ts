@@ -2,19 +2,19 @@ import { availableMemory } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { InspectRequest, ModelReport } from '../../../core/model-file.ts';
 import { type RemoteSource, showSource } from '../../../core/model-source.ts';
-import { describeModel } from '../gguf/describe.ts';
+import { describeModel } from './describe.ts';
 import { readGgufHeader } from '../gguf/header.ts';
-import { Broken, ModelFileError } from './faults.ts';
-import { sizeOf } from './part-file.ts';
-import { localPath, partSources } from './places.ts';
-import type { Range } from './ranges.ts';
-import type { ModelDeps } from './model-deps.ts';
-import { type ReadFile, named, readModel, readModelFile, readParts } from './read-model.ts';
-import { checkAnswer, hostOf, lookAt } from './remote.ts';
-import { retried } from './retried.ts';
+import { TransientFault, ModelFileError } from '../files/faults.ts';
+import { fileSize } from '../files/part-file.ts';
+import { localPath, partSources } from '../files/paths.ts';
+import type { Range } from '../files/ranges.ts';
+import type { ModelFileDeps } from '../files/model-file-deps.ts';
+import { type ReadFile, named, readModel, readModelFile, readParts } from '../files/read-model.ts';
+import { checkAnswer, hostOf, probeRemoteFile } from '../files/remote.ts';
+import { withRetries } from '../files/with-retries.ts';
 
 /** What a model's headers tell. Of a file elsewhere only the header is fetched, unless the file is here already. */
-export async function inspectModel(request: InspectRequest, deps: ModelDeps): Promise<ModelReport> {
+export async function inspectModel(request: InspectRequest, deps: ModelFileDeps): Promise<ModelReport> {
   const { source, signal, sequences, context: contextSize } = request;
   const { headers, bytes } =
     source.kind === 'path'
@@ -23,9 +23,13 @@ export async function inspectModel(request: InspectRequest, deps: ModelDeps): Pr
   return describeModel(headers, bytes, { sequences, contextSize, flashAttention: false }, availableMemory());
 }
 
-async function readAnywhere(source: RemoteSource, deps: ModelDeps, signal: AbortSignal): Promise<ReadFile> {
+async function readAnywhere(
+  source: RemoteSource,
+  deps: ModelFileDeps,
+  signal: AbortSignal,
+): Promise<ReadFile> {
   const path = localPath(source, deps.folder);
-  if ((await sizeOf(path, deps.fs)) !== null) return readModelFile(path, deps.fs);
+  if ((await fileSize(path, deps.fs)) !== null) return readModelFile(path, deps.fs);
   return named(showSource(source), () => readRemoteHeader(source, deps, signal));
 }
 
@@ -35,11 +39,11 @@ const pieceBytes = 2 * 1024 ** 2;
 /** Fetches the header of a file on a server, and little behind it. */
 async function readRemoteHeader(
   source: RemoteSource,
-  deps: ModelDeps,
+  deps: ModelFileDeps,
   signal: AbortSignal,
 ): Promise<ReadFile> {
   const call = { signal, onNote: () => {} };
-  const file = await lookAt(source, deps, call);
+  const file = await probeRemoteFile(source, deps, call);
   const { url, size, ranges } = file;
   if (size === null || !ranges)
     throw new ModelFileError(
@@ -49,7 +53,7 @@ async function readRemoteHeader(
   async function* pieces(whole: number): AsyncGenerator<Buffer> {
     for (let start = 0; start < whole; start += pieceBytes) {
       const wanted = { start, end: Math.min(start + pieceBytes, whole) };
-      yield await retried(deps, call, () => readRange(wanted));
+      yield await withRetries(deps, call, () => readRange(wanted));
     }
   }
   async function readRange(wanted: Range): Promise<Buffer> {
@@ -57,7 +61,7 @@ async function readRemoteHeader(
     checkAnswer(answer, wanted, file);
     const bytes = await buffer(answer.body);
     if (bytes.length === wanted.end - wanted.start) return bytes;
-    throw new Broken(`${hostOf(url)} sent less than it had announced`);
+    throw new TransientFault(`${hostOf(url)} sent less than it had announced`);
   }
   return { header: await readGgufHeader(pieces(size)), bytes: size };
 }

@@ -9,35 +9,35 @@ import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/e
 import { type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
 import { whole } from '../../../wire/chat/stream/fold-chunks.ts';
-import type { Chatted, Deltas } from '../protocol.ts';
+import type { ChatResult, Deltas } from '../protocol.ts';
 import { type CallableTools, createAnswerText } from './answer/answer-text.ts';
-import { createChoiceTeller } from './answer/tell-choice.ts';
+import { createChoiceWriter } from './answer/choice-writer.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
 import { createConstraints } from './constraint.ts';
 import type { Analysed } from '../grammar/analysis.ts';
 import { createEmbedder } from './embeddings.ts';
-import { familyMarks, familyOf } from './families.ts';
+import { familyMarkers, detectFamily } from './families.ts';
 import { type AnswersCall, type GenerationOutput, generateAnswer } from './sampling/generation.ts';
 import { type TokenLimit, tokenLimit } from './prompt/limits.ts';
 import type { Loaded } from './loading/load.ts';
 import { createPrompts } from './prompt/prompt.ts';
 import { createRunner } from './scheduling/runner.ts';
-import { choiceSeed, samplingOptions, seedOf, stopsOf } from './sampling/sampling.ts';
+import { choiceSeed, samplingOptions, requestSeed, stopStrings } from './sampling/sampling.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
 import { createVocabulary } from './vocabulary.ts';
 
-export type Inference = ReturnType<typeof createInference>;
+export type LlamaInference = ReturnType<typeof createLlamaInference>;
 
 /** Everything a loaded model can be asked. */
-export function createInference(loaded: Loaded, ids: Ids, random: Random) {
+export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
   const { library, llama, model, context, contextLength } = loaded;
   const template = model.fileInfo.metadata.tokenizer.chat_template;
   const vocabulary = createVocabulary(library, model);
-  const family = familyOf(template);
+  const family = detectFamily(template);
   const promptOf = createPrompts(template, vocabulary, family, contextLength);
   // Detokenizing would drop them. A mark may be several tokens, some of them control tokens: `<|channel|>commentary to=...`.
-  const ownMarks = familyMarks(family);
+  const ownMarks = familyMarkers(family);
   const marks = new Map(
     [...vocabulary.controls].filter(
       ([, text]) => text !== '' && ownMarks.some((mark) => mark.includes(text)),
@@ -57,7 +57,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
   const measure: Measure = (text) => vocabulary.tokenize(text, false).length;
   const textOf = (token: number): string => vocabulary.detokenize([token]);
 
-  async function generate(request: ChatRequest, call: AnswersCall<Deltas['generate']>): Promise<Chatted> {
+  async function generate(request: ChatRequest, call: AnswersCall<Deltas['generate']>): Promise<ChatResult> {
     const { tokens: prompt, isThinking } = promptOf(request);
     const limit = tokenLimit(request, prompt.length, contextLength);
     const logprobs = request.logprobs
@@ -65,7 +65,7 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
       : undefined;
     const confined = await constraintOf(request);
     if (confined) refuseTooShort(confined.analysed, limit, prompt.length);
-    const firstSeed = seedOf(request, random);
+    const firstSeed = requestSeed(request, random);
     const choices: ChatChoice[] = [];
     const made = await Promise.all(
       Array.from({ length: request.n ?? 1 }, (_, choice) => generateChoice(choice)),
@@ -81,21 +81,21 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
     };
 
     async function generateChoice(index: number): Promise<GenerationOutput & { reasoningTokens: number }> {
-      const teller = createChoiceTeller(index, choices, call.onDelta);
+      const writer = createChoiceWriter(index, choices, call.onDelta);
       const [seed, banned] = [choiceSeed(firstSeed, index), confined && unreadable];
       const answer = createAnswerText({
         family,
         isThinking,
-        stops: stopsOf(request),
+        stops: stopStrings(request),
         tools: callableTools(request, () => ids.next('call_')),
         onDelta: (delta, certain = []) => {
           const content = certain.map((token) => token.logprob);
-          teller.tell({ delta, logprobs: content.length > 0 ? { content, refusal: null } : null });
+          writer.write({ delta, logprobs: content.length > 0 ? { content, refusal: null } : null });
         },
       });
-      const output = await runner.run({ ...call, prompt }, (lane) =>
+      const output = await runner.run({ ...call, prompt }, (lease) =>
         generateAnswer({
-          lane,
+          lease,
           prompt,
           limit: limit.tokens,
           sampling: (generated) => ({
@@ -112,10 +112,10 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
           closer: confined && createCloser(createMatcher(confined.analysed), measure),
           logprobs,
           // Only the first piece of all tells of the prompt.
-          onPrompt: (cached) => index === 0 && teller.onPrompt(promptUsage(prompt.length, cached)),
+          onPrompt: (cached) => index === 0 && writer.onPrompt(promptUsage(prompt.length, cached)),
         }),
       );
-      teller.tell(output.ending);
+      writer.write(output.ending);
       return { ...output, reasoningTokens: Math.min(answer.reasoningTokens, output.completionTokens) };
     }
   }
@@ -152,5 +152,5 @@ export function createInference(loaded: Loaded, ids: Ids, random: Random) {
 /** Without any, marks in the text are text. */
 function callableTools(request: ChatRequest, newCallId: () => string): CallableTools | undefined {
   const { names, most } = ruleOf(request);
-  return names && most > 0 ? { names, most, newCallId } : undefined;
+  return names && most > 0 ? { names, maxCalls: most, newCallId } : undefined;
 }

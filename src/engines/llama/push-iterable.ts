@@ -2,7 +2,7 @@
  * What is put while `run` works, in order; what came since the last look comes in one list. A failure of `run` is thrown when
  * all before it was given. A caller that stops reading wants no more of it: then its signal aborts.
  */
-export async function* asItComes<T>(
+export async function* pushIterable<T>(
   signal: AbortSignal,
   run: (signal: AbortSignal, put: (list: readonly T[]) => void) => Promise<void>,
 ): AsyncGenerator<T[]> {

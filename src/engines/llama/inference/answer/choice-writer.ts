@@ -2,29 +2,29 @@ import type { ChatChoice, ChatChunk, PromptUsage } from '../../../../wire/chat/c
 import { gather } from '../../../../wire/chat/stream/fold-chunks.ts';
 import type { Deltas } from '../../protocol.ts';
 
-type Piece = ChatChunk['choices'][number];
+type ChoiceChunk = ChatChunk['choices'][number];
 
 /** Tells one choice of a chat: in pieces, the role before the first, or where nobody waits for them, into `choices`. */
-export function createChoiceTeller(
+export function createChoiceWriter(
   index: number,
   choices: ChatChoice[],
   onDelta: ((delta: Deltas['generate']) => void) | undefined,
 ) {
-  const blank: Piece = { index, delta: {}, logprobs: null, finish_reason: null };
+  const blank: ChoiceChunk = { index, delta: {}, logprobs: null, finish_reason: null };
   let hasBegun = false;
   let prompt: PromptUsage | undefined;
   return {
     /** What is known of the prompt, for the first piece. */
     onPrompt: (usage: PromptUsage) => void (prompt = usage),
-    tell(given: Partial<Piece>): void {
-      const piece: Piece = { ...blank, ...given };
-      if (!onDelta) return void gather(choices, piece);
+    write(given: Partial<ChoiceChunk>): void {
+      const chunk: ChoiceChunk = { ...blank, ...given };
+      if (!onDelta) return void gather(choices, chunk);
       if (!hasBegun) {
-        const begun: Piece = { ...blank, delta: { role: 'assistant', content: '' } };
-        onDelta({ choices: [begun], ...(prompt && { prompt }) });
+        const first: ChoiceChunk = { ...blank, delta: { role: 'assistant', content: '' } };
+        onDelta({ choices: [first], ...(prompt && { prompt }) });
         hasBegun = true;
       }
-      onDelta({ choices: [piece] });
+      onDelta({ choices: [chunk] });
     },
   };
 }

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
-import type { Log } from '../../../base/log.ts';
-import type { Service } from '../../../base/service.ts';
-import { sum } from '../../../base/sum.ts';
-import type { PullProgress } from '../../../core/model-file.ts';
-import { type RemoteSource, showSource } from '../../../core/model-source.ts';
+import type { Log } from '../../base/log.ts';
+import type { Service } from '../../base/service.ts';
+import { sum } from '../../base/sum.ts';
+import type { PullProgress } from '../../core/model-file.ts';
+import { type RemoteSource, showSource } from '../../core/model-source.ts';
 import type { ModelFiles } from './model-files.ts';
 
 /** A line of the log for so much of a model. */

@@ -1,7 +1,7 @@
 import type { Agent, Dispatcher } from 'undici';
 import { networkReason } from '../../../base/network-reason.ts';
 import { isTrusted } from '../../../core/model-source.ts';
-import { Broken, ModelFileError } from './faults.ts';
+import { TransientFault, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
 
 export interface Hub {
@@ -13,7 +13,7 @@ export interface Hub {
 type Headers = Dispatcher.ResponseData['headers'];
 type Body = Dispatcher.ResponseData['body'];
 
-export interface WebAnswer {
+export interface HttpResponse {
   status: number;
   headers: Headers;
   /** @throws Broken */
@@ -24,15 +24,15 @@ export interface WebAnswer {
   linked: { sha256: string | null; size: number | null };
 }
 
-export type Web = ReturnType<typeof createWeb>;
+export type HttpClient = ReturnType<typeof createHttpClient>;
 
 const connectMs = 15_000;
 /** Until the headers come, and between two pieces of a body. */
 const idleMs = 60_000;
-const mostRedirects = 10;
+const maxRedirects = 10;
 
 /** GET requests that follow redirects. The hub's token goes to the hub and nowhere else. */
-export function createWeb(hub: Hub) {
+export function createHttpClient(hub: Hub) {
   let dispatcher: Agent | undefined;
   const hubOrigin = new URL(hub.endpoint).origin;
 
@@ -61,11 +61,14 @@ export function createWeb(hub: Hub) {
      * @throws Broken when trying again is worth it
      * @throws ModelFileError when it is not
      */
-    async open(first: string, { range, signal }: { range?: Range; signal: AbortSignal }): Promise<WebAnswer> {
+    async open(
+      first: string,
+      { range, signal }: { range?: Range; signal: AbortSignal },
+    ): Promise<HttpResponse> {
       const begin = new URL(first);
-      const linked: WebAnswer['linked'] = { sha256: null, size: null };
+      const linked: HttpResponse['linked'] = { sha256: null, size: null };
       let url = begin;
-      for (let hops = 0; hops <= mostRedirects; hops++) {
+      for (let hops = 0; hops <= maxRedirects; hops++) {
         const { statusCode: status, headers, body } = await ask(url, range, signal);
         if (url.origin === hubOrigin) readLinked(headers, linked);
         const isRedirect = status >= 301 && status <= 308 && status !== 304 && headers.location !== undefined;
@@ -84,7 +87,7 @@ export function createWeb(hub: Hub) {
   };
 }
 
-function readLinked(headers: Headers, linked: WebAnswer['linked']): void {
+function readLinked(headers: Headers, linked: HttpResponse['linked']): void {
   const size = Number(headers['x-linked-size'] ?? Number.NaN);
   linked.sha256 ??= sha256Of(headers['x-linked-etag']) ?? sha256Of(headers.etag);
   if (Number.isSafeInteger(size)) linked.size ??= size;
@@ -117,7 +120,7 @@ async function* piecesOf(body: Body, url: URL, signal: AbortSignal): AsyncGenera
 function refusal(status: number, headers: Headers, url: URL): Error {
   const said = `${url.host} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500)
-    return new Broken(said, { retryAfterMs: retryAfter(headers['retry-after']) });
+    return new TransientFault(said, { retryAfterMs: retryAfter(headers['retry-after']) });
   if (status === 401 || status === 403)
     return new ModelFileError(
       `${said}: this file needs permission.`,
@@ -138,5 +141,5 @@ function networkFault(error: unknown, url: URL): Error {
     return new ModelFileError(`${url.host} cannot prove that it is ${url.host} (${code}).`, undefined, {
       cause: error,
     });
-  return new Broken(networkReason(error, url.host), { cause: error });
+  return new TransientFault(networkReason(error, url.host), { cause: error });
 }

@@ -4,12 +4,12 @@ import { type RemoteSource, localParts } from '../../../core/model-source.ts';
 /** `name-00002-of-00005.gguf`, the way split models are named (llama.cpp's gguf-split). */
 const pattern = /-(\d{5})-of-(\d{5})(\.gguf)$/i;
 
-const mostParts = 1000;
+const maxParts = 1000;
 
 /** The names of all files of the model that a file belongs to: one, unless it is split. */
-export function allParts(name: string): string[] {
+export function partNames(name: string): string[] {
   const count = Number(pattern.exec(name)?.[2] ?? 0);
-  if (count < 1 || count > mostParts) return [name];
+  if (count < 1 || count > maxParts) return [name];
   return Array.from({ length: count }, (_, index) =>
     name.replace(pattern, (_match, _own, of: string, end: string) => {
       return `-${String(index + 1).padStart(5, '0')}-of-${of}${end}`;
@@ -19,15 +19,15 @@ export function allParts(name: string): string[] {
 
 /** The paths of all files of the model to which the file at `path` belongs. */
 export function partPaths(path: string): string[] {
-  return allParts(basename(path)).map((name) => join(dirname(path), name));
+  return partNames(basename(path)).map((name) => join(dirname(path), name));
 }
 
 /** The sources of all files of the model that one file belongs to. */
 export function partSources(source: RemoteSource): RemoteSource[] {
-  if (source.kind === 'hub') return allParts(source.file).map((file) => ({ ...source, file }));
+  if (source.kind === 'hub') return partNames(source.file).map((file) => ({ ...source, file }));
   const url = new URL(source.url);
   const [, folder = '', name = ''] = /^(.*\/)([^/]*)$/.exec(url.pathname) ?? [];
-  return allParts(decodeURIComponent(name)).map((part) => {
+  return partNames(decodeURIComponent(name)).map((part) => {
     const one = new URL(url);
     one.pathname = folder + encodeURIComponent(part);
     return { kind: 'url', url: one.href };
@@ -40,7 +40,7 @@ export function localPath(source: RemoteSource, folder: string, to?: string): st
 }
 
 /** Where a source's bytes are asked for. */
-export function urlOf(source: RemoteSource, hubEndpoint: string): string {
+export function downloadUrl(source: RemoteSource, hubEndpoint: string): string {
   if (source.kind === 'url') return source.url;
   const parts = [...source.repo.split('/'), 'resolve', source.revision, ...source.file.split('/')];
   return `${hubEndpoint}/${parts.map(encodeURIComponent).join('/')}`;

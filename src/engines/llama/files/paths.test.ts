@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allParts } from './places.ts';
+import { partNames } from './paths.ts';
 
 it.each([
   ['m.gguf', ['m.gguf']],
@@ -8,4 +8,4 @@ it.each([
   ['m-00001-of-00000.gguf', ['m-00001-of-00000.gguf']],
   ['m-00001-of-99999.gguf', ['m-00001-of-99999.gguf']],
   ['m-1-of-2.gguf', ['m-1-of-2.gguf']],
-])('%s', (name, parts) => expect(allParts(name)).toEqual(parts));
+])('%s', (name, parts) => expect(partNames(name)).toEqual(parts));

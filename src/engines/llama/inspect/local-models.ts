@@ -2,11 +2,11 @@ import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { sum } from '../../../base/sum.ts';
 import type { LocalModel } from '../../../core/model-file.ts';
-import { parametersOf, quantizationOf } from '../gguf/describe.ts';
-import type { ModelFs } from './model-deps.ts';
-import { shareDone, sizeOf } from './part-file.ts';
-import { allParts, partPaths } from './places.ts';
-import { readModel } from './read-model.ts';
+import { countParameters, findQuantization } from './describe.ts';
+import type { ModelFs } from '../files/model-file-deps.ts';
+import { shareDone, fileSize } from '../files/part-file.ts';
+import { partNames, partPaths } from '../files/paths.ts';
+import { readModel } from '../files/read-model.ts';
 
 /** The models in a folder and the folders below, and what is being fetched there; by path. */
 export async function localModels(folder: string, fs: ModelFs): Promise<LocalModel[]> {
@@ -16,7 +16,7 @@ export async function localModels(folder: string, fs: ModelFs): Promise<LocalMod
   const paths = new Set<string>();
   for (const entry of entries) {
     const name = entry.name.replace(/\.part$/, '');
-    if (entry.isFile() && /\.gguf$/i.test(name)) paths.add(join(entry.parentPath, allParts(name)[0]!));
+    if (entry.isFile() && /\.gguf$/i.test(name)) paths.add(join(entry.parentPath, partNames(name)[0]!));
   }
   const models: LocalModel[] = [];
   for (const path of [...paths].toSorted()) models.push(await localModel(path, fs));
@@ -25,7 +25,7 @@ export async function localModels(folder: string, fs: ModelFs): Promise<LocalMod
 
 async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
   const files = partPaths(path);
-  const sizes = await Promise.all(files.map((file) => sizeOf(file, fs)));
+  const sizes = await Promise.all(files.map((file) => fileSize(file, fs)));
   const here = sizes.filter((size) => size !== null);
   const model: LocalModel = {
     path,
@@ -49,8 +49,8 @@ async function localModel(path: string, fs: ModelFs): Promise<LocalModel> {
     return {
       ...model,
       architecture: typeof architecture === 'string' ? architecture : 'unknown',
-      quantization: quantizationOf(headers),
-      parameters: parametersOf(headers),
+      quantization: findQuantization(headers),
+      parameters: countParameters(headers),
     };
   } catch (error) {
     return { ...model, fault: error instanceof Error ? error.message : String(error) };

@@ -1,17 +1,17 @@
 import type * as nodeFs from 'node:fs/promises';
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
-import type { Hub, Web } from './web.ts';
+import type { Hub, HttpClient } from './http-client.ts';
 
 /** What models are fetched with. */
-export interface ModelDeps {
+export interface ModelFileDeps {
   clock: Clock;
   random: Random;
   /** Where fetched models stand. */
   folder: string;
   hub: Hub;
   fs: ModelFs;
-  web: Web;
+  web: HttpClient;
   /** The most that is asked for at once. */
   pieceBytes: number;
 }
