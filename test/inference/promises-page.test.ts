@@ -43,5 +43,5 @@ test('the page for users tells who streams what was promised as it goes', () => 
     ([, { jsonSchema, forcedTool }]) => jsonSchema === 'exact' || forcedTool === 'exact',
   );
   expect(exact.map(([flavor]) => flavor)).toEqual(['offpeak']);
-  expect(section).toContain('The embedded engine and another Offpeak stream as they go');
+  expect(section).toContain('The embedded engine and another Offpeak stream answers as they are generated');
 });
