@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
 
 const page = readFileSync(new URL('../../../docs/chat-completions.md', import.meta.url), 'utf8');
-const [table = ''] = (page.split('| flavor | goes on')[1] ?? '').split('\n\n');
+const [table = ''] = (page.split('| flavor | additional fields')[1] ?? '').split('\n\n');
 
 /** The names in backquotes of the row of a flavor; a star stands for any end. */
 function told(flavor: string): string[] {
