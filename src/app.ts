@@ -33,7 +33,7 @@ import { createInference } from './inference/create-inference.ts';
 import { withFallbacks } from './inference/fallbacks.ts';
 import { withLineFallbacks } from './inference/line-fallbacks.ts';
 import { createSchemaRefusal, createSchemas } from './inference/schemas/schemas.ts';
-import type { Counts } from './metrics/counts.ts';
+import type { Counters } from './metrics/counters.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
@@ -105,7 +105,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...(spawn && { spawn }),
   });
   const schemas = createSchemas(shared);
-  const counts = config.metrics && (await import('./metrics/counts.ts')).createCounts();
+  const counts = config.metrics && (await import('./metrics/counters.ts')).createCounters();
   const generate = createInference({
     ...shared,
     models: serving.models,
@@ -139,7 +139,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const batches = createBatches({
     ...shared,
     time,
-    store: counts ? { ...store, results: counts.counting(store.results) } : store,
+    store: counts ? { ...store, results: counts.instrument(store.results) } : store,
     blobs,
     files,
     generate: withLineFallbacks(generate, time),
@@ -182,7 +182,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     drainMs,
     ...config.server,
     version: packageVersion(),
-    onAnswered: counts?.answered,
+    onAnswered: counts?.recordCall,
   });
   const metrics =
     config.metrics &&
@@ -291,12 +291,12 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
 }
 
 /** The same; what is paid for single requests is counted. */
-function charging(accounts: Accounts, { charged }: Counts): Pick<Accounts, 'charge' | 'budgets'> {
+function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts, 'charge' | 'budgets'> {
   return {
     budgets: accounts.budgets,
     charge(entry) {
       accounts.charge(entry);
-      charged(entry.model, entry.usage);
+      recordUsage(entry.model, entry.usage);
     },
   };
 }

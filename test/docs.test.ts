@@ -16,8 +16,8 @@ import { batchStatuses } from '../src/core/batch.ts';
 import { catalogue } from '../src/core/errors.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
-import { createCounts } from '../src/metrics/counts.ts';
-import { createReadings, type ReadingsDeps } from '../src/metrics/readings.ts';
+import { createCounters } from '../src/metrics/counters.ts';
+import { createGauges, type GaugesDeps } from '../src/metrics/gauges.ts';
 import { openApiPath } from '../src/server/openapi/build-openapi.ts';
 import { routes } from '../src/server/routes/routes.ts';
 import { validator } from '../src/wire/schema/validate.ts';
@@ -94,8 +94,8 @@ describe('docs/configuration.md', () => {
 
 describe('docs/metrics.md', () => {
   it('has every name below what it is, with its labels, and no other', async () => {
-    const { registry } = createCounts();
-    createReadings(registry, { version: '' } as ReadingsDeps);
+    const { registry } = createCounters();
+    createGauges(registry, { version: '' } as GaugesDeps);
     const known = registry.getMetricsAsArray().map((metric) => {
       // Its type knows nothing of them.
       const { name, type, labelNames } = metric as unknown as Record<'name' | 'type', string> & {

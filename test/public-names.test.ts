@@ -13,8 +13,8 @@ import { catalogue } from '../src/core/errors.ts';
 import { scopes } from '../src/core/org.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { deliveryStatuses, eventTypes, testEventType } from '../src/core/webhook.ts';
-import { createCounts } from '../src/metrics/counts.ts';
-import { createReadings, type ReadingsDeps } from '../src/metrics/readings.ts';
+import { createCounters } from '../src/metrics/counters.ts';
+import { createGauges, type GaugesDeps } from '../src/metrics/gauges.ts';
 import { buildOpenApi } from '../src/server/openapi/build-openapi.ts';
 import { routes } from '../src/server/routes/routes.ts';
 
@@ -97,8 +97,8 @@ function propertyNames(node: unknown): string[] {
 }
 
 function metricNames(): string[] {
-  const { registry } = createCounts();
-  createReadings(registry, { version: '' } as ReadingsDeps);
+  const { registry } = createCounters();
+  createGauges(registry, { version: '' } as GaugesDeps);
   return registry.getMetricsAsArray().map((metric) => {
     const { name, type, labelNames } = metric as unknown as Record<'name' | 'type', string> & {
       labelNames: string[];

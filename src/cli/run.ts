@@ -61,7 +61,7 @@ export async function createProgram(cli: Cli, argv?: readonly string[]): Promise
     const command = isNeeded ? (await load())(cli) : new Command(name);
     program.addCommand(command.description(about));
   }
-  return harden(program, cli);
+  return captureOutput(program, cli);
 }
 
 /** Runs one command and returns its exit code. Nothing is thrown. */
@@ -76,12 +76,12 @@ export async function run(argv: string[], cli: Cli): Promise<number> {
 }
 
 /** Makes every command throw instead of exiting, and write where it is told. What is wrong is told by `reportError`. */
-function harden(command: Command, cli: Cli): Command {
+function captureOutput(command: Command, cli: Cli): Command {
   command.exitOverride().configureOutput({
     writeOut: (text) => void cli.terminal.stdout.write(text),
     writeErr: (text) => void cli.terminal.stderr.write(text),
     outputError: () => {},
   });
-  for (const child of command.commands) harden(child, cli);
+  for (const child of command.commands) captureOutput(child, cli);
   return command;
 }

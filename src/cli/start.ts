@@ -4,14 +4,14 @@ import { environment } from '../config/environment.ts';
 import { exitCodes } from './shared/exit-codes.ts';
 import { run } from './run.ts';
 import { exampleRequests, selfCommand } from './self-command.ts';
-import { createTerminal, endWhenUnread } from './terminal/terminal.ts';
+import { createTerminal, exitOnClosedOutput } from './terminal/terminal.ts';
 
 /** The command line of this process. */
 export async function start(): Promise<void> {
   // Started by the launcher of a checkout, which a kill -9 may take away.
   process.channel?.unref();
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-  endWhenUnread(process);
+  exitOnClosedOutput(process);
   // Threads and child processes keep theirs in the same place.
   const compiled = getCompileCacheDir();
   if (compiled !== undefined) environment.NODE_COMPILE_CACHE ??= compiled;

@@ -1,7 +1,7 @@
 import { isFinal, type ResultStream } from '../core/batch.ts';
 import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
-import { eventsOf } from './events.ts';
+import { streamEvents } from './events.ts';
 import type {
   Page,
   PageQuery,
@@ -14,7 +14,7 @@ import type {
   RemoteOrg,
   RemoteWebhook,
 } from './resources.ts';
-import { type Call, type TransportOptions, bytesOf, createTransport } from './transport.ts';
+import { type Call, type TransportOptions, readBytes, createTransport } from './transport.ts';
 
 export interface NewFile {
   /** Streamed: a Blob of a file on disk is never read into memory whole. */
@@ -64,15 +64,15 @@ export function createClient(options: TransportOptions) {
   const patch = <T>(path: string, json: object) => transport.json<T>({ method: 'PATCH', path, json });
   const remove = <T = { id: string; deleted: boolean }>(path: string) =>
     transport.json<T>({ method: 'DELETE', path });
-  const chatPath = pathOf('chat', 'completions');
+  const chatPath = apiPath('chat', 'completions');
 
   return {
     baseUrl,
-    models: { list: () => get<Page<RemoteModel>>(pathOf('models')) },
+    models: { list: () => get<Page<RemoteModel>>(apiPath('models')) },
     chat: (request: ChatRequest) => post<ChatResponse>(chatPath, request),
     chatStream(request: ChatRequest, signal: AbortSignal) {
       const json = { ...request, stream: true, stream_options: { include_usage: true } };
-      return eventsOf<ChatChunk>(transport, { method: 'POST', path: chatPath, json, signal }, 'answer');
+      return streamEvents<ChatChunk>(transport, { method: 'POST', path: chatPath, json, signal }, 'answer');
     },
 
     files: {
@@ -84,15 +84,15 @@ export function createClient(options: TransportOptions) {
           form.set('expires_after[seconds]', String(expiresAfterSeconds));
         }
         form.set('file', content, filename);
-        return transport.json<RemoteFile>({ method: 'POST', path: pathOf('files'), form, ...call });
+        return transport.json<RemoteFile>({ method: 'POST', path: apiPath('files'), form, ...call });
       },
-      get: (id: string) => get<RemoteFile>(pathOf('files', id)),
+      get: (id: string) => get<RemoteFile>(apiPath('files', id)),
       list: (query: PageQuery & { purpose?: string | undefined }) =>
-        get<Page<RemoteFile>>(pathOf('files'), { ...query }),
+        get<Page<RemoteFile>>(apiPath('files'), { ...query }),
       async content(id: string) {
-        return bytesOf(await transport.send({ path: pathOf('files', id, 'content') }), baseUrl);
+        return readBytes(await transport.send({ path: apiPath('files', id, 'content') }), baseUrl);
       },
-      remove: (id: string) => remove(pathOf('files', id)),
+      remove: (id: string) => remove(apiPath('files', id)),
     },
 
     batches: {
@@ -100,21 +100,21 @@ export function createClient(options: TransportOptions) {
         const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata };
         return transport.json<RemoteBatch>({
           method: 'POST',
-          path: pathOf('batches'),
+          path: apiPath('batches'),
           json,
           idempotencyKey,
         });
       },
-      get: (id: string) => get<RemoteBatch>(pathOf('batches', id)),
+      get: (id: string) => get<RemoteBatch>(apiPath('batches', id)),
       list: (query: PageQuery & { status?: string | undefined }) =>
-        get<Page<RemoteBatch>>(pathOf('batches'), { ...query }),
+        get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
       /** `retry` is a new batch of the failed requests of a finished one. */
       ask: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
-        post<RemoteBatch>(pathOf('batches', id, what)),
+        post<RemoteBatch>(apiPath('batches', id, what)),
       /** The batch as it is, then whenever it has changed, until it is final. */
       async *events(id: string) {
-        const call = { path: pathOf('batches', id, 'events') };
-        for await (const batch of eventsOf<RemoteBatch>(transport, call, 'batch')) {
+        const call = { path: apiPath('batches', id, 'events') };
+        for await (const batch of streamEvents<RemoteBatch>(transport, call, 'batch')) {
           yield batch;
           if (isFinal(batch.status)) return;
         }
@@ -122,48 +122,48 @@ export function createClient(options: TransportOptions) {
       /** The result lines behind line `after` that are there now. */
       async results(id: string, stream: ResultStream, after: number) {
         const query = { after: after === 0 ? undefined : after };
-        const response = await transport.send({ path: pathOf('batches', id, stream), query });
+        const response = await transport.send({ path: apiPath('batches', id, stream), query });
         const { headers } = response;
         return {
           /** More lines will follow. */
           incomplete: headers.get('x-incomplete') === 'true',
           /** Pass it as `after` to go on behind these lines. */
           lastLine: Number(headers.get('x-last-line') ?? after),
-          bytes: bytesOf(response, baseUrl),
+          bytes: readBytes(response, baseUrl),
         };
       },
     },
 
     webhooks: {
-      create: (fields: WebhookFields) => post<RemoteWebhook>(pathOf('webhooks'), fields),
-      list: (query: PageQuery) => get<Page<RemoteWebhook>>(pathOf('webhooks'), { ...query }),
-      update: (id: string, fields: WebhookFields) => patch<RemoteWebhook>(pathOf('webhooks', id), fields),
-      remove: (id: string) => remove(pathOf('webhooks', id)),
-      rotate: (id: string) => post<RemoteWebhook>(pathOf('webhooks', id, 'rotate')),
-      test: (id: string) => post<RemoteDelivery>(pathOf('webhooks', id, 'test')),
+      create: (fields: WebhookFields) => post<RemoteWebhook>(apiPath('webhooks'), fields),
+      list: (query: PageQuery) => get<Page<RemoteWebhook>>(apiPath('webhooks'), { ...query }),
+      update: (id: string, fields: WebhookFields) => patch<RemoteWebhook>(apiPath('webhooks', id), fields),
+      remove: (id: string) => remove(apiPath('webhooks', id)),
+      rotate: (id: string) => post<RemoteWebhook>(apiPath('webhooks', id, 'rotate')),
+      test: (id: string) => post<RemoteDelivery>(apiPath('webhooks', id, 'test')),
       deliveries: (id: string, query: PageQuery) =>
-        get<Page<RemoteDelivery>>(pathOf('webhooks', id, 'deliveries'), { ...query }),
+        get<Page<RemoteDelivery>>(apiPath('webhooks', id, 'deliveries'), { ...query }),
       replay: (deliveryId: string) =>
-        post<RemoteDelivery>(pathOf('webhooks', 'deliveries', deliveryId, 'replay')),
+        post<RemoteDelivery>(apiPath('webhooks', 'deliveries', deliveryId, 'replay')),
     },
 
-    usage: (query: Call['query']) => get<ShownUsage>(pathOf('usage'), query),
+    usage: (query: Call['query']) => get<ShownUsage>(apiPath('usage'), query),
 
     /** For a key with the scope `admin` (api.md, section 8). */
     orgs: {
-      create: (fields: OrgFields & { name: string }) => post<RemoteOrg>(pathOf('admin', 'orgs'), fields),
-      list: () => get<Page<RemoteOrg>>(pathOf('admin', 'orgs')),
-      update: (id: string, fields: OrgFields) => patch<RemoteOrg>(pathOf('admin', 'orgs', id), fields),
+      create: (fields: OrgFields & { name: string }) => post<RemoteOrg>(apiPath('admin', 'orgs'), fields),
+      list: () => get<Page<RemoteOrg>>(apiPath('admin', 'orgs')),
+      update: (id: string, fields: OrgFields) => patch<RemoteOrg>(apiPath('admin', 'orgs', id), fields),
     },
     /** As `orgs`. */
     keys: {
-      create: (fields: NewKey) => post<RemoteKey>(pathOf('admin', 'keys'), fields),
-      list: (org?: string) => get<Page<RemoteKey>>(pathOf('admin', 'keys'), { org_id: org }),
-      revoke: (id: string) => remove<RemoteKey>(pathOf('admin', 'keys', id)),
+      create: (fields: NewKey) => post<RemoteKey>(apiPath('admin', 'keys'), fields),
+      list: (org?: string) => get<Page<RemoteKey>>(apiPath('admin', 'keys'), { org_id: org }),
+      revoke: (id: string) => remove<RemoteKey>(apiPath('admin', 'keys', id)),
     },
   };
 }
 
-function pathOf(...names: string[]): string {
+function apiPath(...names: string[]): string {
   return `/v1/${names.map(encodeURIComponent).join('/')}`;
 }

@@ -50,7 +50,7 @@ export class Unreachable extends Error {
 }
 
 /** The error an answer with a status of 400 or more stands for, whatever its body is. */
-export async function errorOf(response: Response): Promise<ClientError> {
+export async function toClientError(response: Response): Promise<ClientError> {
   const text = await response.text().catch(() => '');
   const requestId = response.headers.get('x-request-id');
   const { status } = response;

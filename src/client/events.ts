@@ -1,13 +1,13 @@
 import { createParser } from 'eventsource-parser';
 import { ClientError, type RemoteError, Unreachable } from './errors.ts';
-import { type Call, type Transport, bytesOf } from './transport.ts';
+import { type Call, type Transport, readBytes } from './transport.ts';
 
 /**
  * What each server-sent event says, to `[DONE]` or as long as somebody listens.
  * @param what the stream is of, for who hears that it broke off
  * @throws Unreachable when the stream stops by itself, ClientError when an error arrives in it
  */
-export async function* eventsOf<T extends object>(
+export async function* streamEvents<T extends object>(
   transport: Transport,
   call: Call,
   what: string,
@@ -17,7 +17,7 @@ export async function* eventsOf<T extends object>(
   const ready: string[] = [];
   const parser = createParser({ onEvent: (event) => ready.push(event.data) });
   const decoder = new TextDecoder();
-  for await (const bytes of bytesOf(response, transport.baseUrl)) {
+  for await (const bytes of readBytes(response, transport.baseUrl)) {
     parser.feed(decoder.decode(bytes, { stream: true }));
     for (const data of ready.splice(0)) {
       if (data === '[DONE]') return;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ClientError, Unreachable } from './errors.ts';
-import { type Fetch, bytesOf, createTransport } from './transport.ts';
+import { type Fetch, readBytes, createTransport } from './transport.ts';
 
 function transportTo(answer: () => Response, baseUrl = 'http://h') {
   const asked: Request[] = [];
@@ -95,7 +95,7 @@ describe('what goes wrong', () => {
       },
     });
     const read = async () => {
-      for await (const chunk of bytesOf(new Response(body), 'http://h')) expect(chunk.length).toBe(1);
+      for await (const chunk of readBytes(new Response(body), 'http://h')) expect(chunk.length).toBe(1);
     };
     await expect(read()).rejects.toBeInstanceOf(Unreachable);
   });

@@ -1,4 +1,4 @@
-import { errorOf, Unreachable, untrusted } from './errors.ts';
+import { toClientError, Unreachable, untrusted } from './errors.ts';
 
 /** `fetch`, or something that behaves like it. */
 export type Fetch = typeof globalThis.fetch;
@@ -41,14 +41,14 @@ export function createTransport(options: TransportOptions): Transport {
     let response: Response;
     try {
       const init = { method: call.method ?? 'GET', headers, body, signal: call.signal ?? null };
-      const once = call.form === undefined ? {} : sentOnce;
-      response = await options.fetch(baseUrl + call.path + queryOf(call), { ...init, ...once });
+      const once = call.form === undefined ? {} : uploadOptions;
+      response = await options.fetch(baseUrl + call.path + toQuery(call), { ...init, ...once });
     } catch (cause) {
       if (call.signal?.aborted === true) throw cause;
-      throw new Unreachable(baseUrl, reasonOf(cause), cause);
+      throw new Unreachable(baseUrl, connectionReason(cause), cause);
     }
     if (response.ok) return response;
-    throw await errorOf(response);
+    throw await toClientError(response);
   }
 
   return {
@@ -67,10 +67,10 @@ export function createTransport(options: TransportOptions): Transport {
 }
 
 /** `fetch` keeps a copy of all that it sends, unless it may send it nowhere else and nobody could be asked for a password. */
-const sentOnce = { redirect: 'error', window: null } as const;
+const uploadOptions = { redirect: 'error', window: null } as const;
 
 /** The bytes of an answer; breaking off is `Unreachable` like everything else that the network does. */
-export async function* bytesOf(response: Response, baseUrl: string): AsyncGenerator<Uint8Array> {
+export async function* readBytes(response: Response, baseUrl: string): AsyncGenerator<Uint8Array> {
   if (response.body === null) return;
   try {
     yield* response.body;
@@ -80,7 +80,7 @@ export async function* bytesOf(response: Response, baseUrl: string): AsyncGenera
   }
 }
 
-function queryOf(call: Call): string {
+function toQuery(call: Call): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(call.query ?? {}))
     if (value !== undefined) query.set(name, String(value));
@@ -88,7 +88,7 @@ function queryOf(call: Call): string {
 }
 
 /** What the network said. `fetch` hides it one level down. */
-function reasonOf(error: unknown): string {
+function connectionReason(error: unknown): string {
   const inner = error instanceof Error ? (error.cause ?? error) : error;
   if (!(inner instanceof Error)) return String(inner);
   const code = 'code' in inner ? String(inner.code) : '';

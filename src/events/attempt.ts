@@ -20,7 +20,7 @@ const pauses = [
   20 * hour,
   24 * hour,
 ];
-const longestPause = 24 * hour;
+const maxPause = 24 * hour;
 
 /** How long a receiver has, from the lookup of its name to the end of its answer. */
 export const attemptMs = 20_000;
@@ -47,7 +47,7 @@ export async function attempt(
   };
   const answer = await egress
     .post(delivery.url, { org: delivery.orgId, headers, body }, AbortSignal.any([signal, late.signal]))
-    .catch((error: unknown) => failureOf(error, late.signal))
+    .catch((error: unknown) => describeFailure(error, late.signal))
     .finally(() => timer.cancel());
   if (typeof answer === 'string') return failed(null, answer);
   const { status } = answer;
@@ -64,12 +64,12 @@ export async function attempt(
     if (pause === undefined || answered === 410) return { status: 'failed', answered, error };
     // Never sooner: whoever is away for three days is still told.
     const jittered = Math.round(pause * (1 + random.float() / 10));
-    const retryInMs = Math.max(jittered, Math.min(retryAfterMs, longestPause));
+    const retryInMs = Math.max(jittered, Math.min(retryAfterMs, maxPause));
     return { status: 'pending', answered, error, retryInMs };
   }
 }
 
-function failureOf(error: unknown, late: AbortSignal): EgressAnswer | string {
+function describeFailure(error: unknown, late: AbortSignal): EgressAnswer | string {
   if (late.aborted) return `The receiver did not answer within ${attemptMs / 1000} s.`;
   if (!(error instanceof EgressError)) return 'The attempt was broken off.';
   return error.refused ? `The URL is refused: ${error.message}.` : `Nothing was answered: ${error.message}.`;

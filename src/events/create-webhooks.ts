@@ -13,16 +13,16 @@ export interface WebhooksDeps extends Omit<SenderDeps, 'store' | 'worker'> {
   ids: Ids;
 }
 
-const mostPerOrg = 20;
+const maxPerOrg = 20;
 /** Tests of one org at a time: together with its deliveries they leave room for those of other orgs. */
-const mostTests = { room: 64, each: 8 };
+const testLimits = { room: 64, each: 8 };
 const oldSecretMs = 86_400_000;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { egress, clock, random, ids } = deps;
   const store = deps.store.webhooks;
   const worker = ids.next('wrk_');
-  const tests = createFairGate(mostTests);
+  const tests = createFairGate(testLimits);
   const sender = createSender({ ...deps, store, worker });
 
   async function checkUrl(url: string, orgId: string): Promise<void> {
@@ -54,8 +54,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
     async create({ orgId }, input) {
       // Before a look-up, which may be slow; `insert` counts again.
-      const existing = await store.list(orgId, { limit: mostPerOrg });
-      if (existing.length >= mostPerOrg) throw tooMany();
+      const existing = await store.list(orgId, { limit: maxPerOrg });
+      if (existing.length >= maxPerOrg) throw tooMany();
       await checkUrl(input.url, orgId);
       const webhook: Webhook = {
         ...input,
@@ -66,7 +66,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         disabledReason: null,
       };
       const secret = makeSecret(random);
-      if (await store.insert(webhook, secret, mostPerOrg)) return { webhook, secret };
+      if (await store.insert(webhook, secret, maxPerOrg)) return { webhook, secret };
       throw tooMany();
     },
 
@@ -131,5 +131,5 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 }
 
 function tooMany(): ApiError {
-  return new ApiError('too_many_webhooks', `An org has at most ${mostPerOrg} webhooks; delete one.`);
+  return new ApiError('too_many_webhooks', `An org has at most ${maxPerOrg} webhooks; delete one.`);
 }

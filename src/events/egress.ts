@@ -53,10 +53,10 @@ export interface EgressOptions {
 
 const connectMs = 10_000;
 /** Look-ups at a time: of all orgs, and of one. */
-const mostLookups = { room: 8, each: 2 };
+const lookupLimits = { room: 8, each: 2 };
 const never = new AbortController().signal;
 /** More of an answer is not waited for. */
-const mostBytes = 65_536;
+const maxAnswerBytes = 65_536;
 
 interface Target {
   url: URL;
@@ -68,7 +68,7 @@ interface Target {
  * a name server says a moment later changes nothing. Proxies of the environment are not used.
  */
 export function createEgress({ allow, resolve = createHostLookup() }: EgressOptions): Egress {
-  const lookups = createFairGate(mostLookups);
+  const lookups = createFairGate(lookupLimits);
   const isOpened = addressMatcher(allow.filter(isAddressRange));
   const openedHosts = new Set(allow.filter((item) => !isAddressRange(item)).map(plainHost));
 
@@ -92,9 +92,9 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
 
   async function reach(text: string, find: (host: string) => Promise<LookupAddress[]>): Promise<Target> {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol)) throw refusal('expected an https:// URL');
+    if (!url || !/^https?:$/.test(url.protocol)) throw refuseUrl('expected an https:// URL');
     if (url.username !== '' || url.password !== '')
-      throw refusal('must have no user and no password in it; deliveries are signed instead');
+      throw refuseUrl('must have no user and no password in it; deliveries are signed instead');
     const host = url.hostname.replaceAll(/^\[|\]$/g, '');
     const family = isIP(host);
     const addresses = family === 0 ? await find(plainHost(host)) : [{ address: host, family }];
@@ -102,14 +102,14 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
       openedHosts.has(plainHost(host)) || isOpened(plainAddress(address));
     const mayReach = (each: LookupAddress) => isOpen(each) || isPublicAddress(each.address);
     if (addresses.length === 0 && openedHosts.has(plainHost(host)))
-      throw refusal(`egress.allow opens ${url.hostname}, but there is no such host, or no network`);
+      throw refuseUrl(`egress.allow opens ${url.hostname}, but there is no such host, or no network`);
     // The same words for a name that nobody has and for one that leads inside: who asks learns nothing of the inside.
     if (addresses.length === 0 || !addresses.every(mayReach))
-      throw refusal(
+      throw refuseUrl(
         `${url.hostname} has no public address; others are only reached where egress.allow opens them`,
       );
     if (url.protocol === 'http:' && !addresses.every(isOpen))
-      throw refusal('expected an https:// URL; http:// is only for what egress.allow opens');
+      throw refuseUrl('expected an https:// URL; http:// is only for what egress.allow opens');
     return { url, addresses };
   }
 
@@ -136,12 +136,12 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
         allowH2: false,
         headersTimeout: 0,
         bodyTimeout: 0,
-        connect: { timeout: connectMs, lookup: pinnedTo(addresses) },
+        connect: { timeout: connectMs, lookup: pinnedLookup(addresses) },
       });
       try {
         const path = url.pathname + url.search;
         const answer = await client.request({ method: 'POST', path, headers, body, signal });
-        await answer.body.dump({ limit: mostBytes, signal }).catch(() => {});
+        await answer.body.dump({ limit: maxAnswerBytes, signal }).catch(() => {});
         return { status: answer.statusCode, retryAfterMs: retryAfter(answer.headers['retry-after']) };
       } catch (error) {
         signal.throwIfAborted();
@@ -153,7 +153,7 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
   };
 }
 
-function refusal(message: string): EgressError {
+function refuseUrl(message: string): EgressError {
   return new EgressError(message, true);
 }
 
@@ -170,7 +170,7 @@ function plainHost(host: string): string {
 }
 
 /** Answers whoever connects with what was checked. */
-function pinnedTo(addresses: LookupAddress[]): LookupFunction {
+function pinnedLookup(addresses: LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     const [first] = addresses;
     if (options.all === true) callback(null, addresses);

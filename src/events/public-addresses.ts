@@ -26,11 +26,11 @@ const isSpecial = addressMatcher([
 ]);
 
 /** All that is given out of IPv6. IPv4 written as IPv6, NAT64, link-local and unique local addresses are outside. */
-const isGlobal = addressMatcher(['2000::/3']);
+const isGlobalUnicast = addressMatcher(['2000::/3']);
 
 /** Whether an address is anybody's on the internet. */
 export function isPublicAddress(address: string): boolean {
   const plain = plainAddress(address);
   if (isIP(plain) === 4) return !isSpecial(plain);
-  return isIP(plain) === 6 && isGlobal(plain) && !isSpecial(plain);
+  return isIP(plain) === 6 && isGlobalUnicast(plain) && !isSpecial(plain);
 }

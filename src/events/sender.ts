@@ -16,13 +16,13 @@ const pollMs = 1_000;
 /** Longer than any attempt: nobody else sends what is still being sent. */
 export const deliveryLeaseMs = 3 * attemptMs;
 /** How many one receiver gets at a time. */
-const eachTurn = 8;
-const mostInFlight = 256;
+const perReceiver = 8;
+const maxInFlight = 256;
 /** How long attempts in flight may go on after a stop. */
-const lastWordsMs = 2_000;
-const keptMs = 30 * 86_400_000;
+const stopGraceMs = 2_000;
+const retentionMs = 30 * 86_400_000;
 const sweepMs = 3_600_000;
-const sweptAtOnce = 500;
+const sweepBatch = 500;
 
 /**
  * Sends what is due. Receivers have turns of a few deliveries, and each waits for its own turn alone to end: one that is
@@ -51,9 +51,9 @@ export function createSender(parts: SenderDeps) {
   async function rounds(): Promise<void> {
     while (isAnotherWanted && !stopped.signal.aborted) {
       isAnotherWanted = false;
-      const limit = mostInFlight - inFlight.size;
+      const limit = maxInFlight - inFlight.size;
       if (limit <= 0) return;
-      const asked = { leaseMs: deliveryLeaseMs, limit, each: eachTurn, busy: [...turns.keys()] };
+      const asked = { leaseMs: deliveryLeaseMs, limit, each: perReceiver, busy: [...turns.keys()] };
       const claimed = await store.claim(worker, asked).catch((error: unknown) => {
         log.error({ err: error }, 'webhook deliveries cannot be claimed');
         return [];
@@ -109,8 +109,8 @@ export function createSender(parts: SenderDeps) {
   async function sweep(): Promise<void> {
     try {
       while (!stopped.signal.aborted) {
-        const removed = await store.removeDeliveries(time.earliest() - keptMs, sweptAtOnce);
-        if (removed < sweptAtOnce) return;
+        const removed = await store.removeDeliveries(time.earliest() - retentionMs, sweepBatch);
+        if (removed < sweepBatch) return;
       }
     } catch (error) {
       log.error({ err: error }, 'sweeping webhook deliveries failed; the next round tries again');
@@ -123,7 +123,7 @@ export function createSender(parts: SenderDeps) {
     if (!loops) return;
     await Promise.all([loops, round]);
     const settled = new AbortController();
-    await Promise.race([Promise.all(inFlight), sleep(clock, lastWordsMs, settled.signal)]);
+    await Promise.race([Promise.all(inFlight), sleep(clock, stopGraceMs, settled.signal)]);
     settled.abort();
     if (inFlight.size === 0) return;
     broken.abort();
@@ -138,7 +138,7 @@ export function createSender(parts: SenderDeps) {
     wake,
     /** Whether there is room for one that is sent at once. */
     get hasRoom() {
-      return inFlight.size < mostInFlight;
+      return inFlight.size < maxInFlight;
     },
     /** Sends a delivery that this worker has claimed, and writes down how that ended; it is not tried again. */
     sendOnce: (delivery: ClaimedDelivery) => send(delivery, 'one'),

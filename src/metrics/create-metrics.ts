@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics } from 'prom-client';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
-import type { Counts } from './counts.ts';
-import { createReadings, type ReadingsDeps } from './readings.ts';
+import type { Counters } from './counters.ts';
+import { createGauges, type GaugesDeps } from './gauges.ts';
 
-export interface MetricsDeps extends ReadingsDeps {
+export interface MetricsDeps extends GaugesDeps {
   host: string;
   /** 0 for any that is free. */
   port: number;
-  counts: Counts;
+  counts: Counters;
   log: Log;
 }
 
@@ -20,7 +20,7 @@ export interface MetricsDeps extends ReadingsDeps {
  */
 export function createMetrics({ host, port, counts, log, ...parts }: MetricsDeps): Service {
   const { registry } = counts;
-  const readings = createReadings(registry, parts);
+  const readings = createGauges(registry, parts);
 
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0];

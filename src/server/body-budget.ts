@@ -6,7 +6,7 @@ export interface BodyShare {
    * From now on it holds so many bytes, in place of those before.
    * @throws ApiError `server_overloaded` when there is no room for them
    */
-  hold: (bytes: number) => void;
+  reserve: (bytes: number) => void;
 }
 
 export type BodyBudget = ReturnType<typeof createBodyBudget>;
@@ -32,7 +32,7 @@ export function createBodyBudget(capacity: number) {
         else orgs.set(orgId, ofOrg);
       };
       return {
-        hold: (bytes) => change(bytes - held),
+        reserve: (bytes) => change(bytes - held),
         release: () => change(-held),
       };
     },

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { rangeOf } from './byte-range.ts';
+import { readRange } from './byte-range.ts';
 
 const of = (range: string, size = 100, condition?: string) =>
-  rangeOf({ range, ...(condition !== undefined && { 'if-range': condition }) }, { size, etag: '"sum"' });
+  readRange({ range, ...(condition !== undefined && { 'if-range': condition }) }, { size, etag: '"sum"' });
 
 test.each([
   ['bytes=10-19', { start: 10, end: 20 }],
@@ -54,5 +54,5 @@ test('If-Range asks for the whole of another content, also behind its end', () =
 });
 
 test('no range is the whole', () => {
-  expect(rangeOf({}, { size: 5, etag: '"sum"' })).toBeUndefined();
+  expect(readRange({}, { size: 5, etag: '"sum"' })).toBeUndefined();
 });

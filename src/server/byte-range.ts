@@ -7,7 +7,7 @@ import type { ByteRange } from '../files/files.ts';
  * ranges, in another unit, in no valid form, or of another content than `etag` names.
  * @throws ApiError `range_not_satisfiable`
  */
-export function rangeOf(
+export function readRange(
   { range, 'if-range': condition }: IncomingHttpHeaders,
   { size, etag }: { size: number; etag: string },
 ): ByteRange | undefined {

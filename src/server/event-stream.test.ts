@@ -58,7 +58,7 @@ function sourceOf(events: string[]) {
 const base = () => ({
   takeOver: () => {},
   headers: () => ({ 'x-request-id': 'req_1' }),
-  failed: (error: unknown) => `data: ${(error as Error).message}\n\n`,
+  toErrorEvent: (error: unknown) => `data: ${(error as Error).message}\n\n`,
   clock: createManualClock(),
   signal: new AbortController().signal,
 });

@@ -11,7 +11,7 @@ const keepAliveMs = 15_000;
  * So much may wait for a client that reads slowly, some thousand events: an engine is done with most answers long before
  * their reader is, and is free for others then.
  */
-export const aheadBytes = 1 << 20;
+export const maxBufferedBytes = 1 << 20;
 
 export interface EventStream {
   response: ServerResponse;
@@ -22,7 +22,7 @@ export interface EventStream {
   /** Whole events, or nothing yet. */
   events: AsyncIterable<string>;
   /** Makes the event that ends a stream which failed. */
-  failed: (error: unknown) => string;
+  toErrorEvent: (error: unknown) => string;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -33,7 +33,7 @@ export interface EventStream {
  * @throws whatever the source throws before anything was written: it can still become an ordinary answer
  */
 export async function writeEvents(stream: EventStream): Promise<void> {
-  const { response, headers, failed, clock, signal } = stream;
+  const { response, headers, toErrorEvent, clock, signal } = stream;
   const source = stream.events[Symbol.asyncIterator]();
   let lastWrite = clock.monotonic();
   let timer = clock.after(keepAliveMs, tick);
@@ -56,14 +56,14 @@ export async function writeEvents(stream: EventStream): Promise<void> {
 
   try {
     for (let next = await source.next(); !next.done; next = await source.next()) {
-      if (next.value !== '' && !write(next.value) && response.writableLength > aheadBytes)
+      if (next.value !== '' && !write(next.value) && response.writableLength > maxBufferedBytes)
         await drained(response, signal);
       if (response.destroyed) return;
     }
     response.end();
   } catch (error) {
     if (!response.headersSent && !response.destroyed) throw error;
-    if (!response.destroyed) response.end(failed(error));
+    if (!response.destroyed) response.end(toErrorEvent(error));
   } finally {
     timer.cancel();
     await source.return?.();

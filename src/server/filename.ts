@@ -1,11 +1,11 @@
 import { invalid } from '../core/errors.ts';
 
-const longest = 255;
+const maxLength = 255;
 /** What a file without a usable name is called. */
 const fallback = 'upload.jsonl';
 
 /** Control characters, and those that turn the direction of writing round or cannot be seen. */
-const unseen = /[\p{Cc}\p{Cs}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/gu;
+const invisible = /[\p{Cc}\p{Cs}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/gu;
 
 /** Forms escape three characters of a filename and nothing else (WHATWG HTML, multipart/form-data encoding). */
 function unescaped(sent: string): string {
@@ -23,7 +23,7 @@ export function cleanFilename(sent: string | undefined): string {
     unescaped(sent ?? '')
       .split(/[/\\]/)
       .at(-1) ?? '';
-  const clean = last.replaceAll(unseen, '').trim();
+  const clean = last.replaceAll(invisible, '').trim();
   if (clean === '' || clean === '.' || clean === '..') return fallback;
-  return Array.from(clean).slice(0, longest).join('');
+  return Array.from(clean).slice(0, maxLength).join('');
 }

@@ -17,7 +17,7 @@ const single = ['Host', 'Content-Type'];
  * What stands before us may have decided by the other one.
  * @throws ApiError `duplicate_header`
  */
-export function refuseDuplicates(request: IncomingMessage): void {
+export function refuseDuplicateHeaders(request: IncomingMessage): void {
   for (const name of single)
     if (headerValues(request, name.toLowerCase()).length > 1)
       throw new ApiError('duplicate_header', `${name} was sent more than once; send it once.`);

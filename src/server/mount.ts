@@ -5,16 +5,16 @@ import { inTurns } from '../base/loop-turns.ts';
 import { notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
-import { headerValues, refuseDuplicates } from './headers.ts';
-import type { Connections } from './plugins/connections.ts';
-import type { Exchange, Traffic } from './plugins/traffic.ts';
+import { headerValues, refuseDuplicateHeaders } from './headers.ts';
+import type { Connections } from './plugins/connection-limits.ts';
+import type { TrackedRequest, Traffic } from './plugins/traffic.ts';
 import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
-import type { Incoming, Mounted, Services } from './route.ts';
+import type { Incoming, MountedRoute, Services } from './route.ts';
 import { sendAnswer, sendError } from './send.ts';
 import { noSuchRoute } from './to-api-error.ts';
 
-export interface Mounting {
+export interface MountDeps {
   services: Services;
   traffic: Traffic;
   connections: Connections;
@@ -24,14 +24,14 @@ export interface Mounting {
 /** A key may have been revoked while a body came in that took so long. */
 const recheckAfterMs = 1_000;
 
-const nobody: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models: [] });
+const anonymous: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models: [] });
 
 /** Puts a route on the server: who asks, may they, what do they send; then the handler; then its answer. */
-export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting): void {
+export function mount(app: FastifyInstance, route: MountedRoute, mounting: MountDeps): void {
   const { services, traffic, connections } = mounting;
   const answer = (request: FastifyRequest, reply: FastifyReply) => {
-    const exchange = traffic.of(request);
-    exchange.work = run(exchange, request, reply).catch((error: unknown) => fail(exchange, reply, error));
+    const tracked = traffic.of(request);
+    tracked.work = run(tracked, request, reply).catch((error: unknown) => fail(tracked, reply, error));
   };
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
@@ -41,61 +41,61 @@ export function mount(app: FastifyInstance, route: Mounted, mounting: Mounting):
     handler: answer,
   });
 
-  async function run(exchange: Exchange, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    refuseDuplicates(request.raw);
+  async function run(tracked: TrackedRequest, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    refuseDuplicateHeaders(request.raw);
     const begun = services.clock.monotonic();
-    const caller = await callerOf(request, route, services);
-    const recheck = async () => void (await callerOf(request, route, services));
-    exchange.caller = caller;
+    const caller = await authenticate(request, route, services);
+    const recheck = async () => void (await authenticate(request, route, services));
+    tracked.caller = caller;
     if (route.access !== 'open') connections.welcome(request, reply);
-    const share = route.body ? shareOf(exchange, caller, reply) : noShare;
+    const share = route.body ? shareOf(tracked, caller, reply) : noShare;
     const incoming: Incoming = {
-      requestId: exchange.requestId,
+      requestId: tracked.requestId,
       caller,
       method: request.method,
-      ...paramsOf(request, route),
+      ...readParams(request, route),
       query: request.query as Record<string, unknown>,
       headers: request.headers,
-      startedAt: exchange.startedAt,
-      body: await bodyOf(request, route, { services, caller, share }),
+      startedAt: tracked.startedAt,
+      body: await readJson(request, route, { services, caller, share }),
       form: () => readForm(request),
-      hold: share.hold,
+      reserveBytes: share.reserve,
       recheck,
       // What goes on in the background answers nobody here.
-      answers: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
-      known: exchange.known,
-      signal: exchange.signal,
+      onModel: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
+      trace: tracked.trace,
+      signal: tracked.signal,
     };
     // A body may have ended after a stop was answered.
-    exchange.signal.throwIfAborted();
+    tracked.signal.throwIfAborted();
     if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();
     await sendAnswer(reply, await route.handle(incoming, services), {
       clock: services.clock,
-      signal: exchange.signal,
-      failed: exchange.failed,
+      signal: tracked.signal,
+      onFailure: tracked.onFailure,
     });
   }
 
   /** What the request holds of the budget, until it is answered. */
-  function shareOf(exchange: Exchange, caller: Caller, reply: FastifyReply): BodyShare {
+  function shareOf(tracked: TrackedRequest, caller: Caller, reply: FastifyReply): BodyShare {
     const share = mounting.budget.open(caller.orgId);
     if (reply.raw.destroyed) throw new Error('the client went away');
-    exchange.release = share.release;
+    tracked.release = share.release;
     return share;
   }
 
-  function fail(exchange: Exchange, reply: FastifyReply, thrown: unknown): void {
+  function fail(tracked: TrackedRequest, reply: FastifyReply, thrown: unknown): void {
     // Nobody is there to read it: what was thrown is only the echo of the client going away.
-    if (!reply.raw.destroyed && !reply.sent) sendError(reply, exchange, thrown);
+    if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, thrown);
   }
 }
 
-export async function callerOf(
+export async function authenticate(
   request: FastifyRequest,
-  route: Pick<Mounted, 'access'>,
+  route: Pick<MountedRoute, 'access'>,
   services: Services,
 ): Promise<Caller> {
-  if (route.access === 'open') return nobody;
+  if (route.access === 'open') return anonymous;
   const caller = await services.accounts.authenticate({
     authorization: headerValues(request.raw, 'authorization'),
     xApiKey: headerValues(request.raw, 'x-api-key'),
@@ -105,7 +105,7 @@ export async function callerOf(
 }
 
 /** The parameters as the client meant them. Taken from the raw path, so that `%2F` stays inside one. */
-function paramsOf(request: FastifyRequest, route: Mounted): Pick<Incoming, 'param' | 'second'> {
+function readParams(request: FastifyRequest, route: MountedRoute): Pick<Incoming, 'param' | 'secondParam'> {
   const at = route.path.search(/[:*]/);
   if (at < 0) return noParams;
   const path = (request.url.split('?', 1)[0] ?? '').slice(at);
@@ -113,10 +113,10 @@ function paramsOf(request: FastifyRequest, route: Mounted): Pick<Incoming, 'para
   const end = name === undefined ? path.length - tail.length : path.indexOf('/');
   const param = decodePath(path.slice(0, end));
   if (route.id && !isId(route.id.prefix, param)) throw notFound(route.id.what);
-  return { param, second: name === undefined ? '' : decodePath(path.slice(end + tail.length)) };
+  return { param, secondParam: name === undefined ? '' : decodePath(path.slice(end + tail.length)) };
 }
 
-const noParams = { param: '', second: '' };
+const noParams = { param: '', secondParam: '' };
 
 function decodePath(text: string): string {
   try {
@@ -126,9 +126,9 @@ function decodePath(text: string): string {
   }
 }
 
-async function bodyOf(
+async function readJson(
   request: FastifyRequest,
-  route: Mounted,
+  route: MountedRoute,
   { services, caller, share }: { services: Services; caller: Caller; share: BodyShare },
 ): Promise<Incoming['body']> {
   if (route.body === undefined) return noBody;
@@ -139,17 +139,17 @@ async function bodyOf(
   requireMediaType(request.raw, 'application/json');
   const most = route.body.maxBytes(services.limits);
   const bytes = await readBody(request.raw, most, share);
-  const body = bodyFrom(bytes);
+  const body = lazyBody(bytes);
   if (route.access !== 'inference' || !bytes.includes('"file_id"')) return body;
-  const inlined = await services.files.inline(caller.orgId, body.text, most, share.hold);
+  const inlined = await services.files.inline(caller.orgId, body.text, most, share.reserve);
   if (inlined === body.text) return body;
   const filled = Buffer.from(inlined);
-  share.hold(filled.length);
-  return bodyFrom(filled);
+  share.reserve(filled.length);
+  return lazyBody(filled);
 }
 
 /** Decoded when a handler asks for the text: some work on the bytes alone. */
-function bodyFrom(bytes: Buffer): Incoming['body'] {
+function lazyBody(bytes: Buffer): Incoming['body'] {
   let text: string | undefined;
   return {
     get text() {
@@ -161,16 +161,16 @@ function bodyFrom(bytes: Buffer): Incoming['body'] {
 }
 
 /** So many bytes are hashed in a turn. */
-const hashedInTurn = 4 << 20;
+const hashSliceBytes = 4 << 20;
 
 function* hashSteps(bytes: Uint8Array): Generator<undefined, string> {
   const hash = createHash('sha256');
-  for (let at = 0; at < bytes.length; at += hashedInTurn) {
+  for (let at = 0; at < bytes.length; at += hashSliceBytes) {
     if (at > 0) yield;
-    hash.update(bytes.subarray(at, at + hashedInTurn));
+    hash.update(bytes.subarray(at, at + hashSliceBytes));
   }
   return hash.digest('hex');
 }
 
-const noShare: BodyShare = { hold() {} };
-const noBody: Incoming['body'] = bodyFrom(Buffer.alloc(0));
+const noShare: BodyShare = { reserve() {} };
+const noBody: Incoming['body'] = lazyBody(Buffer.alloc(0));

@@ -25,7 +25,7 @@ async function turnsOf(count: number, size: number): Promise<number[]> {
     const stream = new PassThrough({ highWaterMark: size * 2 });
     stream.end(Buffer.alloc(size, 'x'));
     const request = Object.assign(stream, { headers: {} }) as unknown as IncomingMessage;
-    const body = await readBody(request, 1e9, { hold: () => {} });
+    const body = await readBody(request, 1e9, { reserve: () => {} });
     expect(body.length).toBe(size);
     return turn();
   });
@@ -53,7 +53,7 @@ describe('readBody', () => {
     try {
       const headers = declared === undefined ? {} : { 'content-length': `${declared}` };
       const request = Object.assign(Readable.from(pieces), { headers }) as unknown as IncomingMessage;
-      const body = await readBody(request, 1e9, { hold: () => {} });
+      const body = await readBody(request, 1e9, { reserve: () => {} });
       expect(body.equals(whole)).toBe(true);
       // Of a length that is known, memory is taken once.
       if (declared !== undefined) expect(body.buffer.byteLength).toBe(declared);

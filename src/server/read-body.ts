@@ -36,7 +36,7 @@ function collect(request: IncomingMessage, maxBytes: number, share: BodyShare): 
     };
     const check = (bytes: number) => {
       if (bytes > maxBytes) throw tooLarge(maxBytes);
-      share.hold(bytes);
+      share.reserve(bytes);
     };
     const onData = (chunk: Buffer) => {
       const filled = size;

@@ -22,10 +22,10 @@ const limits = {
  * @throws ApiError `validation_error` for what is no proper form, also while a file is read
  */
 export function readForm(request: FastifyRequest): AsyncGenerator<FormPart> {
-  return explaining(request, partsOf(request));
+  return translateErrors(request, readParts(request));
 }
 
-async function* partsOf(request: FastifyRequest): AsyncGenerator<FormPart> {
+async function* readParts(request: FastifyRequest): AsyncGenerator<FormPart> {
   // Whatever is sent as `file` is a file, whether it names itself or not.
   const isPartAFile = (name: string, type: string | undefined, filename: string | undefined) =>
     name === 'file' || filename !== undefined || type === 'application/octet-stream';
@@ -34,7 +34,7 @@ async function* partsOf(request: FastifyRequest): AsyncGenerator<FormPart> {
     const name = part.fieldname;
     if (name.length > limits.fieldNameSize) throw malformed('A field has too long a name.');
     if (part.type === 'file') {
-      yield { kind: 'file', name, filename: part.filename, bytes: explaining(request, part.file) };
+      yield { kind: 'file', name, filename: part.filename, bytes: translateErrors(request, part.file) };
       continue;
     }
     if (part.valueTruncated) throw malformed(`${JSON.stringify(name)}: the field is too long.`);
@@ -43,11 +43,11 @@ async function* partsOf(request: FastifyRequest): AsyncGenerator<FormPart> {
 }
 
 /** Passes on what comes; what the form library throws becomes what a client understands. */
-async function* explaining<T>(request: FastifyRequest, source: AsyncIterable<T>): AsyncGenerator<T> {
+async function* translateErrors<T>(request: FastifyRequest, source: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* source;
   } catch (error) {
-    throw error instanceof ApiError || isGone(request) ? error : explained(error);
+    throw error instanceof ApiError || isGone(request) ? error : toFormError(error);
   }
 }
 
@@ -56,7 +56,7 @@ function isGone({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete;
 }
 
-function explained(error: unknown): ApiError {
+function toFormError(error: unknown): ApiError {
   const { code, message } = error as { code?: string; message: string };
   if (code?.endsWith('_LIMIT')) return malformed('The form has too many parts.', error);
   if (code === 'FST_PROTO_VIOLATION') return malformed('The form has a field with a forbidden name.', error);

@@ -55,8 +55,8 @@ export async function receiveUpload(
   try {
     for await (const part of parts) {
       if (part.kind === 'field') {
-        note(fields, part);
-        if (part.name === 'purpose') purpose = purposeOf(part.value, purposes);
+        noteField(fields, part);
+        if (part.name === 'purpose') purpose = readPurpose(part.value, purposes);
       } else if (part.name !== 'file') throw invalid(part.name, 'no file is expected in this field');
       else if (file) throw invalid('file', 'sent more than once');
       else {
@@ -71,14 +71,14 @@ export async function receiveUpload(
     if (fields.purpose === undefined || purpose === undefined)
       throw invalid('purpose', 'required, but missing');
     if (!file) throw invalid('file', 'required, but missing');
-    return { ...file, purpose, expiresAfterSeconds: expiryOf(fields) };
+    return { ...file, purpose, expiresAfterSeconds: readExpiry(fields) };
   } catch (error) {
     await file?.upload.abort();
     throw error;
   }
 }
 
-function note(
+function noteField(
   fields: Partial<Record<FieldName, string>>,
   { name, value }: { name: string; value: string },
 ): void {
@@ -92,7 +92,7 @@ function note(
   fields[known] = value;
 }
 
-function purposeOf(value: string, purposes: readonly UploadPurpose[]): UploadPurpose {
+function readPurpose(value: string, purposes: readonly UploadPurpose[]): UploadPurpose {
   const found = purposes.find((name) => name === value);
   if (found !== undefined) return found;
   const expected = purposes.map((name) => `"${name}"`).join(' or ');
@@ -101,7 +101,7 @@ function purposeOf(value: string, purposes: readonly UploadPurpose[]): UploadPur
   throw invalid('purpose', `expected ${expected}, got ${quoted(value)}${hint}`);
 }
 
-function expiryOf(fields: Partial<Record<FieldName, string>>): number | null {
+function readExpiry(fields: Partial<Record<FieldName, string>>): number | null {
   const { 'expires_after[anchor]': anchor, 'expires_after[seconds]': seconds } = fields;
   if (anchor === undefined && seconds === undefined) return null;
   if (anchor === undefined) throw invalid('expires_after[anchor]', 'required beside expires_after[seconds]');

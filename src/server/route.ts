@@ -38,7 +38,7 @@ export interface Services {
 }
 
 /** What the server mounts. Authentication, scope and the form of an id are checked before `handle` is called. */
-export interface Mounted {
+export interface MountedRoute {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `:name` for a parameter, or `*` at the end for a parameter with slashes. A GET answers HEAD too. */
   path: string;
@@ -52,7 +52,7 @@ export interface Mounted {
 }
 
 /** One operation of the API, as data: the server mounts it, the OpenAPI document lists it, the tests walk over it. */
-export interface Route extends Mounted {
+export interface Route extends MountedRoute {
   docs: RouteDocs;
 }
 
@@ -111,7 +111,7 @@ export interface Incoming {
   /** The decoded parameter of the path, or ''. */
   param: string;
   /** The second one. */
-  second: string;
+  secondParam: string;
   /** Each parameter as text, a repeated one as an array. */
   query: Record<string, unknown>;
   headers: IncomingHttpHeaders;
@@ -128,21 +128,27 @@ export interface Incoming {
    * Says how many bytes of a multipart body the handler holds in memory from now on.
    * @throws ApiError `server_overloaded`
    */
-  hold: (bytes: number) => void;
+  reserveBytes: (bytes: number) => void;
   /**
    * Asks again whether the key is good, for what is done long after the request began.
    * @throws ApiError as at the beginning
    */
   recheck: () => Promise<void>;
   /** Says which model answers, before the first byte of the answer. */
-  answers: (model: string) => void;
+  onModel: (model: string) => void;
   /** Where what becomes known of a call to an engine is written down, for the log. */
-  known: CallKnown;
+  trace: CallKnown;
   /** Aborts when the client has gone or the server stops waiting for this request. */
   signal: AbortSignal;
 }
 
 /** A request to an engine, for the client of this one. */
-export function callOf({ caller, requestId, signal, answers, known }: Incoming): InteractiveCall {
+export function interactiveCall({
+  caller,
+  requestId,
+  signal,
+  onModel: answers,
+  trace: known,
+}: Incoming): InteractiveCall {
   return { caller, requestId, signal, answers, known };
 }

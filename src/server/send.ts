@@ -14,14 +14,14 @@ export interface SendContext {
   clock: Clock;
   signal: AbortSignal;
   /** Told of a failure that came after the answer began. */
-  failed: (error: ApiError) => void;
+  onFailure: (error: ApiError) => void;
 }
 
 /** Sends what a handler answered. HEAD gets the headers of GET. */
 export async function sendAnswer(reply: FastifyReply, answer: Answer, context: SendContext): Promise<void> {
   if (answer.kind === 'events') return sendEvents(reply, answer, context);
   const isHead = reply.request.method === 'HEAD';
-  // Nothing is left for Fastify to find out; a body that still comes is (early-answers.ts).
+  // Nothing is left for Fastify to find out; a body that still comes is (lingering-close.ts).
   if (answer.kind === 'json' && !isHead && reply.request.raw.complete) return sendText(reply, answer);
   reply.headers(answer.headers);
   if (answer.kind === 'json') {
@@ -32,7 +32,9 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
   }
   void reply
     .code(answer.status)
-    .send(isHead || !answer.bytes ? undefined : Readable.from(noting(answer.bytes, context.failed)));
+    .send(
+      isHead || !answer.bytes ? undefined : Readable.from(reportFailure(answer.bytes, context.onFailure)),
+    );
 }
 
 function sendText(reply: FastifyReply, { status, headers, text }: Extract<Answer, { kind: 'json' }>): void {
@@ -45,7 +47,7 @@ function sendText(reply: FastifyReply, { status, headers, text }: Extract<Answer
 }
 
 /** Passes on what comes and tells of a failure: half a body cannot become an error any more, only end early. */
-async function* noting(bytes: AsyncIterable<Uint8Array>, failed: SendContext['failed']) {
+async function* reportFailure(bytes: AsyncIterable<Uint8Array>, failed: SendContext['onFailure']) {
   try {
     yield* bytes;
   } catch (error) {
@@ -66,25 +68,25 @@ async function sendEvents(
     events: answer.events,
     clock: context.clock,
     signal: context.signal,
-    failed(thrown) {
+    toErrorEvent(thrown) {
       const error = toApiError(thrown);
-      context.failed(error);
+      context.onFailure(error);
       return answer.failed(error);
     },
   });
 }
 
-/** Sends the one error body of what was thrown, with the headers that belong to its status, and tells the exchange. */
+/** Sends the one error body of what was thrown, with the headers that belong to its status, and tells the tracked. */
 export function sendError(
   reply: FastifyReply,
-  exchange: { requestId: string; failed: (error: ApiError) => void },
+  tracked: { requestId: string; onFailure: (error: ApiError) => void },
   thrown: unknown,
 ): void {
   const error = toApiError(thrown);
-  exchange.failed(error);
+  tracked.onFailure(error);
   const { method, url } = reply.request;
   const where = method === 'GET' ? 'query' : 'body';
-  const { status, headers, body } = errorBody(error, exchange.requestId, formatOf(url), where);
+  const { status, headers, body } = errorBody(error, tracked.requestId, formatOf(url), where);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
 }

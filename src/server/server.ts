@@ -8,13 +8,13 @@ import { createBodyBudget } from './body-budget.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
 import { createPages } from './pages/pages.ts';
-import { boundConnections } from './plugins/connections.ts';
-import { lingerAfterEarlyAnswers } from './plugins/early-answers.ts';
-import { answerInOrder } from './plugins/pipelines.ts';
-import { answerParserError, refuseTheRest, refuseUnread } from './plugins/refusals.ts';
-import { cutStalled } from './plugins/stalls.ts';
-import { countTraffic } from './plugins/traffic.ts';
-import { checksOf, prepareChecks } from './prepared-checks.ts';
+import { limitConnections } from './plugins/connection-limits.ts';
+import { lingerOnClose } from './plugins/lingering-close.ts';
+import { serializePipelines } from './plugins/pipelines.ts';
+import { sendParserError, handleErrors, sendFrameworkError } from './plugins/error-handlers.ts';
+import { closeSlowClients } from './plugins/slow-client-timeouts.ts';
+import { trackRequests } from './plugins/traffic.ts';
+import { batchChecks, precompileChecks } from './precompile-checks.ts';
 import { acceptSockets, isForSocket } from './sockets/accept-sockets.ts';
 import type { ServerLimits, Services } from './route.ts';
 import { routes } from './routes/routes.ts';
@@ -39,7 +39,7 @@ export interface Server extends Service {
 }
 
 /** After the drain time, requests in flight are aborted and have this long to say so to their clients. */
-const lastWordsMs = 1_000;
+const abortGraceMs = 1_000;
 
 /**
  * The HTTP door: plugins, then routes. It owns no data. `stop` refuses new work, lets requests in flight finish within the drain
@@ -70,17 +70,17 @@ export function createServer(deps: ServerDeps): Server {
     routerOptions: { maxParamLength: 16_384 },
     // Fastify knows no schema of ours: it need not load what compiles them.
     schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
-    frameworkErrors: (fault, request, reply) => refuseUnread(traffic, fault, request, reply),
-    clientErrorHandler: (fault, socket) => answerParserError(ids, fault, socket),
+    frameworkErrors: (fault, request, reply) => sendFrameworkError(traffic, fault, request, reply),
+    clientErrorHandler: (fault, socket) => sendParserError(ids, fault, socket),
   });
   const pages = createPages();
-  const traffic = countTraffic(app, { clock, ids, log, onAnswered: deps.onAnswered });
-  answerInOrder(app, traffic);
-  const connections = boundConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
-  lingerAfterEarlyAnswers(app, clock);
-  const stalls = cutStalled(traffic, clock);
-  const preparing = prepareChecks(checksOf(deps.batches.endpoints), clock);
-  refuseTheRest(app, [...routes, ...pages], traffic);
+  const traffic = trackRequests(app, { clock, ids, log, onAnswered: deps.onAnswered });
+  serializePipelines(app, traffic);
+  const connections = limitConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
+  lingerOnClose(app, clock);
+  const stalls = closeSlowClients(traffic, clock);
+  const preparing = precompileChecks(batchChecks(deps.batches.endpoints), clock);
+  handleErrors(app, [...routes, ...pages], traffic);
   app.removeAllContentTypeParsers();
   // Bodies are read by `mount`, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -92,7 +92,7 @@ export function createServer(deps: ServerDeps): Server {
     openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
-  const budget = createBodyBudget(budgetOf(limits));
+  const budget = createBodyBudget(bodyBudgetBytes(limits));
   const mounting = { services, traffic, connections, budget };
   for (const page of pages) mount(app, page, mounting);
   for (const route of routes) if (route.body !== 'multipart') mount(app, route, mounting);
@@ -129,7 +129,7 @@ export function createServer(deps: ServerDeps): Server {
     traffic.abort();
     // A client that still sends a body reads its answer before the connection is closed.
     const answered = traffic.idle().then(() => (app.server.closeIdleConnections(), closed));
-    await within(clock, lastWordsMs, answered);
+    await within(clock, abortGraceMs, answered);
     stalls.stop();
     sockets.terminate();
     app.server.closeAllConnections();
@@ -153,7 +153,7 @@ function unused(): never {
 }
 
 /** The largest body of all must fit into an org's share. */
-function budgetOf(limits: ServerLimits): number {
+function bodyBudgetBytes(limits: ServerLimits): number {
   const sizes = routes.map(({ body }) => (typeof body === 'object' ? body.maxBytes(limits) : 0));
   return Math.max(limits.bodyBytesInFlight, 2 * Math.max(...sizes));
 }

@@ -23,14 +23,14 @@ export function toApiError(error: unknown): ApiError {
       cause: error,
     });
   const { statusCode = 500, code } = Object(error) as { statusCode?: unknown; code?: unknown };
-  if (typeof code === 'string' && code.startsWith('FST_')) return refused(statusCode, code, error);
+  if (typeof code === 'string' && code.startsWith('FST_')) return fromFastify(statusCode, code, error);
   return new ApiError('internal_error', 'Something went wrong here. The request id tells us what.', {
     cause: error,
   });
 }
 
 /** What the HTTP library refused. */
-function refused(statusCode: unknown, code: string, cause: unknown): ApiError {
+function fromFastify(statusCode: unknown, code: string, cause: unknown): ApiError {
   if (code === 'FST_ERR_BAD_URL') return noSuchRoute();
   if (statusCode === 413) return new ApiError('payload_too_large', 'The body is too large.', { cause });
   if (statusCode === 415)
@@ -40,17 +40,17 @@ function refused(statusCode: unknown, code: string, cause: unknown): ApiError {
 
 /** The answer to a path that is no route. Clients that take this for the server of another get told. */
 export function noSuchRoute(path = ''): ApiError {
-  return new ApiError('not_found', hintFor(path));
+  return new ApiError('not_found', notFoundMessage(path));
 }
 
-function hintFor(path: string): string {
+function notFoundMessage(path: string): string {
   if (path.startsWith('/v1/v1/')) return 'The path has /v1 twice: give your client the base URL without /v1.';
-  if (!path.startsWith('/v1') && isRouteName(path))
+  if (!path.startsWith('/v1') && isApiPath(path))
     return 'The path lacks /v1: give your client the base URL with /v1.';
   return 'There is no such route.';
 }
 
-function isRouteName(path: string): boolean {
+function isApiPath(path: string): boolean {
   return /^\/(batches|files|chat|completions|conversations|embeddings|models|messages|responses|admin)(\/|$)/.test(
     path,
   );

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/run.ts';
-import { placesOf } from '../../src/cli/completion/words.ts';
+import { listCommands } from '../../src/cli/completion/command-tree.ts';
 import { createFakeServer } from './support/fake-server.ts';
 import { runCli, silentCli } from './support/run-cli.ts';
 
@@ -110,7 +110,7 @@ describe('completion', () => {
   ];
 
   it('knows every flag with a value as one wherever it stands', () => {
-    const flags = placesOf(program).flatMap((place) => place.flags);
+    const flags = listCommands(program).flatMap((place) => place.flags);
     const kinds = Map.groupBy(flags, ({ long }) => long);
     const mixed = [...kinds].filter(([, all]) => new Set(all.map(({ takesValue }) => takesValue)).size > 1);
     expect(mixed.map(([long]) => long)).toEqual([]);

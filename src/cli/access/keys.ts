@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { RemoteKey } from '../../client/resources.ts';
-import { asking, group, inTable } from '../shared/commands.ts';
+import { queryCommand, group, asTable } from '../shared/commands.ts';
 
 interface NewKey {
   org: string;
@@ -10,7 +10,7 @@ interface NewKey {
   expires?: string;
 }
 
-const create = asking({
+const create = queryCommand({
   name: 'create',
   about: 'make an API key, shown this once',
   isAdmin: true,
@@ -41,14 +41,14 @@ const create = asking({
   },
 });
 
-const list = asking({
+const list = queryCommand({
   name: 'list',
   about: 'list the API keys',
   isAdmin: true,
   options: [new Option('--org <id>', 'only those of this org')],
   examples: ['--org org_0199f3a2'],
   ask: async (client, _, { org }: { org?: string }) => (await client.keys.list(org)).data,
-  show: inTable<RemoteKey>({
+  show: asTable<RemoteKey>({
     id: ({ id }) => id,
     org: (key) => key.org_id,
     key: ({ prefix }) => prefix,
@@ -60,7 +60,7 @@ const list = asking({
   }),
 });
 
-const revoke = asking({
+const revoke = queryCommand({
   name: 'revoke',
   about: 'end an API key, within a second',
   isAdmin: true,

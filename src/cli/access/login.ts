@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { clientCommand, examples } from '../shared/commands.ts';
-import { clientOf, localServer, settingsOf } from '../shared/connect.ts';
+import { makeClient, defaultUrl, readSettings } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { removeProfile, writeProfile } from '../shared/profile.ts';
@@ -17,11 +17,11 @@ export function login(cli: Cli): Command {
     )
     .addHelpText('after', examples('--url https://batch.example.com', '--key-file key.txt'))
     .action(async (options: ClientOptions) => {
-      const { url = localServer, key: given } = settingsOf(cli, options);
+      const { url = defaultUrl, key: given } = readSettings(cli, options);
       const key = given ?? (await askForKey(cli.terminal, url));
       if (!/^[\x21-\x7e]+$/.test(key))
         throw new CliError('That is no key: one word of visible ASCII characters.');
-      const client = clientOf(cli, url, key);
+      const client = makeClient(cli, url, key);
       const { data } = await client.models.list();
       const path = writeProfile(cli.env, { url: client.baseUrl, key });
       if (options.json === true) return cli.terminal.json({ url: client.baseUrl, path });

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { RemoteBudget, RemoteOrg } from '../../client/resources.ts';
-import { asking, group, inTable, requireChange } from '../shared/commands.ts';
+import { queryCommand, group, asTable, requireChange } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -14,7 +14,7 @@ interface Fields {
   budget?: string;
 }
 
-const create = asking({
+const create = queryCommand({
   name: 'create',
   about: 'make an org',
   isAdmin: true,
@@ -34,13 +34,13 @@ const create = asking({
   show: showOrg,
 });
 
-const list = asking({
+const list = queryCommand({
   name: 'list',
   about: 'list the orgs',
   isAdmin: true,
   examples: [''],
   ask: async (client) => (await client.orgs.list()).data,
-  show: inTable<RemoteOrg>({
+  show: asTable<RemoteOrg>({
     id: ({ id }) => id,
     name: ({ name }) => name,
     budget: budgetText,
@@ -48,7 +48,7 @@ const list = asking({
   }),
 });
 
-const update = asking({
+const update = queryCommand({
   name: 'update',
   about: 'change the name or the budget of an org',
   isAdmin: true,

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { counted } from '../../base/words.ts';
 import type { Client } from '../../client/client.ts';
 import { type ShownUsage, usageCsv, usageTable } from '../../wire/usage/report.ts';
-import { asking } from '../shared/commands.ts';
+import { queryCommand } from '../shared/commands.ts';
 
 interface Asked {
   start?: string;
@@ -12,7 +12,7 @@ interface Asked {
   csv?: boolean;
 }
 
-export const usage = asking({
+export const usage = queryCommand({
   name: 'usage',
   about: 'what was used, and what it cost',
   isAdmin: ({ org, groupBy = '' }: Asked) => org !== undefined || groupBy.split(',').includes('org'),

@@ -4,12 +4,12 @@ import { type Command, Option } from 'commander';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { isFinal } from '../../core/batch.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { asking, clientCommand, examples, group, metadataOption } from '../shared/commands.ts';
+import { queryCommand, clientCommand, examples, group, metadataOption } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
 import { interruptible } from '../shared/signals.ts';
-import { askUntilDone } from './ask-until-done.ts';
+import { pollUntilDone } from './poll.ts';
 import { batchList } from './list.ts';
 import { createProgress, noProgress } from './progress.ts';
 import { batchErrors, batchOutput } from './results.ts';
@@ -22,7 +22,7 @@ interface NewBatch {
   metadata?: Record<string, string>;
 }
 
-const create = asking({
+const create = queryCommand({
   name: 'create',
   about: 'create a batch of a JSONL file, or of an uploaded one by its id, and return at once',
   argument: '<input>',
@@ -49,9 +49,9 @@ const create = asking({
   show: showBatch,
 });
 
-const get = ofOne('get', 'show a batch');
+const get = batchCommand('get', 'show a batch');
 
-const watch = asking({
+const watch = queryCommand({
   name: 'watch',
   about: 'wait until a batch is done, showing its progress',
   argument: '<id>',
@@ -66,7 +66,7 @@ const watch = asking({
       return isFinal(last.status);
     };
     const how = { clock: cli.clock, note: (text: string) => progress.note(text) };
-    const wait = (signal: AbortSignal) => askUntilDone(look, { ...how, signal });
+    const wait = (signal: AbortSignal) => pollUntilDone(look, { ...how, signal });
     await interruptible(cli, undefined, wait).finally(() => progress.stop());
     return last ?? seen;
   },
@@ -74,10 +74,10 @@ const watch = asking({
   show: showBatch,
 });
 
-const cancel = ofOne('cancel', 'cancel a batch; what is done already stays');
-const pause = ofOne('pause', 'send nothing more of a batch; its window goes on');
-const resume = ofOne('resume', 'let a paused batch go on');
-const retry = ofOne('retry', 'run the failed requests of a finished batch again, as a new one');
+const cancel = batchCommand('cancel', 'cancel a batch; what is done already stays');
+const pause = batchCommand('pause', 'send nothing more of a batch; its window goes on');
+const resume = batchCommand('resume', 'let a paused batch go on');
+const retry = batchCommand('retry', 'run the failed requests of a finished batch again, as a new one');
 
 export const batch = group('batch', [
   batchRun,
@@ -95,8 +95,11 @@ export const batch = group('batch', [
 ]);
 
 /** A command that asks for one thing of one batch and shows what it is then. */
-function ofOne(name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry', about: string): (cli: Cli) => Command {
-  return asking({
+function batchCommand(
+  name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry',
+  about: string,
+): (cli: Cli) => Command {
+  return queryCommand({
     name,
     about,
     argument: '<id>',

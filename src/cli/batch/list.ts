@@ -4,9 +4,16 @@ import type { Client } from '../../client/client.ts';
 import { ClientError, Unreachable } from '../../client/errors.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { clientCommand, examples, inTable, limitOption, take, tell } from '../shared/commands.ts';
+import {
+  clientCommand,
+  examples,
+  asTable,
+  limitOption,
+  fetchItems,
+  printResult,
+} from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
-import { waitingWord, isoTime } from '../shared/words.ts';
+import { waitingLabel, isoTime } from '../shared/format.ts';
 
 interface Options extends ClientOptions {
   limit: number;
@@ -17,7 +24,7 @@ interface Options extends ClientOptions {
 
 const watchMs = 2_000;
 /** Of the files of an org, a thousand each. */
-const mostPages = 2;
+const maxPages = 2;
 /** Home, and nothing below it. */
 const clearScreen = '\u001b[H\u001b[J';
 
@@ -38,13 +45,13 @@ export function batchList(cli: Cli): Command {
         for (let shown = ''; ; await sleep(clock, watchMs, stop.signal)) {
           if (stop.signal.aborted) return;
           const batches = await list(client, options);
-          if (options.json !== true) await learnNames(client, batches, names);
+          if (options.json !== true) await fetchFilenames(client, batches, names);
           const cells = Object.values(columns(names));
           const rows = batches.map((batch) => cells.map((cell) => cell(batch)));
           const now = JSON.stringify([terminal.stdout.columns, rows]);
           if (now !== shown) {
             if (options.watch === true && terminal.stdout.isTTY === true) terminal.stdout.write(clearScreen);
-            tell(cli, options, batches, inTable(columns(names)));
+            printResult(cli, options, batches, asTable(columns(names)));
           }
           shown = now;
           if (options.watch !== true) return;
@@ -56,14 +63,16 @@ export function batchList(cli: Cli): Command {
 }
 
 function list(client: Client, { limit, all, status }: Options): Promise<RemoteBatch[]> {
-  return take(all === true ? Infinity : limit, 100, (query) => client.batches.list({ ...query, status }));
+  return fetchItems(all === true ? Infinity : limit, 100, (query) =>
+    client.batches.list({ ...query, status }),
+  );
 }
 
 /**
  * What the inputs of batches are called, as far as the newest files of the org tell: a file may be deleted, or not for this
  * key, and names are not worth more than a question or two.
  */
-async function learnNames(
+async function fetchFilenames(
   client: Client,
   batches: readonly RemoteBatch[],
   names: Map<string, string>,
@@ -72,7 +81,7 @@ async function learnNames(
   for (const id of wanted) names.set(id, '');
   try {
     let after: string | undefined;
-    for (let pages = 0; wanted.size > 0 && pages < mostPages; pages++) {
+    for (let pages = 0; wanted.size > 0 && pages < maxPages; pages++) {
       const page = await client.files.list({ purpose: 'batch', limit: 1000, after });
       for (const { id, filename } of page.data) if (wanted.delete(id)) names.set(id, filename);
       after = page.data.at(-1)?.id;
@@ -94,7 +103,7 @@ function columns(names: ReadonlyMap<string, string>): Record<string, (batch: Rem
     created: (batch) => isoTime(batch.created_at),
     cost: ({ cost }) => cost?.amount ?? '',
     waiting: ({ waiting, progress, at_risk: isAtRisk }) =>
-      [waiting && waitingWord(waiting, progress?.batches_ahead), isAtRisk === true && 'at risk']
+      [waiting && waitingLabel(waiting, progress?.batches_ahead), isAtRisk === true && 'at risk']
         .filter(Boolean)
         .join('; '),
     expected: ({ progress }) => (progress?.eta ? isoTime(progress.eta) : ''),

@@ -1,13 +1,13 @@
 import { formatDuration } from '../../base/duration.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
-import { waitingWord, isoTime } from '../shared/words.ts';
-import { createMeter, type Meter } from '../terminal/meter.ts';
+import { waitingLabel, isoTime } from '../shared/format.ts';
+import { createMeter, type ProgressMeter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { colours } from './show-batch.ts';
 
 /** Shows how far a batch is. */
-export type Progress = Meter<RemoteBatch>;
+export type Progress = ProgressMeter<RemoteBatch>;
 
 export const noProgress: Progress = { update() {}, note() {}, stop() {} };
 
@@ -25,7 +25,7 @@ export function createProgress(terminal: Terminal, clock: Clock): Progress {
         head: status,
         done,
         total,
-        parts: [`${done}/${total}`, ...detailsOf(batch, clock)],
+        details: [`${done}/${total}`, ...detailsOf(batch, clock)],
         // The last request and the end of the batch are one line.
         step: done === total ? 'done' : `${status} ${tenth} ${waiting?.reason ?? ''}`,
         colour: colours[status],
@@ -48,7 +48,7 @@ function detailsOf(batch: RemoteBatch, clock: Clock): string[] {
   const eta = progress?.eta ? Date.parse(isoTime(progress.eta)) - clock.now() : Number.NaN;
   return [
     eta > 0 ? `${formatDuration(eta)} left` : '',
-    waiting ? `waiting: ${waitingWord(waiting, progress?.batches_ahead)}` : '',
+    waiting ? `waiting: ${waitingLabel(waiting, progress?.batches_ahead)}` : '',
     counts.failed > 0 ? `${counts.failed} failed` : '',
     progress?.rate_per_minute ? `${Math.round(progress.rate_per_minute)}/min` : '',
     cost ? `${cost.amount} ${cost.currency}` : '',

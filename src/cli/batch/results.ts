@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { splitLines } from '../../base/byte-lines.ts';
 import { sleep } from '../../base/clock.ts';
 import type { ResultStream } from '../../core/batch.ts';
-import { createPatience } from './ask-until-done.ts';
-import { csvOf, formatOf, rawOption } from './run/csv.ts';
+import { createOutageTimer } from './poll.ts';
+import { toCsv, readFormat, rawOption } from './run/csv.ts';
 import { clientCommand, examples, wholeNumber } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
@@ -37,9 +37,9 @@ function resultsCommand(cli: Cli, name: string, stream: ResultStream, descriptio
   return withOutput(command)
     .addHelpText('after', examples('batch_0199f3a2 --follow', 'batch_0199f3a2 -o results.jsonl'))
     .action((id: string, options: Options) => {
-      const isTable = formatOf(options.format) === 'csv';
+      const isTable = readFormat(options.format) === 'csv';
       const jsonl = readResults(cli, { id, stream, options });
-      return writeOut(isTable ? csvOf(jsonl, options.raw === true) : jsonl, options, cli);
+      return writeOut(isTable ? toCsv(jsonl, options.raw === true) : jsonl, options, cli);
     });
 }
 
@@ -51,7 +51,7 @@ async function* readResults(
   const client = connect(cli, options);
   let { after } = options;
   if (options.follow !== true) return yield* (await client.batches.results(id, stream, after)).bytes;
-  const patience = createPatience({ clock, note: (text) => terminal.note(text) });
+  const patience = createOutageTimer({ clock, note: (text) => terminal.note(text) });
   for (;;) {
     const from = after;
     try {

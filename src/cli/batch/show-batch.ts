@@ -1,6 +1,6 @@
 import type { RemoteBatch } from '../../client/resources.ts';
 import { type ExitCode, exitCodes } from '../shared/exit-codes.ts';
-import { waitingText, isoTime } from '../shared/words.ts';
+import { waitingText, isoTime } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** What each state looks like. */

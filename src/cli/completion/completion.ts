@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { scripts } from './scripts.ts';
-import { placesOf } from './words.ts';
+import { listCommands } from './command-tree.ts';
 
 export function completion(cli: Cli): Command {
   const shell = new Argument('<shell>').choices(Object.keys(scripts));
@@ -18,6 +18,6 @@ export function completion(cli: Cli): Command {
     )
     .action((name: keyof typeof scripts, _options: unknown, command: Command) => {
       const program = command.parent ?? command;
-      cli.terminal.stdout.write(scripts[name](placesOf(program)));
+      cli.terminal.stdout.write(scripts[name](listCommands(program)));
     });
 }

@@ -1,9 +1,9 @@
-import type { Place } from './words.ts';
+import type { CommandNode } from './command-tree.ts';
 
 /** What each shell reads to complete the command line. Where nothing of ours fits, files are offered. */
 export const scripts = { bash, zsh, fish } as const;
 
-function bash(places: readonly Place[]): string {
+function bash(places: readonly CommandNode[]): string {
   return `# Completion of offpeak for bash: source <(offpeak completion bash)
 _offpeak() {
   local word place= words= cur=\${COMP_WORDS[COMP_CWORD]}
@@ -30,7 +30,7 @@ complete -o default -F _offpeak offpeak
 `;
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(places: readonly CommandNode[]): string {
   const told = (words: { word: string; about: string }[]) =>
     words.map(({ word, about }) => quote(`${word}:${about.replaceAll(':', '\\:')}`)).join(' ');
   return `#compdef offpeak
@@ -63,7 +63,7 @@ if [[ $funcstack[1] == _offpeak ]]; then _offpeak "$@"; else compdef _offpeak of
 `;
 }
 
-function fish(places: readonly Place[]): string {
+function fish(places: readonly CommandNode[]): string {
   const at = (path: string) => `complete -c offpeak -n ${quote(`__offpeak_at ${quoteFish(path)}`)}`;
   const lines = places.flatMap(({ path, words, flags }) => [
     ...words.map(({ word, about }) => `${at(path)} -f -a ${word} -d ${quoteFish(about)}`),
@@ -90,17 +90,17 @@ ${lines.join('\n')}
 }
 
 /** What is done at each of the places, as branches of a case. */
-function branches(places: readonly Place[], toDo: (place: Place) => string): string {
+function branches(places: readonly CommandNode[], toDo: (place: CommandNode) => string): string {
   return places.map((place) => `      ${quote(place.path)}) ${toDo(place)} ;;`).join('\n');
 }
 
 /** Places where only some words may follow. */
-function groupsOf(places: readonly Place[]): Place[] {
+function groupsOf(places: readonly CommandNode[]): CommandNode[] {
   return places.filter(({ words }) => words.length > 0);
 }
 
 /** Every command, as patterns of a case. */
-function pathsOf(places: readonly Place[]): string {
+function pathsOf(places: readonly CommandNode[]): string {
   return places
     .slice(1)
     .map(({ path }) => quote(path))
@@ -108,7 +108,7 @@ function pathsOf(places: readonly Place[]): string {
 }
 
 /** Flags that a value follows, wherever they stand: none is a switch elsewhere. */
-function valueFlagsOf(places: readonly Place[]): string {
+function valueFlagsOf(places: readonly CommandNode[]): string {
   const flags = places.flatMap((place) => place.flags).filter(({ takesValue }) => takesValue);
   const names = flags.flatMap(({ long, short }) => (short === undefined ? [long] : [long, short]));
   return [...new Set(names)].join('|');

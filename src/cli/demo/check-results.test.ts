@@ -47,7 +47,7 @@ it.each([
   ['another call', tool, call('get_time', '{"city":"Rome"}')],
   ['a call with wrong arguments', tool, call('get_weather', '{}')],
 ])('finds %s', (_, body, message) => {
-  expect(check(body, message).answered[0]?.broken).toEqual(expect.any(String));
+  expect(check(body, message).answered[0]?.problem).toEqual(expect.any(String));
 });
 
 it('counts a request without a result as missing', () => {

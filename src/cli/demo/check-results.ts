@@ -4,17 +4,17 @@ import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { ResultLine } from '../../client/resources.ts';
 
 /** A request of the sample beside its answer. */
-export interface Answered {
+export interface CheckedAnswer {
   customId: string;
   prompt: string;
   answer: string;
   kind: 'text' | 'json' | 'tool';
   /** What the answer breaks of what the request demanded, or null. */
-  broken: string | null;
+  problem: string | null;
 }
 
 export interface Sample {
-  answered: Answered[];
+  answered: CheckedAnswer[];
   /** Requests that have no result. */
   missing: string[];
 }
@@ -26,14 +26,14 @@ export function checkResults(inputPath: string, outputPath: string): Sample {
   const answered = readLines<{ custom_id: string; body: ChatRequest }>(inputPath).flatMap((request) => {
     const result = results.get(request.custom_id);
     if (result?.response?.status_code === 200)
-      return [judge(request.custom_id, request.body, result.response.body as ChatResponse)];
+      return [checkAnswer(request.custom_id, request.body, result.response.body as ChatResponse)];
     missing.push(request.custom_id);
     return [];
   });
   return { answered, missing };
 }
 
-function judge(customId: string, request: ChatRequest, response: ChatResponse): Answered {
+function checkAnswer(customId: string, request: ChatRequest, response: ChatResponse): CheckedAnswer {
   const prompt = request.messages
     .map(({ content }) => (typeof content === 'string' ? content : ''))
     .join('\n');
@@ -43,28 +43,28 @@ function judge(customId: string, request: ChatRequest, response: ChatResponse): 
     const wanted = request.tool_choice.function.name;
     const call = message?.tool_calls?.[0]?.function;
     const schema = request.tools?.find((tool) => tool.function.name === wanted)?.function.parameters ?? true;
-    const broken = call?.name === wanted ? breaks(schema, call.arguments) : `${wanted} was not called`;
+    const broken = call?.name === wanted ? schemaError(schema, call.arguments) : `${wanted} was not called`;
     return {
       customId,
       prompt,
       answer: `${call?.name ?? ''}(${call?.arguments ?? ''})`,
       kind: 'tool',
-      broken,
+      problem: broken,
     };
   }
   const answer = message?.content ?? '';
-  if (format?.type !== 'json_schema') return { customId, prompt, answer, kind: 'text', broken: null };
+  if (format?.type !== 'json_schema') return { customId, prompt, answer, kind: 'text', problem: null };
   return {
     customId,
     prompt,
     answer,
     kind: 'json',
-    broken: breaks(format.json_schema.schema ?? true, answer),
+    problem: schemaError(format.json_schema.schema ?? true, answer),
   };
 }
 
 /** Why a text is no JSON that conforms to the schema, or null. */
-function breaks(schema: Record<string, unknown> | boolean, text: string): string | null {
+function schemaError(schema: Record<string, unknown> | boolean, text: string): string | null {
   const ajv = new Ajv();
   try {
     return ajv.validate(schema, JSON.parse(text)) ? null : ajv.errorsText();

@@ -125,8 +125,8 @@ function readVectors(path: string): number[][] {
 /** Exit 0 only when every request came back and every promise was kept. */
 function conclude(cli: Cli, batch: RemoteBatch, sample: Sample): void {
   const { terminal } = cli;
-  const broken = sample.answered.filter((one) => one.broken !== null);
-  for (const { customId, broken: why } of broken) terminal.note(`${customId}: ${why ?? ''}`);
+  const broken = sample.answered.filter((one) => one.problem !== null);
+  for (const { customId, problem: why } of broken) terminal.note(`${customId}: ${why ?? ''}`);
   if (sample.missing.length > 0) terminal.note(`No result for: ${sample.missing.join(', ')}`);
   const good = broken.length === 0 && sample.missing.length === 0;
   if (!good) cli.exitCode = exitCodes.linesFailed;

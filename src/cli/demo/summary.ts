@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { RemoteBatch } from '../../client/resources.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import type { Answered, Sample } from './check-results.ts';
+import type { CheckedAnswer, Sample } from './check-results.ts';
 
 /** How many answers of each kind are shown; a kind is what stands before the dash of a custom_id. */
 const perKind = 3;
@@ -18,9 +18,9 @@ export function showAnswers({ answered }: Sample, terminal: Terminal): void {
 /** Counts, promises kept, tokens and money of a batch. */
 export function showTotals(batch: RemoteBatch, sample: Sample, took: string, terminal: Terminal): void {
   const { request_counts: counts, usage, cost } = batch;
-  const kept = (kind: Answered['kind']) => {
+  const kept = (kind: CheckedAnswer['kind']) => {
     const all = sample.answered.filter((one) => one.kind === kind);
-    return `${all.filter((one) => one.broken === null).length} of ${all.length}`;
+    return `${all.filter((one) => one.problem === null).length} of ${all.length}`;
   };
   terminal.record([
     ['requests', `${counts.completed} completed, ${counts.failed} failed, of ${counts.total}`],

@@ -3,23 +3,23 @@ import { type Command, Option } from 'commander';
 import type { RemoteFile } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
 import {
-  asking,
+  queryCommand,
   clientCommand,
   examples,
   group,
-  inTable,
+  asTable,
   limitOption,
-  take,
+  fetchItems,
   wholeNumber,
 } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
 import { type OutputOptions, withOutput, writeOut } from '../shared/write-out.ts';
-import { isoTime } from '../shared/words.ts';
+import { isoTime } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { filesValidate } from './validate.ts';
 
-const upload = asking({
+const upload = queryCommand({
   name: 'upload',
   about: 'upload a JSONL file of requests',
   argument: '<file>',
@@ -37,7 +37,7 @@ const upload = asking({
   show: showFile,
 });
 
-const list = asking({
+const list = queryCommand({
   name: 'list',
   about: 'list files, newest first',
   options: [
@@ -46,8 +46,8 @@ const list = asking({
   ],
   examples: ['--purpose batch_output'],
   ask: ({ files: remote }, _, { limit, purpose }: { limit: number; purpose?: string }) =>
-    take(limit, 1000, (query) => remote.list({ ...query, purpose })),
-  show: inTable<RemoteFile>({
+    fetchItems(limit, 1000, (query) => remote.list({ ...query, purpose })),
+  show: asTable<RemoteFile>({
     id: ({ id }) => id,
     purpose: (file) => file.purpose,
     bytes: ({ bytes }) => String(bytes),
@@ -56,7 +56,7 @@ const list = asking({
   }),
 });
 
-const get = asking({
+const get = queryCommand({
   name: 'get',
   about: 'show a file',
   argument: '<id>',
@@ -65,7 +65,7 @@ const get = asking({
   show: showFile,
 });
 
-const remove = asking({
+const remove = queryCommand({
   name: 'delete',
   about: 'delete a file',
   argument: '<id>',

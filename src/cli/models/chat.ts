@@ -35,8 +35,8 @@ export function chat(cli: Cli): Command {
       if (interactive) return converse(cli, client, options);
       const prompt = words.length > 0 ? words.join(' ') : (await readAll(cli.terminal.stdin)).trim();
       if (prompt === '') throw new CliError('There is nothing to ask.', 'Pass a prompt, or pipe one in.');
-      const messages = [...opening(options), { role: 'user' as const, content: prompt }];
-      if (options.json === true) return cli.terminal.json(await client.chat(requestOf(options, messages)));
+      const messages = [...systemMessages(options), { role: 'user' as const, content: prompt }];
+      if (options.json === true) return cli.terminal.json(await client.chat(toRequest(options, messages)));
       await interruptible(cli, undefined, (signal) => answer(cli, client, { options, messages, signal }));
     });
 }
@@ -44,7 +44,7 @@ export function chat(cli: Cli): Command {
 /** Asks again and again, with everything said so far, until the input ends. */
 async function converse(cli: Cli, client: Client, options: Options): Promise<void> {
   const { terminal } = cli;
-  const messages = opening(options);
+  const messages = systemMessages(options);
   terminal.note(
     terminal.paintNote('dim', `Talking to ${options.model}. Ctrl-C stops an answer, Ctrl-D ends.`),
   );
@@ -77,18 +77,18 @@ async function converse(cli: Cli, client: Client, options: Options): Promise<voi
   }
 }
 
-interface Asking {
+interface ChatTurn {
   options: Options;
   messages: ChatMessage[];
   signal: AbortSignal;
 }
 
 /** Prints an answer as it comes and returns it. */
-async function answer(cli: Cli, client: Client, { options, messages, signal }: Asking): Promise<string> {
+async function answer(cli: Cli, client: Client, { options, messages, signal }: ChatTurn): Promise<string> {
   const { stdout } = cli.terminal;
   let said = '';
   try {
-    for await (const chunk of client.chatStream(requestOf(options, messages), signal)) {
+    for await (const chunk of client.chatStream(toRequest(options, messages), signal)) {
       const text = chunk.choices[0]?.delta.content ?? '';
       said += text;
       stdout.write(stdout.isTTY === true ? cleanText(text) : text);
@@ -102,14 +102,14 @@ async function answer(cli: Cli, client: Client, { options, messages, signal }: A
   return said;
 }
 
-function requestOf(options: Options, messages: ChatMessage[]): ChatRequest {
+function toRequest(options: Options, messages: ChatMessage[]): ChatRequest {
   const request: ChatRequest = { model: options.model, messages };
   if (options.maxTokens !== undefined) request.max_tokens = options.maxTokens;
   if (options.temperature !== undefined) request.temperature = options.temperature;
   return request;
 }
 
-function opening(options: Options): ChatMessage[] {
+function systemMessages(options: Options): ChatMessage[] {
   return options.system === undefined ? [] : [{ role: 'system', content: options.system }];
 }
 

@@ -33,7 +33,7 @@ export async function withModelFiles<T>(
   // The keys of the environment may be those of a server elsewhere.
   const env = { ...cli.env, OFFPEAK_API_KEY: undefined, OFFPEAK_ADMIN_KEY: undefined };
   // Only what works with these files pays for reading a configuration.
-  const { configOf } = await import('../shared/server-flags.ts');
+  const { readConfig: configOf } = await import('../shared/server-flags.ts');
   const app = await import('../../app/models.ts');
   const config = configOf({ ...cli, env }, flags, { missingModels: true });
   const files = app.openModelFiles(config, cli);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sum } from '../../base/sum.ts';
 import type { RemoteModel } from '../../client/resources.ts';
-import { waitingText } from '../shared/words.ts';
+import { waitingText } from '../shared/format.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import { clientCommand, examples, group } from '../shared/commands.ts';
 import { connect, connectAdmin, hasAdminKey } from '../shared/connect.ts';

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { createPace } from './pull-progress.ts';
+import { createRateMeter } from './pull-progress.ts';
 import { showCount } from './model-files.ts';
 
 it('is what came in the last seconds', () => {
   let now = 0;
-  const pace = createPace({
+  const pace = createRateMeter({
     now: () => now,
     monotonic: () => now,
     arrival: () => now,

@@ -4,23 +4,23 @@ import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { PullProgress } from '../../core/model-file.ts';
 import { cleanLine, shorten } from '../terminal/clean-text.ts';
-import { createMeter, type Meter } from '../terminal/meter.ts';
+import { createMeter, type ProgressMeter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 const widestName = 32;
 /** Where nobody knows how much will come, a line for so much of it. */
-const toldBytes = 64 * 1024 ** 2;
+const bytesPerLine = 64 * 1024 ** 2;
 
 /** Shows how far a download is: a bar on a terminal, a line for every tenth in a pipe. */
-export function createPullProgress(terminal: Terminal, clock: Clock): Meter<PullProgress> {
+export function createPullProgress(terminal: Terminal, clock: Clock): ProgressMeter<PullProgress> {
   const meter = createMeter(terminal);
-  const pace = createPace(clock);
+  const pace = createRateMeter(clock);
   return {
     update(progress) {
       const { phase, part, done, total } = progress;
-      const told = total === null ? Math.floor(done / toldBytes) : Math.floor((done * 10) / total);
-      const parts = detailsOf(progress, pace.at(done));
-      meter.update({ head: nameOf(progress), done, total, parts, step: `${phase} ${part} ${told}` });
+      const told = total === null ? Math.floor(done / bytesPerLine) : Math.floor((done * 10) / total);
+      const details = detailsOf(progress, pace.at(done));
+      meter.update({ head: nameOf(progress), done, total, details, step: `${phase} ${part} ${told}` });
     },
     note: (text) => meter.note(cleanLine(text)),
     stop: () => meter.stop(),
@@ -48,7 +48,7 @@ const windowMs = 5000;
 const sampleMs = 250;
 
 /** How fast bytes come, over the last seconds. */
-export function createPace(clock: Clock) {
+export function createRateMeter(clock: Clock) {
   const samples: { at: number; done: number }[] = [];
   return {
     /** Bytes a second, now that `done` are here; 0 until that can be told. */

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { createTerminal } from '../terminal/terminal.ts';
-import { announce, announceAway } from './announce.ts';
+import { announce, warnUnreachable } from './announce.ts';
 
 describe('announce', () => {
   it('says so when a key of the environment is taken, as a client may have exported it', () => {
@@ -49,7 +49,7 @@ describe('announceAway', () => {
     const stderr = new PassThrough();
     const terminal = createTerminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr });
     const away = { model: 'qwen', server: 'gpu-1:8000/v1', message: 'It cannot be\u001b[2J reached.' };
-    announceAway(
+    warnUnreachable(
       [
         { ...away, servers: 1 },
         { ...away, server: 'gpu-2/v1', servers: 3 },

@@ -2,7 +2,7 @@ import { cleanLine } from '../terminal/clean-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 /** What a started server tells of itself. */
-export interface Ready {
+export interface ReadyServer {
   url: string;
   models: readonly { id: string; aliases: string[]; serves: readonly string[] }[];
   dataFolder: string;
@@ -18,7 +18,7 @@ export interface GivenKeys {
 }
 
 /** One block: where it is, what it has, its first keys if they were just made, and how to try it. */
-export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): void {
+export function announce(ready: ReadyServer, given: GivenKeys, terminal: Terminal): void {
   const { url, firstKeys: keys } = ready;
   terminal.print(`${terminal.paint('bold', 'Offpeak is ready at')} ${terminal.paint('cyan', url)}\n`);
   const [first, ...others] = ready.models.map(
@@ -45,13 +45,13 @@ export function announce(ready: Ready, given: GivenKeys, terminal: Terminal): vo
   terminal.print('Ctrl-C stops it.');
 }
 
-function shownOnce({ key, adminKey }: NonNullable<Ready['firstKeys']>): string {
+function shownOnce({ key, adminKey }: NonNullable<ReadyServer['firstKeys']>): string {
   if (key !== null && adminKey !== null) return 'The keys are new and shown this once: store them now.';
   return `The ${key === null ? 'admin' : 'API'} key is new and shown this once: store it now.`;
 }
 
 /** A line for each server that takes no requests. */
-export function announceAway(
+export function warnUnreachable(
   away: readonly { model: string; server: string; servers: number; message: string }[],
   terminal: Terminal,
 ): void {
@@ -62,7 +62,7 @@ export function announceAway(
   }
 }
 
-export function announceJson(ready: Ready, terminal: Terminal): void {
+export function announceJson(ready: ReadyServer, terminal: Terminal): void {
   terminal.json({
     url: ready.url,
     models: ready.models.map(({ id, aliases, serves }) => ({ id, aliases, serves })),

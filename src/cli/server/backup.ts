@@ -6,7 +6,7 @@ import { storeOf } from '../../core/config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
-import { configOf, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
+import { readConfig, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
 
 export function backup(cli: Cli): Command {
   return withServerFlags(new Command('backup'))
@@ -15,7 +15,7 @@ export function backup(cli: Cli): Command {
     .addHelpText('after', examples('backups/monday --data ./offpeak-data'))
     .action(async (folder: string, flags: ServerFlags & { json?: boolean }) => {
       const { terminal } = cli;
-      const config = configOf(cli, flags, { missingModels: true });
+      const config = readConfig(cli, flags, { missingModels: true });
       const { data, database } = config;
       const target = resolve(cli.cwd, folder);
       const isEmbedded = database === 'sqlite';

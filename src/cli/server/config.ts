@@ -5,7 +5,7 @@ import { readModelSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples, group } from '../shared/commands.ts';
 import { runDoctor } from './doctor.ts';
-import { configOf, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
+import { readConfig, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
 
 export const config = group('config', [check]);
 
@@ -16,7 +16,7 @@ function check(cli: Cli): Command {
     .option('--probe', 'also ask every configured server whether it is there and has its model')
     .addHelpText('after', examples('', '--config offpeak.yaml --probe'))
     .action(async (flags: ServerFlags & { json?: boolean; probe?: boolean }) => {
-      const read = configOf(cli, flags);
+      const read = readConfig(cli, flags);
       if (flags.probe === true)
         return runDoctor(cli, read, { generates: false, json: flags.json === true, faultsOnly: true });
       if (flags.json === true) return cli.terminal.json(withoutSecrets(read));

@@ -9,7 +9,7 @@ import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
-import { configOf, type ServerFlags, withServerFlags } from '../shared/server-flags.ts';
+import { readConfig, type ServerFlags, withServerFlags } from '../shared/server-flags.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 export function doctor(cli: Cli): Command {
@@ -18,11 +18,11 @@ export function doctor(cli: Cli): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', examples('', '--config offpeak.yaml --no-generate'))
     .action((flags: ServerFlags & { generate: boolean; json?: boolean }) =>
-      runDoctor(cli, configOf(cli, flags), { generates: flags.generate, json: flags.json === true }),
+      runDoctor(cli, readConfig(cli, flags), { generates: flags.generate, json: flags.json === true }),
     );
 }
 
-interface How {
+interface DoctorOptions {
   /** Whether servers may be given work. */
   generates: boolean;
   json: boolean;
@@ -31,14 +31,14 @@ interface How {
 }
 
 /** Asks the servers of a configuration and the store of its files, tells what was found, and sets how the command ends. */
-export async function runDoctor(cli: Cli, config: Config, how: How): Promise<void> {
+export async function runDoctor(cli: Cli, config: Config, how: DoctorOptions): Promise<void> {
   const { terminal } = cli;
   // Client commands start faster without everything that a server is made of.
   const { examineServers } = await import('../../app/models.ts');
   const servers = await examineServers(config, how);
   const files = await examineFiles(config);
   if (how.json) terminal.json([...servers.map(toJson), ...files]);
-  else for (const server of servers) show(server, how, terminal);
+  else for (const server of servers) showServer(server, how, terminal);
   if (!how.json && servers.length === 0)
     terminal.print(
       `No model is served by another server; ${terminal.self.command} models inspect tells of model files.`,
@@ -64,7 +64,7 @@ async function examineFiles(config: Config) {
 
 function showFiles(
   files: Awaited<ReturnType<typeof examineFiles>>,
-  { faultsOnly = false }: How,
+  { faultsOnly = false }: DoctorOptions,
   terminal: Terminal,
 ): void {
   for (const { files: store, findings } of files) {
@@ -75,7 +75,7 @@ function showFiles(
   }
 }
 
-function show(server: ExaminedServer, { faultsOnly = false }: How, terminal: Terminal): void {
+function showServer(server: ExaminedServer, { faultsOnly = false }: DoctorOptions, terminal: Terminal): void {
   const { model, replica, examination } = server;
   const shown = faultsOnly ? examination.findings.filter(isFault) : examination.findings;
   const verdict = shown.length === 0 ? ': well' : '';

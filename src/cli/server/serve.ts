@@ -3,11 +3,11 @@ import { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
-import { announce, announceAway, announceJson } from './announce.ts';
+import { announce, warnUnreachable, announceJson } from './announce.ts';
 import { CliError } from '../shared/exit-codes.ts';
 import { firstSignal, onHangup } from '../shared/signals.ts';
-import { configOf, flagsAgain, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
-import { goOnUnread } from '../terminal/terminal.ts';
+import { readConfig, reloadFlags, withServerFlags, type ServerFlags } from '../shared/server-flags.ts';
+import { ignoreClosedOutput } from '../terminal/terminal.ts';
 
 export function serve(cli: Cli): Command {
   return withServerFlags(new Command('serve'))
@@ -16,24 +16,24 @@ export function serve(cli: Cli): Command {
     .action(async (flags: ServerFlags & { json?: boolean }) => {
       // What a server writes is for nobody else on this machine, whatever folder it is told to use.
       process.umask(0o077);
-      const config = configOf(cli, flags);
-      const again = flagsAgain(cli, flags);
+      const config = readConfig(cli, flags);
+      const again = reloadFlags(cli, flags);
       // Client commands start faster without everything that a server is made of.
       const { createApp } = await import('../../app.ts');
       const app = await createApp(config);
       const signal = firstSignal();
-      goOnUnread(process);
+      ignoreClosedOutput(process);
       try {
         const begun = app.start().catch((error: unknown) => {
           throw explainStart(error, config);
         });
         // A signal during the start wins; `stop` then ends what had begun.
         if ((await Promise.race([begun, signal])) === undefined) {
-          onHangup(() => void app.reload(() => configOf(cli, again, { isAgain: true })));
+          onHangup(() => void app.reload(() => readConfig(cli, again, { isAgain: true })));
           if (flags.json === true) announceJson(app, cli.terminal);
           else announce(app, config, cli.terminal);
           // A server that does not even refuse is waited for by nobody.
-          void app.serversAway().then((away) => announceAway(away, cli.terminal));
+          void app.serversAway().then((away) => warnUnreachable(away, cli.terminal));
           // Otherwise written at the end, which a kill never reaches.
           flushCompileCache();
         } else {
@@ -66,13 +66,13 @@ function explainStart(error: unknown, config: Config): unknown {
     return new CliError(`This user may not listen on port ${port}.`, `Choose one above 1023 with ${portAt}.`);
   if (syscall === 'mkdir' || error.code === 'EACCES' || error.code === 'EROFS')
     return new CliError(
-      `The data folder ${config.data} cannot be used: ${reasonOf(error.code)}.`,
+      `The data folder ${config.data} cannot be used: ${folderReason(error.code)}.`,
       'Choose another with --data.',
     );
   return error;
 }
 
-function reasonOf(code: string): string {
+function folderReason(code: string): string {
   if (code === 'EEXIST' || code === 'ENOTDIR') return 'it is a file, or lies below one';
   if (code === 'EACCES' || code === 'EPERM') return 'this user may not write there';
   if (code === 'ENOENT') return 'no folder can be made there';

@@ -44,7 +44,7 @@ export function examples(...lines: string[]): (context: { command: Command }) =>
   };
 }
 
-interface Asking<Options, T> {
+interface QueryCommand<Options, T> {
   name: string;
   about: string;
   /** Whether only an admin key may, with these options. */
@@ -61,7 +61,7 @@ interface Asking<Options, T> {
 }
 
 /** A command that asks a server one thing, and shows the answer. */
-export function asking<T, Options = object>(what: Asking<Options, T>): (cli: Cli) => Command {
+export function queryCommand<T, Options = object>(what: QueryCommand<Options, T>): (cli: Cli) => Command {
   const { name, about, isAdmin = false, argument, options = [] } = what;
   return (cli) => {
     const command = clientCommand(name, about, isAdmin === true);
@@ -73,13 +73,13 @@ export function asking<T, Options = object>(what: Asking<Options, T>): (cli: Cli
       const client = (asAdmin ? connectAdmin : connect)(cli, given);
       const answer = await what.ask(client, command.args[0] ?? '', given, cli);
       if (what.exitCodeOf !== undefined) cli.exitCode = what.exitCodeOf(answer);
-      tell(cli, given, answer, what.show);
+      printResult(cli, given, answer, what.show);
     });
   };
 }
 
 /** An answer: as JSON where that is asked for, else as a person reads it. */
-export function tell<T>(
+export function printResult<T>(
   cli: Cli,
   { json }: { json?: boolean },
   answer: T,
@@ -90,7 +90,7 @@ export function tell<T>(
 }
 
 /** Shows many things as a table, with a column each of `columns`. */
-export function inTable<T>(columns: Record<string, (thing: T) => string>) {
+export function asTable<T>(columns: Record<string, (thing: T) => string>) {
   return (found: readonly T[], terminal: Terminal): void => {
     const cells = Object.values(columns);
     terminal.table(
@@ -108,7 +108,7 @@ export function limitOption(usually: number): Option {
 }
 
 /** The first `count` things of a list, over as many pages as that takes. */
-export async function take<T extends { id: string }>(
+export async function fetchItems<T extends { id: string }>(
   count: number,
   pageSize: number,
   fetchPage: (query: { limit: number; after: string | undefined }) => Promise<Page<T>>,

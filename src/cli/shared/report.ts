@@ -25,7 +25,7 @@ export function reportError(error: unknown, terminal: Terminal, json: boolean): 
   // Help that was asked for, or shown for want of a command.
   if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help'))
     return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  const told = tell(error, terminal.self.command);
+  const told = toReport(error, terminal.self.command);
   if (json) {
     const { exitCode, lines, ...rest } = told;
     terminal.note(JSON.stringify({ error: { ...rest, ...(lines.length > 0 && { problems: lines }) } }));
@@ -39,7 +39,7 @@ export function reportError(error: unknown, terminal: Terminal, json: boolean): 
   return told.exitCode;
 }
 
-interface Told {
+interface ErrorReport {
   message: string;
   lines: string[];
   exitCode: ExitCode;
@@ -48,8 +48,8 @@ interface Told {
   hint?: string | undefined;
 }
 
-function tell(error: unknown, command: string): Told {
-  if (error instanceof ClientError) return tellAnswer(error, command);
+function toReport(error: unknown, command: string): ErrorReport {
+  if (error instanceof ClientError) return toServerReport(error, command);
   if (error instanceof Unreachable) {
     const hint = error.isUntrusted
       ? 'Name the certificate of who signed it in the environment: NODE_EXTRA_CA_CERTS=ca.pem, or NODE_USE_SYSTEM_CA=1 for those of this machine.'
@@ -85,7 +85,7 @@ function tell(error: unknown, command: string): Told {
   };
 }
 
-function tellAnswer(error: ClientError, command: string): Told {
+function toServerReport(error: ClientError, command: string): ErrorReport {
   const lines = error.faults.slice(0, shownFaults).map(formatFault);
   if (error.faults.length > shownFaults) lines.push(`... and ${error.faults.length - shownFaults} more`);
   return {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from '../../config/config-error.ts';
-import { configOf, flagsAgain } from './server-flags.ts';
+import { readConfig, reloadFlags } from './server-flags.ts';
 
 const idsOf = ({ models }: { models: { id: string }[] }) => models.map(({ id }) => id);
 const yaml = 'models: [{ id: mine, engine: { kind: scripted } }]';
@@ -13,20 +13,20 @@ it('are read again with the file that was there at the start, and take one that 
   onTestFinished(() => rmSync(cwd, { recursive: true }));
   const cli = { cwd, env: {} };
   const file = join(cwd, 'offpeak.yaml');
-  const without = flagsAgain(cli, { port: '0' });
+  const without = reloadFlags(cli, { port: '0' });
   writeFileSync(file, yaml);
-  expect(idsOf(configOf(cli, without))).toEqual(['mine']);
-  const withFile = flagsAgain(cli, { port: '0' });
-  expect(idsOf(configOf(cli, withFile))).toEqual(['mine']);
+  expect(idsOf(readConfig(cli, without))).toEqual(['mine']);
+  const withFile = reloadFlags(cli, { port: '0' });
+  expect(idsOf(readConfig(cli, withFile))).toEqual(['mine']);
   writeFileSync(file, '# about to be written\n');
-  expect(() => configOf(cli, withFile, { isAgain: true })).toThrow(
+  expect(() => readConfig(cli, withFile, { isAgain: true })).toThrow(
     /offpeak\.yaml: the configuration file is empty/,
   );
-  expect(idsOf(configOf(cli, withFile))).toEqual(['offpeak-tiny']);
+  expect(idsOf(readConfig(cli, withFile))).toEqual(['offpeak-tiny']);
   rmSync(file);
-  expect(() => configOf(cli, withFile)).toThrow(ConfigError);
+  expect(() => readConfig(cli, withFile)).toThrow(ConfigError);
   const other = { cwd, env: { OFFPEAK_CONFIG: join(cwd, 'other.yaml') } };
   writeFileSync(other.env.OFFPEAK_CONFIG, yaml);
   writeFileSync(file, 'models: []');
-  expect(idsOf(configOf(other, flagsAgain(other, {})))).toEqual(['mine']);
+  expect(idsOf(readConfig(other, reloadFlags(other, {})))).toEqual(['mine']);
 });

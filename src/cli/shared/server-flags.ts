@@ -28,7 +28,7 @@ export function withServerFlags(command: Command): Command {
 }
 
 /** The flags as they are read again while the server runs: a file that was there at the start may not be missing then. */
-export function flagsAgain({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: ServerFlags): ServerFlags {
+export function reloadFlags({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: ServerFlags): ServerFlags {
   const isNamed = namedFile(flags, env) !== undefined;
   return isNamed || !existsSync(resolve(cwd, defaultFile)) ? flags : { ...flags, config: defaultFile };
 }
@@ -37,7 +37,7 @@ export function flagsAgain({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: Server
  * @param missingModels takes a configuration although model files that it names are not there
  * @param isAgain while a server runs by an earlier one
  */
-export function configOf(
+export function readConfig(
   cli: Pick<Cli, 'env' | 'cwd'>,
   flags: ServerFlags,
   { missingModels = false, isAgain = false } = {},

@@ -1,14 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { createMeter, layOut, type Measured } from './meter.ts';
+import { createMeter, layOut, type ProgressState } from './meter.ts';
 import { createTerminal } from './terminal.ts';
 
-const measured: Measured = {
+const measured: ProgressState = {
   head: 'in_progress',
   done: 4000,
   total: 10_000,
-  parts: [
+  details: [
     '4000/10000',
     '4m 10s left',
     '',
@@ -20,7 +20,7 @@ const measured: Measured = {
   step: '4',
 };
 
-const lineAt = (width: number, more: Partial<Measured> = {}) =>
+const lineAt = (width: number, more: Partial<ProgressState> = {}) =>
   Object.values(layOut({ ...measured, ...more }, width)).join('');
 
 describe('a meter on a terminal', () => {
@@ -69,7 +69,7 @@ describe('a meter in a pipe', () => {
     const meter = createMeter(
       createTerminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }),
     );
-    for (const step of ['4', '4', '5']) meter.update({ ...measured, parts: ['x\u001b[2J', ''], step });
+    for (const step of ['4', '4', '5']) meter.update({ ...measured, details: ['x\u001b[2J', ''], step });
     expect(String(stderr.read())).toBe('in_progress x\nin_progress x\n');
   });
 });

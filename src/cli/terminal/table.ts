@@ -2,9 +2,9 @@ import type CliTable from 'cli-table3';
 import { loadPackage } from '../../base/load-package.ts';
 import { shorten } from './clean-text.ts';
 
-const widestCell = 80;
+const maxCellWidth = 80;
 /** What a column is not made narrower than, if it holds more. */
-const narrowestCell = 10;
+const minCellWidth = 10;
 /** A border and a space on each side. */
 const framePerCell = 3;
 
@@ -23,7 +23,7 @@ export function drawTable(
   const [titles, lines] = [pick(head), rows.map(pick)];
   const widths = fit(
     titles.map((title, column) =>
-      Math.max(title.length, ...lines.map((line) => Math.min(widestCell, line[column]?.length ?? 0))),
+      Math.max(title.length, ...lines.map((line) => Math.min(maxCellWidth, line[column]?.length ?? 0))),
     ),
     width - 1 - titles.length * framePerCell,
   );
@@ -44,7 +44,7 @@ function fit(widths: number[], room: number): number[] | undefined {
   const fitted = [...widths];
   for (let over = fitted.reduce((sum, one) => sum + one, 0) - room; over > 0; over--) {
     const widest = Math.max(...fitted.slice(1));
-    if (widest <= narrowestCell) return undefined;
+    if (widest <= minCellWidth) return undefined;
     fitted[fitted.indexOf(widest, 1)] = widest - 1;
   }
   return fitted;

@@ -13,14 +13,14 @@ export interface Streams {
 type Format = Parameters<typeof styleText>[0];
 
 /** What hints show: how this program is called here, and a file of requests that is there. */
-export interface Itself {
+export interface SelfReference {
   command: string;
   example: string;
 }
 
 /** Results go to stdout, everything about them to stderr; colour and tables only where a person reads. */
 export interface Terminal extends Streams {
-  self: Itself;
+  self: SelfReference;
   /** A result line. */
   print(text: string): void;
   /** A remark beside the result. */
@@ -36,7 +36,7 @@ export interface Terminal extends Streams {
   paintNote(format: Format, text: string): string;
 }
 
-const byName: Itself = { command: 'offpeak', example: 'examples/demo.jsonl' };
+const byName: SelfReference = { command: 'offpeak', example: 'examples/demo.jsonl' };
 
 export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName): Terminal {
   const print = (text: string) => void stdout.write(`${text}\n`);
@@ -68,16 +68,16 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName
 type Outputs = Pick<NodeJS.Process, 'stdout' | 'stderr'>;
 
 /** A reader that goes away (`| head`) ends the command, quietly; a full disk ends it as a failure that says so. */
-export function endWhenUnread({ stdout, stderr }: Outputs): void {
-  for (const stream of [stdout, stderr]) stream.on('error', endUnread);
+export function exitOnClosedOutput({ stdout, stderr }: Outputs): void {
+  for (const stream of [stdout, stderr]) stream.on('error', exitOnWriteError);
 }
 
 /** From here on it loses what it says: a server has others to serve, and is not to stop before they are answered. */
-export function goOnUnread({ stdout, stderr }: Outputs): void {
-  for (const stream of [stdout, stderr]) stream.off('error', endUnread).on('error', () => {});
+export function ignoreClosedOutput({ stdout, stderr }: Outputs): void {
+  for (const stream of [stdout, stderr]) stream.off('error', exitOnWriteError).on('error', () => {});
 }
 
-function endUnread(error: NodeJS.ErrnoException): void {
+function exitOnWriteError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(0);
   const reason = error.code === 'ENOSPC' ? 'the disk is full' : error.message;
   try {

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
 import type { RemoteDelivery, RemoteWebhook } from '../../client/resources.ts';
-import { asking, group, inTable, limitOption, requireChange, take } from '../shared/commands.ts';
+import { queryCommand, group, asTable, limitOption, requireChange, fetchItems } from '../shared/commands.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
-import { isoTime } from '../shared/words.ts';
+import { isoTime } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 interface Fields {
@@ -17,7 +17,7 @@ const eventsOption = new Option(
 );
 const idExample = { argument: '<id>', examples: ['wh_0199f3a2'] };
 
-const create = asking({
+const create = queryCommand({
   name: 'create',
   about: 'have an endpoint told of events; its secret is shown this once',
   argument: '<url>',
@@ -28,12 +28,12 @@ const create = asking({
   show: showWebhook,
 });
 
-const list = asking({
+const list = queryCommand({
   name: 'list',
   about: 'list the webhooks, newest first',
   examples: [''],
-  ask: ({ webhooks: remote }) => take(Infinity, 100, (query) => remote.list(query)),
-  show: inTable<RemoteWebhook>({
+  ask: ({ webhooks: remote }) => fetchItems(Infinity, 100, (query) => remote.list(query)),
+  show: asTable<RemoteWebhook>({
     id: ({ id }) => id,
     state: ({ enabled }) => (enabled ? 'enabled' : 'disabled'),
     url: ({ url }) => url,
@@ -43,7 +43,7 @@ const list = asking({
   }),
 });
 
-const update = asking({
+const update = queryCommand({
   name: 'update',
   about: 'change a webhook, or disable and enable it',
   argument: '<id>',
@@ -65,7 +65,7 @@ const update = asking({
   show: showWebhook,
 });
 
-const remove = asking({
+const remove = queryCommand({
   name: 'delete',
   about: 'delete a webhook and its deliveries',
   ...idExample,
@@ -73,7 +73,7 @@ const remove = asking({
   show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
 });
 
-const rotate = asking({
+const rotate = queryCommand({
   name: 'rotate',
   about: 'make a new secret; the one before signs, too, for 24 hours',
   ...idExample,
@@ -81,7 +81,7 @@ const rotate = asking({
   show: showWebhook,
 });
 
-const test = asking({
+const test = queryCommand({
   name: 'test',
   about: 'send a webhook an event of the type webhook.test, and tell how that went',
   ...idExample,
@@ -90,15 +90,15 @@ const test = asking({
   show: showDelivery,
 });
 
-const deliveries = asking({
+const deliveries = queryCommand({
   name: 'deliveries',
   about: 'list what a webhook was told, newest first',
   argument: '<id>',
   options: [limitOption(20)],
   examples: ['wh_0199f3a2 --limit 50'],
   ask: ({ webhooks: remote }, id, { limit }: { limit: number }) =>
-    take(limit, 100, (query) => remote.deliveries(id, query)),
-  show: inTable<RemoteDelivery>({
+    fetchItems(limit, 100, (query) => remote.deliveries(id, query)),
+  show: asTable<RemoteDelivery>({
     id: ({ id }) => id,
     event: ({ event }) => event.type,
     of: ({ event }) => event.data.id,
@@ -110,7 +110,7 @@ const deliveries = asking({
   }),
 });
 
-const replay = asking({
+const replay = queryCommand({
   name: 'replay',
   about: 'tell of the event of a delivery again, in a new one',
   argument: '<delivery>',

@@ -1,5 +1,5 @@
 import type { Answer } from '../answer.ts';
-import type { Incoming, Mounted } from '../route.ts';
+import type { Incoming, MountedRoute } from '../route.ts';
 import { moved, text } from './answers.ts';
 import { kept } from './kept.ts';
 
@@ -7,7 +7,7 @@ import { kept } from './kept.ts';
  * What people read of a server, without a key: the pages of `docs/`, each as Markdown too, their index for language models, and
  * the reference of the API. They are no operations of the API. All is loaded, read and made when it is first asked for.
  */
-export function createPages(): Mounted[] {
+export function createPages(): MountedRoute[] {
   const site = kept(async () => (await import('./site.ts')).loadSite());
   const show = async (path: string, method: string) => (await site())(path, method);
   return [
@@ -38,6 +38,6 @@ function takesGzip(accepted = ''): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(accepted);
 }
 
-function page(path: string, handle: (incoming: Incoming) => Promise<Answer>): Mounted {
+function page(path: string, handle: (incoming: Incoming) => Promise<Answer>): MountedRoute {
   return { method: 'GET', path, access: 'open', handle };
 }

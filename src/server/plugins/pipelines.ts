@@ -7,10 +7,10 @@ import { sendError } from '../send.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Requests of one connection that may wait. The next one is refused, and what follows it is not parsed. */
-const mostWaiting = 32;
+const maxWaiting = 32;
 
 /** The requests of one connection. One is answered at a time. */
-interface Line {
+interface Pipeline {
   isBusy: boolean;
   waiting: [IncomingMessage, ServerResponse][];
   /** The request too many. */
@@ -22,26 +22,26 @@ const carried = Symbol('line');
 interface Parser {
   onIncoming: (request: IncomingMessage) => number;
 }
-type Lined = Socket & { [carried]?: Line; parser?: Parser | null };
+type PipelinedSocket = Socket & { [carried]?: Pipeline; parser?: Parser | null };
 
 /**
  * Answers the requests of each connection one after the other, as if the client had waited for each answer. Node begins all
  * of them at once, so that a few connections full of small requests took seconds of the event loop from everyone else.
  * Requests that were sent ahead begin one in a turn of the event loop, whichever connection they came on.
  */
-export function answerInOrder(app: FastifyInstance, traffic: Traffic): void {
+export function serializePipelines(app: FastifyInstance, traffic: Traffic): void {
   const { server } = app;
   const [answer] = server.listeners('request') as [RequestListener];
   const turns = new LoopTurns();
   server.removeListener('request', answer);
   server.on('request', (request, response) => {
-    const socket: Lined = request.socket;
+    const socket: PipelinedSocket = request.socket;
     const line = (socket[carried] ??= { isBusy: false, waiting: [], refused: undefined });
     if (line.isBusy) wait(socket, line, request, response);
     else begin(socket, line, request, response);
   });
 
-  function begin(socket: Socket, line: Line, request: IncomingMessage, response: ServerResponse): void {
+  function begin(socket: Socket, line: Pipeline, request: IncomingMessage, response: ServerResponse): void {
     if (socket.destroyed) return;
     line.isBusy = true;
     if (request === line.refused) response.shouldKeepAlive = false;
@@ -49,22 +49,27 @@ export function answerInOrder(app: FastifyInstance, traffic: Traffic): void {
     answer(request, response);
   }
 
-  function wait(socket: Lined, line: Line, request: IncomingMessage, response: ServerResponse): void {
+  function wait(
+    socket: PipelinedSocket,
+    line: Pipeline,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
     // Only where the parser cannot be stopped.
     if (line.refused) return;
     line.waiting.push([request, response]);
-    if (line.waiting.length > mostWaiting) refuse(socket, line, request);
+    if (line.waiting.length > maxWaiting) refuse(socket, line, request);
   }
 
-  function refuse(socket: Lined, line: Line, request: IncomingMessage): void {
+  function refuse(socket: PipelinedSocket, line: Pipeline, request: IncomingMessage): void {
     line.refused = request;
-    if (socket.parser) socket.parser.onIncoming = skipTheRest;
+    if (socket.parser) socket.parser.onIncoming = stopParsing;
     socket.pause();
     // Handlers that read a body resume the connection.
     socket.on('resume', () => socket.pause());
   }
 
-  function next(socket: Socket, line: Line): void {
+  function next(socket: Socket, line: Pipeline): void {
     const following = line.waiting.shift();
     line.isBusy = following !== undefined;
     if (!following) return;
@@ -74,13 +79,13 @@ export function answerInOrder(app: FastifyInstance, traffic: Traffic): void {
   }
 
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    if ((raw.socket as Lined)[carried]?.refused !== raw) return done();
+    if ((raw.socket as PipelinedSocket)[carried]?.refused !== raw) return done();
     sendError(reply, traffic.of({ raw }), tooMany());
   });
 }
 
 /** Has Node's parser take what follows for another protocol, and so leave it alone. */
-function skipTheRest(request: IncomingMessage & { upgrade?: boolean }): number {
+function stopParsing(request: IncomingMessage & { upgrade?: boolean }): number {
   request.upgrade = false;
   return 2;
 }
@@ -88,7 +93,7 @@ function skipTheRest(request: IncomingMessage & { upgrade?: boolean }): number {
 function tooMany(): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
-    `More than ${mostWaiting} requests wait on this connection: wait for answers before you send more.`,
+    `More than ${maxWaiting} requests wait on this connection: wait for answers before you send more.`,
     { retryAfter: 1 },
   );
 }

@@ -11,24 +11,24 @@ import { printable } from '../headers.ts';
 import { sendError } from '../send.ts';
 
 /** One request and its answer, from the first header to the last byte. */
-export interface Exchange {
+export interface TrackedRequest {
   readonly requestId: string;
   readonly startedAt: number;
   /** Aborts when the client goes away, or with `shutting_down` when the server stops waiting. */
   readonly signal: AbortSignal;
   caller: Caller | undefined;
   /** What is known of the call to an engine that it led to. */
-  readonly known: CallKnown;
+  readonly trace: CallKnown;
   /** Called when it is over. */
   release: () => void;
   /** Resolves when nothing is done for it any more: after it is over, where the client went away. */
   work: Promise<void>;
   /** Notes what is answered instead, for the log. */
-  failed: (error: ApiError) => void;
+  onFailure: (error: ApiError) => void;
 }
 
 /** The same as it is counted. */
-interface Counted extends Exchange, Listed {
+interface InFlightRequest extends TrackedRequest, Listed {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly response: ServerResponse;
@@ -38,11 +38,11 @@ interface Counted extends Exchange, Listed {
   failure: ApiError | undefined;
 }
 
-export type Traffic = ReturnType<typeof countTraffic>;
+export type Traffic = ReturnType<typeof trackRequests>;
 
-/** Where a request carries its exchange: cheaper than a WeakMap, which the garbage collector walks again and again. */
-const carried = Symbol('exchange');
-type Carrier = IncomingMessage & { [carried]?: Exchange };
+/** Where a request carries its tracked: cheaper than a WeakMap, which the garbage collector walks again and again. */
+const carried = Symbol('tracked');
+type Carrier = IncomingMessage & { [carried]?: TrackedRequest };
 
 const noWork = Promise.resolve();
 const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
@@ -61,32 +61,32 @@ interface TrafficDeps {
  * Gives every request its id, knows which are in flight, tells handlers when nobody waits any more, and writes one log
  * line each. Paths that are no route, headers and bodies are never logged.
  */
-export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
+export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   const { clock, ids, log, onAnswered } = deps;
-  const inFlight: Counted[] = [];
+  const inFlight: InFlightRequest[] = [];
   let draining = false;
   let whenIdle: (() => void)[] = [];
 
   app.addHook('onRequest', (request, reply, done) => {
-    const exchange = begin(request, reply);
+    const tracked = begin(request, reply);
     if (!draining) return done();
     reply.header('connection', 'close');
     if (probes.has(request.url.split('?', 1)[0] ?? '')) return done();
-    sendError(reply, exchange, shuttingDown());
+    sendError(reply, tracked, shuttingDown());
   });
 
-  function begin(request: FastifyRequest, reply: FastifyReply): Exchange {
+  function begin(request: FastifyRequest, reply: FastifyReply): TrackedRequest {
     const requestId = ids.next('req_');
     const controller = new AbortController();
-    const exchange: Counted = {
+    const tracked: InFlightRequest = {
       requestId,
       startedAt: clock.now(),
       signal: controller.signal,
       caller: undefined,
-      known: {},
+      trace: {},
       release() {},
       work: noWork,
-      failed: (error) => void (exchange.failure = error),
+      onFailure: (error) => void (tracked.failure = error),
       request,
       reply,
       response: reply.raw,
@@ -95,36 +95,36 @@ export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
       failure: undefined,
       place: 0,
     };
-    (request.raw as Carrier)[carried] = exchange;
-    putIn(inFlight, exchange);
+    (request.raw as Carrier)[carried] = tracked;
+    putIn(inFlight, tracked);
     reply.header('x-request-id', requestId).header('request-id', requestId);
     const version = printable(request.headers['anthropic-version']);
     if (version !== undefined) reply.header('anthropic-version', version);
-    reply.raw.once('close', () => over(exchange));
-    return exchange;
+    reply.raw.once('close', () => over(tracked));
+    return tracked;
   }
 
-  function over(exchange: Counted): void {
-    takeOut(inFlight, exchange);
-    exchange.release();
-    const gone = !exchange.response.writableFinished;
-    if (gone) exchange.controller.abort(new Error('the client went away'));
-    const ms = tenths(clock.monotonic() - exchange.began);
+  function over(tracked: InFlightRequest): void {
+    takeOut(inFlight, tracked);
+    tracked.release();
+    const gone = !tracked.response.writableFinished;
+    if (gone) tracked.controller.abort(new Error('the client went away'));
+    const ms = tenths(clock.monotonic() - tracked.began);
     // What of an answer is paid that was left is known when its engine has been left, too.
-    if (gone && exchange.known.asked !== undefined) void exchange.work.then(() => report(exchange, gone, ms));
-    else report(exchange, gone, ms);
+    if (gone && tracked.trace.asked !== undefined) void tracked.work.then(() => report(tracked, gone, ms));
+    else report(tracked, gone, ms);
     if (inFlight.length === 0) settle();
   }
 
-  function report(exchange: Counted, gone: boolean, ms: number): void {
-    const { request, caller, failure, known } = exchange;
+  function report(tracked: InFlightRequest, gone: boolean, ms: number): void {
+    const { request, caller, failure, trace: known } = tracked;
     const { method, routeOptions } = request;
     // Where there is none, what stands in its place is the client's own, and may be anything.
     const route = routeOptions.url ?? 'unknown';
-    const status = exchange.response.statusCode;
+    const status = tracked.response.statusCode;
     onAnswered?.({ method, route, status: gone ? 499 : status, ms, known });
     const fields = {
-      request_id: exchange.requestId,
+      request_id: tracked.requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
       method,
       route,
@@ -150,10 +150,10 @@ export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
   return {
     /** Registers a request that passes no hook, because the HTTP library refuses it. */
     begin,
-    of(request: Pick<FastifyRequest, 'raw'>): Exchange {
-      const exchange = (request.raw as Carrier)[carried];
-      if (!exchange) throw new Error('the request has passed no onRequest hook');
-      return exchange;
+    of(request: Pick<FastifyRequest, 'raw'>): TrackedRequest {
+      const tracked = (request.raw as Carrier)[carried];
+      if (!tracked) throw new Error('the request has passed no onRequest hook');
+      return tracked;
     },
     /** From now on new requests are refused, except for the probes. */
     drain: () => void (draining = true),
@@ -168,13 +168,13 @@ export function countTraffic(app: FastifyInstance, deps: TrafficDeps) {
     /** Ends what is still in flight. */
     abort() {
       const reason = shuttingDown();
-      for (const exchange of inFlight.slice()) {
-        const { controller, request, reply } = exchange;
+      for (const tracked of inFlight.slice()) {
+        const { controller, request, reply } = tracked;
         controller.abort(reason);
         // A handler that waits for the rest of the body does not see the signal.
         if (request.raw.complete || reply.sent) continue;
         reply.header('connection', 'close');
-        sendError(reply, exchange, reason);
+        sendError(reply, tracked, reason);
       }
     },
   };

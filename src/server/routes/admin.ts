@@ -13,15 +13,15 @@ import { listBody, textParam } from '../../wire/schema/list.ts';
 import { json } from '../answer.ts';
 import { keySchema, newKeySchema, orgSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { keyListQuery } from '../openapi/query-schemas.ts';
-import { fewBytes, routesOf } from './routes-of.ts';
+import { smallBody, defineRoutes } from './define-routes.ts';
 
-export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
+export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
     on: 'POST /v1/admin/orgs',
     name: 'Create Org',
     summary: 'Make an org; its keys see nothing of the others',
     body: createOrgSchema,
-    maxBytes: fewBytes,
+    maxBytes: smallBody,
     status: 201,
     answer: orgSchema,
     handle: async ({ body }, { accounts, clock }) =>
@@ -44,7 +44,7 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
     name: 'Update Org',
     summary: 'Change its name, or set or lift its budget, within a second everywhere',
     body: updateOrgSchema,
-    maxBytes: fewBytes,
+    maxBytes: smallBody,
     answer: orgSchema,
     handle: async ({ param, body }, { accounts, clock }) =>
       json(200, presentOrg(await accounts.orgs.update(param, parseUpdateOrg(body.text)), clock.now())),
@@ -55,12 +55,12 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
     name: 'Create Key',
     summary: 'Make an API key for an org; the secret is shown once',
     body: createKeySchema,
-    maxBytes: fewBytes,
+    maxBytes: smallBody,
     status: 201,
     answer: newKeySchema,
     async handle({ body }, { accounts, generate }) {
       const { models, ...input } = parseCreateKey(body.text);
-      const allowed = models && { models: idsOf(generate.fleet, models) };
+      const allowed = models && { models: resolveModels(generate.fleet, models) };
       const { apiKey, key } = await accounts.keys.create({ ...input, ...allowed });
       return json(201, presentKey(apiKey, key));
     },
@@ -90,7 +90,7 @@ export const adminRoutes = routesOf({ access: 'admin', tag: 'Admin' }, [
 ]);
 
 /** Ids of models named by id or alias. A name nobody knows would lock the key out silently. */
-function idsOf(known: Pick<Catalog, 'find'>, names: string[]): string[] {
+function resolveModels(known: Pick<Catalog, 'find'>, names: string[]): string[] {
   return names.map((name, index) => {
     const model = known.find(name);
     if (!model) throw invalid(`models[${index}]`, `there is no model ${quoted(name, 200)}`);

@@ -10,11 +10,11 @@ import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/pre
 import { namedEvent, sseHeaders } from '../../wire/shared/sse.ts';
 import { listJson } from '../../wire/schema/list.ts';
 import { bytes, events, json, jsonText } from '../answer.ts';
-import { creationOf, replayHeaders } from '../creation.ts';
+import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
-import type { Mounted, ServerLimits } from '../route.ts';
-import { routesOf } from './routes-of.ts';
+import type { MountedRoute, ServerLimits } from '../route.ts';
+import { defineRoutes } from './define-routes.ts';
 
 /** JSON around the requests, and its white space, may take this share more than they do as JSON Lines. */
 const frameFactor = 1.25;
@@ -25,7 +25,7 @@ export const batchBodyBytes = ({ bytesPerBatch }: Pick<ServerLimits, 'bytesPerBa
 
 // Whatever body comes with a POST that takes none is not read.
 
-export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
+export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
   {
     // With `dry_run` what it would cost.
     on: 'POST /v1/batches',
@@ -42,7 +42,7 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
       const most = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
       const { input, dryRun } = await inTurns(parseCreateBatch(body.utf8(), most));
       if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
-      const creation = creationOf(incoming, 'batches')(await body.sha256());
+      const creation = idempotencyTokens(incoming, 'batches')(await body.sha256());
       const { batch, replayed } = await batches.create(caller, input, creation);
       return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
     },
@@ -65,28 +65,28 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     name: 'Get Batch',
     summary: 'One batch, with its progress and its cost so far',
     answer: batchSchema,
-    handle: byDoing('get'),
+    handle: batchAction('get'),
   },
   {
     on: 'POST /v1/batches/:batch_id/cancel',
     name: 'Cancel Batch',
     summary: 'End a batch early; what is done is kept and billed',
     answer: batchSchema,
-    handle: byDoing('cancel'),
+    handle: batchAction('cancel'),
   },
   {
     on: 'POST /v1/batches/:batch_id/pause',
     name: 'Pause Batch',
     summary: 'Send nothing more of a batch until it is resumed; its window goes on',
     answer: batchSchema,
-    handle: byDoing('pause'),
+    handle: batchAction('pause'),
   },
   {
     on: 'POST /v1/batches/:batch_id/resume',
     name: 'Resume Batch',
     summary: 'Let a paused batch go on',
     answer: batchSchema,
-    handle: byDoing('resume'),
+    handle: batchAction('resume'),
   },
   {
     on: 'POST /v1/batches/:batch_id/retry',
@@ -96,7 +96,10 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     answer: batchSchema,
     async handle(incoming, { batches, dates }) {
       const { caller, param } = incoming;
-      const creation = creationOf(incoming, 'retries')(createHash('sha256').update(param).digest('hex'));
+      const creation = idempotencyTokens(
+        incoming,
+        'retries',
+      )(createHash('sha256').update(param).digest('hex'));
       const { batch, replayed } = await batches.retry(caller, param, creation);
       return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
     },
@@ -110,7 +113,7 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     async handle({ caller, param, method, signal, recheck }, { batches, dates }) {
       const views = await batches.follow(caller, param, signal);
       if (method === 'HEAD') return bytes(null, sseHeaders);
-      return events(eventsOf(views, dates, recheck), batchErrorEvent);
+      return events(batchEvents(views, dates, recheck), batchErrorEvent);
     },
   },
   {
@@ -120,7 +123,7 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     query: resultsQuery,
     strictQuery: true,
     type: 'application/jsonl',
-    handle: byTelling('output'),
+    handle: resultLines('output'),
   },
   {
     on: 'GET /v1/batches/:batch_id/errors',
@@ -129,17 +132,19 @@ export const batchRoutes = routesOf({ access: 'batches', tag: 'Batches' }, [
     query: resultsQuery,
     strictQuery: true,
     type: 'application/jsonl',
-    handle: byTelling('errors'),
+    handle: resultLines('errors'),
   },
 ]);
 
-function byDoing(verb: keyof Pick<Batches, 'get' | 'cancel' | 'pause' | 'resume'>): Mounted['handle'] {
+function batchAction(
+  verb: keyof Pick<Batches, 'get' | 'cancel' | 'pause' | 'resume'>,
+): MountedRoute['handle'] {
   return async ({ caller, param }, { batches, dates }) =>
     jsonText(200, batchJson(await batches[verb](caller, param), dates));
 }
 
 /** JSONL from creation on, and the headers to go on from there. */
-function byTelling(stream: ResultStream): Mounted['handle'] {
+function resultLines(stream: ResultStream): MountedRoute['handle'] {
   return async ({ caller, param, query, method }, { batches }) => {
     const { after } = parseResultsQuery(query);
     const lines = await batches.results(caller, param, stream, after);
@@ -154,17 +159,17 @@ function byTelling(stream: ResultStream): Mounted['handle'] {
 }
 
 /** Written once for all who follow the batch. */
-const written = new WeakMap<BatchView, string>();
+const renderedEvents = new WeakMap<BatchView, string>();
 
 /** The stream may last longer than the key is good. */
-async function* eventsOf(views: AsyncIterable<BatchView>, dates: DateForm, recheck: () => Promise<void>) {
+async function* batchEvents(views: AsyncIterable<BatchView>, dates: DateForm, recheck: () => Promise<void>) {
   for await (const view of views) {
     await recheck();
-    let event = written.get(view);
+    let event = renderedEvents.get(view);
     if (event === undefined) {
       // Metadata may have line breaks between its tokens, and an event none.
       event = namedEvent('batch', batchJson(view, dates).replaceAll(/[\n\r]/g, ' '));
-      written.set(view, event);
+      renderedEvents.set(view, event);
     }
     yield event;
   }

@@ -21,10 +21,10 @@ import { movedError } from '../../wire/shared/places.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
-import { callOf, type Incoming, type Services } from '../route.ts';
-import { fewBytes, routesOf } from './routes-of.ts';
+import { interactiveCall, type Incoming, type Services } from '../route.ts';
+import { smallBody, defineRoutes } from './define-routes.ts';
 
-export const chatRoutes = routesOf({ access: 'inference', tag: 'Chat Completions' }, [
+export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Completions' }, [
   {
     on: 'POST /v1/chat/completions',
     name: 'Chat Completions',
@@ -85,7 +85,7 @@ export const chatRoutes = routesOf({ access: 'inference', tag: 'Chat Completions
     name: 'Update Chat Completion',
     summary: 'Replace the metadata of a stored one',
     body: updateChatSchema,
-    maxBytes: fewBytes,
+    maxBytes: smallBody,
     answer: chatResponseSchema,
     async handle({ body, caller, param }, { responses: { chats } }) {
       await chats.get(caller, param);
@@ -107,7 +107,7 @@ export const chatRoutes = routesOf({ access: 'inference', tag: 'Chat Completions
 async function create(incoming: Incoming, { generate, responses }: Services): Promise<Answer> {
   const { body, caller } = incoming;
   const { body: request, places, calls } = parseChatRequest(body.text);
-  const call = callOf(incoming);
+  const call = interactiveCall(incoming);
   const moved = (error: unknown) => movedError(error, request.value, places);
   const metadata = keptMetadata(request.value);
   const { messages } = request.value;

@@ -12,9 +12,9 @@ import { inputItemSchema } from '../../wire/responses/answer/response-schema.ts'
 import { json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery } from '../openapi/query-schemas.ts';
-import { fewBytes, routesOf } from './routes-of.ts';
+import { smallBody, defineRoutes } from './define-routes.ts';
 
-export const conversationRoutes = routesOf({ access: 'inference', tag: 'Conversations' }, [
+export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conversations' }, [
   {
     on: 'POST /v1/conversations',
     name: 'Create Conversation',
@@ -39,7 +39,7 @@ export const conversationRoutes = routesOf({ access: 'inference', tag: 'Conversa
     name: 'Update Conversation',
     summary: 'Replace its metadata',
     body: updateConversationSchema,
-    maxBytes: fewBytes,
+    maxBytes: smallBody,
     answer: conversationSchema,
     async handle({ body, caller, param }, { responses: { conversations } }) {
       await conversations.get(caller, param);
@@ -86,15 +86,15 @@ export const conversationRoutes = routesOf({ access: 'inference', tag: 'Conversa
     name: 'Retrieve Conversation Item',
     summary: 'One item of a conversation',
     answer: inputItemSchema,
-    handle: async ({ caller, param, second }, { responses: { conversations } }) =>
-      json(200, await conversations.item(caller, param, second)),
+    handle: async ({ caller, param, secondParam }, { responses: { conversations } }) =>
+      json(200, await conversations.item(caller, param, secondParam)),
   },
   {
     on: 'DELETE /v1/conversations/:conversation_id/items/:item_id',
     name: 'Delete Conversation Item',
     summary: 'Take an item out of a conversation',
     answer: conversationSchema,
-    handle: async ({ caller, param, second }, { responses: { conversations } }) =>
-      json(200, await conversations.removeItem(caller, param, second)),
+    handle: async ({ caller, param, secondParam }, { responses: { conversations } }) =>
+      json(200, await conversations.removeItem(caller, param, secondParam)),
   },
 ]);

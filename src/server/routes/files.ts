@@ -4,15 +4,15 @@ import { parseFileListQuery } from '../../wire/file/list.ts';
 import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
 import { listBody } from '../../wire/schema/list.ts';
 import { type Answer, bytes, json } from '../answer.ts';
-import { rangeOf } from '../byte-range.ts';
-import { creationOf, formHash, replayHeaders } from '../creation.ts';
+import { readRange } from '../byte-range.ts';
+import { idempotencyTokens, formHash, replayHeaders } from '../idempotency.ts';
 import { deletedFileSchema, fileSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { fileListQuery } from '../openapi/query-schemas.ts';
 import { receiveUpload, uploadFormSchema } from '../receive-upload.ts';
 import type { Incoming, Services } from '../route.ts';
-import { routesOf } from './routes-of.ts';
+import { defineRoutes } from './define-routes.ts';
 
-export const fileRoutes = routesOf({ access: 'files', tag: 'Files' }, [
+export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
   {
     on: 'POST /v1/files',
     name: 'Create File',
@@ -62,9 +62,9 @@ export const fileRoutes = routesOf({ access: 'files', tag: 'Files' }, [
 
 /** A file of requests is validated while it comes in and stored only when every line is good. */
 async function upload(incoming: Incoming, { files, clock }: Services): Promise<Answer> {
-  const creationWith = creationOf(incoming, 'files');
+  const creationWith = idempotencyTokens(incoming, 'files');
   const begin = (purpose: UploadPurpose | 'unknown') => files.begin(incoming.caller, { purpose });
-  const form = await receiveUpload(incoming.form(), begin, incoming.hold, files.purposes);
+  const form = await receiveUpload(incoming.form(), begin, incoming.reserveBytes, files.purposes);
   const { upload: received, filename, purpose, expiresAfterSeconds } = form;
   const createdAt = clock.now();
   const expiresAt = expiresAfterSeconds === null ? null : createdAt + expiresAfterSeconds * 1000;
@@ -83,7 +83,7 @@ async function download({ caller, param, method, headers }: Incoming, { files }:
   const file = await files.get(caller, param);
   const whole = headersOf(file);
   if (method === 'HEAD') return bytes(null, whole);
-  const range = rangeOf(headers, { size: file.bytes, etag: whole['etag'] });
+  const range = readRange(headers, { size: file.bytes, etag: whole['etag'] });
   const content = await files.read(file, range);
   if (!range) return bytes(content, whole);
   const { start, end } = range;

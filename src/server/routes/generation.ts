@@ -6,10 +6,10 @@ import { embeddingsRequestSchema, parseEmbeddingsRequest } from '../../wire/embe
 import { chatErrorEvent } from '../../wire/errors/error-events.ts';
 import { events, json } from '../answer.ts';
 import { embeddingsSchema } from '../openapi/answer-schemas.ts';
-import { callOf } from '../route.ts';
-import { routesOf } from './routes-of.ts';
+import { interactiveCall } from '../route.ts';
+import { defineRoutes } from './define-routes.ts';
 
-export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation' }, [
+export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Generation' }, [
   {
     on: 'POST /v1/completions',
     name: 'Completions',
@@ -18,7 +18,7 @@ export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation
     answer: completionsResponseSchema,
     async handle(incoming, { generate }) {
       const request = parseCompletionsRequest(incoming.body.text);
-      const call = callOf(incoming);
+      const call = interactiveCall(incoming);
       if (!request.value.stream) return json(200, await generate.completions(request, call));
       const includeUsage = request.value.stream_options?.include_usage === true;
       return events(chatEvents(generate.completionsStream(request, call), { includeUsage }), chatErrorEvent);
@@ -32,7 +32,7 @@ export const generationRoutes = routesOf({ access: 'inference', tag: 'Generation
     answer: embeddingsSchema,
     async handle(incoming, { generate }) {
       const request = parseEmbeddingsRequest(incoming.body.text);
-      return json(200, await generate.embeddings(request, callOf(incoming)));
+      return json(200, await generate.embeddings(request, interactiveCall(incoming)));
     },
   },
 ]);

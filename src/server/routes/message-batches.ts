@@ -17,16 +17,16 @@ import {
   messageBatchSchema,
 } from '../../wire/message-batches/schemas.ts';
 import { bytes, json } from '../answer.ts';
-import { creationOf, replayHeaders } from '../creation.ts';
+import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { messageBatchListQuery } from '../openapi/query-schemas.ts';
 import type { Incoming, Services } from '../route.ts';
 import { batchBodyBytes } from './batches.ts';
-import { routesOf } from './routes-of.ts';
+import { defineRoutes } from './define-routes.ts';
 
 const endpoint = '/v1/messages';
 
 /** Batches of `/v1/messages` as the official clients of that format know them: the same batches as at `/v1/batches`. */
-export const messageBatchRoutes = routesOf({ access: 'batches', tag: 'Message batches' }, [
+export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Message batches' }, [
   {
     on: 'POST /v1/messages/batches',
     name: 'Create Message Batch',
@@ -43,7 +43,7 @@ export const messageBatchRoutes = routesOf({ access: 'batches', tag: 'Message ba
         );
       const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
       const requests = await inTurns(parseCreateMessageBatch(body.utf8(), most));
-      const creation = creationOf(incoming, 'message_batches')(await body.sha256());
+      const creation = idempotencyTokens(incoming, 'message_batches')(await body.sha256());
       const { batch, replayed } = await batches
         .create(caller, { endpoint, requests }, creation)
         .catch((error: unknown) => {

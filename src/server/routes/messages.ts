@@ -15,10 +15,10 @@ import { messageErrorEvent } from '../../wire/errors/error-events.ts';
 import { movedError } from '../../wire/shared/places.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
-import { callOf, type Incoming, type Services } from '../route.ts';
-import { routesOf } from './routes-of.ts';
+import { interactiveCall, type Incoming, type Services } from '../route.ts';
+import { defineRoutes } from './define-routes.ts';
 
-export const messageRoutes = routesOf({ access: 'inference', tag: 'Generation' }, [
+export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generation' }, [
   {
     on: 'POST /v1/messages',
     name: 'Messages',
@@ -49,7 +49,7 @@ async function create(incoming: Incoming, { generate }: Services): Promise<Answe
   const asked = askedMessage(parseMessagesRequest(body.text), body.text);
   const { chat, native, moved } = asked;
   const betas = [headers['anthropic-beta'] ?? []].flat().join(',');
-  const call = { ...callOf(incoming), betas };
+  const call = { ...interactiveCall(incoming), betas };
   if (!chat.stream) {
     const message = await answerWhole(generate, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);
@@ -58,12 +58,12 @@ async function create(incoming: Incoming, { generate }: Services): Promise<Answe
   if (native && generate.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
     const lists = generate.nativeStream('messages', request, call, nativeMessageEvent);
-    const texts = inPlaces(lists, moved, (list) => list.join(''));
+    const texts = mapStream(lists, moved, (list) => list.join(''));
     return events(texts, broken);
   }
   // Whatever makes counting impossible ends the stream as well, and says so better.
   const inputTokens = generate.countTokens(chat, call).catch(() => 0);
-  const chunks = inPlaces(generate.chatStream(asked.request(), call), moved, (list) => list);
+  const chunks = mapStream(generate.chatStream(asked.request(), call), moved, (list) => list);
   return events(messageEvents(chunks, inputTokens, asked.options), broken);
 }
 
@@ -89,7 +89,7 @@ async function* messageEvents(
 }
 
 /** What comes as it is told; what breaks it off in the places of the request as the client sent it. */
-async function* inPlaces<T, Told>(
+async function* mapStream<T, Told>(
   lists: AsyncIterable<T>,
   moved: (error: unknown) => unknown,
   told: (list: T) => Told,

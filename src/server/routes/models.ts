@@ -8,11 +8,11 @@ import { type ModelState, presentModel, presentModels } from '../../wire/models/
 import { json } from '../answer.ts';
 import { modelSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { modelListQuery } from '../openapi/query-schemas.ts';
-import { routesOf } from './routes-of.ts';
+import { defineRoutes } from './define-routes.ts';
 
 // A key sees the models it may use, and an admin key how their servers are.
 
-export const modelRoutes = routesOf({ access: 'key', tag: 'Models' }, [
+export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
   {
     on: 'GET /v1/models',
     name: 'List Models',

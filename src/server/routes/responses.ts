@@ -17,10 +17,10 @@ import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { inputItemsQuery, retrieveResponseQuery } from '../openapi/query-schemas.ts';
-import { callOf } from '../route.ts';
-import { routesOf } from './routes-of.ts';
+import { interactiveCall } from '../route.ts';
+import { defineRoutes } from './define-routes.ts';
 
-export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }, [
+export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Responses' }, [
   {
     // Plain, as a stream, or in the background.
     on: 'POST /v1/responses',
@@ -31,7 +31,7 @@ export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }
     answer: responseSchema,
     async handle(incoming, { responses }) {
       const request = parseResponsesRequest(incoming.body.text);
-      const call = callOf(incoming);
+      const call = interactiveCall(incoming);
       if (request.value.stream) return responseEvents(responses.stream(request, call));
       return json(200, await responses.create(request, call));
     },
@@ -57,7 +57,7 @@ export const responseRoutes = routesOf({ access: 'inference', tag: 'Responses' }
     answer: compactedSchema,
     async handle(incoming, { responses }) {
       const request = parseCompactRequest(incoming.body.text);
-      return json(200, await responses.compact(request, callOf(incoming)));
+      return json(200, await responses.compact(request, interactiveCall(incoming)));
     },
   },
   {

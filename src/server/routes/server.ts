@@ -1,7 +1,7 @@
 import { json, jsonText } from '../answer.ts';
-import { routesOf } from './routes-of.ts';
+import { defineRoutes } from './define-routes.ts';
 
-export const serverRoutes = routesOf({ access: 'open', tag: 'Server' }, [
+export const serverRoutes = defineRoutes({ access: 'open', tag: 'Server' }, [
   {
     on: 'GET /healthz',
     name: 'Health',

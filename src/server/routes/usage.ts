@@ -2,9 +2,9 @@ import { parseUsageQuery, presentUsage, usageCsv } from '../../wire/usage/report
 import { bytes, json } from '../answer.ts';
 import { usageSchema } from '../openapi/answer-schemas.ts';
 import { usageQuery } from '../openapi/query-schemas.ts';
-import { routesOf } from './routes-of.ts';
+import { defineRoutes } from './define-routes.ts';
 
-export const usageRoutes = routesOf({ access: 'usage', tag: 'Usage' }, [
+export const usageRoutes = defineRoutes({ access: 'usage', tag: 'Usage' }, [
   {
     on: 'GET /v1/usage',
     name: 'Get Usage',

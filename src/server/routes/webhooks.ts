@@ -17,18 +17,18 @@ import {
   webhookSchema,
 } from '../openapi/answer-schemas.ts';
 import { webhookListQuery } from '../openapi/query-schemas.ts';
-import { fewBytes, routesOf } from './routes-of.ts';
+import { smallBody, defineRoutes } from './define-routes.ts';
 
 // Whatever body comes with a POST that takes none is not read.
 
-export const webhookRoutes = routesOf({ access: 'batches', tag: 'Webhooks' }, [
+export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }, [
   {
     // The secret is in this answer and in that of /rotate, and nowhere else.
     on: 'POST /v1/webhooks',
     name: 'Create Webhook',
     summary: 'Have an endpoint told of events; its signing secret is shown once',
     body: createWebhookSchema,
-    maxBytes: fewBytes,
+    maxBytes: smallBody,
     status: 201,
     answer: newWebhookSchema,
     async handle({ caller, body }, { webhooks }) {
@@ -62,7 +62,7 @@ export const webhookRoutes = routesOf({ access: 'batches', tag: 'Webhooks' }, [
     name: 'Update Webhook',
     summary: 'Change its URL, its name or its events, or disable and enable it',
     body: updateWebhookSchema,
-    maxBytes: fewBytes,
+    maxBytes: smallBody,
     answer: webhookSchema,
     handle: async ({ caller, param, body }, { webhooks }) =>
       json(200, presentWebhook(await webhooks.update(caller, param, parseUpdateWebhook(body.text)))),

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
-import { refuseDuplicates } from '../headers.ts';
-import { callerOf, type Mounting } from '../mount.ts';
+import { refuseDuplicateHeaders } from '../headers.ts';
+import { authenticate, type MountDeps } from '../mount.ts';
 import { sendError } from '../send.ts';
 import { wrongMethod } from '../to-api-error.ts';
-import { takeHandshakes } from './handshakes.ts';
+import { routeUpgrades } from './upgrades.ts';
 import { type ResponseSocket, serveResponses } from './response-socket.ts';
 
 const path = '/v1/responses';
@@ -22,32 +22,32 @@ export function isForSocket({ method, url = '', headers, socket }: IncomingMessa
 }
 
 /** `GET /v1/responses` as a WebSocket: keys and limits are those of `POST`. */
-export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: Ids }) {
+export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids: Ids }) {
   const { services, traffic, connections, budget, ids } = mounting;
   const { clock, log, limits, responses } = services;
   const open = new Map<WebSocket, ResponseSocket>();
   const route = { access: 'inference' } as const;
 
   const enter = (request: FastifyRequest, reply: FastifyReply, go: () => void) => {
-    const exchange = traffic.of(request);
+    const tracked = traffic.of(request);
     const check = async () => {
       if (!isUpgraded(request.raw)) throw wrongMethod(request.method, ['POST']);
-      refuseDuplicates(request.raw);
-      exchange.caller = await callerOf(request, route, services);
+      refuseDuplicateHeaders(request.raw);
+      tracked.caller = await authenticate(request, route, services);
       connections.welcome(request, reply);
       // For the log: the answer to the handshake is written past it.
       reply.raw.statusCode = 101;
     };
     check().then(go, (thrown: unknown) => {
-      if (!reply.raw.destroyed) sendError(reply, exchange, thrown);
+      if (!reply.raw.destroyed) sendError(reply, tracked, thrown);
     });
   };
 
   function serve(socket: WebSocket, request: FastifyRequest) {
-    const exchange = traffic.of(request);
-    const caller = exchange.caller!;
+    const tracked = traffic.of(request);
+    const caller = tracked.caller!;
     const share = budget.open(caller.orgId);
-    exchange.release = share.release;
+    tracked.release = share.release;
     request.raw.socket.setNoDelay(true);
     const served = serveResponses({
       socket,
@@ -57,15 +57,15 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
       inline: (text, { caller: { orgId } }, hold) =>
         services.files.inline(orgId, text, services.limits.bodyBytes, hold),
       clock,
-      signal: exchange.signal,
+      signal: tracked.signal,
       async call(signal) {
-        return { caller: await callerOf(request, route, services), requestId: ids.next('req_'), signal };
+        return { caller: await authenticate(request, route, services), requestId: ids.next('req_'), signal };
       },
-      ended: (call, ms, failure) =>
+      onTurnEnd: (call, ms, failure) =>
         log[failure && failure.status >= 500 ? 'error' : 'info'](
           {
             request_id: call?.requestId,
-            socket: exchange.requestId,
+            socket: tracked.requestId,
             route: path,
             ms: Math.round(ms * 10) / 10,
             org: caller.orgId,
@@ -81,7 +81,7 @@ export function acceptSockets(app: FastifyInstance, mounting: Mounting & { ids: 
     if (traffic.draining) served.drain();
   }
 
-  const { isUpgraded, complete } = takeHandshakes(app, {
+  const { isUpgraded, complete } = routeUpgrades(app, {
     maxPayload: limits.bodyBytes,
     perMessageDeflate: false,
   });

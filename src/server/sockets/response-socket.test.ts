@@ -35,7 +35,7 @@ function serve(most = Infinity, filled = 0) {
     connection: connection as unknown as Socket,
     session,
     share: {
-      hold(bytes) {
+      reserve(bytes) {
         held.push(bytes);
         if (bytes > most) throw new Error('no room');
       },
@@ -51,7 +51,7 @@ function serve(most = Infinity, filled = 0) {
       requestId: 'r',
       signal,
     }),
-    ended() {},
+    onTurnEnd() {},
   });
   const say = (message: object) => {
     const data = Buffer.from(JSON.stringify(message));

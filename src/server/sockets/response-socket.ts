@@ -8,12 +8,12 @@ import { parseSocketRequest, socketError } from '../../wire/responses/socket.ts'
 import type { BodyShare } from '../body-budget.ts';
 import { decodeText } from '../read-body.ts';
 import { toApiError } from '../to-api-error.ts';
-import { aheadBytes, drained } from '../event-stream.ts';
+import { maxBufferedBytes, drained } from '../event-stream.ts';
 
 /** Turns that may wait for the one under way. */
-const mostWaiting = 8;
+const maxWaiting = 8;
 /** As the specification of this transport has it. */
-const longestMs = 60 * 60_000;
+const maxMs = 60 * 60_000;
 const pingMs = 30_000;
 /** Codes of RFC 6455. */
 const goingAway = 1001;
@@ -26,21 +26,21 @@ export interface ResponseSocketDeps {
   session: ResponseSession;
   share: BodyShare;
   /** The text of a turn with the files it names in their places. */
-  inline: (text: string, call: InteractiveCall, hold: BodyShare['hold']) => Promise<string>;
+  inline: (text: string, call: InteractiveCall, hold: BodyShare['reserve']) => Promise<string>;
   clock: Clock;
   /** Whose turn it is, asked anew for each: the key may have been revoked. Its signal aborts when the turn is to end. */
   call: (signal: AbortSignal) => Promise<InteractiveCall>;
   /** Aborts when nobody waits any more, with the reason if that is ours. */
   signal: AbortSignal;
   /** Told how each turn ended. */
-  ended: (call: InteractiveCall | undefined, ms: number, error: ApiError | undefined) => void;
+  onTurnEnd: (call: InteractiveCall | undefined, ms: number, error: ApiError | undefined) => void;
 }
 
 export type ResponseSocket = ReturnType<typeof serveResponses>;
 
 /** Turns of `response.create` over one WebSocket, one at a time, in the order in which they came. */
 export function serveResponses(parts: ResponseSocketDeps) {
-  const { socket, connection, session, share, inline, clock, call, signal, ended } = parts;
+  const { socket, connection, session, share, inline, clock, call, signal, onTurnEnd } = parts;
   const waiting: Buffer[] = [];
   let turn: AbortController | undefined;
   let heldBytes = 0;
@@ -50,14 +50,14 @@ export function serveResponses(parts: ResponseSocketDeps) {
   let goodbye: { code: number; error?: ApiError } | undefined;
   let answers = true;
   let isOver = false;
-  const limit = clock.after(longestMs, () => {
+  const limit = clock.after(maxMs, () => {
     goodbye = { code: goingAway, error: tooOld() };
     if (!turn) close();
   });
   let pinging: Timer = clock.after(pingMs, ping);
 
   function ping() {
-    // What still waits to be sent stands before a ping: whether that is taken is looked at elsewhere (stalls.ts).
+    // What still waits to be sent stands before a ping: whether that is taken is looked at elsewhere (slow-client-timeouts.ts).
     if (!answers && socket.bufferedAmount === 0) return socket.terminate();
     answers = false;
     socket.ping();
@@ -65,7 +65,7 @@ export function serveResponses(parts: ResponseSocketDeps) {
   }
 
   function holdWith(filled: number) {
-    share.hold(heldBytes + filled + connection.bytesRead - readBytes);
+    share.reserve(heldBytes + filled + connection.bytesRead - readBytes);
     filledBytes = filled;
   }
 
@@ -124,20 +124,20 @@ export function serveResponses(parts: ResponseSocketDeps) {
           next = event.sequence_number + 1;
         }
         connection.uncork();
-        if (socket.bufferedAmount > aheadBytes) await drained(connection, stopped);
+        if (socket.bufferedAmount > maxBufferedBytes) await drained(connection, stopped);
       }
     } catch (error) {
       failure = toApiError(error);
       if (!isOver) socket.send(socketError(failure, next));
     }
-    if (!stopped.aborted || failure) ended(asked, clock.monotonic() - begun, failure);
+    if (!stopped.aborted || failure) onTurnEnd(asked, clock.monotonic() - begun, failure);
   }
 
   socket.on('message', (data: Buffer) => {
     readBytes = connection.bytesRead;
     if (isOver || goodbye) return;
     heldBytes += data.length;
-    if (waiting.length >= mostWaiting) return refuse(tooMany(), policyViolation);
+    if (waiting.length >= maxWaiting) return refuse(tooMany(), policyViolation);
     waiting.push(data);
     if (!turn) void work();
   });
@@ -172,7 +172,7 @@ function tooOld(): ApiError {
 function tooMany(): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
-    `More than ${mostWaiting} turns wait on this WebSocket: wait for answers, or open more of them.`,
+    `More than ${maxWaiting} turns wait on this WebSocket: wait for answers, or open more of them.`,
     { retryAfter: 1 },
   );
 }

@@ -6,7 +6,7 @@ import { formatDollars, parseDollars } from '../../../core/price.ts';
  * Several batches of one run as if they were one of `requests` requests: their counts, rates and costs added up, and
  * the state of the first that is not done. Nothing changes where there is one.
  */
-export function combine(batches: readonly RemoteBatch[], requests: number): RemoteBatch {
+export function combineBatches(batches: readonly RemoteBatch[], requests: number): RemoteBatch {
   const open = batches.filter(({ status }) => !isFinal(status));
   const shown = open[0] ?? worst(batches);
   if (batches.length === 1 && shown.request_counts.total === requests) return shown;

@@ -7,7 +7,7 @@ import { CliError } from '../../shared/exit-codes.ts';
 
 export type Format = 'jsonl' | 'csv';
 
-export function formatOf(format: string): Format {
+export function readFormat(format: string): Format {
   if (format === 'jsonl' || format === 'csv') return format;
   throw new CliError(`--format is jsonl or csv, not '${format}'.`);
 }
@@ -55,7 +55,7 @@ export function csvRow(line: ResultLine, raw: boolean): string {
 }
 
 /** Result lines as one table. */
-export async function* csvOf(jsonl: AsyncIterable<Uint8Array>, raw: boolean): AsyncGenerator<Uint8Array> {
+export async function* toCsv(jsonl: AsyncIterable<Uint8Array>, raw: boolean): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvHead);
   for await (const { bytes } of splitLines(jsonl)) {
     const line = parseLine(bytes) as ResultLine | undefined;

@@ -10,7 +10,7 @@ const attempts = 5;
 const retryPauseMs = 1000;
 const newline = Buffer.from('\n');
 
-export interface Wanted {
+export interface DownloadOptions {
   client: Client;
   clock: Clock;
   batchId: string;
@@ -24,7 +24,7 @@ export interface Wanted {
  * The result lines of a batch, with their newlines, in the order of its requests. They are kept at `scratch` meanwhile.
  * A connection that breaks is taken up again behind the last whole line.
  */
-export async function* orderedResults(wanted: Wanted, scratch: string): AsyncGenerator<Uint8Array> {
+export async function* orderedResults(wanted: DownloadOptions, scratch: string): AsyncGenerator<Uint8Array> {
   const raw = await open(scratch, 'w+', 0o600);
   try {
     for (const stream of wanted.streams) await download(wanted, stream, raw);
@@ -44,7 +44,7 @@ export async function* orderedResults(wanted: Wanted, scratch: string): AsyncGen
 }
 
 async function download(
-  { client, clock, batchId }: Wanted,
+  { client, clock, batchId }: DownloadOptions,
   stream: ResultStream,
   raw: FileHandle,
 ): Promise<void> {
@@ -66,14 +66,14 @@ async function download(
   }
 }
 
-interface Place {
+interface LineSpan {
   offset: number;
   /** With its newline. */
   length: number;
 }
 
-async function findLines(path: string): Promise<Map<string, Place>> {
-  const places = new Map<string, Place>();
+async function findLines(path: string): Promise<Map<string, LineSpan>> {
+  const places = new Map<string, LineSpan>();
   for await (const { bytes, offset } of splitLines(createReadStream(path))) {
     const id = parseLine(bytes)?.custom_id;
     places.set(typeof id === 'string' ? id : `\0${offset}`, { offset, length: bytes.length + 1 });
@@ -82,7 +82,7 @@ async function findLines(path: string): Promise<Map<string, Place>> {
 }
 
 /** What was just written is in the memory of the system: it is there at once. */
-function readLine({ fd }: FileHandle, { offset, length }: Place): Uint8Array {
+function readLine({ fd }: FileHandle, { offset, length }: LineSpan): Uint8Array {
   const bytes = Buffer.alloc(length);
   readSync(fd, bytes, 0, length, offset);
   return bytes;

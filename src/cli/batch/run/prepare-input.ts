@@ -28,19 +28,19 @@ export async function prepareInput(
   copy: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const change = changeOf(changes);
+  const change = toChange(changes);
   if ('path' in input && change === undefined) return input.path;
   const source = 'path' in input ? createReadStream(input.path) : Readable.from(input.stdin);
   const target = createWriteStream(copy, { mode: 0o600 });
   if (change === undefined) await pipeline(source, target, { signal });
   else
-    await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => changed(chunks, change), target, {
+    await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => changeLines(chunks, change), target, {
       signal,
     });
   return copy;
 }
 
-async function* changed(chunks: AsyncIterable<Uint8Array>, change: Change): AsyncGenerator<Uint8Array> {
+async function* changeLines(chunks: AsyncIterable<Uint8Array>, change: Change): AsyncGenerator<Uint8Array> {
   let number = 0;
   for await (const line of splitLines(chunks)) {
     number++;
@@ -58,12 +58,12 @@ const anySize = { maxDepth: Infinity, maxNodes: Infinity };
 
 type Change = (line: string, request: Fields, number: number) => string;
 
-function changeOf({ endpoint, model, set = [], wrap }: Changes): Change | undefined {
+function toChange({ endpoint, model, set = [], wrap }: Changes): Change | undefined {
   const body: Edits = new Map(set.map(readSetting));
   if (model !== undefined) body.set('model', JSON.stringify(model));
   if (body.size === 0 && endpoint === undefined && wrap !== true) return undefined;
   return (given, request, number) => {
-    const line = wrap === true ? wrapped(given, request, number) : given;
+    const line = wrap === true ? wrapBody(given, request, number) : given;
     const scan = scanJson(line, anySize);
     const edits: Edits = new Map(endpoint === undefined ? [] : [['url', JSON.stringify(endpoint)]]);
     const member = memberOf(scan, 'body');
@@ -74,7 +74,7 @@ function changeOf({ endpoint, model, set = [], wrap }: Changes): Change | undefi
 }
 
 /** A bare request body as a batch line of the endpoint that its members belong to; a batch line as it is. */
-function wrapped(line: string, request: Fields, number: number): string {
+function wrapBody(line: string, request: Fields, number: number): string {
   if (!isBareBody(request)) return line;
   const { custom_id: own } = request;
   const id = JSON.stringify(own ?? `line-${number}`);

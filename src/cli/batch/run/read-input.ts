@@ -73,10 +73,10 @@ function isBlank(bytes: Uint8Array): boolean {
  * is eight bytes a request; only where two are alike the file is read again, for their lines.
  * @throws CliError where a `custom_id` stands twice
  */
-export async function refuseDuplicates(path: string, parts: readonly InputPart[]): Promise<void> {
+export async function refuseDuplicateIds(path: string, parts: readonly InputPart[]): Promise<void> {
   const marks = new BigUint64Array(parts.reduce((sum, { customIds }) => sum + customIds.length, 0));
   let count = 0;
-  for (const { customIds } of parts) for (const id of customIds) marks[count++] = markOf(id);
+  for (const { customIds } of parts) for (const id of customIds) marks[count++] = fingerprint(id);
   marks.sort();
   const doubtful = new Set(marks.filter((mark, at) => mark === marks[at - 1]));
   if (doubtful.size === 0) return;
@@ -85,7 +85,7 @@ export async function refuseDuplicates(path: string, parts: readonly InputPart[]
   for await (const { bytes } of splitLines(createReadStream(path))) {
     number++;
     const id = parseLine(bytes)?.['custom_id'];
-    if (typeof id !== 'string' || !doubtful.has(markOf(id))) continue;
+    if (typeof id !== 'string' || !doubtful.has(fingerprint(id))) continue;
     const before = first.get(id);
     if (before !== undefined)
       throw new CliError(
@@ -96,6 +96,6 @@ export async function refuseDuplicates(path: string, parts: readonly InputPart[]
   }
 }
 
-function markOf(id: string): bigint {
+function fingerprint(id: string): bigint {
   return hash('sha256', id, 'buffer').readBigUInt64LE();
 }

@@ -114,7 +114,7 @@ function errorsOf(output: string): string {
 }
 
 /** Where the results go: a path whose folder is there, or null for stdout. */
-export async function outputOf(
+export async function resolveOutput(
   cli: Cli,
   source: string | undefined,
   { output: asked, format, force }: { output?: string; format: Format; force?: boolean },
@@ -130,12 +130,12 @@ export async function outputOf(
   const odd = taken.find((path) => !statSync(path).isFile());
   if (odd !== undefined)
     throw new CliError(
-      `${shown(cli, odd)} is not a file.`,
+      `${showPath(cli, odd)} is not a file.`,
       'Choose another with -o; -o - prints the results.',
     );
   if (taken[0] !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
     throw new CliError(
-      `${shown(cli, taken[0])} is there already.`,
+      `${showPath(cli, taken[0])} is there already.`,
       'Pass --force to overwrite it, or another -o.',
     );
   await makeFolder(dirname(output));
@@ -148,7 +148,7 @@ function withSuffix(path: string, suffix: string, format: Format): string {
 }
 
 /** A path as it is called from where the user stands. */
-export function shown({ cwd }: Pick<Cli, 'cwd'>, path: string): string {
+export function showPath({ cwd }: Pick<Cli, 'cwd'>, path: string): string {
   const short = relative(cwd, path);
   return short === '' || short.startsWith('..') ? path : short;
 }

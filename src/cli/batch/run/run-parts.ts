@@ -13,9 +13,9 @@ import type { RunFile } from './run-state.ts';
 /** Between two collections of garbage. */
 const pauseMs = 25;
 /** Requests on the server that are not done: enough to keep it busy until the next batch is there. */
-const outstandingRequests = 10_000;
+const maxOutstanding = 10_000;
 
-export interface Job {
+export interface PartsDeps {
   client: Client;
   process: Pick<Cli, 'clock' | 'ownsProcess'>;
   run: RunFile;
@@ -32,7 +32,7 @@ export interface Job {
 export type PartsRun = ReturnType<typeof runParts>;
 
 /** The batches that one input becomes. */
-export function runParts(job: Job) {
+export function runParts(job: PartsDeps) {
   const { client, run, input } = job;
   const { state } = run;
   const seen: (RemoteBatch | undefined)[] = input.parts.map(() => undefined);
@@ -57,11 +57,11 @@ export function runParts(job: Job) {
     const idempotencyKey = `${state.parts[index]!.token}-file`;
     try {
       const sent = client.files.upload({ content, filename: job.filename, idempotencyKey, signal });
-      const { id } = await tidily(job.process, sent);
+      const { id } = await withFrequentGc(job.process, sent);
       run.remember(index, { file_id: id });
       uploadedHere.add(index);
     } catch (error) {
-      throw error instanceof ClientError ? atLinesOf(error, part) : error;
+      throw error instanceof ClientError ? shiftLines(error, part) : error;
     }
   }
 
@@ -128,7 +128,7 @@ export function runParts(job: Job) {
       isFirstStep = false;
       await collectReady();
       for (const index of indices) {
-        if (stopped || outstanding() >= outstandingRequests) break;
+        if (stopped || outstanding() >= maxOutstanding) break;
         if (!isCollected(index) && !isMade(index)) await create(index);
       }
       return stopped ? open().length === 0 : state.collected.parts === input.parts.length;
@@ -155,7 +155,7 @@ function isGone(error: unknown): boolean {
 }
 
 /** The server counts lines from the start of what it was sent. */
-function atLinesOf(error: ClientError, { linesBefore }: InputPart): ClientError {
+function shiftLines(error: ClientError, { linesBefore }: InputPart): ClientError {
   for (const fault of error.faults) if (fault.line !== undefined) fault.line += linesBefore;
   return error;
 }
@@ -164,7 +164,7 @@ function atLinesOf(error: ClientError, { linesBefore }: InputPart): ClientError 
  * Collects garbage while `work` goes on. Chunks of a file that were sent weigh a few hundred bytes each in the eyes of V8,
  * which would let 100 MB of them lie before it does so by itself.
  */
-async function tidily<T>({ clock, ownsProcess }: Job['process'], work: Promise<T>): Promise<T> {
+async function withFrequentGc<T>({ clock, ownsProcess }: PartsDeps['process'], work: Promise<T>): Promise<T> {
   if (ownsProcess !== true) return work;
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

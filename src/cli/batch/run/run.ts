@@ -6,14 +6,14 @@ import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
 import { askAtInterrupt } from './ask.ts';
-import { combine } from './combine.ts';
-import { askUntilDone } from '../ask-until-done.ts';
-import { type Format, formatOf, rawOption } from './csv.ts';
+import { combineBatches } from './combine.ts';
+import { pollUntilDone } from '../poll.ts';
+import { type Format, readFormat, rawOption } from './csv.ts';
 import { lockOutput } from './output-lock.ts';
 import { prepareInput } from './prepare-input.ts';
 import { createProgress, noProgress, type Progress } from '../progress.ts';
-import { type InputFile, readInput, refuseDuplicates } from './read-input.ts';
-import { openResults, outputOf, shown, type ResultPaths, type Results } from './results.ts';
+import { type InputFile, readInput, refuseDuplicateIds } from './read-input.ts';
+import { openResults, resolveOutput, showPath, type ResultPaths, type Results } from './results.ts';
 import { runParts, type PartsRun } from './run-parts.ts';
 import { openRunFile, type Collected, type RunFile } from './run-state.ts';
 import { costText, exitCodeOf, paintStatus } from '../show-batch.ts';
@@ -72,9 +72,9 @@ Run it again after an interruption, and it goes on with the same batches.`,
 /** Sends a file as one batch or several and collects the results, and says how that went. */
 export async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<void> {
   const client = connect(cli, options);
-  const format = formatOf(options.format);
+  const format = readFormat(options.format);
   const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
-  const output = await outputOf(cli, source, { ...options, format });
+  const output = await resolveOutput(cli, source, { ...options, format });
   const copy = temporaryCopy(cli);
   const { model, set, endpoint, wrap } = options;
   try {
@@ -84,10 +84,10 @@ export async function runBatch(cli: Cli, inputPath: string, options: Options): P
       readInput(await prepareInput(from, { model, set, endpoint, wrap }, copy, signal), signal),
     );
     // Of one batch the server tells, with all else that is wrong.
-    if (input.parts.length > 1) await refuseDuplicates(input.path, input.parts);
+    if (input.parts.length > 1) await refuseDuplicateIds(input.path, input.parts);
     if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
     const filename = source === undefined ? 'stdin.jsonl' : basename(source);
-    const unlock = output === null ? undefined : lockOutput(output, shown(cli, output));
+    const unlock = output === null ? undefined : lockOutput(output, showPath(cli, output));
     try {
       await runInput(cli, client, { input, output, format, filename, options });
     } finally {
@@ -98,7 +98,7 @@ export async function runBatch(cli: Cli, inputPath: string, options: Options): P
   }
 }
 
-interface Run {
+interface RunOptions {
   input: InputFile;
   output: string | null;
   format: Format;
@@ -106,7 +106,7 @@ interface Run {
   options: Options;
 }
 
-async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
+async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void> {
   const { input, output, format, filename, options } = how;
   const run = openRunFile(output, {
     url: client.baseUrl,
@@ -145,7 +145,7 @@ async function runInput(cli: Cli, client: Client, how: Run): Promise<void> {
     const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to go on.';
     const stopped = new CliError('Stopped.', goOn, exitCodes.interrupted);
     await interruptible(cli, stopped, (signal) => parts.upload(signal));
-    const isDone = await untilDone(cli, { parts, progress, run, requests: input.requests });
+    const isDone = await waitForEnd(cli, { parts, progress, run, requests: input.requests });
     progress.stop();
     if (!isDone) return;
     if (parts.batches().length === 0) return await giveUp(cli, run, results);
@@ -176,7 +176,7 @@ async function giveUp(cli: Cli, run: RunFile, results: Results): Promise<void> {
   cli.exitCode = exitCodes.batchStopped;
 }
 
-interface Following {
+interface WaitOptions {
   parts: PartsRun;
   progress: Progress;
   run: RunFile;
@@ -184,7 +184,7 @@ interface Following {
 }
 
 /** Waits for the end, or until the person at the keyboard has had enough: then false. */
-async function untilDone(cli: Cli, job: Following): Promise<boolean> {
+async function waitForEnd(cli: Cli, job: WaitOptions): Promise<boolean> {
   const { parts, progress, run } = job;
   let stop = new AbortController();
   const release = cli.onInterrupt(() => stop.abort());
@@ -192,19 +192,23 @@ async function untilDone(cli: Cli, job: Following): Promise<boolean> {
   const ask = async () => {
     isDone = await parts.step();
     const seen = parts.batches();
-    if (seen.length > 0) progress.update(combine(seen, job.requests));
+    if (seen.length > 0) progress.update(combineBatches(seen, job.requests));
     return isDone;
   };
   try {
     for (;;) {
-      await askUntilDone(ask, { clock: cli.clock, note: (text) => progress.note(text), signal: stop.signal });
+      await pollUntilDone(ask, {
+        clock: cli.clock,
+        note: (text) => progress.note(text),
+        signal: stop.signal,
+      });
       if (isDone) return true;
       progress.stop();
       const choice = await askAtInterrupt(cli.terminal);
       stop = new AbortController();
       if (choice === 'cancel') await parts.cancel();
       if (choice !== 'leave') continue;
-      tellHowToGoOn(cli, parts.batches(), run);
+      showHowToResume(cli, parts.batches(), run);
       cli.exitCode = exitCodes.interrupted;
       return false;
     }
@@ -213,7 +217,7 @@ async function untilDone(cli: Cli, job: Following): Promise<boolean> {
   }
 }
 
-function tellHowToGoOn(cli: Cli, batches: RemoteBatch[], { path }: RunFile): void {
+function showHowToResume(cli: Cli, batches: RemoteBatch[], { path }: RunFile): void {
   const { terminal } = cli;
   if (batches.length === 0 && path === null) return;
   const ids = batches.map(({ id }) => id).join(', ');
@@ -225,7 +229,7 @@ function tellHowToGoOn(cli: Cli, batches: RemoteBatch[], { path }: RunFile): voi
   terminal.note(`${ids} ${goes} on running. Run the same command again to collect the results`);
   const last = batches.at(-1)?.id ?? '<id>';
   terminal.note(
-    `(${shown(cli, path)} remembers it), or stop it: ${terminal.self.command} batch cancel ${last}`,
+    `(${showPath(cli, path)} remembers it), or stop it: ${terminal.self.command} batch cancel ${last}`,
   );
 }
 
@@ -241,7 +245,7 @@ interface Conclusion {
 function conclude(cli: Cli, { batches, input, collected, files, json, output }: Conclusion): void {
   const { terminal } = cli;
   const codes = batches.map(exitCodeOf);
-  const whole = combine(batches, input.requests);
+  const whole = combineBatches(batches, input.requests);
   cli.exitCode =
     [exitCodes.batchFailed, exitCodes.batchStopped, exitCodes.linesFailed].find((code) =>
       codes.includes(code),
@@ -260,8 +264,8 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
   if (unsent > 0) tell(`${counted(unsent, 'request')} ${unsent === 1 ? 'has' : 'have'} no result.`);
   if (output !== null)
     terminal.record([
-      ['results', files.output && shown(cli, files.output)],
-      ['errors', files.errors && shown(cli, files.errors)],
+      ['results', files.output && showPath(cli, files.output)],
+      ['errors', files.errors && showPath(cli, files.errors)],
       ['cost', costText(whole)],
     ]);
   for (const { code, count, message } of failures) tell(`failures  ${count} x ${code}: ${message}`);

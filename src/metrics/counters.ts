@@ -4,21 +4,21 @@ import type { Usage } from '../core/usage.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
 
 /** What this process has counted since it began. Names and labels stand in docs/metrics.md, and a test holds them to it. */
-export interface Counts {
+export interface Counters {
   /** Where they stand, and whatever else is to be told. */
   readonly registry: Registry;
-  readonly answered: (call: AnsweredCall) => void;
+  readonly recordCall: (call: AnsweredCall) => void;
   /** A single request is paid. */
-  readonly charged: (model: string, usage: Usage) => void;
+  readonly recordUsage: (model: string, usage: Usage) => void;
   /** The same store; what it records is counted. */
-  readonly counting: (results: ResultStore) => ResultStore;
+  readonly instrument: (results: ResultStore) => ResultStore;
 }
 
 /** From a probe of a few milliseconds to an answer of many minutes. */
 const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const waitSeconds = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-export function createCounts(): Counts {
+export function createCounters(): Counters {
   const registry = new Registry();
   const registers = [registry];
   const histogram = <Label extends string>(
@@ -81,16 +81,16 @@ export function createCounts(): Counts {
   return {
     registry,
 
-    answered({ method, route, status, ms, known: { model, queuedMs = 0, firstMs } }) {
+    recordCall({ method, route, status, ms, known: { model, queuedMs = 0, firstMs } }) {
       requests.observe({ method, route, status }, ms / 1000);
       if (model === undefined) return;
       queued.observe({ model }, queuedMs / 1000);
       if (firstMs !== undefined) first.observe({ model }, firstMs / 1000);
     },
 
-    charged: (model, usage) => paid(model, 'interactive', usage),
+    recordUsage: (model, usage) => paid(model, 'interactive', usage),
 
-    counting: (results) => ({
+    instrument: (results) => ({
       ...results,
       async record(worker, rows, finished, now) {
         const outcomes = await results.record(worker, rows, finished, now);

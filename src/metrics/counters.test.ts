@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../store/contract/claim.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
-import { createCounts } from './counts.ts';
+import { createCounters } from './counters.ts';
 
 const usage = { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 0 };
 const row = (batchId: string, line: number, code: string | null = null): LineResult => ({
@@ -23,12 +23,12 @@ const outcome = (batchId: string, kept: number): RecordOutcome => ({
 });
 
 function counted(kept: RecordOutcome[], isRecorded = true) {
-  const counts = createCounts();
+  const counts = createCounters();
   const stored = {
     record: () => Promise.resolve(kept),
     recordMissing: () => Promise.resolve(isRecorded),
   } as Partial<ResultStore> as ResultStore;
-  return { counts, results: counts.counting(stored) };
+  return { counts, results: counts.instrument(stored) };
 }
 
 const lease = {} as Lease;

@@ -8,7 +8,7 @@ import { checkCreateMessageBatch } from '../wire/message-batches/create.ts';
 const afterMs = 500;
 
 /** The checks that a batch of these endpoints meets, in the order in which it meets them. */
-export const checksOf = (endpoints: readonly BatchEndpoint[]): (() => void)[] => [
+export const batchChecks = (endpoints: readonly BatchEndpoint[]): (() => void)[] => [
   checkCreateBatch.prepare,
   ...endpoints.map((endpoint) => lineFormats[endpoint].prepare),
   ...(endpoints.includes('/v1/messages') ? [checkCreateMessageBatch.prepare] : []),
@@ -18,7 +18,7 @@ export const checksOf = (endpoints: readonly BatchEndpoint[]): (() => void)[] =>
  * Has checks compiled soon after the start, each in a turn of the event loop of its own: some 30 ms, for which everybody
  * would wait in the middle of the first batch instead, and together.
  */
-export function prepareChecks(checks: readonly (() => void)[], clock: Clock) {
+export function precompileChecks(checks: readonly (() => void)[], clock: Clock) {
   let timer: Timer | undefined;
   const prepareFrom = (at: number): void => {
     if (at + 1 < checks.length) timer = clock.after(0, () => prepareFrom(at + 1));

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type * as Ws from 'ws';
 import { loadPackage } from '../../base/load-package.ts';
 
-interface Handshakes {
+interface Upgrades {
   /** True if Node handed over the connection of an upgrade request. */
   isUpgraded: (request: Http.IncomingMessage) => boolean;
   /** Answers the handshake of a request and passes on the WebSocket that it becomes. */
@@ -13,7 +13,7 @@ interface Handshakes {
 }
 
 /** Sends requests to be upgraded through the hooks and routes that all others pass, where `complete` upgrades them. */
-export function takeHandshakes(app: FastifyInstance, options: Ws.ServerOptions): Handshakes {
+export function routeUpgrades(app: FastifyInstance, options: Ws.ServerOptions): Upgrades {
   // By `import`, all its names would be looked at, of which one loads a whole client.
   const { ServerResponse } = loadPackage('node:http') as typeof Http;
   const upgrades = new WeakMap<Http.IncomingMessage, { socket: Duplex; head: Buffer }>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { batchEndpoints } from '../core/batch.ts';
-import { checksOf, prepareChecks } from './prepared-checks.ts';
+import { batchChecks, precompileChecks } from './precompile-checks.ts';
 
 /** Three checks that note when each is prepared, by the turn of the event loop. */
 function notedChecks() {
@@ -20,7 +20,7 @@ describe('checks that are prepared', () => {
   it('are prepared some time after the start, each in a turn of its own', async () => {
     const clock = createManualClock();
     const { checks, turns, end } = notedChecks();
-    const service = prepareChecks(checks, clock);
+    const service = precompileChecks(checks, clock);
     service.start();
     await clock.advance(499);
     expect(turns).toEqual([]);
@@ -34,7 +34,7 @@ describe('checks that are prepared', () => {
   it('are left alone once it is stopped, before the first and between two', async () => {
     const clock = createManualClock();
     const done: string[] = [];
-    const service = prepareChecks(
+    const service = precompileChecks(
       [
         () => {
           done.push('one');
@@ -55,7 +55,7 @@ describe('checks that are prepared', () => {
   });
 
   it('are those that a batch meets: of its creation, and of the endpoints that are open', () => {
-    expect(checksOf(['/v1/chat/completions', '/v1/embeddings'])).toHaveLength(3);
-    expect(new Set(checksOf(batchEndpoints)).size).toBe(batchEndpoints.length + 2);
+    expect(batchChecks(['/v1/chat/completions', '/v1/embeddings'])).toHaveLength(3);
+    expect(new Set(batchChecks(batchEndpoints)).size).toBe(batchEndpoints.length + 2);
   });
 });

@@ -5,7 +5,7 @@ import type { Inference } from '../inference/inference.ts';
 import type { BatchStore, OpenBatch } from '../store/contract/batches.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 
-export interface ReadingsDeps {
+export interface GaugesDeps {
   generate: Pick<Inference, 'catalog' | 'replicas' | 'interactiveLoad' | 'waiting'>;
   /** Of all processes. */
   batches: Pick<BatchStore, 'open'>;
@@ -19,12 +19,12 @@ export interface ReadingsDeps {
 }
 
 /** A scrape has the figures of this process even where the database hangs. */
-const patienceMs = 2_000;
+const databaseTimeoutMs = 2_000;
 
 const healths = ['up', 'draining', 'half-open', 'open'] as const satisfies ReplicaState['health'][];
 
 /** What is so at the moment; read when somebody asks, by `read`, and set into the registry. */
-export function createReadings(registry: Registry, parts: ReadingsDeps): { read(): Promise<void> } {
+export function createGauges(registry: Registry, parts: GaugesDeps): { read(): Promise<void> } {
   const { generate, batches: stored, time, clock, version } = parts;
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -90,11 +90,11 @@ export function createReadings(registry: Registry, parts: ReadingsDeps): { read(
   let asking: Promise<readonly OpenBatch[] | null> | undefined;
 
   async function ask(): Promise<readonly OpenBatch[] | null> {
-    asking ??= openOf(stored)
+    asking ??= readOpenBatches(stored)
       .catch(() => null)
       .finally(() => (asking = undefined));
     const { promise: tooLate, resolve } = Promise.withResolvers<null>();
-    const timer = clock.after(patienceMs, () => resolve(null));
+    const timer = clock.after(databaseTimeoutMs, () => resolve(null));
     const answer = await Promise.race([asking, tooLate]);
     timer.cancel();
     return answer;
@@ -108,8 +108,8 @@ export function createReadings(registry: Registry, parts: ReadingsDeps): { read(
         { model },
         all.reduce((sum, { total, ok, err }) => sum + total - ok - err, 0),
       );
-      open.age.set({ model }, Math.max(0, now - least(all, 'createdAt')) / 1000);
-      open.left.set({ model }, Math.max(0, least(all, 'expiresAt') - now) / 1000);
+      open.age.set({ model }, Math.max(0, now - earliest(all, 'createdAt')) / 1000);
+      open.left.set({ model }, Math.max(0, earliest(all, 'expiresAt') - now) / 1000);
       const paid = all.filter(({ orgId }) => !parts.isOutOfBudget(orgId));
       open.atRisk.set({ model }, paid.filter(({ atRiskAt }) => atRiskAt !== null).length);
       open.outOfBudget.set({ model }, all.length - paid.length);
@@ -127,18 +127,18 @@ export function createReadings(registry: Registry, parts: ReadingsDeps): { read(
   };
 }
 
-const openAtOnce = 2_000;
+const openPageSize = 2_000;
 
 /** @throws what the database throws */
-async function openOf(stored: ReadingsDeps['batches']): Promise<OpenBatch[]> {
+async function readOpenBatches(stored: GaugesDeps['batches']): Promise<OpenBatch[]> {
   const all: OpenBatch[] = [];
   for (;;) {
-    const page = await stored.open(openAtOnce, all.at(-1));
+    const page = await stored.open(openPageSize, all.at(-1));
     all.push(...page);
-    if (page.length < openAtOnce) return all;
+    if (page.length < openPageSize) return all;
   }
 }
 
-function least(batches: readonly OpenBatch[], of: 'createdAt' | 'expiresAt'): number {
+function earliest(batches: readonly OpenBatch[], of: 'createdAt' | 'expiresAt'): number {
   return batches.reduce((found, batch) => Math.min(found, batch[of]), Number.POSITIVE_INFINITY);
 }

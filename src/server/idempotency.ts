@@ -4,7 +4,7 @@ import { invalid } from '../core/errors.ts';
 import type { Incoming } from './route.ts';
 
 /** What makes two creates the same one; the type is the store's. */
-export type Creation = NonNullable<Parameters<Batches['create']>[2]>;
+export type IdempotencyToken = NonNullable<Parameters<Batches['create']>[2]>;
 
 const minute = 60_000;
 const keyLength = 255;
@@ -15,10 +15,10 @@ const keyLength = 255;
  * @returns what takes the SHA-256 of the body, or of what a multipart body says
  * @throws ApiError `validation_error` for an unfit Idempotency-Key
  */
-export function creationOf(
+export function idempotencyTokens(
   incoming: Incoming,
   route: 'batches' | 'files' | 'message_batches' | 'retries',
-): (bodyHash: string) => Creation {
+): (bodyHash: string) => IdempotencyToken {
   const { headers, caller, startedAt } = incoming;
   const sent = headers['idempotency-key'];
   const key = Array.isArray(sent) ? sent.join() : sent;

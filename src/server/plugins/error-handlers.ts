@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Ids } from '../../base/ids.ts';
 import { ApiError } from '../../core/errors.ts';
 import { errorBody } from '../../wire/errors/error-body.ts';
-import type { Mounted } from '../route.ts';
+import type { MountedRoute } from '../route.ts';
 import { sendError } from '../send.ts';
 import { noSuchRoute, wrongMethod } from '../to-api-error.ts';
 import type { Traffic } from './traffic.ts';
 
 /** Answers for what reaches no handler: unknown paths, other methods, and what the HTTP library refuses. */
-export function refuseTheRest(app: FastifyInstance, routes: readonly Mounted[], traffic: Traffic): void {
-  const paths = routes.map(({ method, path }) => ({ method, pattern: patternOf(path) }));
+export function handleErrors(app: FastifyInstance, routes: readonly MountedRoute[], traffic: Traffic): void {
+  const paths = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
@@ -28,7 +28,7 @@ export function refuseTheRest(app: FastifyInstance, routes: readonly Mounted[], 
 }
 
 /** Answers a path that cannot even be decoded. */
-export function refuseUnread(
+export function sendFrameworkError(
   traffic: Traffic,
   thrown: unknown,
   request: FastifyRequest,
@@ -38,7 +38,7 @@ export function refuseUnread(
 }
 
 /** Matches the paths of a route: a `:name` is one segment, a `*` is anything. */
-function patternOf(path: string): RegExp {
+function toPattern(path: string): RegExp {
   const source = path
     .replaceAll(/[.]/g, '\\$&')
     .replaceAll(/:[^/]+/g, '[^/]+')
@@ -63,7 +63,7 @@ const phrases: Record<number, string> = {
 };
 
 /** Answers what the HTTP parser refuses, before there is a request. */
-export function answerParserError(ids: Ids, fault: { code?: string }, socket: Socket): void {
+export function sendParserError(ids: Ids, fault: { code?: string }, socket: Socket): void {
   const { _httpMessage: answering } = socket as { _httpMessage?: { headersSent: boolean } | null };
   if (fault.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) return void socket.destroy();
   const error = reasons[fault.code ?? ''] ?? unreadable;

@@ -1,11 +1,11 @@
 import { refuseUnknownParams } from '../../wire/schema/list.ts';
 import type { Schema } from '../../wire/schema/schema.ts';
-import type { Mounted, Route, RouteDocs, ServerLimits } from '../route.ts';
+import type { MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
 
 /** A route as it is written down: what most routes have is left out. */
-interface Row extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orType' | 'otherAnswer'> {
+interface RouteRow extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orType' | 'otherAnswer'> {
   /** Method and path, such as `GET /v1/files/:file_id`. */
-  on: `${Mounted['method']} ${string}`;
+  on: `${MountedRoute['method']} ${string}`;
   /** Where it is not that of its group. */
   tag?: RouteDocs['tag'];
   /** Refuses parameters that are not in `query`, save those that clients of other services add to every call. */
@@ -19,11 +19,11 @@ interface Row extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orType' | 
   answer?: Schema;
   status?: 201;
   type?: RouteDocs['answer']['type'];
-  handle: Mounted['handle'];
+  handle: MountedRoute['handle'];
 }
 
 /** The parameters of paths that are ids of ours. */
-const ids: Readonly<Record<string, Mounted['id']>> = {
+const ids: Readonly<Record<string, MountedRoute['id']>> = {
   batch_id: { prefix: 'batch_', what: 'batch' },
   message_batch_id: { prefix: 'batch_', what: 'batch' },
   file_id: { prefix: 'file-', what: 'file' },
@@ -37,22 +37,22 @@ const ids: Readonly<Record<string, Mounted['id']>> = {
 };
 
 /** For bodies that hold a handful of fields. */
-export const fewBytes = (): number => 65_536;
-const asMostRequests = (limits: ServerLimits): number => limits.bodyBytes;
+export const smallBody = (): number => 65_536;
+const defaultBody = (limits: ServerLimits): number => limits.bodyBytes;
 
-export function routesOf(
+export function defineRoutes(
   group: Pick<Route, 'access'> & Pick<RouteDocs, 'tag'>,
-  rows: readonly Row[],
+  rows: readonly RouteRow[],
 ): Route[] {
   return rows.map((row) => {
-    const { on, body, maxBytes = asMostRequests, form, answer, status, type, strictQuery, ...rest } = row;
+    const { on, body, maxBytes = defaultBody, form, answer, status, type, strictQuery, ...rest } = row;
     const { handle: given, ...docs } = rest;
     const names = Object.keys(docs.query ?? {});
-    const handle: Mounted['handle'] = async (incoming, services) => {
+    const handle: MountedRoute['handle'] = async (incoming, services) => {
       refuseUnknownParams(incoming.query, names);
       return given(incoming, services);
     };
-    const [method, path] = on.split(' ') as [Mounted['method'], string];
+    const [method, path] = on.split(' ') as [MountedRoute['method'], string];
     const id = ids[/:(\w+)/.exec(path)?.[1] ?? ''];
     return {
       method,

@@ -7,7 +7,7 @@ const sweepMs = 5_000;
 /** How long a client may stand still. */
 const patienceMs = 30_000;
 /** Of a body in that time. About 1 kB/s: slower than any honest line, and a 32 MB upload may take as long as it needs above. */
-const minimumBytes = 30_000;
+const minBytes = 30_000;
 
 /** How far a request was when it last got on. */
 interface Progress {
@@ -22,7 +22,7 @@ interface Progress {
  * time would punish large uploads and long streams; while we are the slow side nobody is blamed. One look at everything in
  * flight every few seconds costs a request nothing.
  */
-export function cutStalled(traffic: Traffic, clock: Clock): { start(): void; stop(): void } {
+export function closeSlowClients(traffic: Traffic, clock: Clock): { start(): void; stop(): void } {
   let known = new Map<ServerResponse, Progress>();
   let timer: Timer | undefined;
 
@@ -32,14 +32,14 @@ export function cutStalled(traffic: Traffic, clock: Clock): { start(): void; sto
     for (const response of traffic.inFlight()) {
       const { req: request } = response;
       const { socket } = request;
-      const taken = takenBy(socket);
+      const taken = deliveredBytes(socket);
       const before = known.get(response) ?? {
         received: socket.bytesRead,
         receivedAt: now,
         taken,
         takenAt: now,
       };
-      if (request.complete || waitsForUs(request) || socket.bytesRead - before.received >= minimumBytes)
+      if (request.complete || hasUnreadBytes(request) || socket.bytesRead - before.received >= minBytes)
         Object.assign(before, { received: socket.bytesRead, receivedAt: now });
       if (socket.writableLength === 0 || taken !== before.taken)
         Object.assign(before, { taken, takenAt: now });
@@ -57,12 +57,12 @@ export function cutStalled(traffic: Traffic, clock: Clock): { start(): void; sto
 }
 
 /** Bytes that came and were not looked at yet. */
-function waitsForUs(request: IncomingMessage): boolean {
+function hasUnreadBytes(request: IncomingMessage): boolean {
   return request.isPaused() || request.readableLength > 0;
 }
 
 /** The bytes that the system has accepted for the client. `socket.bytesWritten` counts those that wait for it too. */
-function takenBy(socket: Socket): number {
+function deliveredBytes(socket: Socket): number {
   const { _handle: handle } = socket as {
     _handle?: { bytesWritten: number; writeQueueSize: number } | null;
   };

@@ -4,7 +4,7 @@ import { createManualClock } from '../../test/support/manual-clock.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
-import { createReadings, type ReadingsDeps } from './readings.ts';
+import { createGauges, type GaugesDeps } from './gauges.ts';
 
 const clock = createManualClock();
 const now = clock.now();
@@ -28,15 +28,15 @@ const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
 
 const server: ReplicaState = { name: 'http://gpu', health: 'up', slots: 8, inFlight: 5, waiting: null };
 
-function read(open: ReadingsDeps['batches']['open'], waiting: () => WaitingCause | null = () => null) {
+function read(open: GaugesDeps['batches']['open'], waiting: () => WaitingCause | null = () => null) {
   const registry = new Registry();
   const generate = {
     catalog: { list: () => [{ id: 'tiny' }] },
     replicas: () => [{ ...server, health: waiting() ? 'open' : 'up' }],
     interactiveLoad: () => ({ tiny: 2 }),
     waiting,
-  } as unknown as ReadingsDeps['generate'];
-  const readings = createReadings(registry, {
+  } as unknown as GaugesDeps['generate'];
+  const readings = createGauges(registry, {
     generate,
     batches: { open },
     isOutOfBudget: (orgId) => orgId === 'spent',

@@ -1,18 +1,18 @@
 import { sleep, type Clock } from '../../base/clock.ts';
 import { ClientError, Unreachable } from '../../client/errors.ts';
 
-const fastestPollMs = 100;
-const slowestPollMs = 2000;
+const minPollMs = 100;
+const maxPollMs = 2000;
 /** A server may restart under a batch; that is waited for. */
-const patienceMs = 120_000;
+const maxOutageMs = 120_000;
 
-interface Lost {
+interface OutageDeps {
   clock: Clock;
   /** Told once when the server does not answer. */
   note: (text: string) => void;
 }
 
-export interface Asking extends Lost {
+export interface PollOptions extends OutageDeps {
   signal?: AbortSignal | undefined;
 }
 
@@ -20,12 +20,12 @@ export interface Asking extends Lost {
  * Asks again and again, with growing pauses, until `ask` says that it is done or the signal aborts.
  * @throws Unreachable after two minutes without an answer
  */
-export async function askUntilDone(
+export async function pollUntilDone(
   ask: () => Promise<boolean>,
-  { clock, signal, note }: Asking,
+  { clock, signal, note }: PollOptions,
 ): Promise<void> {
-  const patience = createPatience({ clock, note });
-  let pause = fastestPollMs;
+  const patience = createOutageTimer({ clock, note });
+  let pause = minPollMs;
   for (;;) {
     try {
       if (signal?.aborted === true || (await ask())) return;
@@ -34,12 +34,12 @@ export async function askUntilDone(
       patience.failed(error);
     }
     await sleep(clock, pause, signal);
-    pause = Math.min(slowestPollMs, pause * 1.3);
+    pause = Math.min(maxPollMs, pause * 1.3);
   }
 }
 
 /** For how long a server that does not answer is waited for. */
-export function createPatience({ clock, note }: Lost) {
+export function createOutageTimer({ clock, note }: OutageDeps) {
   let lostSince: number | undefined;
   return {
     answered() {
@@ -47,17 +47,17 @@ export function createPatience({ clock, note }: Lost) {
     },
     /** @throws what does not go away by waiting, or has not in two minutes */
     failed(error: unknown) {
-      if (!isPassing(error)) throw error;
+      if (!isTransient(error)) throw error;
       if (lostSince === undefined)
         note(`${errorText(error)}. Waiting for the server; what it has is safe there.`);
       lostSince ??= clock.monotonic();
-      if (clock.monotonic() - lostSince > patienceMs) throw error;
+      if (clock.monotonic() - lostSince > maxOutageMs) throw error;
     },
   };
 }
 
 /** Whether it goes away by waiting: a server that restarts, or has too much to do just then. */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return (
     error instanceof Unreachable ||
     (error instanceof ClientError && (error.status === 503 || error.status === 429))

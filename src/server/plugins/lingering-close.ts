@@ -4,14 +4,14 @@ import type { Clock } from '../../base/clock.ts';
 
 /** How long a client may send nothing of a body that was answered already, and how many times as long it may go on sending. */
 const turnMs = 5_000;
-const mostTurns = 6;
+const maxTurns = 6;
 
 /**
  * Reads on for a while after an answer that came before the end of the body (401, 413, 422), also when the connection is to
  * be closed then: closing at once would reset it, and a client that sends all before it reads would never see the answer.
  * Who sends endlessly is cut off.
  */
-export function lingerAfterEarlyAnswers(app: FastifyInstance, clock: Clock): void {
+export function lingerOnClose(app: FastifyInstance, clock: Clock): void {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     // Before 'finish', at which Node closes a connection that is not kept alive.
     if (!raw.complete)
@@ -41,7 +41,7 @@ function linger(raw: IncomingMessage, clock: Clock): void {
   function check() {
     const isSilent = socket.bytesRead === seen;
     seen = socket.bytesRead;
-    if (isSilent || ++turns === mostTurns) socket.destroy();
+    if (isSilent || ++turns === maxTurns) socket.destroy();
     else timer = clock.after(turnMs, check);
   }
 

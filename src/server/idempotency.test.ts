@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { creationOf, formHash } from './creation.ts';
+import { idempotencyTokens, formHash } from './idempotency.ts';
 import type { Incoming } from './route.ts';
 
 const incoming = (headers: Record<string, string>) =>
@@ -11,7 +11,7 @@ const incoming = (headers: Record<string, string>) =>
 
 describe('creationOf', () => {
   it('is the key and the body for ten minutes when no Idempotency-Key was sent', () => {
-    expect(creationOf(incoming({}), 'batches')('aa')).toEqual({
+    expect(idempotencyTokens(incoming({}), 'batches')('aa')).toEqual({
       token: 'h:batches:key_1:aa',
       bodyHash: 'aa',
       startedAt: 1000,
@@ -21,7 +21,7 @@ describe('creationOf', () => {
   });
 
   it('is the Idempotency-Key for a day', () => {
-    expect(creationOf(incoming({ 'idempotency-key': 'x y' }), 'files')('aa')).toMatchObject({
+    expect(idempotencyTokens(incoming({ 'idempotency-key': 'x y' }), 'files')('aa')).toMatchObject({
       token: 'k:files:x y',
       bodyHash: 'aa',
       ttlMs: 86_400_000,
@@ -35,15 +35,15 @@ describe('creationOf', () => {
     ['1.5', 0],
     ['many', 0],
   ])('takes the retry count %j as %i', (sent, retry) => {
-    expect(creationOf(incoming({ 'x-stainless-retry-count': sent }), 'files')('aa').retry).toBe(retry);
+    expect(idempotencyTokens(incoming({ 'x-stainless-retry-count': sent }), 'files')('aa').retry).toBe(retry);
   });
 
   it('422: an Idempotency-Key that is empty or longer than 255 characters', () => {
-    expect(creationOf(incoming({ 'idempotency-key': 'x'.repeat(255) }), 'files')('aa').token).toHaveLength(
-      263,
-    );
+    expect(
+      idempotencyTokens(incoming({ 'idempotency-key': 'x'.repeat(255) }), 'files')('aa').token,
+    ).toHaveLength(263);
     for (const key of ['', 'x'.repeat(256)])
-      expect(() => creationOf(incoming({ 'idempotency-key': key }), 'files')('aa')).toThrow(
+      expect(() => idempotencyTokens(incoming({ 'idempotency-key': key }), 'files')('aa')).toThrow(
         expect.objectContaining({ status: 422, param: 'Idempotency-Key' }),
       );
   });

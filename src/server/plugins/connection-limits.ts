@@ -8,15 +8,15 @@ import { sendError } from '../send.ts';
 import type { Traffic } from './traffic.ts';
 
 /** How long a connection on which no valid key was seen may wait for its next request. */
-const strangerKeepAliveMs = 5_000;
-/** The same while it still sends a body that was answered already (early-answers.ts). */
-const strangerLingerMs = 35_000;
+const anonymousKeepAliveMs = 5_000;
+/** The same while it still sends a body that was answered already (lingering-close.ts). */
+const anonymousLingerMs = 35_000;
 /** Its client is told less, so that it does not send while we close. */
-const strangerKeepAlive = 'timeout=4';
+const anonymousKeepAlive = 'timeout=4';
 /** After so long without a request a stranger gives way to a new connection of the same machine. */
 const idleMs = 1_000;
 /** So many connections too many are answered at a time, each if its request comes within `idleMs`; the others are closed. */
-const mostRefusals = 100;
+const maxRefusals = 100;
 /** How often the log tells of refusals. */
 const warnEveryMs = 60_000;
 
@@ -30,8 +30,8 @@ export interface ConnectionLimits {
 }
 
 /** What is known of one connection. */
-interface Visit {
-  machine: Machine | undefined;
+interface ConnectionState {
+  machine: ClientAddress | undefined;
   /** A valid key was seen, or it is that of a trusted proxy. */
   known: boolean;
   refused: boolean;
@@ -40,40 +40,40 @@ interface Visit {
 }
 
 /** Its open connections, and since when those wait on which no key was seen, the longest first. */
-interface Machine {
+interface ClientAddress {
   open: number;
   idle: Map<Socket, number>;
 }
 
 const carried = Symbol('visit');
-type Visited = Socket & { [carried]?: Visit };
+type TrackedSocket = Socket & { [carried]?: ConnectionState };
 
-export type Connections = ReturnType<typeof boundConnections>;
+export type Connections = ReturnType<typeof limitConnections>;
 
 /**
  * Bounds the connections of each address, so that nobody can take them all. One that has too many gets room for a new one by
  * closing what waits idly without ever having shown a key; if nothing does, the new one is refused with 429.
  */
-export function boundConnections(
+export function limitConnections(
   app: FastifyInstance,
   { traffic, clock, log, limits }: { traffic: Traffic; clock: Clock; log: Log; limits: ConnectionLimits },
 ) {
-  const machines = new Map<string, Machine>();
+  const machines = new Map<string, ClientAddress>();
   const isTrusted = addressMatcher(limits.trustedProxies);
   let refusals = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   app.server.maxConnections = limits.connections;
   app.server.on('drop', (dropped) => warn(dropped?.remoteAddress, 'all connections are taken'));
-  app.server.on('connection', (socket: Visited) => {
+  app.server.on('connection', (socket: TrackedSocket) => {
     const address = plainAddress(socket.remoteAddress ?? '');
     const known = isTrusted(address);
-    const visit: Visit = { machine: undefined, known, refused: false, timer: undefined };
+    const visit: ConnectionState = { machine: undefined, known, refused: false, timer: undefined };
     socket[carried] = visit;
     if (!known) enter(socket, visit, address);
   });
 
-  function enter(socket: Socket, visit: Visit, address: string) {
+  function enter(socket: Socket, visit: ConnectionState, address: string) {
     const name = machineOf(address);
     const machine = machines.get(name) ?? { open: 0, idle: new Map() };
     machines.set(name, machine);
@@ -89,7 +89,7 @@ export function boundConnections(
     else machine.idle.set(socket, clock.monotonic());
   }
 
-  function giveWay({ idle }: Machine): boolean {
+  function giveWay({ idle }: ClientAddress): boolean {
     const [first] = idle;
     if (!first || clock.monotonic() - first[1] < idleMs) return false;
     idle.delete(first[0]);
@@ -97,9 +97,9 @@ export function boundConnections(
     return true;
   }
 
-  function refuse(socket: Socket, visit: Visit, address: string) {
+  function refuse(socket: Socket, visit: ConnectionState, address: string) {
     warn(address, 'too many connections from one address');
-    if (refusals >= mostRefusals) return void socket.destroy();
+    if (refusals >= maxRefusals) return void socket.destroy();
     visit.refused = true;
     refusals++;
     visit.timer = clock.after(idleMs, () => socket.destroy());
@@ -112,7 +112,7 @@ export function boundConnections(
   }
 
   app.addHook('onRequest', (request, reply, done) => {
-    const socket: Visited = request.raw.socket;
+    const socket: TrackedSocket = request.raw.socket;
     const visit = socket[carried];
     if (!visit || visit.known) return done();
     visit.timer?.cancel();
@@ -121,11 +121,11 @@ export function boundConnections(
       return sendError(reply, traffic.of(request), tooMany(limits.connectionsPerAddress));
     }
     visit.machine?.idle.delete(socket);
-    reply.header('keep-alive', strangerKeepAlive);
+    reply.header('keep-alive', anonymousKeepAlive);
     reply.raw.once('finish', () => {
       if (visit.known || socket.destroyed) return;
       visit.machine?.idle.set(socket, clock.monotonic());
-      const waitMs = request.raw.complete ? strangerKeepAliveMs : strangerLingerMs;
+      const waitMs = request.raw.complete ? anonymousKeepAliveMs : anonymousLingerMs;
       visit.timer = clock.after(waitMs, () => socket.destroy());
     });
     done();
@@ -134,7 +134,7 @@ export function boundConnections(
   return {
     /** The request brought a valid key: its connection is no stranger's. */
     welcome(request: FastifyRequest, reply: FastifyReply): void {
-      const { socket } = request.raw as { socket: Visited };
+      const { socket } = request.raw as { socket: TrackedSocket };
       const visit = socket[carried];
       if (!visit || visit.known) return;
       visit.known = true;
