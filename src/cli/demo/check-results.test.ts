@@ -36,7 +36,7 @@ it.each([
   ['JSON as the schema wants it', json, { content: '{"city":"Rome"}' }],
   ['the forced call', tool, call('get_weather', '{"city":"Rome"}')],
 ])('accepts %s', (_, body, message) => {
-  expect(check(body, message)).toMatchObject({ missing: [], answered: [{ prompt: 'Q', broken: null }] });
+  expect(check(body, message)).toMatchObject({ missing: [], answered: [{ prompt: 'Q', problem: null }] });
 });
 
 it.each([
