@@ -19,7 +19,7 @@ import { filtersCalls, isHeld, promisesNothing } from './rule.ts';
 import { type Asking, type Problem, type Question, type Try, waysOf } from './ways.ts';
 
 /**
- * What a request is promised beyond text: calls of tools, JSON under a schema (docs/decisions/0005-promises.md). What that is
+ * What a request is promised beyond text: calls of tools, JSON under a schema (docs/decisions/0005-guarantees.md). What that is
  * tells its `Rule`. The engine is asked by its own means (`ways.ts`), calls that the rule does not allow are taken out of the
  * answer (`keep.ts`), and what is left is looked at (`check.ts`). One that misses is asked for once more by the other means,
  * then the error (api.md, section 6): never a silent miss.
