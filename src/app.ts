@@ -152,7 +152,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const responses = createResponses({
     ...shared,
     store,
-    generate: single,
+    inference: single,
     budgets: accounts.budgets,
     limits,
     exclusive: embedded,

@@ -5,7 +5,7 @@ import type { ModelInput, Serves } from '../core/model.ts';
 import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
-import type { NativeAnswer } from '../wire/shared/asked.ts';
+import type { NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';

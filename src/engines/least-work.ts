@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { CompletionsRequest } from '../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
-import { madeBody } from '../wire/json/json-body.ts';
+import { builtBody } from '../wire/json/json-body.ts';
 import type { Engine } from './engines.ts';
 
 /** The engine puts its own model name in. */
@@ -17,12 +17,12 @@ export async function giveLeastWork(
   if (serves.includes('chat')) {
     const messages = [{ role: 'user' as const, content: 'Hi' }];
     const chat: ChatRequest & Record<string, unknown> = { model, messages, max_completion_tokens: 1 };
-    await engine.generate(madeBody(chat), call);
+    await engine.generate(builtBody(chat), call);
   } else if (serves.includes('embeddings')) {
     const text: EmbeddingsRequest & Record<string, unknown> = { model, input: 'a' };
-    await engine.embed(madeBody(text), call);
+    await engine.embed(builtBody(text), call);
   } else {
     const prompt: CompletionsRequest & Record<string, unknown> = { model, prompt: 'a', max_tokens: 1 };
-    await engine.native?.ask('completions', madeBody(prompt), call);
+    await engine.native?.ask('completions', builtBody(prompt), call);
   }
 }

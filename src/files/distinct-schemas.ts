@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Fault } from '../core/errors.ts';
 import type { ChatBody } from '../wire/chat/request/body.ts';
-import { type PlacedSchema, schemasOf } from '../wire/chat/request/schemas-of.ts';
+import { type PlacedSchema, guaranteedSchemas } from '../wire/chat/request/guaranteed-schemas.ts';
 
 /**
  * Why a schema cannot be used, or null when it can, or when nobody could find out.
@@ -40,7 +40,7 @@ export class DistinctSchemas {
    */
   note(body: ChatBody, textOf: (characters: string) => string, placed: (fault: Fault) => Fault): void {
     if (!body.response_format && !body.tools && !body.functions) return;
-    for (const { schema, where } of schemasOf(body)) {
+    for (const { schema, where } of guaranteedSchemas(body)) {
       const text = JSON.stringify(schema);
       if (this.#seen.has(text)) continue;
       this.#characters += text.length;

@@ -243,7 +243,7 @@ export class SpooledUpload implements Upload {
     if (!prompt) return;
     const { number } = line;
     this.#schemas.note(prompt.chat, textOf, (given) => {
-      const fault = prompt.moved(given);
+      const fault = prompt.mapFault(given);
       return this.#inLine({ ...fault, line: number, custom_id: customId, param: `body.${fault.param}` });
     });
   }

@@ -1,4 +1,4 @@
-import type { AskedChat } from '../wire/shared/asked.ts';
+import type { PreparedChat } from '../wire/prepared/prepared-request.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Inference, InteractiveCall } from './inference.ts';
  */
 export async function answerWhole<Answer extends object | string>(
   generate: Pick<Inference, 'goesNatively' | 'native' | 'chat'>,
-  asked: AskedChat<Answer>,
+  asked: PreparedChat<Answer>,
   call: InteractiveCall,
 ): Promise<Answer> {
   const { chat, native } = asked;
@@ -16,8 +16,8 @@ export async function answerWhole<Answer extends object | string>(
       return await generate.native(native.op, { request: native.request(), chat }, call, (given, name) =>
         native.answer(given, name),
       );
-    return asked.told(await generate.chat(asked.request(), call));
+    return asked.present(await generate.chat(asked.request(), call));
   } catch (error) {
-    throw asked.moved(error);
+    throw asked.mapError(error);
   }
 }

@@ -5,7 +5,7 @@ import type { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { Engine, EngineCall, NativeRequest, Op } from '../engines/engines.ts';
-import type { AnswerName, NativeAnswer } from '../wire/shared/asked.ts';
+import type { AnswerIdentity, NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import type { ChatMessage, ChatRequest, ChatResponse, ChatUsage, Tool } from '../wire/chat/chat.ts';
 import type {
   CompletionChoice,
@@ -51,7 +51,7 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringDeps) {
   });
 
   /** A new one for a chat completion, or an answer in a format that is made of one. */
-  const name = ({ id: model }: Model): AnswerName => ({
+  const name = ({ id: model }: Model): AnswerIdentity => ({
     id: ids.next('chatcmpl_'),
     created: unixSeconds(clock.now()),
     model,

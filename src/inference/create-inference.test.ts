@@ -21,7 +21,7 @@ import type { Model } from '../core/model.ts';
 import type { NativeEvent } from '../engines/engines.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createInference } from './create-inference.ts';
-import type { AnswerName, NativeAnswer } from '../wire/shared/asked.ts';
+import type { AnswerIdentity, NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import { lineFormats } from '../wire/batch/line-formats.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
 import type { Schemas } from './schemas/schemas.ts';
@@ -93,7 +93,8 @@ describe('createGenerate', () => {
     const begun = { type: 'message_start', data: '{"message":{"id":"x","model":"y"}}', promptTokens: 60 };
     const events: NativeEvent[] = [begun, { type: 'ping', data: '{}' }];
 
-    const named = ({ text }: NativeAnswer, { id, model: name }: AnswerName) => `${text} as ${id} of ${name}`;
+    const named = ({ text }: NativeAnswer, { id, model: name }: AnswerIdentity) =>
+      `${text} as ${id} of ${name}`;
     const typeOf = ({ type }: NativeEvent) => type;
 
     function natively(stream: () => AsyncGenerator<NativeEvent[]>): void {
@@ -347,7 +348,7 @@ describe('createGenerate', () => {
         priced: [],
         model: generate.catalog.find(id)!,
         orgId: call.caller.orgId,
-        asked: lineFormats[endpoint].asked({ value, text: JSON.stringify(value) }),
+        asked: lineFormats[endpoint].prepare({ value, text: JSON.stringify(value) }),
         prefix: 'p',
         deadline: Number.MAX_SAFE_INTEGER,
         signal: call.signal,
@@ -396,7 +397,7 @@ describe('createGenerate', () => {
 
     it('counts what a line of embeddings has, too', async () => {
       const value = { model: 'vectors', input: 'a' };
-      const asked = lineFormats['/v1/embeddings'].asked({ value, text: JSON.stringify(value) });
+      const asked = lineFormats['/v1/embeddings'].prepare({ value, text: JSON.stringify(value) });
       const asks = { model: generate.catalog.find('vectors')!, orgId: 'org_1', asked, signal: call.signal };
       expect(await generate.countLine(asks)).toBe(11);
     });

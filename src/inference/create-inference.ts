@@ -7,10 +7,10 @@ import { modelFor, servedElsewhere } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { EngineCall } from '../engines/engines.ts';
-import { spoken } from '../wire/chat/answer/spoken.ts';
+import { generatedText } from '../wire/chat/answer/generated-text.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
-import { namesImageUrl } from '../wire/chat/request/image-urls.ts';
+import { hasImageUrl } from '../wire/chat/request/image-urls.ts';
 import type { CompletionChunk, CompletionPiece } from '../wire/completions/completions.ts';
 import { estimateTextPrompt } from '../wire/completions/request.ts';
 import { type Answered, createAnswering, goesNatively, usageOf } from './answering.ts';
@@ -147,7 +147,7 @@ export function createInference({ models, accounts, schemas, clock, ids, log }: 
             meter.promptTokens ??= chunks[0]?.prompt?.prompt_tokens;
             for (const { usage, choices } of chunks)
               if (usage) meter.told(usageOf(usage));
-              else for (const { delta } of choices) meter.said(spoken(delta));
+              else for (const { delta } of choices) meter.said(generatedText(delta));
             return chunks.map((chunk) => ({ ...chunk, ...name }));
           },
           ...accountOf(meter, lane, countingOf(lane, request.value, call), call),
@@ -194,7 +194,7 @@ export function createInference({ models, accounts, schemas, clock, ids, log }: 
     async countLine({ model, orgId, asked, signal }) {
       if (asked.kind === 'completions') return undefined;
       // Some servers fetch images to count them.
-      if (asked.kind === 'chat' && !model.imageUrls && namesImageUrl(asked.chat.messages)) return undefined;
+      if (asked.kind === 'chat' && !model.imageUrls && hasImageUrl(asked.chat.messages)) return undefined;
       const request = asked.kind === 'chat' ? asked.chat : asked.request().value;
       return laneOf(model.id).countPrompt(request, orgId, signal);
     },

@@ -2,7 +2,7 @@ import { isWorthAskingElsewhere } from '../core/errors.ts';
 import { fallbacksFor } from '../core/model-access.ts';
 import type { Serves } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import { type JsonBody, madeBody } from '../wire/json/json-body.ts';
+import { type JsonBody, builtBody } from '../wire/json/json-body.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
 
 /**
@@ -94,5 +94,5 @@ async function* inTurn<T>(
 function renamed<T extends { model: string }>(body: JsonBody<T>, model: string): JsonBody<T> {
   if (body.value.model === model) return body;
   const value = { ...body.value, model };
-  return body.isMade ? madeBody(value) : { ...body, value };
+  return body.isBuilt ? builtBody(value) : { ...body, value };
 }

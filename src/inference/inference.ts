@@ -8,7 +8,7 @@ import type { Usage } from '../core/usage.ts';
 import type { NativeEvent, NativeRequest, Op, Pool } from '../engines/engines.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
-import type { AnswerName, Asked, NativeAnswer } from '../wire/shared/asked.ts';
+import type { AnswerIdentity, PreparedRequest, NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
   CompletionChunks,
@@ -50,14 +50,14 @@ export interface Inference extends Service {
     op: Op,
     request: Native,
     call: InteractiveCall,
-    told: (answer: NativeAnswer, name: AnswerName) => T,
+    told: (answer: NativeAnswer, name: AnswerIdentity) => T,
   ): Promise<T>;
   /** The events of an answer; charged as `chatStream` is. */
   nativeStream<T>(
     op: Op,
     request: Native,
     call: InteractiveCall,
-    told: (event: NativeEvent, name: AnswerName) => T,
+    told: (event: NativeEvent, name: AnswerIdentity) => T,
   ): AsyncIterable<readonly T[]>;
   /**
    * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
@@ -135,7 +135,7 @@ export interface LineCall {
   priced: readonly string[];
   /** Whose batch it is. */
   orgId: string;
-  asked: Asked;
+  asked: PreparedRequest;
   prefix: string;
   /** When the batch expires, in epoch milliseconds. */
   deadline: number;

@@ -2,8 +2,8 @@ import { ApiError } from '../core/errors.ts';
 import type { Model, ModelInput } from '../core/model.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
-import { imageUrlPlaces, notFetched } from '../wire/chat/request/image-urls.ts';
-import { type AddFault, faultsIn } from '../wire/schema/validate.ts';
+import { imageUrlPaths, imageUrlsOff } from '../wire/chat/request/image-urls.ts';
+import { type AddFault, collectFaults } from '../wire/schema/validate.ts';
 
 /** What an engine must take for a part of a message. Text is taken by all. */
 const needs: Readonly<Record<string, ModelInput>> = {
@@ -58,11 +58,11 @@ function addImageUrls(
   { imageUrls = false }: Pick<Model, 'imageUrls'>,
   add: AddFault,
 ): void {
-  if (!imageUrls) for (const place of imageUrlPlaces(messages)) add(place, notFetched);
+  if (!imageUrls) for (const place of imageUrlPaths(messages)) add(place, imageUrlsOff);
 }
 
 function requireNone(find: (add: AddFault) => void): void {
-  const faults = faultsIn(find);
+  const faults = collectFaults(find);
   const [first] = faults;
   if (!first) return;
   const message = `${first.param}: ${first.message}`;

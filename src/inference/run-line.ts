@@ -32,13 +32,13 @@ export function createRunLine(lanes: Lanes, answering: Answering): Inference['ru
           answer = { body: native.answer(body, answering.name(model)), usage };
         } else {
           const { body, usage } = await answering.chat(served, asked.request(), promised, how);
-          answer = { body: asked.told(body), usage };
+          answer = { body: asked.present(body), usage };
         }
       }
       if (known) known.billed = answer.usage;
       return answer;
     } catch (error) {
-      throw asked.moved(error);
+      throw asked.mapError(error);
     } finally {
       leave(answer !== undefined);
     }

@@ -23,7 +23,7 @@ afterEach(async () => {
 async function start(exclusive = false, store = memory.responses): Promise<Background> {
   const background = createBackground({
     store,
-    others: [],
+    otherStores: [],
     clock,
     log: silent,
     exclusive,

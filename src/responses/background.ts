@@ -7,7 +7,7 @@ import { ApiError } from '../core/errors.ts';
 import type { Answered, ResponseStore } from '../store/contract/responses.ts';
 import { responseError } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
-import { bodyOf, textsOf } from './stored-body.ts';
+import { toBody, toTexts } from './stored-body.ts';
 
 /** A process that has not said for so long that it lives is dead, and what it made has failed. */
 export const leaseMs = 60_000;
@@ -26,7 +26,7 @@ const mostRuns = 1_000;
 export interface BackgroundDeps {
   store: ResponseStore;
   /** What else expires. */
-  others: readonly Pick<ResponseStore, 'removeExpired'>[];
+  otherStores: readonly Pick<ResponseStore, 'removeExpired'>[];
   clock: Clock;
   log: Log;
   /** No other process uses this database: whatever is unfinished at the start is nobody's. */
@@ -35,7 +35,7 @@ export interface BackgroundDeps {
   roomBytes: number;
 }
 
-interface Run {
+interface BackgroundRun {
   controller: AbortController;
   done: Promise<void>;
 }
@@ -44,10 +44,10 @@ export type Background = ReturnType<typeof createBackground>;
 
 /** Responses that are made without anybody waiting, and the upkeep of all that are stored. */
 export function createBackground(deps: BackgroundDeps) {
-  const { store, others, clock, log, exclusive, roomBytes } = deps;
+  const { store, otherStores, clock, log, exclusive, roomBytes } = deps;
   const time = doubtTime(clock);
   const aliveUntil = () => time.latest() + leaseMs;
-  const runs = new Map<string, Run>();
+  const runs = new Map<string, BackgroundRun>();
   const full = () =>
     new ApiError('rate_limit_exceeded', 'Too many responses are being made in the background.', {
       retryAfter: 5,
@@ -63,7 +63,7 @@ export function createBackground(deps: BackgroundDeps) {
     signal: AbortSignal,
   ): Promise<void> {
     const body = await work(signal).catch((error: unknown) => failed(begun, error));
-    await finish(begun.id, textsOf(body), said?.(body));
+    await finish(begun.id, toTexts(body), said?.(body));
   }
 
   /** Tries as long as a process counts as alive that says nothing: what was made is not lost by a database that restarts. */
@@ -90,7 +90,7 @@ export function createBackground(deps: BackgroundDeps) {
 
   async function end(response: Answered): Promise<Answered> {
     const reason = new ApiError('shutting_down', 'The server was stopped before this response was finished.');
-    const change = textsOf(failed(bodyOf(response), reason));
+    const change = toTexts(failed(toBody(response), reason));
     await store.finish(response.id, change);
     return { ...response, ...change, aliveUntil: null };
   }
@@ -103,7 +103,7 @@ export function createBackground(deps: BackgroundDeps) {
 
   async function sweep(): Promise<void> {
     await failAbandoned(time.earliest());
-    for (const each of [store, ...others])
+    for (const each of [store, ...otherStores])
       while ((await each.removeExpired(time.earliest(), atOnce)) === atOnce);
   }
 

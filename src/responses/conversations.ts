@@ -3,14 +3,14 @@ import { ApiError, invalid, notFound } from '../core/errors.ts';
 import type { KeptConversation } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
 import { presentConversation } from '../wire/conversations/conversation.ts';
-import type { ItemsQuery } from '../wire/shared/items-page.ts';
+import type { ItemsQuery } from '../wire/shared/query-params.ts';
 import { quoted } from '../wire/json/parse.ts';
-import { originOfItem } from '../wire/responses/item-ids.ts';
+import { itemOrigin } from '../wire/responses/item-ids.ts';
 import type { InputItem, StoredItem } from '../wire/responses/responses.ts';
 import { storedItems } from '../wire/responses/stored-items.ts';
 import { cutPage } from './page.ts';
-import type { Parts } from './parts.ts';
-import { itemsToKeep } from './said.ts';
+import type { ResponsesContext } from './context.ts';
+import { toConversationItems } from './conversation-turn.ts';
 
 /**
  * Conversations that are kept by themselves: responses that are made in one are told what it has, and it has what they said
@@ -19,9 +19,9 @@ import { itemsToKeep } from './said.ts';
  * Whatever adds to one throws `storage_quota_exceeded` (402) where the org stores too much, and `validation_error` (422) where
  * the conversation would have more bytes than are put together.
  */
-export function createConversations(parts: Parts) {
-  const { clock, ids, quota, memory, mostBytes, ttlMs } = parts;
-  const store = parts.store.conversations;
+export function createConversations(context: ResponsesContext) {
+  const { clock, ids, quota, memory, maxBytes, ttlMs } = context;
+  const store = context.store.conversations;
 
   async function find(orgId: string, id: string): Promise<KeptConversation> {
     const found = isId('conv_', id) ? await store.get(orgId, id, clock.now()) : undefined;
@@ -32,7 +32,7 @@ export function createConversations(parts: Parts) {
   /** Items bring no ids of their own, or such as are not to be trusted: they get those of a response that is none. */
   const toKeep = (items: readonly InputItem[]) => {
     const source = ids.next('resp_');
-    return itemsToKeep(storedItems([...items], source), source);
+    return toConversationItems(storedItems([...items], source), source);
   };
 
   async function reserved<T>(orgId: string, bytes: number, work: () => Promise<T>): Promise<T> {
@@ -45,10 +45,10 @@ export function createConversations(parts: Parts) {
   }
 
   function requireRoom(bytes: number): void {
-    if (bytes > mostBytes)
+    if (bytes > maxBytes)
       throw invalid(
         'items',
-        `with these the conversation has more than ${mostBytes} bytes, the most that is put together ` +
+        `with these the conversation has more than ${maxBytes} bytes, the most that is put together ` +
           '(limits.conversation_bytes): take items out of it, or create another one',
       );
   }
@@ -102,7 +102,7 @@ export function createConversations(parts: Parts) {
 
     async items({ orgId }: Caller, id: string, { limit, order, after }: ItemsQuery, signal: AbortSignal) {
       await find(orgId, id);
-      const place = after === undefined || !originOfItem(after) ? undefined : await store.placeOf(id, after);
+      const place = after === undefined || !itemOrigin(after) ? undefined : await store.placeOf(id, after);
       if (after !== undefined && place === undefined)
         throw invalid('after', `${quoted(after)} is not an id of this list`);
       const page = { order, ...(place !== undefined && { after: place }) };
@@ -116,7 +116,7 @@ export function createConversations(parts: Parts) {
 
     async item({ orgId }: Caller, id: string, itemId: string) {
       await find(orgId, id);
-      const item = originOfItem(itemId) && (await store.item(id, itemId));
+      const item = itemOrigin(itemId) && (await store.item(id, itemId));
       if (item === undefined) throw noSuchItem();
       return JSON.parse(item) as StoredItem;
     },
@@ -124,7 +124,7 @@ export function createConversations(parts: Parts) {
     /** The conversation without it. */
     async removeItem({ orgId }: Caller, id: string, itemId: string) {
       await find(orgId, id);
-      const left = originOfItem(itemId) && (await store.removeItem(orgId, id, itemId, clock.now()));
+      const left = itemOrigin(itemId) && (await store.removeItem(orgId, id, itemId, clock.now()));
       if (!left) throw noSuchItem();
       return presentConversation(left);
     },

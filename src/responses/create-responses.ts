@@ -9,32 +9,32 @@ import type { StoredResponse } from '../core/response.ts';
 import { answerWhole } from '../inference/answer-whole.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
 import type { ChatChoice, ChatRequest } from '../wire/chat/chat.ts';
-import { type JsonBody, madeBody } from '../wire/json/json-body.ts';
-import { movedError } from '../wire/shared/places.ts';
-import { compactionItem, messagesThatStay } from '../wire/responses/compaction.ts';
+import { type JsonBody, builtBody } from '../wire/json/json-body.ts';
+import { remapError } from '../wire/shared/path-map.ts';
+import { compactionItem, retainedMessages } from '../wire/responses/compaction.ts';
 import { outputItemId } from '../wire/responses/item-ids.ts';
 import { requireReadable } from '../wire/responses/request/request.ts';
 import { responseUsage, responseError } from '../wire/responses/answer/response-body.ts';
 import { ResponseStream } from '../wire/responses/stream/from-chat-chunks.ts';
-import { askedResponse } from '../wire/responses/answer/asked-response.ts';
-import { type NativePiece, NativeResponseStream } from '../wire/responses/answer/native-response.ts';
-import type { Piece } from '../wire/responses/answer/output-builder.ts';
+import { prepareResponse } from '../wire/responses/answer/prepare-response.ts';
+import { type NativeEvent, NativeResponseStream } from '../wire/responses/answer/native-response.ts';
+import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody, ResponseEvents, ResponsesRequest } from '../wire/responses/responses.ts';
 import { createBackground } from './background.ts';
 import { createConversations } from './conversations.ts';
-import { createKeptChats } from './kept-chats.ts';
-import type { Parts } from './parts.ts';
-import { createPreparing, type Prepared } from './prepare.ts';
+import { createStoredChats } from './stored-chats.ts';
+import type { ResponsesContext } from './context.ts';
+import { createPreparer, type PreparedResponse } from './prepare.ts';
 import { createQuota } from './quota.ts';
 import type { Responses } from './responses.ts';
-import { saidBy } from './said.ts';
-import { createSession, type Memory } from './session.ts';
-import { createStored } from './stored.ts';
-import { textsOf } from './stored-body.ts';
+import { conversationTurn } from './conversation-turn.ts';
+import { createSession, type SessionMemory } from './session.ts';
+import { createStoredResponses } from './stored-responses.ts';
+import { toTexts } from './stored-body.ts';
 
 export interface ResponsesDeps {
-  store: Parts['store'];
-  generate: Inference;
+  store: ResponsesContext['store'];
+  inference: Inference;
   /** Throws where an org may spend nothing more. */
   budgets: { require(orgId: string): void };
   clock: Clock;
@@ -51,7 +51,7 @@ export interface ResponsesDeps {
 }
 
 /** Events get our ids and numbers where the response is put together. */
-const asItIs = (event: NativePiece) => event;
+const asItIs = (event: NativeEvent) => event;
 
 const day = 86_400_000;
 /** How long a response is kept. */
@@ -71,11 +71,11 @@ interface Kept {
 
 /** Responses over any store. Starting it ends what a process that died left unfinished. */
 export function createResponses(deps: ResponsesDeps): Responses {
-  const { generate, clock, ids, limits } = deps;
+  const { inference, clock, ids, limits } = deps;
   const { responses: store, conversations, chats } = deps.store;
-  const mostBytes = limits.conversationBytes;
-  const roomBytes = conversationsAtOnce * mostBytes;
-  const background = createBackground({ ...deps, store, others: [conversations, chats], roomBytes });
+  const maxBytes = limits.conversationBytes;
+  const roomBytes = conversationsAtOnce * maxBytes;
+  const background = createBackground({ ...deps, store, otherStores: [conversations, chats], roomBytes });
   const memoryRoom = {
     room: roomBytes,
     each: roomBytes / 4,
@@ -92,19 +92,19 @@ export function createResponses(deps: ResponsesDeps): Responses {
     const all = each.flatMap(({ said }) => said ?? []);
     quota.note(await store.insert(rows, all));
   }, groupRows);
-  const parts: Parts = { store: deps.store, clock, ids, quota, memory, mostBytes, ttlMs };
-  const prepare = createPreparing(parts, generate.catalog);
-  const stored = createStored(parts, background);
+  const context: ResponsesContext = { store: deps.store, clock, ids, quota, memory, maxBytes, ttlMs };
+  const prepare = createPreparer(context, inference.catalog);
+  const stored = createStoredResponses(context, background);
   const newCallId = () => ids.next('call_');
   const seconds = () => unixSeconds(clock.now());
 
   function rowOf(
-    { orgId, input, inputBytes }: Prepared,
+    { orgId, input, inputBytes }: PreparedResponse,
     body: ResponseBody,
-    pieces: readonly Piece[] | null = null,
+    pieces: readonly OutputPiece[] | null = null,
   ): StoredResponse {
     const now = clock.now();
-    const texts = textsOf(body, pieces);
+    const texts = toTexts(body, pieces);
     return {
       id: body.id,
       orgId,
@@ -119,9 +119,9 @@ export function createResponses(deps: ResponsesDeps): Responses {
   }
 
   function keep(
-    prepared: Prepared,
+    prepared: PreparedResponse,
     body: ResponseBody,
-    pieces?: readonly Piece[] | null,
+    pieces?: readonly OutputPiece[] | null,
   ): Promise<void> | undefined {
     if (!body.store && !body.conversation) return undefined;
     const said = saidOf(prepared, body);
@@ -129,37 +129,37 @@ export function createResponses(deps: ResponsesDeps): Responses {
     return insert({ row, said });
   }
 
-  function saidOf(prepared: Prepared, body: ResponseBody): Said | undefined {
+  function saidOf(prepared: PreparedResponse, body: ResponseBody): Said | undefined {
     const now = clock.now();
     return (
       body.conversation &&
-      saidBy(body, prepared.asked(), { orgId: prepared.orgId, now, expiresAt: now + ttlMs })
+      conversationTurn(body, prepared.asked(), { orgId: prepared.orgId, now, expiresAt: now + ttlMs })
     );
   }
 
   /** As it is where its engine takes responses, else as a chat completion. */
-  function answer(prepared: Prepared, call: InteractiveCall): Promise<ResponseBody> {
-    const asked = askedResponse({
+  function answer(prepared: PreparedResponse, call: InteractiveCall): Promise<ResponseBody> {
+    const asked = prepareResponse({
       ...prepared,
       native: () => prepared.native(false),
       begun: () => prepared.begun,
       at: seconds,
       newCallId,
     });
-    return answerWhole(generate, asked, call);
+    return answerWhole(inference, asked, call);
   }
 
   /** Makes a request ready, but no response. */
-  async function looked<T>(
+  async function withPrepared<T>(
     request: JsonBody<ResponsesRequest>,
     call: Pick<InteractiveCall, 'caller' | 'signal'>,
-    work: (prepared: Prepared) => Promise<T>,
+    work: (prepared: PreparedResponse) => Promise<T>,
   ): Promise<T> {
     const prepared = await prepare.read(request, call);
     try {
       return await work(prepared);
     } catch (error) {
-      throw movedError(error, prepared.chat, prepared.places());
+      throw remapError(error, prepared.chat, prepared.paths());
     } finally {
       prepared.leave();
     }
@@ -197,7 +197,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
   async function* streamed(
     body: JsonBody<ResponsesRequest>,
     call: InteractiveCall,
-    session?: Memory,
+    session?: SessionMemory,
   ): ResponseEvents {
     const prepared = await prepare.make(body, { ...call, remembered: session?.latest });
     try {
@@ -208,26 +208,28 @@ export function createResponses(deps: ResponsesDeps): Responses {
   }
 
   async function* streamPrepared(
-    prepared: Prepared,
+    prepared: PreparedResponse,
     call: InteractiveCall,
-    session?: Memory,
+    session?: SessionMemory,
   ): ResponseEvents {
-    const { begun, places, own } = prepared;
+    const { begun, paths, clientNames } = prepared;
     const chat: ChatRequest = { ...prepared.chat, stream: true };
-    const isNative = generate.goesNatively('responses', chat, call.caller);
-    const stream = isNative ? new NativeResponseStream(begun) : new ResponseStream(begun, newCallId, own);
+    const isNative = inference.goesNatively('responses', chat, call.caller);
+    const stream = isNative
+      ? new NativeResponseStream(begun)
+      : new ResponseStream(begun, newCallId, clientNames);
     try {
       if (stream instanceof NativeResponseStream) {
         const native = { request: prepared.native(true), chat };
-        for await (const events of generate.nativeStream('responses', native, call, asItIs))
+        for await (const events of inference.nativeStream('responses', native, call, asItIs))
           yield stream.read(events);
       } else {
         requireReadable(prepared.items);
-        for await (const chunks of generate.chatStream(madeBody(chat), call)) yield stream.read(chunks);
+        for await (const chunks of inference.chatStream(builtBody(chat), call)) yield stream.read(chunks);
       }
     } catch (thrown) {
-      const error = movedError(thrown, chat, places());
-      const body = stream.broken(responseError(error));
+      const error = remapError(thrown, chat, paths());
+      const body = stream.fail(responseError(error));
       if (body && !call.signal.aborted) await keep(prepared, body, stream.pieces);
       throw error;
     }
@@ -238,8 +240,8 @@ export function createResponses(deps: ResponsesDeps): Responses {
   }
 
   return {
-    conversations: createConversations(parts),
-    chats: createKeptChats(parts),
+    conversations: createConversations(context),
+    chats: createStoredChats(context),
     start: () => background.start(),
     stop: () => background.stop(),
     ...stored,
@@ -264,17 +266,18 @@ export function createResponses(deps: ResponsesDeps): Responses {
     },
 
     compact: (request, call) =>
-      looked(request, call, async ({ begun, items, chat }) => {
+      withPrepared(request, call, async ({ begun, items, chat }) => {
         requireReadable(items);
-        const { choices, usage } = await generate.chat(madeBody(chat), call);
+        const { choices, usage } = await inference.chat(builtBody(chat), call);
         const summary = summaryOf(choices[0]!);
-        const kept = messagesThatStay(items.slice(0, -1).map(({ item }) => item));
+        const kept = retainedMessages(items.slice(0, -1).map(({ item }) => item));
         const { id, created_at } = begun;
         const output = [...kept, compactionItem(outputItemId(id, 'compaction', kept.length), summary)];
         return { id, object: 'response.compaction', created_at, output, usage: responseUsage(usage) };
       }),
 
-    countInput: (request, call) => looked(request, call, ({ chat }) => generate.countTokens(chat, call)),
+    countInput: (request, call) =>
+      withPrepared(request, call, ({ chat }) => inference.countTokens(chat, call)),
   };
 }
 

@@ -4,8 +4,8 @@ import type { Catalog } from '../core/model.ts';
 import type { InteractiveCall } from '../inference/inference.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import type { Places } from '../wire/shared/places.ts';
-import type { OwnNames } from '../wire/responses/client-tools.ts';
+import type { PathMap } from '../wire/shared/path-map.ts';
+import type { ClientNames } from '../wire/responses/client-tools.ts';
 import { conversationOf, requireConversation } from '../wire/responses/request/request.ts';
 import { nativeRequest } from '../wire/responses/request/native-request.ts';
 import { newResponse } from '../wire/responses/answer/response-body.ts';
@@ -13,18 +13,18 @@ import type { ResponseBody, ResponsesRequest, StoredItem } from '../wire/respons
 import { storedItems } from '../wire/responses/stored-items.ts';
 import type { PlacedItem } from '../wire/responses/request/to-chat-messages.ts';
 import { toChatRequest } from '../wire/responses/request/to-chat-request.ts';
-import { readConversation, type Remembered } from './conversation.ts';
-import type { Parts } from './parts.ts';
+import { readConversation, type RememberedResponse } from './read-conversation.ts';
+import type { ResponsesContext } from './context.ts';
 
 /** A request made ready: the response it begins, and the chat it comes to. */
-export interface Prepared {
+export interface PreparedResponse {
   /** Whose it is. */
   orgId: string;
   begun: ResponseBody;
   chat: ChatRequest;
-  places: () => Places;
+  paths: () => PathMap;
   /** Tools that the client calls otherwise than the model. */
-  own: OwnNames;
+  clientNames: ClientNames;
   /** All that is said before the model answers. */
   items: readonly PlacedItem[];
   /** Bytes of all that, about. */
@@ -41,30 +41,32 @@ export interface Prepared {
   leave(): void;
 }
 
-export interface Preparing {
+export interface Preparer {
   /** A request that is only looked at. */
-  read(body: JsonBody<ResponsesRequest>, call: Call): Promise<Prepared>;
+  read(body: JsonBody<ResponsesRequest>, call: PrepareCall): Promise<PreparedResponse>;
   /** One that is made, and stored unless it says otherwise: there has to be room for that. */
-  make(body: JsonBody<ResponsesRequest>, call: Call): Promise<Prepared>;
+  make(body: JsonBody<ResponsesRequest>, call: PrepareCall): Promise<PreparedResponse>;
 }
 
-type Call = Pick<InteractiveCall, 'caller' | 'signal'> & { remembered?: Remembered | undefined };
+type PrepareCall = Pick<InteractiveCall, 'caller' | 'signal'> & {
+  remembered?: RememberedResponse | undefined;
+};
 
-export function createPreparing(parts: Parts, catalog: Catalog): Preparing {
-  const { store, clock, ids, quota, memory, mostBytes } = parts;
+export function createPreparer(context: ResponsesContext, catalog: Catalog): Preparer {
+  const { store, clock, ids, quota, memory, maxBytes } = context;
 
   async function prepare(
     body: JsonBody<ResponsesRequest>,
-    { caller, signal, remembered }: Call,
+    { caller, signal, remembered }: PrepareCall,
     reserve?: (bytes: number) => Promise<() => void>,
-  ): Promise<Prepared> {
+  ): Promise<PreparedResponse> {
     const { value: request, text } = body;
     const { orgId } = caller;
     const model = modelFor(catalog, caller, request.model, 'chat').id;
     const id = ids.next('resp_');
     const now = clock.now();
     const enter = (bytes: number) => memory.enter(orgId, bytes, signal);
-    const reader = { ...store, orgId, now, mostBytes, remembered, enter };
+    const reader = { ...store, orgId, now, maxBytes, remembered, enter };
     const said = storedItems(request.input, id);
     const bytes = Buffer.byteLength(text);
     const unreserve = await reserve?.(bytes);

@@ -3,7 +3,7 @@ import type { Caller } from '../core/org.ts';
 import type { InteractiveCall } from '../inference/inference.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
 import type { CompactedBody } from '../wire/responses/compaction.ts';
-import type { ItemsQuery } from '../wire/shared/items-page.ts';
+import type { ItemsQuery } from '../wire/shared/query-params.ts';
 import type {
   ResponseBody,
   ResponseEvents,
@@ -11,7 +11,7 @@ import type {
   StoredItem,
 } from '../wire/responses/responses.ts';
 import type { Conversations } from './conversations.ts';
-import type { KeptChats } from './kept-chats.ts';
+import type { StoredChats } from './stored-chats.ts';
 import type { ResponseSession } from './session.ts';
 
 /**
@@ -24,7 +24,7 @@ import type { ResponseSession } from './session.ts';
  */
 export interface Responses extends Service {
   readonly conversations: Conversations;
-  readonly chats: KeptChats;
+  readonly chats: StoredChats;
   /** The finished response; with `background: true` the queued one, which goes on without the caller. */
   create(request: JsonBody<ResponsesRequest>, call: InteractiveCall): Promise<ResponseBody>;
   /** Its events as they happen. It is kept before the last event is told. */

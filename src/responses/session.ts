@@ -7,8 +7,8 @@ import type {
   ResponsesRequest,
   StoredItem,
 } from '../wire/responses/responses.ts';
-import type { Remembered } from './conversation.ts';
-import type { Prepared } from './prepare.ts';
+import type { RememberedResponse } from './read-conversation.ts';
+import type { PreparedResponse } from './prepare.ts';
 
 /**
  * One client's turns, one after the other. The latest is remembered here while it lasts, so that it can be continued without
@@ -21,18 +21,22 @@ export interface ResponseSession {
   close(): void;
 }
 
-export interface Memory {
-  readonly latest: Remembered | undefined;
-  keep(prepared: Prepared, body: ResponseBody): void;
+export interface SessionMemory {
+  readonly latest: RememberedResponse | undefined;
+  keep(prepared: PreparedResponse, body: ResponseBody): void;
 }
 
 /** What sessions remember together is bounded; where there is no room, a response can be continued only if it is stored. */
 export function createSession(
   room: FairGate,
   orgId: string,
-  stream: (request: JsonBody<ResponsesRequest>, call: InteractiveCall, memory: Memory) => ResponseEvents,
+  stream: (
+    request: JsonBody<ResponsesRequest>,
+    call: InteractiveCall,
+    memory: SessionMemory,
+  ) => ResponseEvents,
 ): ResponseSession {
-  let latest: Remembered | undefined;
+  let latest: RememberedResponse | undefined;
   let leave = () => {};
 
   function forget() {
@@ -41,7 +45,7 @@ export function createSession(
     leave = () => {};
   }
 
-  const memory: Memory = {
+  const memory: SessionMemory = {
     get latest() {
       return latest;
     },

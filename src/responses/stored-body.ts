@@ -1,9 +1,9 @@
 import type { Answered, ResponseEnd } from '../store/contract/responses.ts';
-import type { Piece } from '../wire/responses/answer/output-builder.ts';
+import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 
 /** A response as it is stored: its output apart, because going on from it needs nothing else. */
-export function textsOf(body: ResponseBody, pieces: readonly Piece[] | null = null): ResponseEnd {
+export function toTexts(body: ResponseBody, pieces: readonly OutputPiece[] | null = null): ResponseEnd {
   return {
     status: body.status,
     output: JSON.stringify(body.output),
@@ -13,6 +13,6 @@ export function textsOf(body: ResponseBody, pieces: readonly Piece[] | null = nu
 }
 
 /** The response as clients see it. */
-export function bodyOf({ body, output }: Answered): ResponseBody {
+export function toBody({ body, output }: Answered): ResponseBody {
   return { ...(JSON.parse(body) as ResponseBody), output: JSON.parse(output) as ResponseBody['output'] };
 }

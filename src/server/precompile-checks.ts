@@ -9,9 +9,9 @@ const afterMs = 500;
 
 /** The checks that a batch of these endpoints meets, in the order in which it meets them. */
 export const batchChecks = (endpoints: readonly BatchEndpoint[]): (() => void)[] => [
-  checkCreateBatch.prepare,
-  ...endpoints.map((endpoint) => lineFormats[endpoint].prepare),
-  ...(endpoints.includes('/v1/messages') ? [checkCreateMessageBatch.prepare] : []),
+  checkCreateBatch.compile,
+  ...endpoints.map((endpoint) => lineFormats[endpoint].compile),
+  ...(endpoints.includes('/v1/messages') ? [checkCreateMessageBatch.compile] : []),
 ];
 
 /**

@@ -16,7 +16,7 @@ import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import type { ApiError } from '../../src/core/errors.ts';
 import { createInference } from '../../src/inference/create-inference.ts';
 import type { InteractiveCall } from '../../src/inference/inference.ts';
-import { madeBody } from '../../src/wire/json/json-body.ts';
+import { builtBody } from '../../src/wire/json/json-body.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { createMemoryBlobs } from '../support/memory-blobs.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
@@ -253,7 +253,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
         requestId: 'req',
         signal: new AbortController().signal,
       };
-      return generates[0]!.chat(madeBody(value), call as unknown as InteractiveCall).then(
+      return generates[0]!.chat(builtBody(value), call as unknown as InteractiveCall).then(
         ({ choices }) => choices[0]!.message.content ?? '',
         (error: ApiError) => error.code,
       );

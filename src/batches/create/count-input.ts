@@ -36,7 +36,7 @@ export async function countInput(
     const model = models[index.model[ref.line]!];
     if (!model || mute.has(model)) return;
     const {
-      asked,
+      prepared: asked,
       body: { text },
     } = await lines.read(ref);
     // What a file holds is read when the line is run.

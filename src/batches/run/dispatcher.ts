@@ -22,7 +22,7 @@ import { type HeldChunk, leaseOf, type RunningBatch } from '../claimed/held-chun
 import { asApiError, isStorageAway, linePauses, SaidError } from '../lines/line-errors.ts';
 import { failedResult, lineRequestId, outputResult } from '../lines/line-result.ts';
 import { inputFault } from '../lines/lines.ts';
-import { askedAs, type BatchLine } from '../../wire/batch/read-line.ts';
+import { prepareWithBody, type BatchLine } from '../../wire/batch/read-line.ts';
 import { nextChunk } from './next-line.ts';
 import { Turns } from './turns.ts';
 import type { PrefixLanes } from '../claimed/prefix-lanes.ts';
@@ -229,7 +229,7 @@ export class Dispatcher {
     try {
       const own = line.body.text;
       const text = await files.inline(orgId, own, limits.lineBytes, hold);
-      return { model, asked: text === own ? line.asked : askedAs(line, text), leave };
+      return { model, asked: text === own ? line.prepared : prepareWithBody(line, text), leave };
     } catch (error) {
       leave();
       throw error;
@@ -307,7 +307,7 @@ export class Dispatcher {
 
 const nothing = () => {};
 
-function asItStands({ asked }: BatchLine, model: Model): Asking {
+function asItStands({ prepared: asked }: BatchLine, model: Model): Asking {
   return { model, asked, leave: nothing };
 }
 

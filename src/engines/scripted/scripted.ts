@@ -6,7 +6,7 @@ import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wir
 import { chatUsage, promptUsage } from '../../wire/chat/usage.ts';
 import { type TextInputs, splitTextInputs } from '../../wire/shared/text-inputs.ts';
 import type { CompletionsRequest } from '../../wire/completions/completions.ts';
-import { behindEcho } from '../../wire/completions/behind-echo.ts';
+import { echoStripper } from '../../wire/completions/strip-echo.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine, EngineCall, NativeRequest } from '../engines.ts';
 import { type Answer, answerTo } from './answer.ts';
@@ -217,7 +217,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
         const release = await enter(call);
         try {
           const { choices, usage } = await completed(request, call);
-          const said = behindEcho(request.value as CompletionsRequest);
+          const said = echoStripper(request.value as CompletionsRequest);
           for (const piece of choices.flatMap(piecesOf))
             yield [{ type: '', data: '', fields: { choices: [piece] }, said: said(piece) }];
           yield [{ type: '', data: '', usage }];

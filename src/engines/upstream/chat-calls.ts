@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { ChatChunk, ChatChunks, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { estimatePrompt } from '../../wire/chat/request/estimate-prompt.ts';
-import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
+import { toChunks } from '../../wire/chat/stream/to-chunks.ts';
 import { foldChunks } from '../../wire/chat/stream/fold-chunks.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../engines.ts';
@@ -66,7 +66,7 @@ export function createChatCalls({
     const body = Buffer.from(dialect.text(request, false, wording));
     const reading = readingOf(request, call);
     const told = checksOf(request);
-    request.letGo?.();
+    request.release?.();
     const { fields, bytes } = await systems.asking(body, (sent) =>
       asking(() => exchanges.ask(chatPath, sent, signal), signal),
     );
@@ -79,11 +79,11 @@ export function createChatCalls({
     const asked = Buffer.from(dialect.text(request, true, wording));
     const reading = readingOf(request, call);
     const told = checksOf(request);
-    request.letGo?.();
+    request.release?.();
     async function begin(sent: Buffer) {
       const reply = await asking(() => exchanges.open(chatPath, sent, signal), signal);
       if (!reply.isStream)
-        return [[...chunksOf(told.whole(dialect.read(reply.fields, reply.bytes, reading)))]];
+        return [[...toChunks(told.whole(dialect.read(reply.fields, reply.bytes, reading)))]];
       const { body, finish, hurry } = reply;
       const read = dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });
       return begun(told.inPieces(read));

@@ -16,7 +16,7 @@ export function createEmbeddingsCall(
   return async (request, { signal, known }) => {
     const body = Buffer.from(embeddingsText(request, wording));
     const asked = wantedOf(request);
-    request.letGo?.();
+    request.release?.();
     const { fields } = await exchanges
       .ask(profile.now.embeddingsPath, body, signal)
       .catch(async (error: unknown) => {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
-import { madeBody } from '../../wire/json/json-body.ts';
+import { builtBody } from '../../wire/json/json-body.ts';
 import type { Engine, RateTold } from '../engines.ts';
 import { giveLeastWork } from '../least-work.ts';
 import { createChatCalls } from './chat-calls.ts';
@@ -119,7 +119,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     async countTokens(request) {
       const { traits, dialect, wording } = profile.now;
       if (traits.counter.length === 0 || isEmbeddings(request)) return undefined;
-      const text = systems.placed(dialect.text(madeBody(request), false, wording));
+      const text = systems.placed(dialect.text(builtBody(request), false, wording));
       return profile.countTokens(JSON.parse(text) as ChatRequest);
     },
   };

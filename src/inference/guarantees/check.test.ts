@@ -4,7 +4,7 @@ import { createInlineSchemas } from '../../../test/support/inline-schemas.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import type { ChatRequest, JsonSchema, Tool } from '../../wire/chat/chat.ts';
 import { createCheck } from './check.ts';
-import { ruleOf } from '../../wire/chat/rule.ts';
+import { answerRule } from '../../wire/chat/answer-rule.ts';
 
 const withSchema = (schema: JsonSchema): Partial<ChatRequest> => ({
   response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
@@ -18,7 +18,7 @@ const place = { type: 'object', properties: { city: { type: 'string' } }, requir
 const schemas = createInlineSchemas(createManualClock());
 const checkOf = async (more: Partial<ChatRequest>) => {
   const { value } = chatRequest(more);
-  return createCheck(value, ruleOf(value), schemas, 'org_1');
+  return createCheck(value, answerRule(value), schemas, 'org_1');
 };
 const verdict = async (more: Partial<ChatRequest>, ...answer: Parameters<typeof chatResponse>) => {
   try {

@@ -1,7 +1,7 @@
 import { isObject, parsed } from '../../base/fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
-import { type Rule, guaranteedTools } from '../../wire/chat/rule.ts';
+import { type AnswerRule, guaranteedTools } from '../../wire/chat/answer-rule.ts';
 import { type AdmittedSchema, type GivenSchema, type Schemas, sourceOf } from '../schemas/schemas.ts';
 import { type Beginning, hasBegun, isWhole } from './begun.ts';
 
@@ -28,7 +28,7 @@ export class UnfitCall extends ApiError {
  */
 export async function createCheck(
   request: ChatRequest,
-  rule: Rule,
+  rule: AnswerRule,
   schemas: Schemas,
   orgId: string,
   signal?: AbortSignal,
@@ -119,7 +119,7 @@ function hintOf({ stop }: ChatRequest): Hint {
 }
 
 /** Every call must fit: a client runs them all. */
-async function checkCalls({ message }: Choice, { names }: Rule, tools: ToolSchemas): Promise<void> {
+async function checkCalls({ message }: Choice, { names }: AnswerRule, tools: ToolSchemas): Promise<void> {
   const calls = message.tool_calls ?? [];
   if (calls.length === 0) {
     const [name] = names?.size === 1 ? names : [];

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chatResponse } from '../../../test/support/fake-engine.ts';
 import type { ChatChunks, ChatResponse } from '../../wire/chat/chat.ts';
-import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
+import { toChunks } from '../../wire/chat/stream/to-chunks.ts';
 import { keepCalls, keepStreamedCalls } from './keep.ts';
 
 const outcomeOf = async <T>(work: () => Promise<T> | T) => {
@@ -39,7 +39,7 @@ const plain = ({ choices }: ChatResponse) =>
   }));
 
 async function* stream(response: ChatResponse) {
-  yield [...chunksOf(response)];
+  yield [...toChunks(response)];
 }
 
 describe('the calls that are kept', () => {
@@ -52,7 +52,7 @@ describe('the calls that are kept', () => {
   });
   const rule = fc.record({
     names: fc.constantFrom(null, new Set(['a']), new Set(['a', 'b']), new Set<string>()),
-    most: fc.constantFrom(0, 1, 2, Infinity),
+    maxCalls: fc.constantFrom(0, 1, 2, Infinity),
   });
 
   it('are the same in a stream, and as many as the rule allows', async () => {
@@ -68,7 +68,7 @@ describe('the calls that are kept', () => {
         expect(live).toEqual(whole);
         if (typeof whole === 'string') return;
         for (const { calls, content, finish } of whole) {
-          expect(calls.length).toBeLessThanOrEqual(given.most);
+          expect(calls.length).toBeLessThanOrEqual(given.maxCalls);
           for (const [name] of calls) expect(given.names?.has(name!) ?? true).toBe(true);
           if (finish !== 'length') expect(finish).toBe(calls.length > 0 ? 'tool_calls' : 'stop');
           expect(content).toMatch(/^(text)?$/);

@@ -76,9 +76,10 @@ class CallFilter {
    * @param name undefined for the later pieces of a call
    */
   #place(index: number, name: string | undefined): number | undefined {
-    const { names, most } = this.#rule;
+    const { names, maxCalls } = this.#rule;
     if (name !== undefined && !this.#places.has(index)) {
-      if ((names?.has(name) ?? true) && this.#places.size < most) this.#places.set(index, this.#places.size);
+      if ((names?.has(name) ?? true) && this.#places.size < maxCalls)
+        this.#places.set(index, this.#places.size);
       else this.#dropped ??= name;
     }
     return this.#places.get(index);
@@ -89,7 +90,7 @@ class CallFilter {
     if (this.#places.size > 0) return given === 'stop' ? 'tool_calls' : given;
     const finish = given === 'tool_calls' ? 'stop' : given;
     if (this.#dropped !== null && !this.#said && finish !== 'content_filter')
-      throw nothingLeft(this.#dropped, this.#rule.most);
+      throw nothingLeft(this.#dropped, this.#rule.maxCalls);
     return finish;
   }
 }

@@ -1,6 +1,6 @@
 import { isObject, parsed } from '../../base/fields.ts';
 import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../../wire/chat/chat.ts';
-import { memberOf, scanJson } from '../../wire/json/scan.ts';
+import { findMember, scanJson } from '../../wire/json/scan.ts';
 import { unfenced } from './json-text.ts';
 import { relocated } from '../schemas/relocated.ts';
 
@@ -106,7 +106,7 @@ function calledIn(text: string): Called | null {
     const [, name, rest] = /^\{\s*"name"\s*:\s*"([\w-]+)"\s*,\s*"arguments"\s*:\s*(\{.*)$/s.exec(text) ?? [];
     return name !== undefined && rest !== undefined ? { name, arguments: rest } : null;
   }
-  const span = memberOf(scanJson(text), 'arguments');
+  const span = findMember(scanJson(text), 'arguments');
   if (!isObject(value) || typeof value['name'] !== 'string' || !span) return null;
   return { name: value['name'], arguments: text.slice(span.start, span.end) };
 }

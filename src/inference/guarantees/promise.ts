@@ -8,9 +8,9 @@ import type {
   ChatResponse,
   ChatUsage,
 } from '../../wire/chat/chat.ts';
-import { ruleOf } from '../../wire/chat/rule.ts';
-import { chunksOf } from '../../wire/chat/stream/chunks-of.ts';
-import { gather } from '../../wire/chat/stream/fold-chunks.ts';
+import { answerRule } from '../../wire/chat/answer-rule.ts';
+import { toChunks } from '../../wire/chat/stream/to-chunks.ts';
+import { addToChoice } from '../../wire/chat/stream/fold-chunks.ts';
 import { editBody } from '../../wire/json/edit-body.ts';
 import type { Schemas } from '../schemas/schemas.ts';
 import { type Check, UnfitCall, createCheck } from './check.ts';
@@ -61,7 +61,7 @@ async function createOf(
   orgId: string,
   signal?: AbortSignal,
 ): Promise<Promised> {
-  const rule = ruleOf(request);
+  const rule = answerRule(request);
   const check = await createCheck(request, rule, schemas, orgId, signal);
   return {
     run: (asking, call) => run({ ...asking, rule, check }, call),
@@ -101,7 +101,7 @@ async function* stream(
     const whole = editBody(request, { stream: undefined, stream_options: undefined });
     const response = await run({ ...question, request: whole }, call);
     produced(response.usage);
-    yield [...chunksOf(response)];
+    yield [...toChunks(response)];
     return;
   }
   const given = engine.stream(waysOf(question).first(question, null).request, call);
@@ -139,7 +139,7 @@ async function* checkedAtEnd(lists: ChatChunks, check: Check): ChatChunks {
   const choices: ChatChoice[] = [];
   for await (const chunks of lists) {
     for (const piece of chunks.flatMap((chunk) => chunk.choices)) {
-      const choice = gather(choices, piece);
+      const choice = addToChoice(choices, piece);
       if (piece.finish_reason !== null) await check({ choices: [choice] });
     }
     yield chunks;

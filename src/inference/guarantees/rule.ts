@@ -1,9 +1,9 @@
 import type { Capabilities } from '../../engines/engines.ts';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
-import { type Rule, guaranteedTools, ruleOf } from '../../wire/chat/rule.ts';
+import { type AnswerRule, guaranteedTools, answerRule } from '../../wire/chat/answer-rule.ts';
 
 /** What a call is filtered by. */
-export type CallRule = Pick<Rule, 'names' | 'most'>;
+export type CallRule = Pick<AnswerRule, 'names' | 'maxCalls'>;
 
 /** Whether any answer is right: nothing is said of calls, nor of the content. */
 export function promisesNothing({
@@ -16,19 +16,19 @@ export function promisesNothing({
 }
 
 /** Whether the engine writes nothing else by itself, so that the answer may be seen as it comes. */
-export function isHeld({ kind }: Rule, { jsonSchema, forcedTool }: Capabilities): boolean {
+export function isHeld({ kind }: AnswerRule, { jsonSchema, forcedTool }: Capabilities): boolean {
   return kind === 'text' || (kind === 'call' ? forcedTool : jsonSchema) === 'exact';
 }
 
 /** Whether the engine itself keeps all that is promised, so that nobody has to look at the answer. */
 export function keepsItself(chat: ChatRequest, { jsonSchema, forcedTool }: Capabilities): boolean {
-  const { kind, most } = ruleOf(chat);
+  const { kind, maxCalls } = answerRule(chat);
   const hasFormat = (chat.response_format?.type ?? 'text') !== 'text';
-  const ofCalls = kind === 'call' || most !== Infinity || guaranteedTools(chat).size > 0;
+  const ofCalls = kind === 'call' || maxCalls !== Infinity || guaranteedTools(chat).size > 0;
   return (!ofCalls || forcedTool === 'exact') && (!hasFormat || jsonSchema === 'exact');
 }
 
 /** Whether there are calls that an answer may not hold, or must end with. */
-export function filtersCalls({ kind, names, most }: Rule): boolean {
-  return kind === 'call' || names !== null || most !== Infinity;
+export function filtersCalls({ kind, names, maxCalls }: AnswerRule): boolean {
+  return kind === 'call' || names !== null || maxCalls !== Infinity;
 }

@@ -2,7 +2,7 @@ import { truncate } from '../../base/truncate.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { Capabilities, Engine } from '../../engines/engines.ts';
 import type { ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
-import type { Rule } from '../../wire/chat/rule.ts';
+import type { AnswerRule } from '../../wire/chat/answer-rule.ts';
 import { type Changes as ChangesOf, editBody } from '../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Check } from './check.ts';
@@ -23,7 +23,7 @@ export interface Asking {
 
 /** The same with what its answer is held to. */
 export interface Question extends Asking {
-  rule: Rule;
+  rule: AnswerRule;
   /** Null where there is nothing to check. */
   check: Check | null;
 }
@@ -58,7 +58,7 @@ export function waysOf({ rule: { kind }, engine }: Question): Ways {
   return table[kind](engine.capabilities);
 }
 
-const table: Record<Rule['kind'], (capabilities: Capabilities) => Ways> = {
+const table: Record<AnswerRule['kind'], (capabilities: Capabilities) => Ways> = {
   call: ({ forcedTool }) => ({ first: forcedTool === 'none' ? asJson : natively, second: asJson }),
   json: ({ jsonSchema }) => ({ first: jsonSchema === 'none' ? inWords : natively, second: again }),
   text: () => ({ first: natively, second: again }),
@@ -124,7 +124,7 @@ function callAsJson(
   return { request: editBody(request, changes), read };
 }
 
-function expectation({ request: { value }, rule: { kind, names, most } }: Question): string {
+function expectation({ request: { value }, rule: { kind, names, maxCalls: most } }: Question): string {
   const format = value.response_format;
   if (kind === 'json' && format?.type === 'json_schema')
     return (
@@ -164,7 +164,7 @@ function strictly(tool: Tool): Tool {
 }
 
 /** Models like to write JSON as a code block, which is not what was asked for. */
-function readerOf({ kind }: Rule): Try['read'] {
+function readerOf({ kind }: AnswerRule): Try['read'] {
   if (kind !== 'json') return (response) => response;
   return (response) => ({
     ...response,

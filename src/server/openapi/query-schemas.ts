@@ -6,16 +6,16 @@ import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
 import { webhookListLimits } from '../../wire/webhooks/webhook.ts';
 import { usageLimits } from '../../wire/usage/report.ts';
-import { itemsLimits } from '../../wire/shared/items-page.ts';
+import { itemsLimits, type PageLimits } from '../../wire/shared/query-params.ts';
 
 /** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
 export type QueryDocs = Record<string, { type: string; description: string; [keyword: string]: unknown }>;
 
-const limit = ({ most, otherwise }: { most: number; otherwise: number }) => ({
+const limit = (limits: PageLimits) => ({
   type: 'integer',
   minimum: 1,
-  maximum: most,
-  default: otherwise,
+  maximum: limits.max,
+  default: limits.default,
   description: 'Page size.',
 });
 

@@ -9,7 +9,8 @@ import {
   updateOrgSchema,
 } from '../../wire/admin/orgs.ts';
 import { quoted } from '../../wire/json/parse.ts';
-import { listBody, textParam } from '../../wire/schema/list.ts';
+import { listBody } from '../../wire/shared/list-body.ts';
+import { textParam } from '../../wire/shared/query-params.ts';
 import { json } from '../answer.ts';
 import { keySchema, newKeySchema, orgSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { keyListQuery } from '../openapi/query-schemas.ts';

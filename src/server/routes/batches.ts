@@ -8,7 +8,7 @@ import { batchErrorEvent } from '../../wire/errors/error-events.ts';
 import { parseBatchListQuery, parseResultsQuery } from '../../wire/batch/list.ts';
 import { type BatchView, batchJson, presentEstimate } from '../../wire/batch/present.ts';
 import { namedEvent, sseHeaders } from '../../wire/shared/sse.ts';
-import { listJson } from '../../wire/schema/list.ts';
+import { listJson } from '../../wire/shared/list-body.ts';
 import { bytes, events, json, jsonText } from '../answer.ts';
 import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { batchSchema, estimateSchema, pageOf } from '../openapi/answer-schemas.ts';

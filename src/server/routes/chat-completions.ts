@@ -2,22 +2,22 @@ import type { ChatResponse } from '../../wire/chat/chat.ts';
 import { chunkPresenter, presentChat } from '../../wire/chat/answer/present.ts';
 import {
   deletedChatSchema,
-  keptMessages,
-  keptMessageSchema,
-  keptMetadata,
+  presentStoredMessages,
+  storedMessageSchema,
+  storedMetadata,
   parseChatList,
   parseChatUpdate,
   updateChatSchema,
-} from '../../wire/chat/kept.ts';
+} from '../../wire/chat/stored-chat.ts';
 import { parseChatRequest } from '../../wire/chat/request/request.ts';
 import { chatRequestSchema } from '../../wire/chat/request/request-schema.ts';
 import { chatResponseSchema } from '../../wire/chat/answer/response-schema.ts';
 import { chatEvents } from '../../wire/chat/stream/sse.ts';
 import { chatErrorEvent } from '../../wire/errors/error-events.ts';
-import { pageOfItems, parseItemsQuery } from '../../wire/shared/items-page.ts';
-import { listBody } from '../../wire/schema/list.ts';
+import { pageOfItems, listBody } from '../../wire/shared/list-body.ts';
+import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
-import { movedError } from '../../wire/shared/places.ts';
+import { remapError } from '../../wire/shared/path-map.ts';
 import { type Answer, events, json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
@@ -43,9 +43,9 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
     body: chatRequestSchema,
     answer: tokenCountSchema,
     async handle({ body, caller, signal }, { generate }) {
-      const { body: request, places } = parseChatRequest(body.text);
+      const { body: request, paths } = parseChatRequest(body.text);
       const tokens = await generate.countTokens(request.value, { caller, signal }).catch((error: unknown) => {
-        throw movedError(error, request.value, places);
+        throw remapError(error, request.value, paths);
       });
       return json(200, { input_tokens: tokens });
     },
@@ -73,10 +73,13 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
     name: 'List Chat Messages',
     summary: 'What a stored chat completion was asked',
     query: chatMessagesQuery,
-    answer: pageOf(keptMessageSchema),
+    answer: pageOf(storedMessageSchema),
     async handle({ caller, param, query, signal }, { responses }) {
       const messages = await responses.chats.messages(caller, param, signal);
-      const { items, hasMore } = pageOfItems(keptMessages(param, messages), parseItemsQuery(query, 'asc'));
+      const { items, hasMore } = pageOfItems(
+        presentStoredMessages(param, messages),
+        parseItemsQuery(query, 'asc'),
+      );
       return json(200, listBody(items, hasMore));
     },
   },
@@ -106,10 +109,10 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
 
 async function create(incoming: Incoming, { generate, responses }: Services): Promise<Answer> {
   const { body, caller } = incoming;
-  const { body: request, places, calls } = parseChatRequest(body.text);
+  const { body: request, paths, calls } = parseChatRequest(body.text);
   const call = interactiveCall(incoming);
-  const moved = (error: unknown) => movedError(error, request.value, places);
-  const metadata = keptMetadata(request.value);
+  const mapError = (error: unknown) => remapError(error, request.value, paths);
+  const metadata = storedMetadata(request.value);
   const { messages } = request.value;
   const present = (response: ChatResponse) => presentChat(response, calls);
   const asked = metadata && { messages, metadata, bytes: Buffer.byteLength(body.text), present };
@@ -120,7 +123,7 @@ async function create(incoming: Incoming, { generate, responses }: Services): Pr
     const chunks = chatEvents(place?.streamed(lists) ?? lists, {
       includeUsage,
       present: chunkPresenter(calls),
-      moved,
+      mapError,
     });
     return events(chunks, chatErrorEvent);
   }
@@ -128,6 +131,6 @@ async function create(incoming: Incoming, { generate, responses }: Services): Pr
     const answer = () => generate.chat(request, call);
     return json(200, present(await (place ? place.answered(answer) : answer())));
   } catch (error) {
-    throw moved(error);
+    throw mapError(error);
   }
 }

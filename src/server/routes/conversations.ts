@@ -6,8 +6,8 @@ import {
   parseConversation,
   updateConversationSchema,
 } from '../../wire/conversations/conversation.ts';
-import { parseItemsQuery } from '../../wire/shared/items-page.ts';
-import { listBody } from '../../wire/schema/list.ts';
+import { listBody } from '../../wire/shared/list-body.ts';
+import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import { inputItemSchema } from '../../wire/responses/answer/response-schema.ts';
 import { json } from '../answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';

@@ -1,4 +1,4 @@
-import { refuseUnknownParams } from '../../wire/schema/list.ts';
+import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
 import type { Schema } from '../../wire/schema/schema.ts';
 import type { MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
 

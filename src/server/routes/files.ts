@@ -2,7 +2,7 @@ import { create as contentDisposition } from 'content-disposition';
 import type { StoredFile, UploadPurpose } from '../../core/file.ts';
 import { parseFileListQuery } from '../../wire/file/list.ts';
 import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
-import { listBody } from '../../wire/schema/list.ts';
+import { listBody } from '../../wire/shared/list-body.ts';
 import { type Answer, bytes, json } from '../answer.ts';
 import { readRange } from '../byte-range.ts';
 import { idempotencyTokens, formHash, replayHeaders } from '../idempotency.ts';

@@ -5,7 +5,7 @@ import { isFinal } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
-import { inRequests, parseCreateMessageBatch } from '../../wire/message-batches/create.ts';
+import { mapToRequests, parseCreateMessageBatch } from '../../wire/message-batches/create.ts';
 import { parseMessageBatchListQuery } from '../../wire/message-batches/list.ts';
 import { presentMessageBatch, presentMessageBatches } from '../../wire/message-batches/present.ts';
 import { messageResultLine } from '../../wire/message-batches/result-line.ts';
@@ -47,7 +47,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
       const { batch, replayed } = await batches
         .create(caller, { endpoint, requests }, creation)
         .catch((error: unknown) => {
-          throw inRequests(error);
+          throw mapToRequests(error);
         });
       return json(200, presentMessageBatch(batch), replayHeaders(replayed));
     },

@@ -1,7 +1,7 @@
 import { answerWhole } from '../../inference/answer-whole.ts';
 import type { ChatChunks } from '../../wire/chat/chat.ts';
 import type { AnswerOptions } from '../../wire/messages/answer/from-chat-response.ts';
-import { askedMessage } from '../../wire/messages/answer/asked-message.ts';
+import { prepareMessage } from '../../wire/messages/answer/prepare-message.ts';
 import { nativeMessageEvent } from '../../wire/messages/answer/native.ts';
 import { parseCountTokensRequest, parseMessagesRequest } from '../../wire/messages/request/request.ts';
 import {
@@ -12,7 +12,7 @@ import { messageSchema, tokenCountSchema } from '../../wire/messages/answer/resp
 import { createMessageEncoder } from '../../wire/messages/stream/stream-encoder.ts';
 import { toChatRequest } from '../../wire/messages/request/to-chat-request.ts';
 import { messageErrorEvent } from '../../wire/errors/error-events.ts';
-import { movedError } from '../../wire/shared/places.ts';
+import { remapError } from '../../wire/shared/path-map.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';
 import { type Answer, events, json, jsonText } from '../answer.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
@@ -34,9 +34,9 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
     body: countTokensRequestSchema,
     answer: tokenCountSchema,
     async handle({ body, caller, signal }, { generate }) {
-      const { chat, places } = toChatRequest(parseCountTokensRequest(body.text));
+      const { chat, paths } = toChatRequest(parseCountTokensRequest(body.text));
       const tokens = await generate.countTokens(chat, { caller, signal }).catch((error: unknown) => {
-        throw movedError(error, chat, places);
+        throw remapError(error, chat, paths);
       });
       return json(200, { input_tokens: tokens });
     },
@@ -46,8 +46,8 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
 /** As it is where its engine takes messages, else as a chat completion. */
 async function create(incoming: Incoming, { generate }: Services): Promise<Answer> {
   const { body, caller, requestId, headers } = incoming;
-  const asked = askedMessage(parseMessagesRequest(body.text), body.text);
-  const { chat, native, moved } = asked;
+  const asked = prepareMessage(parseMessagesRequest(body.text), body.text);
+  const { chat, native, mapError } = asked;
   const betas = [headers['anthropic-beta'] ?? []].flat().join(',');
   const call = { ...interactiveCall(incoming), betas };
   if (!chat.stream) {
@@ -58,12 +58,12 @@ async function create(incoming: Incoming, { generate }: Services): Promise<Answe
   if (native && generate.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
     const lists = generate.nativeStream('messages', request, call, nativeMessageEvent);
-    const texts = mapStream(lists, moved, (list) => list.join(''));
+    const texts = mapStream(lists, mapError, (list) => list.join(''));
     return events(texts, broken);
   }
   // Whatever makes counting impossible ends the stream as well, and says so better.
   const inputTokens = generate.countTokens(chat, call).catch(() => 0);
-  const chunks = mapStream(generate.chatStream(asked.request(), call), moved, (list) => list);
+  const chunks = mapStream(generate.chatStream(asked.request(), call), mapError, (list) => list);
   return events(messageEvents(chunks, inputTokens, asked.options), broken);
 }
 
@@ -91,12 +91,12 @@ async function* messageEvents(
 /** What comes as it is told; what breaks it off in the places of the request as the client sent it. */
 async function* mapStream<T, Told>(
   lists: AsyncIterable<T>,
-  moved: (error: unknown) => unknown,
+  mapError: (error: unknown) => unknown,
   told: (list: T) => Told,
 ): AsyncGenerator<Told> {
   try {
     for await (const list of lists) yield told(list);
   } catch (error) {
-    throw moved(error);
+    throw mapError(error);
   }
 }

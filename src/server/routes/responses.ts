@@ -1,6 +1,6 @@
 import { responseErrorEvent } from '../../wire/errors/error-events.ts';
-import { parseItemsQuery } from '../../wire/shared/items-page.ts';
-import { listBody } from '../../wire/schema/list.ts';
+import { listBody } from '../../wire/shared/list-body.ts';
+import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import {
   compactedSchema,
   deletedResponseSchema,

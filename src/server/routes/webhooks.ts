@@ -1,4 +1,4 @@
-import { listBody } from '../../wire/schema/list.ts';
+import { listBody } from '../../wire/shared/list-body.ts';
 import { presentDelivery } from '../../wire/webhooks/delivery.ts';
 import {
   parseWebhookListQuery,

@@ -3,8 +3,8 @@ import { string, object, oneOf, stringOrNull, orNull, array, nameRule, titleRule
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
 import { type ApiKey, type NewKey, type Scope, scopes } from '../../core/org.ts';
-import { describe } from '../shared/explain.ts';
-import { ifThere, parseInstant } from '../shared/instant.ts';
+import { describe } from '../schema/explain.ts';
+import { nullable, parseInstant } from '../shared/instant.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 
 /** `POST /v1/admin/keys` (api.md, section 8). */
@@ -56,7 +56,7 @@ export function parseCreateKey(text: string): NewKey {
   return { orgId, ...present({ name, scopes: named, models, expiresAt }) };
 }
 
-const iso = ifThere(isoSeconds);
+const iso = nullable(isoSeconds);
 
 /** @param secret the key itself, given once when it was made */
 export function presentKey(key: ApiKey, secret?: string) {

@@ -5,14 +5,14 @@ import type { BatchEndpoint } from '../../core/batch.ts';
 export const lineMembers: readonly string[] = ['custom_id', 'method', 'url', 'body'];
 
 /** True for an object of another format: it has members, and none of a batch line except perhaps `custom_id`. */
-export function isForeign(line: Fields): boolean {
+export function isOtherFormat(line: Fields): boolean {
   const names = Object.keys(line).filter((name) => name !== 'custom_id');
   return names.length > 0 && !names.some((name) => lineMembers.includes(name));
 }
 
 /** True for a request body without a batch line around it, as fine-tuning files hold them; it may have a `custom_id`. */
 export function isBareBody(line: Fields): boolean {
-  return isForeign(line) && (Array.isArray(line['messages']) || 'input' in line || 'prompt' in line);
+  return isOtherFormat(line) && (Array.isArray(line['messages']) || 'input' in line || 'prompt' in line);
 }
 
 /** The endpoint that takes such a body: `input` alone may be one of embeddings or responses, and batches of the former are open. */

@@ -3,7 +3,7 @@ import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 
 /** `POST /v1/batches` (specification, section 4.1; api.md, section 5). */
 export const metadataLimits = { bytes: 16_384, levels: 8 } as const;
-export const expiryLimits = { shortest: 3_600, longest: 2_592_000 } as const;
+export const expiryLimits = { minSeconds: 3_600, maxSeconds: 2_592_000 } as const;
 
 /** One request: a line of an input file, or an element of `requests`. */
 export const batchLineSchema = t.object(
@@ -37,7 +37,7 @@ const fields = {
     t.object(
       {
         anchor: t.oneOf(['created_at']),
-        seconds: t.integer({ minimum: expiryLimits.shortest, maximum: expiryLimits.longest }),
+        seconds: t.integer({ minimum: expiryLimits.minSeconds, maximum: expiryLimits.maxSeconds }),
       },
       { additionalProperties: false },
     ),

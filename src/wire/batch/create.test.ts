@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { usualEndpoints } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
-import { memberOf, scanJson } from '../json/scan.ts';
+import { findMember, scanJson } from '../json/scan.ts';
 import { parseCreateBatch } from './create.ts';
 import { scanFrame } from './scan-frame.ts';
 
@@ -238,7 +238,7 @@ describe('a create-batch body', () => {
         while (!step.done) step = steps.next();
         const found = step.value;
         const expected = scanJson(json);
-        const requests = memberOf(expected, 'requests')!;
+        const requests = findMember(expected, 'requests')!;
         const inside = json.slice(requests.start, requests.end);
         const { elements } = scanJson(inside);
         const cut = ({ start, end }: { start: number; end: number }) =>

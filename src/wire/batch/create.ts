@@ -2,13 +2,13 @@ import { present } from '../../base/fields.ts';
 import type { BatchEndpoint, CreateBatch } from '../../core/batch.ts';
 import { nameDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
-import { describe } from '../shared/explain.ts';
+import { describe } from '../schema/explain.ts';
 import { hasLoneSurrogate } from '../json/line-text.ts';
 import { parseJson, readJson } from '../json/parse.ts';
-import { type JsonSpan, memberOf, scanJson } from '../json/scan.ts';
+import { type JsonSpan, findMember, scanJson } from '../json/scan.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
 import { faultsError, validator } from '../schema/validate.ts';
-import { halfPair, notOpen } from './line.ts';
+import { loneSurrogate, endpointFault } from './line.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
 
@@ -72,7 +72,7 @@ export function* parseCreateBatch(
     faults.unshift({
       param: 'endpoint',
       code: 'validation_error',
-      message: notOpen(frame.endpoint, limits.endpoints),
+      message: endpointFault(frame.endpoint, limits.endpoints),
     });
   const model = faults.find(({ param }) => param === 'model');
   if (model) model.message = 'unknown field: each request names its model in its own body';
@@ -121,7 +121,7 @@ export function* readFrame(
   limits: RequestLimits,
 ): Generator<undefined, { scan: FrameScan; value: unknown }> {
   const scan = yield* scanBody(bytes, limits);
-  const span = memberOf(scan, 'requests');
+  const span = findMember(scan, 'requests');
   const isList = span !== undefined && bytes[span.start] === openBracket;
   const text = isList ? `${textOf(bytes, 0, span.start)}[]${textOf(bytes, span.end)}` : textOf(bytes);
   return { scan, value: parseJson(text, { what: 'The request body' }).value };
@@ -133,7 +133,7 @@ function* scanBody(bytes: Uint8Array, limits: RequestLimits): Generator<undefine
     throw new ApiError('too_deep', 'The request body has more than 64 levels of nesting in a request.');
   if (scan.tooMany)
     throw new ApiError('validation_error', 'The request body has an object with too many keys.');
-  const { start = 0, end = 0 } = memberOf(scan, 'requests') ?? {};
+  const { start = 0, end = 0 } = findMember(scan, 'requests') ?? {};
   const isSmall = bytes.length <= frameBytes;
   if (
     scan.closed &&
@@ -159,7 +159,7 @@ function textOf(bytes: Uint8Array, start = 0, end = bytes.length): string {
 }
 
 function readMetadata(bytes: Uint8Array, scan: FrameScan, frame: Frame): string | undefined {
-  const span = memberOf(scan, 'metadata');
+  const span = findMember(scan, 'metadata');
   if (!span || !frame.metadata) return undefined;
   const size = span.end - span.start;
   if (size > metadataLimits.bytes)
@@ -167,7 +167,7 @@ function readMetadata(bytes: Uint8Array, scan: FrameScan, frame: Frame): string 
   const raw = textOf(bytes, span.start, span.end);
   if (scanJson(raw, { maxDepth: metadataLimits.levels }).limit)
     throw invalid('metadata', `expected at most ${metadataLimits.levels} levels of nesting`);
-  if (hasLoneSurrogate(raw)) throw invalid('metadata', halfPair);
+  if (hasLoneSurrogate(raw)) throw invalid('metadata', loneSurrogate);
   return raw;
 }
 

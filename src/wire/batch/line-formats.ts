@@ -1,24 +1,24 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
 import type { Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
-import type { Asked, AskedChat } from '../shared/asked.ts';
+import type { PreparedRequest, PreparedChat } from '../prepared/prepared-request.ts';
 import type { ChatRequest, ChatResponse } from '../chat/chat.ts';
 import type { ChatBody } from '../chat/request/body.ts';
 import { type CanonicalChat, canonicalChat } from '../chat/request/canonical.ts';
 import { presentChat } from '../chat/answer/present.ts';
 import { checkChatRequest } from '../chat/request/request.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../completions/completions.ts';
-import { answersMade, checkCompletionsRequest } from '../completions/request.ts';
+import { answersPerPrompt, checkCompletionsRequest } from '../completions/request.ts';
 import type { EmbeddingsRequest } from '../embeddings/embeddings.ts';
 import { checkEmbeddingsRequest } from '../embeddings/request.ts';
 import type { ErrorFormat } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { askedMessage } from '../messages/answer/asked-message.ts';
+import { prepareMessage } from '../messages/answer/prepare-message.ts';
 import type { MessagesRequest } from '../messages/messages.ts';
 import { checkMessagesRequest, withExactInputs } from '../messages/request/request.ts';
 import { toChatRequest as fromMessages } from '../messages/request/to-chat-request.ts';
-import { faultMover, movedError, type Places } from '../shared/places.ts';
-import { askedLine, checkResponsesLine, lineChat } from '../responses/line.ts';
+import { faultMapper, remapError, type PathMap } from '../shared/path-map.ts';
+import { prepareResponseLine, checkResponsesLine, lineChat } from '../responses/line.ts';
 import { checkResponsesRequest } from '../responses/request/request.ts';
 import type { ResponsesRequest } from '../responses/responses.ts';
 import { splitTextInputs, type TextInput } from '../shared/text-inputs.ts';
@@ -31,32 +31,32 @@ export interface LineFormat {
   serves: Serves;
   /** Which names errors have. */
   errors: ErrorFormat;
-  /** Every fault of a body; places start there. */
+  /** Every fault of a body; paths start there. */
   check(body: Body): Fault[];
   /** Compiles what that needs, which takes the first line long otherwise. */
-  prepare: Validator['prepare'];
+  compile: Validator['compile'];
   /**
    * The prompt of a checked body, by which lines are put in order, their tokens estimated and their schemas tried.
    * @throws ApiError `validation_error` for what only shows there
    */
   prompt(body: Body): LinePrompt | null;
   /** A checked body, ready to be answered. */
-  asked(body: JsonBody<Body>): Asked;
+  prepare(body: JsonBody<Body>): PreparedRequest;
 }
 
-/** What is asked, as a chat, and a fault of that in the places of the body. */
+/** What is asked, as a chat, and a fault of that in the paths of the body. */
 export interface LinePrompt {
   chat: ChatBody;
   /** Tokens that its answer is taken to have. */
   output: number;
-  moved: (fault: Fault) => Fault;
+  mapFault: (fault: Fault) => Fault;
 }
 
 /** What a line is taken to produce at most; the longest answers are rare (batch-engine.md). */
 const assumedTokens = 512;
 
 /** Nothing of the body is held but the body, which may be let go. */
-class ChatLine implements AskedChat {
+class ChatLine implements PreparedChat {
   readonly kind = 'chat';
   readonly native = null;
   readonly #canonical: CanonicalChat;
@@ -73,79 +73,79 @@ class ChatLine implements AskedChat {
     return this.#canonical.body;
   }
 
-  told(answer: ChatResponse): object {
+  present(answer: ChatResponse): object {
     return presentChat(answer, this.#canonical.calls);
   }
 
-  moved(error: unknown): unknown {
-    const { body, places } = this.#canonical;
-    return places.size === 0 ? error : movedError(error, body.value, places);
+  mapError(error: unknown): unknown {
+    const { body, paths } = this.#canonical;
+    return paths.size === 0 ? error : remapError(error, body.value, paths);
   }
 }
 
 const asItIs = <T>(value: T): T => value;
 
-const prompted = (given: object, moved: LinePrompt['moved']): LinePrompt => {
+const prompted = (given: object, mapFault: LinePrompt['mapFault']): LinePrompt => {
   const chat = given as ChatBody;
   const most = (chat['max_completion_tokens'] ?? chat['max_tokens'] ?? assumedTokens) as number;
   const answers = (chat['n'] ?? 1) as number;
-  return { chat, output: Math.min(most, assumedTokens) * answers, moved };
+  return { chat, output: Math.min(most, assumedTokens) * answers, mapFault };
 };
 
-const placed = ({ chat, places }: { chat: object; places: Places }): LinePrompt =>
-  prompted(chat, faultMover(chat, places));
+const placed = ({ chat, paths }: { chat: object; paths: PathMap }): LinePrompt =>
+  prompted(chat, faultMapper(chat, paths));
 
 export const lineFormats: Record<BatchEndpoint, LineFormat> = {
   '/v1/chat/completions': {
     serves: 'chat',
     errors: 'chat',
     check: checkChatRequest,
-    prepare: checkChatRequest.prepare,
+    compile: checkChatRequest.compile,
     prompt: (body) => prompted(body, asItIs),
-    asked: (body) => new ChatLine(canonicalChat(body as unknown as JsonBody<ChatBody>)),
+    prepare: (body) => new ChatLine(canonicalChat(body as unknown as JsonBody<ChatBody>)),
   },
   '/v1/embeddings': {
     serves: 'embeddings',
     errors: 'chat',
     check: checkEmbeddingsRequest,
-    prepare: checkEmbeddingsRequest.prepare,
+    compile: checkEmbeddingsRequest.compile,
     prompt: () => null,
-    asked: (body) => ({
+    prepare: (body) => ({
       kind: 'embeddings',
       request: () => body as unknown as JsonBody<EmbeddingsRequest>,
-      moved: asItIs,
+      mapError: asItIs,
     }),
   },
   '/v1/responses': {
     serves: 'chat',
     errors: 'chat',
     check: checkResponsesLine,
-    prepare: checkResponsesRequest.prepare,
+    compile: checkResponsesRequest.compile,
     prompt(body) {
-      const { chat, places } = lineChat(body as unknown as ResponsesRequest);
-      return placed({ chat, places: places() });
+      const { chat, paths } = lineChat(body as unknown as ResponsesRequest);
+      return placed({ chat, paths: paths() });
     },
-    asked: (body) => askedLine(body as unknown as JsonBody<ResponsesRequest>),
+    prepare: (body) => prepareResponseLine(body as unknown as JsonBody<ResponsesRequest>),
   },
   '/v1/messages': {
     serves: 'chat',
     errors: 'messages',
     check: checkMessagesRequest,
-    prepare: checkMessagesRequest.prepare,
+    compile: checkMessagesRequest.compile,
     prompt: (body) => placed(fromMessages(body as unknown as MessagesRequest)),
-    asked: ({ value, text }) =>
-      askedMessage(withExactInputs(value as unknown as MessagesRequest, text), text),
+    prepare: ({ value, text }) =>
+      prepareMessage(withExactInputs(value as unknown as MessagesRequest, text), text),
   },
   '/v1/completions': {
     serves: 'completions',
     errors: 'chat',
     check: checkCompletionsRequest,
-    prepare: checkCompletionsRequest.prepare,
+    compile: checkCompletionsRequest.compile,
     prompt: (body) => rawPrompt(body as unknown as CompletionsRequest),
-    asked: (body) => ({
+    prepare: (body) => ({
       kind: 'completions',
       request: () => body as unknown as JsonBody<CompletionsRequest>,
-      moved: asItIs,
+      mapError: asItIs,
     }),
   },
 };
@@ -156,6 +156,7 @@ function rawPrompt(request: CompletionsRequest): LinePrompt {
   const inputs = splitTextInputs('prompt', prompt);
   const [{ input }] = inputs as [TextInput];
   const content = typeof input === 'string' ? input : input.join();
-  const output = Math.min(most ?? defaultMaxTokens, assumedTokens) * inputs.length * answersMade(request);
-  return { chat: { model, messages: [{ role: 'user', content }] }, output, moved: asItIs };
+  const output =
+    Math.min(most ?? defaultMaxTokens, assumedTokens) * inputs.length * answersPerPrompt(request);
+  return { chat: { model, messages: [{ role: 'user', content }] }, output, mapFault: asItIs };
 }

@@ -3,13 +3,13 @@ import { isObject } from '../../base/fields.ts';
 import { type BatchEndpoint, batchEndpoints, usualEndpoints } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
-import { imageUrlPlaces, notFetched } from '../chat/request/image-urls.ts';
+import { imageUrlPaths, imageUrlsOff } from '../chat/request/image-urls.ts';
 import { type FileContent, fileParts } from '../file/file-parts.ts';
-import { describe, joinPath } from '../shared/explain.ts';
+import { describe, joinPath } from '../schema/explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
-import { faultsIn } from '../schema/validate.ts';
-import { isBareBody, isForeign, lineMembers } from './bare-body.ts';
+import { collectFaults } from '../schema/validate.ts';
+import { isBareBody, isOtherFormat, lineMembers } from './bare-body.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
 /** What a line told when it obeys the rules. */
@@ -103,7 +103,7 @@ export function createLineChecker(options: LineCheckerOptions) {
   const checkUrl = (value: unknown): Fault | undefined => {
     const known = endpoints.find((name) => name === value);
     if (known === undefined) {
-      const message = notOpen(value, endpoints);
+      const message = endpointFault(value, endpoints);
       return { param: 'url', code: typeof value === 'string' ? 'url_mismatch' : 'validation_error', message };
     }
     endpoint ??= known;
@@ -112,7 +112,7 @@ export function createLineChecker(options: LineCheckerOptions) {
     return { param: 'url', code: 'url_mismatch', message: `${whose} "${endpoint}", got "${known}"` };
   };
 
-  const judge = (text: string, textOf: CheckedLine['textOf']): Judged => {
+  const judge = (text: string, textOf: CheckedLine['textOf']): LineReading => {
     const reading = readJson(text);
     if (reading.problem) return { faults: [jsonFault(reading.problem)] };
     const { value: line } = reading;
@@ -120,7 +120,7 @@ export function createLineChecker(options: LineCheckerOptions) {
       return {
         faults: [{ code: 'invalid_json_line', message: `expected a JSON object, got ${describe(line)}` }],
       };
-    if (isForeign(line)) return { faults: [], foreign: isBareBody(line) ? bareBodyFault : foreignFault };
+    if (isOtherFormat(line)) return { faults: [], foreign: isBareBody(line) ? bareBodyFault : foreignFault };
     const { custom_id: id, url, body } = line;
     if (options.takesFiles === true)
       for (const { fileId, put } of fileParts(body)) {
@@ -140,11 +140,13 @@ export function createLineChecker(options: LineCheckerOptions) {
     return { faults, line: { customId: told(id), url: told(url), model, prompt, textOf } };
   };
 
-  const imageUrlFaults = ({ chat, moved }: LinePrompt, model: string): Fault[] => {
-    const places = [...imageUrlPlaces(chat.messages)];
+  const imageUrlFaults = ({ chat, mapFault }: LinePrompt, model: string): Fault[] => {
+    const places = [...imageUrlPaths(chat.messages)];
     if (places.length > 0) namesImageUrls = true;
     if (places.length === 0 || (options.takesImageUrls?.(model) ?? true)) return [];
-    return places.map((param) => inBody(moved({ param, code: 'validation_error', message: notFetched })));
+    return places.map((param) =>
+      inBody(mapFault({ param, code: 'validation_error', message: imageUrlsOff })),
+    );
   };
 
   /**
@@ -204,7 +206,7 @@ export function createLineChecker(options: LineCheckerOptions) {
 }
 
 /** What a line is by itself, whatever stands before it. */
-interface Judged {
+interface LineReading {
   faults: Fault[];
   /** The fault of an object in another format. */
   foreign?: Fault;
@@ -214,7 +216,7 @@ interface Judged {
 
 const asItIs = (text: string): string => text;
 
-export const halfPair = 'holds half of a surrogate pair, which no UTF-8 text can carry';
+export const loneSurrogate = 'holds half of a surrogate pair, which no UTF-8 text can carry';
 
 /** Why a value is no custom_id, or undefined (reliability.md, B13, B15, B27). */
 export function customIdFault(value: unknown): string | undefined {
@@ -222,7 +224,7 @@ export function customIdFault(value: unknown): string | undefined {
   if (value === '') return 'must not be empty';
   if (value.length > customIdLimit)
     return `expected at most ${customIdLimit} characters, got ${value.length}`;
-  if (!value.isWellFormed()) return halfPair;
+  if (!value.isWellFormed()) return loneSurrogate;
   if (controlCharacter.test(value)) return 'must not hold control characters';
   return undefined;
 }
@@ -266,7 +268,7 @@ function jsonFault({ code, message, at }: JsonProblem): Fault {
 /** Faults of the line around its body; custom_id and url have rules of their own. */
 function shapeFaults(line: Record<string, unknown>): Fault[] {
   const { method, body } = line;
-  return faultsIn((add) => {
+  return collectFaults((add) => {
     if (method !== 'POST') add('method', notExpected('"POST"', method));
     if (!isObject(body)) add('body', notExpected('an object', body));
     for (const key of Object.keys(line))
@@ -304,7 +306,7 @@ function inBody(fault: Fault): Fault {
 }
 
 /** Why a value is no endpoint of a batch here. */
-export function notOpen(value: unknown, endpoints: readonly BatchEndpoint[]): string {
+export function endpointFault(value: unknown, endpoints: readonly BatchEndpoint[]): string {
   const known = endpoints.map((name) => `"${name}"`);
   const message = `expected ${known.join(' or ')}, got ${describe(value)}`;
   if (batchEndpoints.some((name) => name === value))

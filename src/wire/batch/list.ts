@@ -4,9 +4,9 @@ import { batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
 import { parseInstant } from '../shared/instant.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, choiceParam, pageParams, textParam } from '../schema/list.ts';
+import { type Query, choiceParam, pageParams, textParam } from '../shared/query-params.ts';
 
-export const batchListLimits = { most: 100, otherwise: 20 } as const;
+export const batchListLimits = { max: 100, default: 20 } as const;
 
 /**
  * What `GET /v1/batches` may ask for (api.md, section 3).

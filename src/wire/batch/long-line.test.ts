@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { BatchEndpoint } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { AskedChat } from '../shared/asked.ts';
+import type { PreparedChat } from '../prepared/prepared-request.ts';
 import type { ChatResponse } from '../chat/chat.ts';
 import { LongLine } from './long-line.ts';
 import { readLine } from './read-line.ts';
@@ -56,16 +56,18 @@ const answer: ChatResponse = {
   },
 };
 
-function lineOf(url: BatchEndpoint, body: object): AskedChat {
+function lineOf(url: BatchEndpoint, body: object): PreparedChat {
   const line = { custom_id: 'a', method: 'POST', url, body: { model: 'm', ...body } };
-  const { asked } = readLine(Buffer.from(JSON.stringify(line)));
+  const { prepared: asked } = readLine(Buffer.from(JSON.stringify(line)));
   if (asked.kind !== 'chat') throw new Error(asked.kind);
   return asked;
 }
 
-function toldOf(asked: AskedChat, place: string) {
-  const error = asked.moved(new ApiError('validation_error', `${place}: no`, { param: place })) as ApiError;
-  return { answer: asked.told(answer), place: error.param, message: error.message };
+function toldOf(asked: PreparedChat, place: string) {
+  const error = asked.mapError(
+    new ApiError('validation_error', `${place}: no`, { param: place }),
+  ) as ApiError;
+  return { answer: asked.present(answer), place: error.param, message: error.message };
 }
 
 it.each(formats)('of %s tells the same after it was let go', (url, bodyOf, place) => {
@@ -77,10 +79,10 @@ it.each(formats)('of %s tells the same after it was let go', (url, bodyOf, place
     const request = ask();
     if (!request) continue;
     const { value, text } = request;
-    request.letGo!();
+    request.release!();
     expect(request.value).not.toBe(value);
     expect(request).toMatchObject({ value, text });
-    request.letGo!();
+    request.release!();
     expect(toldOf(long, place)).toEqual(toldOf(short, place));
   }
   expect(toldOf(long, place).place).not.toBe(place);
@@ -91,5 +93,5 @@ it('goes on as it came where it is a chat already', () => {
     messages: [{ role: 'user', content: 'Hello? '.repeat(9_000) }],
   });
   expect(plain).not.toBeInstanceOf(LongLine);
-  expect(plain.request().letGo).toBeTypeOf('function');
+  expect(plain.request().release).toBeTypeOf('function');
 });

@@ -1,5 +1,5 @@
 import type { ChatRequest, ChatResponse } from '../chat/chat.ts';
-import type { AskedChat, AskedNatively } from '../shared/asked.ts';
+import type { PreparedChat, NativeRequest } from '../prepared/prepared-request.ts';
 import type { JsonBody } from '../json/json-body.ts';
 
 type Answer = object | string;
@@ -8,18 +8,18 @@ type Answer = object | string;
  * A long line that is turned into a chat, or into what a server of its own format takes. All that it was turned into is let go
  * when the line is sent, and made once more where something is asked afterwards: what its answer repeats, where a fault was.
  */
-export class LongLine implements AskedChat {
+export class LongLine implements PreparedChat {
   readonly kind = 'chat';
   readonly #body: JsonBody<unknown>;
-  readonly #make: () => AskedChat;
-  #asked: AskedChat | null;
+  readonly #make: () => PreparedChat;
+  #asked: PreparedChat | null;
 
   /**
    * @param body as it came
    * @param asked what it comes to
    * @param make the same anew
    */
-  constructor(body: JsonBody<unknown>, asked: AskedChat, make: () => AskedChat) {
+  constructor(body: JsonBody<unknown>, asked: PreparedChat, make: () => PreparedChat) {
     this.#body = body;
     this.#asked = asked;
     this.#make = make;
@@ -33,7 +33,7 @@ export class LongLine implements AskedChat {
     return this.#letting(() => this.#again().request());
   }
 
-  get native(): AskedNatively<Answer> | null {
+  get native(): NativeRequest<Answer> | null {
     const native = this.#again().native;
     if (!native) return null;
     return {
@@ -43,15 +43,15 @@ export class LongLine implements AskedChat {
     };
   }
 
-  told(answer: ChatResponse): Answer {
-    return this.#again().told(answer);
+  present(answer: ChatResponse): Answer {
+    return this.#again().present(answer);
   }
 
-  moved(error: unknown): unknown {
-    return this.#again().moved(error);
+  mapError(error: unknown): unknown {
+    return this.#again().mapError(error);
   }
 
-  #again(): AskedChat {
+  #again(): PreparedChat {
     return (this.#asked ??= this.#make());
   }
 
@@ -59,17 +59,17 @@ export class LongLine implements AskedChat {
     let body: JsonBody<T> | null = make();
     const again = () => (body ??= make());
     return {
-      ...(body.isMade && { isMade: true }),
+      ...(body.isBuilt && { isBuilt: true }),
       get value() {
         return again().value;
       },
       get text() {
         return again().text;
       },
-      letGo: () => {
+      release: () => {
         body = null;
         this.#asked = null;
-        this.#body.letGo?.();
+        this.#body.release?.();
       },
     };
   }

@@ -246,8 +246,8 @@ describe('reading a stored line', () => {
     const line = readLine(
       Buffer.from(`{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":${body} }`),
     );
-    expect([line.customId, line.asked.kind]).toEqual(['a', 'embeddings']);
-    expect(line.asked.request()).toMatchObject({ text: body, value: { model: 'm' } });
+    expect([line.customId, line.prepared.kind]).toEqual(['a', 'embeddings']);
+    expect(line.prepared.request()).toMatchObject({ text: body, value: { model: 'm' } });
   });
 
   it('refuses bytes that are no line', () => {

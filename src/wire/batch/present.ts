@@ -3,7 +3,7 @@ import type { Batch, BatchEndpoint, BatchFault, DateForm } from '../../core/batc
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
-import { instantIn, ifThere } from '../shared/instant.ts';
+import { instantFormats, nullable } from '../shared/instant.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 
 /** A batch with what is added up on reading. */
@@ -40,8 +40,8 @@ export interface DryRun {
 
 export function presentBatch(view: BatchView, dates: DateForm) {
   const { batch } = view;
-  const instant = instantIn[dates];
-  const instantOrNull = ifThere(instant);
+  const instant = instantFormats[dates];
+  const instantOrNull = nullable(instant);
   const { total, ok, err } = batch;
   return {
     id: batch.id,

@@ -14,27 +14,27 @@ describe('readLine', () => {
   ])('has the body as it stands in a line %s', (_, text) => {
     const line = readLine(Buffer.from(text));
     expect(line.customId).toBe('a');
-    expect(line.asked.request()).toMatchObject({ text: body, value: JSON.parse(body) });
+    expect(line.prepared.request()).toMatchObject({ text: body, value: JSON.parse(body) });
   });
 
   it('is not deceived by a custom_id', () => {
     const customId = '","body":{"model":"x"}}\\';
     const text = `{"custom_id":${JSON.stringify(customId)},${start},"body":${body}}`;
     const line = readLine(Buffer.from(text));
-    expect([line.customId, line.asked.request().text]).toEqual([customId, body]);
+    expect([line.customId, line.prepared.request().text]).toEqual([customId, body]);
   });
 
   it('is read again where its body was let go', () => {
     const line = readLine(Buffer.from(`{"custom_id":"a",${start},"body":${body}}`));
-    const { asked } = line;
+    const { prepared: asked } = line;
     if (asked.kind !== 'chat') throw new Error(asked.kind);
     const request = asked.request();
     const before = request.value;
     expect(request.value).toBe(before);
-    request.letGo!();
+    request.release!();
     expect(request.value).not.toBe(before);
     expect(request.value).toEqual(before);
-    line.body.letGo!();
+    line.body.release!();
     expect([request.text, asked.chat.model]).toEqual([body, 'm']);
   });
 

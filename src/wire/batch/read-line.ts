@@ -1,7 +1,7 @@
 import type { BatchEndpoint } from '../../core/batch.ts';
-import type { Asked, AskedChat } from '../shared/asked.ts';
+import type { PreparedRequest, PreparedChat } from '../prepared/prepared-request.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { memberOf, scanJson } from '../json/scan.ts';
+import { findMember, scanJson } from '../json/scan.ts';
 import { lineFormats } from './line-formats.ts';
 import { LongLine } from './long-line.ts';
 
@@ -11,7 +11,7 @@ export interface BatchLine {
   url: BatchEndpoint;
   body: JsonBody<Body>;
   /** The body, ready to be answered. */
-  asked: Asked;
+  prepared: PreparedRequest;
 }
 
 type Body = Record<string, unknown>;
@@ -32,23 +32,23 @@ export function readLine(bytes: Uint8Array): BatchLine {
   if (typeof line.custom_id !== 'string') throw new TypeError('This is not a batch line.');
   const body = new LineBody(bytes, { value: line.body, text: bodyText(text) });
   const { url } = line;
-  return { customId: line.custom_id, url, body, asked: askedOf(url, body, bytes.length) };
+  return { customId: line.custom_id, url, body, prepared: prepareLine(url, body, bytes.length) };
 }
 
 /** From here on it is worth the time to read a line twice rather than to have all of it in memory until it is answered. */
 const longBytes = 32 * 1024;
 
-function askedOf(url: BatchEndpoint, body: LineBody, length: number): Asked {
-  const asked = lineFormats[url].asked(body);
+function prepareLine(url: BatchEndpoint, body: LineBody, length: number): PreparedRequest {
+  const asked = lineFormats[url].prepare(body);
   if (length < longBytes || asked.kind !== 'chat') return asked;
   // What goes on as it came is let go by whoever sends it.
   if (url === '/v1/chat/completions' && asked.request() === (body as unknown)) return asked;
-  return new LongLine(body, asked, () => lineFormats[url].asked(body) as AskedChat);
+  return new LongLine(body, asked, () => lineFormats[url].prepare(body) as PreparedChat);
 }
 
 /** The same line, if the text of its body were this. */
-export function askedAs({ url }: BatchLine, text: string): Asked {
-  return lineFormats[url].asked({ value: JSON.parse(text) as Body, text });
+export function prepareWithBody({ url }: BatchLine, text: string): PreparedRequest {
+  return lineFormats[url].prepare({ value: JSON.parse(text) as Body, text });
 }
 
 const decoder = new TextDecoder();
@@ -79,7 +79,7 @@ class LineBody implements JsonBody<Body> {
     return this.#again().text;
   }
 
-  letGo(): void {
+  release(): void {
     this.#read = null;
   }
 
@@ -98,7 +98,7 @@ const othersFirst =
 function bodyText(text: string): string {
   othersFirst.lastIndex = 0;
   if (othersFirst.test(text)) return text.slice(othersFirst.lastIndex, text.lastIndexOf('}')).trimEnd();
-  const span = memberOf(scanJson(text), 'body');
+  const span = findMember(scanJson(text), 'body');
   if (!span) throw new TypeError('This is not a batch line.');
   return text.slice(span.start, span.end);
 }

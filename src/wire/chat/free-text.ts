@@ -13,7 +13,7 @@ export interface FreeTextTool {
  * The same as a function with one string. A regular expression holds for that string, whoever answers; a grammar of another
  * kind is told in words, since no engine holds it inside of JSON.
  */
-export function asFunction({ name, description, grammar }: FreeTextTool): Tool['function'] {
+export function freeTextFunction({ name, description, grammar }: FreeTextTool): Tool['function'] {
   const { syntax, definition } = grammar ?? {};
   const told = definition ? `The input follows this ${syntax ?? ''} grammar:\n${definition}` : '';
   const isRegex = definition && syntax === 'regex';
@@ -34,12 +34,12 @@ export function asFunction({ name, description, grammar }: FreeTextTool): Tool['
 }
 
 /** The arguments of a call of that function. */
-export function argumentsOf(input: string): string {
+export function freeTextArguments(input: string): string {
   return JSON.stringify({ input });
 }
 
 /** The free text in the arguments of a call, as far as it came; text that is no such object is taken as it is. */
-export function inputOf(json: string): string {
+export function readFreeText(json: string): string {
   const value = parsed(json);
   if (value !== undefined) return stringOr(fieldsOf(value)['input'], stringOr(value, json));
   const begun = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];

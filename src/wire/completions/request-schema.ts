@@ -1,4 +1,4 @@
-import { askedModel, object, integerOrNull, stringOrNull, booleanOrNull } from '../schema/schema.ts';
+import { requestedModel, object, integerOrNull, stringOrNull, booleanOrNull } from '../schema/schema.ts';
 import { samplingFields, stopField } from '../schema/sampling-schema.ts';
 import { textInputsSchema } from '../shared/text-inputs.ts';
 
@@ -12,7 +12,7 @@ export const completionsLimits = {
 
 export const completionsRequestSchema = object(
   {
-    model: askedModel,
+    model: requestedModel,
     prompt: textInputsSchema('A text, several texts, one text as token ids, or several of those.'),
     ...samplingFields,
     'max_tokens?': integerOrNull({

@@ -20,7 +20,7 @@ function checkAgreement(request: CompletionsRequest, add: AddFault): void {
   const { prompt, echo, logprobs, max_tokens: most, stream } = request;
   checkTextInputs('prompt', prompt, completionsLimits.answers, add);
   const n = request.n ?? 1;
-  const made = answersMade(request);
+  const made = answersPerPrompt(request);
   if (made < n) add('best_of', `expected at least n, which is ${n}, got ${made}`);
   if (made > n && stream) add('best_of', 'cannot be streamed: which answers are told is known at the end');
   const answers = splitTextInputs('prompt', prompt).length * made;
@@ -42,6 +42,6 @@ export function estimateTextPrompt({ prompt }: Pick<CompletionsRequest, 'prompt'
 }
 
 /** Of each prompt. */
-export function answersMade({ n, best_of: made }: Pick<CompletionsRequest, 'n' | 'best_of'>): number {
+export function answersPerPrompt({ n, best_of: made }: Pick<CompletionsRequest, 'n' | 'best_of'>): number {
   return made ?? n ?? 1;
 }

@@ -1,5 +1,5 @@
 import type { JsonBody } from '../json/json-body.ts';
-import { askedModel, integerOrNull, object, oneOfOrNull } from '../schema/schema.ts';
+import { requestedModel, integerOrNull, object, oneOfOrNull } from '../schema/schema.ts';
 import { checkTextInputs, textInputsSchema } from '../shared/text-inputs.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
@@ -9,7 +9,7 @@ export const embeddingsLimits = { inputs: 2_048, dimensions: 65_536 } as const;
 
 export const embeddingsRequestSchema = object(
   {
-    model: askedModel,
+    model: requestedModel,
     input: textInputsSchema(
       `A text, up to ${embeddingsLimits.inputs} texts, one text as token ids, or several of those.`,
     ),

@@ -1,6 +1,6 @@
 import { present } from '../../base/fields.ts';
 import { ApiError, type ErrorKind, type Fault } from '../../core/errors.ts';
-import { stepsOf } from '../shared/explain.ts';
+import { stepsOf } from '../schema/explain.ts';
 import { maxFaults } from '../schema/validate.ts';
 
 /** Which names the `type` of an error has. */
@@ -81,7 +81,7 @@ export function errorObject(error: unknown, format: ErrorFormat = 'chat'): Error
 }
 
 /** The same for a stream of responses: flat as one family of clients reads it, and nested as the other does. */
-export function flatAndNested(error: unknown): Omit<ErrorObject, 'type'> & { error: ErrorObject } {
+export function flatAndNestedError(error: unknown): Omit<ErrorObject, 'type'> & { error: ErrorObject } {
   const { code, message, param, type } = errorObject(error);
   return { code, message, param, error: { type, code, message, param } };
 }

@@ -1,6 +1,6 @@
 import { withoutBreaks } from '../json/line-text.ts';
 import { typedEvent } from '../shared/sse.ts';
-import { errorBody, errorObject, flatAndNested } from './error-body.ts';
+import { errorBody, errorObject, flatAndNestedError } from './error-body.ts';
 
 /** What ends a stream that broke, by its format. */
 
@@ -19,7 +19,7 @@ export function messageErrorEvent(error: unknown, requestId: string): string {
  * (wire-formats.md, section 1b).
  */
 export function responseErrorEvent(error: unknown, sequenceNumber: number): string {
-  const event = { type: 'error', sequence_number: sequenceNumber, ...flatAndNested(error) };
+  const event = { type: 'error', sequence_number: sequenceNumber, ...flatAndNestedError(error) };
   return typedEvent(event);
 }
 

@@ -1,14 +1,13 @@
 import { isId } from '../../base/ids.ts';
 import { type FilePurpose, filePurposes } from '../../core/file.ts';
-import { type ItemsQuery, parseItemsQuery } from '../shared/items-page.ts';
-import { type Query, choiceParam } from '../schema/list.ts';
+import { type ItemsQuery, parseItemsQuery, type Query, choiceParam } from '../shared/query-params.ts';
 
 /** What `GET /v1/files` may ask for (specification, section 4.2; api.md, section 3). */
 export interface FileListParams extends ItemsQuery {
   purpose?: FilePurpose;
 }
 
-export const fileListLimits = { most: 10_000, otherwise: 100 } as const;
+export const fileListLimits = { max: 10_000, default: 100 } as const;
 
 /** @throws ApiError `validation_error` */
 export function parseFileListQuery(query: Query): FileListParams {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { editBody, editedText } from './edit-body.ts';
-import { madeBody } from './json-body.ts';
+import { builtBody } from './json-body.ts';
 
 const value = { model: 'm', 'a "quoted" name': [1, { b: null }], left: undefined, n: 2 };
 const edits = new Map([
@@ -13,22 +13,22 @@ const expected = '{"model":"other","a \\"quoted\\" name":[1,{"b":null}],"added":
 
 describe('a body that was put together here', () => {
   it('has the text of its value', () => {
-    expect(madeBody(value).text).toBe(JSON.stringify(value));
+    expect(builtBody(value).text).toBe(JSON.stringify(value));
   });
 
   it('is told with its edits, as one that came with its bytes is', () => {
-    expect(editedText(madeBody(value), edits)).toBe(expected);
+    expect(editedText(builtBody(value), edits)).toBe(expected);
     const came = { value, text: JSON.stringify(value) };
     expect(JSON.parse(editedText(came, edits))).toEqual(JSON.parse(expected));
   });
 
   it('takes members that it had not, and may lose all', () => {
-    expect(editedText(madeBody({}), edits)).toBe('{"model":"other","added":0.10}');
-    expect(editedText(madeBody({ n: 1 }), new Map([['n', null]]))).toBe('{}');
+    expect(editedText(builtBody({}), edits)).toBe('{"model":"other","added":0.10}');
+    expect(editedText(builtBody({ n: 1 }), new Map([['n', null]]))).toBe('{}');
   });
 
   it('stays one when members change, and the same when none does', () => {
-    const body = madeBody(value);
+    const body = builtBody(value);
     expect(editBody(body, { n: 2 })).toBe(body);
     const changed = editBody(body, { n: 3 });
     expect(changed.value).toEqual({ ...value, n: 3 });

@@ -1,5 +1,5 @@
 import { editMembers, type Edits } from './edit-members.ts';
-import { type JsonBody, madeBody } from './json-body.ts';
+import { type JsonBody, builtBody } from './json-body.ts';
 
 /** Members to set; undefined takes one out. */
 export type Changes<T> = { [K in keyof T]?: T[K] | undefined };
@@ -18,13 +18,13 @@ export function editBody<T extends Record<string, unknown>>(
     else value[name] = change;
   }
   if (edits.size === 0) return body;
-  if (body.isMade) return madeBody(value as T);
+  if (body.isBuilt) return builtBody(value as T);
   return { value: value as T, text: editedText(body, edits) };
 }
 
 /** The text of a body with some of its members changed and every other byte as it was, where bytes came. */
 export function editedText(body: JsonBody<Record<string, unknown>>, edits: Edits): string {
-  return body.isMade ? textOf(body.value, edits) : editMembers(body.text, edits, body.scan);
+  return body.isBuilt ? textOf(body.value, edits) : editMembers(body.text, edits, body.scan);
 }
 
 function textOf(value: Record<string, unknown>, edits: Edits): string {

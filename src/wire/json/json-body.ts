@@ -7,18 +7,18 @@ export interface JsonBody<T> {
   /** Of this very text, where one was made: who changes a member need not look for it again. */
   scan?: JsonScan;
   /** Nobody sent it, so that there are no bytes to be kept: its text is made of the value when somebody asks for it. */
-  isMade?: true;
+  isBuilt?: true;
   /** It is sent: lets go of value and text where both can be read once more, which whoever still asks for one of them causes. */
-  letGo?: () => void;
+  release?: () => void;
 }
 
 /** A body that is put together here: what is changed of it before it is sent costs nothing. */
-export function madeBody<T extends Record<string, unknown>>(value: T): JsonBody<T> {
-  return new MadeBody(value);
+export function builtBody<T extends Record<string, unknown>>(value: T): JsonBody<T> {
+  return new BuiltBody(value);
 }
 
-class MadeBody<T> implements JsonBody<T> {
-  readonly isMade = true;
+class BuiltBody<T> implements JsonBody<T> {
+  readonly isBuilt = true;
   readonly value: T;
 
   constructor(value: T) {

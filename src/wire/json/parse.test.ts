@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../core/errors.ts';
 import { locateJsonFault } from './locate-fault.ts';
-import { parseJson, place, readJson } from './parse.ts';
+import { parseJson, lineAndColumn, readJson } from './parse.ts';
 
 const messageOf = (text: string): string => {
   const reading = readJson(text);
@@ -96,7 +96,7 @@ describe('parseJson', () => {
   });
 
   it('counts columns from 1', () => {
-    expect(place('abc', 0)).toBe('line 1, column 1');
-    expect(place('a\nbc', 3)).toBe('line 2, column 2');
+    expect(lineAndColumn('abc', 0)).toBe('line 1, column 1');
+    expect(lineAndColumn('a\nbc', 3)).toBe('line 2, column 2');
   });
 });

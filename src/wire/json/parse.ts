@@ -51,12 +51,12 @@ export function parseJson(
   if (!reading.problem) return reading;
   const { code, message, at } = reading.problem;
   const errorCode = code === 'too_deep' || code === 'duplicate_key' ? code : 'validation_error';
-  const sentence = `${options.what} cannot be read at ${place(text, at)}: ${message}.`;
+  const sentence = `${options.what} cannot be read at ${lineAndColumn(text, at)}: ${message}.`;
   throw new ApiError(errorCode, sentence, { faults: [{ code: errorCode, message: sentence }] });
 }
 
 /** `line 3, column 7`, counted in characters from 1. */
-export function place(text: string, at: number): string {
+export function lineAndColumn(text: string, at: number): string {
   const before = text.slice(0, at);
   const lineStart = before.lastIndexOf('\n') + 1;
   const line = before.split('\n').length;

@@ -153,7 +153,7 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
 }
 
 /** The span of a top-level member's value, or undefined. */
-export function memberOf({ members }: Pick<JsonScan, 'members'>, name: string): JsonMember | undefined {
+export function findMember({ members }: Pick<JsonScan, 'members'>, name: string): JsonMember | undefined {
   return members.find((member) => member.name === name);
 }
 

@@ -2,8 +2,8 @@ import { byteCharacters } from '../../base/byte-text.ts';
 import type { Fault } from '../../core/errors.ts';
 import { type JsonMember, scanJson } from '../json/scan.ts';
 import { readFrame, readRequests, type RequestLimits } from '../batch/create.ts';
-import { joinPath } from '../shared/explain.ts';
-import { retoldError } from '../shared/places.ts';
+import { joinPath } from '../schema/explain.ts';
+import { mapErrorParams } from '../shared/path-map.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
 import { faultsError, maxFaults, validator } from '../schema/validate.ts';
 import { frameSchema } from './schemas.ts';
@@ -85,6 +85,6 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
 }
 
 /** An error about the lines, in the places of the requests. */
-export function inRequests(error: unknown): unknown {
-  return retoldError(error, (param) => param.replace(/^(requests\[\d+\])\.body(?=\W|$)/, '$1.params'));
+export function mapToRequests(error: unknown): unknown {
+  return mapErrorParams(error, (param) => param.replace(/^(requests\[\d+\])\.body(?=\W|$)/, '$1.params'));
 }

@@ -1,9 +1,9 @@
 import { isoSeconds } from '../../base/clock.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { ifThere } from '../shared/instant.ts';
+import { nullable } from '../shared/instant.ts';
 import type { BatchView } from '../batch/present.ts';
 
-const iso = ifThere(isoSeconds);
+const iso = nullable(isoSeconds);
 
 type View = Pick<BatchView, 'batch' | 'errorSummary'>;
 

@@ -1,6 +1,6 @@
 import type { ResultStream } from '../../core/batch.ts';
 import { lineText } from '../json/line-text.ts';
-import { memberOf, scanJson } from '../json/scan.ts';
+import { findMember, scanJson } from '../json/scan.ts';
 
 /** What a request that never ran came to, by the code of its error. */
 const neverRan: Readonly<Record<string, string>> = { batch_cancelled: 'canceled', batch_expired: 'expired' };
@@ -29,6 +29,6 @@ export function messageResultLine(text: string, stream: ResultStream): string {
 
 /** The text of a member of a line that was written here. */
 function valueOf(text: string, name: string): string {
-  const { start, end } = memberOf(scanJson(text, { maxDepth: Infinity, maxNodes: Infinity }), name)!;
+  const { start, end } = findMember(scanJson(text, { maxDepth: Infinity, maxNodes: Infinity }), name)!;
   return text.slice(start, end);
 }

@@ -8,7 +8,7 @@ export interface MessagesRequest {
   model: string;
   /** Absent only where tokens are counted. */
   max_tokens?: number;
-  messages: Turn[];
+  messages: MessagesTurn[];
   system?: string | Block[] | null;
   stop_sequences?: string[] | null;
   stream?: boolean | null;
@@ -27,7 +27,7 @@ export interface MessagesRequest {
   [extra: string]: unknown;
 }
 
-export interface Turn {
+export interface MessagesTurn {
   role: 'user' | 'assistant' | 'system';
   content: string | Block[];
 }
@@ -36,7 +36,7 @@ export interface Turn {
 export interface Block {
   type: string;
   text?: string;
-  source?: Source | string;
+  source?: BlockSource | string;
   id?: string;
   name?: string;
   input?: unknown;
@@ -58,7 +58,7 @@ export interface Block {
   cache_control?: CacheControl | null;
 }
 
-export interface Source {
+export interface BlockSource {
   type: string;
   media_type?: string;
   data?: string;

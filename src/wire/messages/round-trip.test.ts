@@ -11,7 +11,7 @@ import type {
   ContentPart,
 } from '../chat/chat.ts';
 import { fromChatResponse } from './answer/from-chat-response.ts';
-import type { Block, MessagesRequest, Turn } from './messages.ts';
+import type { Block, MessagesRequest, MessagesTurn } from './messages.ts';
 import { checkMessagesRequest } from './request/request.ts';
 import { createMessageEncoder } from './stream/stream-encoder.ts';
 import { toChatRequest } from './request/to-chat-request.ts';
@@ -68,7 +68,7 @@ const respond = (message: AssistantMessage): ChatResponse => ({
   },
 });
 
-const hi: Turn = { role: 'user', content: 'hi' };
+const hi: MessagesTurn = { role: 'user', content: 'hi' };
 
 it('an answer comes back from the client as it was', () => {
   fc.assert(
@@ -159,7 +159,7 @@ const exchange = fc
   })
   .map(({ asks, says, calls, closes }, at = 0) => ({ asks, says, calls, closes, at }));
 const conversations = fc.array(exchange, { minLength: 1, maxLength: 4 }).map((exchanges) =>
-  exchanges.flatMap(({ asks, says, calls, closes }, at): Turn[] => {
+  exchanges.flatMap(({ asks, says, calls, closes }, at): MessagesTurn[] => {
     const idOf = (index: number) => `toolu_${at}_${index}`;
     if (calls.length === 0)
       return [
@@ -203,8 +203,8 @@ it('a conversation becomes a chat that is one, and nothing of it is lost', () =>
 });
 
 /** The other direction, for this test alone. */
-function backToMessages(messages: ChatMessage[]): { system: string | undefined; messages: Turn[] } {
-  const turns: Turn[] = [];
+function backToMessages(messages: ChatMessage[]): { system: string | undefined; messages: MessagesTurn[] } {
+  const turns: MessagesTurn[] = [];
   let system: string | undefined;
   for (const message of messages) {
     if (message.role === 'system') system = message.content as string;
@@ -243,7 +243,7 @@ function blocks(content: string | ContentPart[] | null | undefined): Block[] {
 }
 
 /** The same turns in the one spelling that comes back: blocks everywhere, errors said in words. */
-function normal(turns: Turn[]): Turn[] {
+function normal(turns: MessagesTurn[]): MessagesTurn[] {
   const spelled = (block: Block): Block => {
     if (block.type !== 'tool_result') return block;
     const said = typeof block.content === 'string' ? block.content : '';

@@ -5,12 +5,12 @@ import { parseExact } from '../json/exact-numbers.ts';
  * The arguments of a call as the object that messages want. Arguments that were cut are closed at the last complete value;
  * what still is no object becomes `{}`.
  */
-export function toolInput(json: string): object {
+export function parseToolInput(json: string): object {
   return objectIn(json) ?? objectIn(closed(json)) ?? {};
 }
 
 /** Whether the arguments are a whole object. */
-export function isWholeInput(json: string): boolean {
+export function isCompleteInput(json: string): boolean {
   // Asked again with every piece: most pieces end in the middle of something.
   const last = json.trimEnd().at(-1);
   return (last === '}' || last === '"') && objectIn(json) !== undefined;

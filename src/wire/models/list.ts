@@ -1,23 +1,23 @@
 import { invalid } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, pageEitherWay, textParam } from '../schema/list.ts';
+import { type Query, cursorPageParams, textParam } from '../shared/query-params.ts';
 
 /** More than anybody serves: one family of clients never asks for a second page. */
-export const modelListLimits = { most: 1_000, otherwise: 1_000 } as const;
+export const modelListLimits = { max: 1_000, default: 1_000 } as const;
 
 /**
  * What `GET /v1/models` may ask for: the cursors of both families of clients (wire-formats.md, section 1e).
  * @throws ApiError `validation_error`
  */
 export function parseModelListQuery(query: Query): ModelListParams {
-  return pageEitherWay(
+  return cursorPageParams(
     { ...query, after_id: textParam(query, 'after_id') ?? textParam(query, 'after') },
     modelListLimits,
   );
 }
 
-type ModelListParams = ReturnType<typeof pageEitherWay>;
+type ModelListParams = ReturnType<typeof cursorPageParams>;
 
 export type ModelPage = ReturnType<typeof pageOfModels>;
 

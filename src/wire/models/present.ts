@@ -3,7 +3,7 @@ import type { Model } from '../../core/model.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import { waitingFor } from '../../core/waiting.ts';
-import { listBody } from '../schema/list.ts';
+import { listBody } from '../shared/list-body.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 import type { ModelPage } from './list.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatDelta } from '../chat/chat.ts';
-import { inputOf } from '../chat/free-text.ts';
+import { readFreeText } from '../chat/free-text.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
 import { fromChatResponse } from './answer/from-chat-response.ts';
-import { replayed } from './stream/replay.ts';
+import { replayEvents } from './stream/replay.ts';
 import { nativeRequest } from './request/native-request.ts';
 import { checkResponsesRequest, requireConversation } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
@@ -51,7 +51,7 @@ describe('the model is told of', () => {
     const [first, second] = made.chat.tools!.map((tool) => tool.function);
     expect(first).toMatchObject({ description: 'Runs.', parameters: { required: ['input'] } });
     expect(second).toMatchObject({ description: 'About docs.', strict: false });
-    expect(made.places().get(second!)).toBe('input[0].tools[1].tools[0]');
+    expect(made.paths().get(second!)).toBe('input[0].tools[1].tools[0]');
   });
 
   it('a grammar in words', () => {
@@ -111,7 +111,7 @@ describe('a request is refused', () => {
 });
 
 describe('what the model calls', () => {
-  const { begun, own } = ready([added, user]);
+  const { begun, clientNames } = ready([added, user]);
   const expected = [
     { type: 'custom_tool_call', call_id: 'call_1', name: 'exec', namespace: 'functions', input: 'ls "a"\n' },
     {
@@ -139,13 +139,13 @@ describe('what the model calls', () => {
     };
     const choices = [{ index: 0, message, logprobs: null, finish_reason: 'tool_calls' as const }];
     const response = { id: 'c', object: 'chat.completion' as const, created: 1, model: 'm', choices, usage };
-    expect(fromChatResponse(begun, response, { at: 2, newCallId: () => '', own }).output).toMatchObject(
-      expected,
-    );
+    expect(
+      fromChatResponse(begun, response, { at: 2, newCallId: () => '', clientNames }).output,
+    ).toMatchObject(expected);
   });
 
   it('comes with events of its own, and the same ones once more when it is told again', () => {
-    const stream = new ResponseStream(begun, () => '', own);
+    const stream = new ResponseStream(begun, () => '', clientNames);
     const chunk = (delta: ChatDelta, finish: 'tool_calls' | null = null) => ({
       id: 'c',
       object: 'chat.completion.chunk' as const,
@@ -172,7 +172,7 @@ describe('what the model calls', () => {
     ]);
     expect(custom[0]).toMatchObject({ item: { type: 'custom_tool_call', name: 'exec', input: '' } });
     expect(custom[1]).toMatchObject({ item_id: body.output[0]!.id, delta: 'ls "a"\n' });
-    expect([...replayed(body, stream.pieces)].flat()).toEqual(events);
+    expect([...replayEvents(body, stream.pieces)].flat()).toEqual(events);
   });
 
   it('is shown to it again as it called it', () => {
@@ -240,7 +240,7 @@ describe('tools that the format defines and the client runs', () => {
   });
 
   it('are called by items of their types, also in a stream and when that is told again', () => {
-    const stream = new ResponseStream(made.begun, () => '', made.own);
+    const stream = new ResponseStream(made.begun, () => '', made.clientNames);
     const chunk = (delta: ChatDelta, finish: 'tool_calls' | null = null) => ({
       id: 'c',
       object: 'chat.completion.chunk' as const,
@@ -262,12 +262,12 @@ describe('tools that the format defines and the client runs', () => {
       { type: 'response.output_item.added', item: { action: { type: 'exec', command: [] } } },
       { type: 'response.output_item.done', item: items[0] },
     ]);
-    expect([...replayed(body, stream.pieces)].flat()).toEqual(events);
+    expect([...replayEvents(body, stream.pieces)].flat()).toEqual(events);
   });
 
   it('give well-formed items whatever the model says', () => {
     const outputOf = (name: string, json: string) => {
-      const stream = new ResponseStream(made.begun, () => '', made.own);
+      const stream = new ResponseStream(made.begun, () => '', made.clientNames);
       const delta = { tool_calls: [{ index: 0, ...call(name, json) }] };
       stream.read([
         {
@@ -326,4 +326,4 @@ it.each([
   ['{"patch":"x"}', '{"patch":"x"}'],
   ['ls -l', 'ls -l'],
   ['', ''],
-])('the text in %j', (json, text) => expect(inputOf(json)).toBe(text));
+])('the text in %j', (json, text) => expect(readFreeText(json)).toBe(text));

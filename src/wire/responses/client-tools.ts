@@ -1,25 +1,25 @@
 import type { ToolChoice } from '../chat/chat.ts';
-import { asFunction } from '../chat/free-text.ts';
-import { isKnown, knownFunction, knownType } from './known-tools.ts';
+import { freeTextFunction } from '../chat/free-text.ts';
+import { isDefinedType, definedFunction, definedType } from './defined-tools.ts';
 import type {
   FunctionFields,
   FunctionTool,
   InputItem,
   ResponsesRequest,
   ResponsesTool,
-  OwnName,
+  ClientName,
 } from './responses.ts';
 
 /** A tool that the client itself runs, as a function of the chat, and where it stands in the request. */
 export interface ClientTool {
-  own: OwnName;
+  clientName: ClientName;
   fields: FunctionFields;
   /** `tools[2]`, `tools[2].function` where it is nested, `input[0].tools[1].tools[4]` in a namespace that came later. */
   path: string;
 }
 
 /** Tools of the client under the names that the model knows them by, where those are not their own. */
-export type OwnNames = ReadonlyMap<string, OwnName>;
+export type ClientNames = ReadonlyMap<string, ClientName>;
 
 interface Item {
   item: Pick<InputItem, 'type' | 'tools'>;
@@ -32,48 +32,50 @@ interface Item {
  * @param items of the conversation: some of them bring tools
  */
 export function clientTools({ tools }: ResponsesRequest, items: readonly Item[]): ClientTool[] {
-  if (!tools?.length && !items.some(({ item }) => bringsTools(item))) return [];
+  if (!tools?.length && !items.some(({ item }) => addsTools(item))) return [];
   const found = new Map<string, ClientTool>();
-  const add = (tool: ClientTool) => found.set(keyOf(tool.own), tool);
-  for (const tool of listed(tools, 'tools')) add(tool);
+  const add = (tool: ClientTool) => found.set(toolKey(tool.clientName), tool);
+  for (const tool of listTools(tools, 'tools')) add(tool);
   for (const { item, path } of items)
-    if (bringsTools(item)) for (const tool of listed(item.tools, `${path}.tools`)) add(tool);
+    if (addsTools(item)) for (const tool of listTools(item.tools, `${path}.tools`)) add(tool);
   const all = [...found.values()];
   return all.some(isRenamed) ? withNames(all) : all;
 }
 
 /** Tools that were found can be called in later turns. */
-export const bringsTools = ({ type }: Pick<InputItem, 'type'>) =>
+export const addsTools = ({ type }: Pick<InputItem, 'type'>) =>
   type === 'additional_tools' || type === 'tool_search_output';
 
-const none: OwnNames = new Map();
+const none: ClientNames = new Map();
 
 /** What the model calls otherwise than the client. */
-export function ownNames(tools: readonly ClientTool[]): OwnNames {
+export function clientNames(tools: readonly ClientTool[]): ClientNames {
   if (tools.length === 0) return none;
-  return new Map(tools.filter(isRenamed).map(({ own, fields }) => [fields.name, own]));
+  return new Map(tools.filter(isRenamed).map(({ clientName, fields }) => [fields.name, clientName]));
 }
 
-export const keyOf = ({ namespace, name }: Pick<OwnName, 'namespace' | 'name'>) =>
+export const toolKey = ({ namespace, name }: Pick<ClientName, 'namespace' | 'name'>) =>
   `${namespace ?? ''}\n${name}`;
-const isRenamed = ({ own }: ClientTool) => own.type !== 'function' || own.namespace !== undefined;
+const isRenamed = ({ clientName }: ClientTool) =>
+  clientName.type !== 'function' || clientName.namespace !== undefined;
 
 /** The tools of a list, duplicates too. */
-export function* listed(
+export function* listTools(
   tools: readonly ResponsesTool[] | null | undefined,
   path: string,
   within?: ResponsesTool,
 ): Generator<ClientTool> {
   for (const [index, tool] of (tools ?? []).entries()) {
     const at = `${path}[${index}]`;
-    if (tool.type === 'namespace') yield* listed(tool.tools, `${at}.tools`, tool);
-    const known = knownType(tool);
-    if (known) yield { own: { type: known, name: known }, fields: knownFunction(known, tool), path: at };
+    if (tool.type === 'namespace') yield* listTools(tool.tools, `${at}.tools`, tool);
+    const known = definedType(tool);
+    if (known)
+      yield { clientName: { type: known, name: known }, fields: definedFunction(known, tool), path: at };
     if (tool.type !== 'function' && tool.type !== 'custom') continue;
     const given = (tool.function ?? tool) as FunctionFields;
     const fields = tool.type === 'custom' ? fromCustom(tool) : given;
     yield {
-      own: { type: tool.type, name: given.name, ...(within && { namespace: within.name! }) },
+      clientName: { type: tool.type, name: given.name, ...(within && { namespace: within.name! }) },
       fields: within?.description && index === 0 ? introduced(fields, within.description) : fields,
       path: tool.function ? `${at}.function` : at,
     };
@@ -82,7 +84,7 @@ export function* listed(
 
 /** Nothing is promised of its calls: a server that speaks this format keeps to a grammar by itself, and is to be asked in it. */
 function fromCustom({ name, description, format }: ResponsesTool): FunctionFields {
-  const { strict: _, ...fields } = asFunction({ name: name!, description, grammar: format });
+  const { strict: _, ...fields } = freeTextFunction({ name: name!, description, grammar: format });
   return fields;
 }
 
@@ -93,10 +95,12 @@ function introduced(fields: FunctionFields, about: string): FunctionFields {
 
 /** Names that differ, of the characters and the length that every server takes. Those without a namespace keep theirs. */
 function withNames(tools: readonly ClientTool[]): ClientTool[] {
-  const taken = new Set(tools.flatMap(({ own }) => (own.namespace === undefined ? [own.name] : [])));
+  const taken = new Set(
+    tools.flatMap(({ clientName }) => (clientName.namespace === undefined ? [clientName.name] : [])),
+  );
   return tools.map((tool) => {
-    if (tool.own.namespace === undefined) return tool;
-    const whole = joinedName(tool.own);
+    if (tool.clientName.namespace === undefined) return tool;
+    const whole = joinedName(tool.clientName);
     let name = whole.slice(0, 64);
     for (let n = 2; taken.has(name); n++) name = `${whole.slice(0, 60)}_${n}`;
     taken.add(name);
@@ -105,7 +109,7 @@ function withNames(tools: readonly ClientTool[]): ClientTool[] {
 }
 
 /** `mcp__docs__search`. What stands in `functions` is called by its name alone, as the models of this format learn it. */
-export function joinedName({ namespace, name }: Pick<OwnName, 'namespace' | 'name'>): string {
+export function joinedName({ namespace, name }: Pick<ClientName, 'namespace' | 'name'>): string {
   if (namespace === undefined || namespace === 'functions') return name;
   return `${namespace.replace(/_+$/, '')}__${name}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
 }
@@ -117,16 +121,17 @@ export function chosenName(choice: {
   function?: { name: string } | null;
 }): string {
   const { type = '', name } = choice;
-  return choice.function?.name ?? name ?? (isKnown(type) ? type : '');
+  return choice.function?.name ?? name ?? (isDefinedType(type) ? type : '');
 }
 
 type Chosen = Parameters<typeof chosenName>[0] & { namespace?: string | null };
 
 /** Whether a tool choice, or an entry of one, means this tool. */
-export function means(choice: Chosen, { own }: ClientTool): boolean {
-  if (choice.type === 'namespace') return own.namespace === choice.name;
+export function matchesChoice(choice: Chosen, { clientName }: ClientTool): boolean {
+  if (choice.type === 'namespace') return clientName.namespace === choice.name;
   return (
-    own.name === chosenName(choice) && (!choice.namespace || choice.namespace === (own.namespace ?? null))
+    clientName.name === chosenName(choice) &&
+    (!choice.namespace || choice.namespace === (clientName.namespace ?? null))
   );
 }
 
@@ -140,10 +145,10 @@ export function toolsInEffect(
   if (typeof choice === 'string') return { found, choice };
   if (choice.type === 'allowed_tools')
     return {
-      found: found.filter((tool) => choice.tools?.some((entry) => means(entry, tool))),
+      found: found.filter((tool) => choice.tools?.some((entry) => matchesChoice(entry, tool))),
       choice: choice.mode ?? 'auto',
     };
-  const name = found.find((tool) => means(choice, tool))?.fields.name ?? chosenName(choice);
+  const name = found.find((tool) => matchesChoice(choice, tool))?.fields.name ?? chosenName(choice);
   return { found, choice: { type: 'function', function: { name } } };
 }
 

@@ -1,23 +1,23 @@
-import { argumentsOf } from '../chat/free-text.ts';
+import { freeTextArguments } from '../chat/free-text.ts';
 import type { ClientTool } from './client-tools.ts';
-import { joinedName, keyOf, listed } from './client-tools.ts';
-import { answeredCall, calledType, knownArguments, knownResult, resultType } from './known-tools.ts';
-import { asChatItems, isOther } from './other-items.ts';
-import type { OwnName, StoredItem } from './responses.ts';
+import { joinedName, toolKey, listTools } from './client-tools.ts';
+import { answeredCallId, calledType, definedArguments, definedResult, resultType } from './defined-tools.ts';
+import { toChatItems, isConvertible } from './other-items.ts';
+import type { ClientName, StoredItem } from './responses.ts';
 import type { PlacedItem } from './request/to-chat-messages.ts';
 
 /**
  * A conversation with calls of the client's own kinds as one with calls of functions, under the names by which the model knows
  * them.
  */
-export function asFunctionCalls(
+export function toFunctionCalls(
   items: readonly PlacedItem[],
   tools: readonly ClientTool[],
 ): readonly PlacedItem[] {
-  if (!items.some(({ item }) => isForeign(item) || isOther(item))) return items;
+  if (!items.some(({ item }) => isForeign(item) || isConvertible(item))) return items;
   return items.flatMap(({ item, path }): PlacedItem[] => {
-    if (isOther(item)) return asChatItems(item).map((each) => ({ item: each, path }));
-    return [isForeign(item) ? { item: asFunctionCall(item, tools), path } : { item, path }];
+    if (isConvertible(item)) return toChatItems(item).map((each) => ({ item: each, path }));
+    return [isForeign(item) ? { item: toFunctionCall(item, tools), path } : { item, path }];
   });
 }
 
@@ -27,7 +27,7 @@ function isForeign(item: StoredItem): boolean {
   return Boolean(calledType(item) ?? resultType(item));
 }
 
-function asFunctionCall(item: StoredItem, tools: readonly ClientTool[]): StoredItem {
+function toFunctionCall(item: StoredItem, tools: readonly ClientTool[]): StoredItem {
   const { type, name = '', input } = item;
   if (type === 'custom_tool_call_output') return { ...item, type: 'function_call_output' };
   const answered = resultType(item);
@@ -35,24 +35,30 @@ function asFunctionCall(item: StoredItem, tools: readonly ClientTool[]): StoredI
     return {
       ...item,
       type: 'function_call_output',
-      call_id: answeredCall(item),
-      output: answered === 'tool_search' ? foundTools(item, tools) : knownResult(answered, item),
+      call_id: answeredCallId(item),
+      output: answered === 'tool_search' ? foundTools(item, tools) : definedResult(answered, item),
     };
   const made = calledType(item);
-  if (made) return { ...item, type: 'function_call', name: made, arguments: knownArguments(item) };
+  if (made) return { ...item, type: 'function_call', name: made, arguments: definedArguments(item) };
   const namespace = item.namespace ?? undefined;
   const called = { ...item, name: modelsName({ name, ...(namespace && { namespace }) }, tools) };
   if (type !== 'custom_tool_call') return called;
-  return { ...called, type: 'function_call', arguments: argumentsOf(input ?? '') };
+  return { ...called, type: 'function_call', arguments: freeTextArguments(input ?? '') };
 }
 
 /** The name by which the model knows a tool. */
-function modelsName(own: Pick<OwnName, 'namespace' | 'name'>, tools: readonly ClientTool[]): string {
-  return tools.find((tool) => keyOf(tool.own) === keyOf(own))?.fields.name ?? joinedName(own);
+function modelsName(
+  clientName: Pick<ClientName, 'namespace' | 'name'>,
+  tools: readonly ClientTool[],
+): string {
+  return (
+    tools.find((tool) => toolKey(tool.clientName) === toolKey(clientName))?.fields.name ??
+    joinedName(clientName)
+  );
 }
 
 /** The result of a tool search for the model: names alone, because the descriptions are among the tools. */
 function foundTools({ tools: found }: StoredItem, tools: readonly ClientTool[]): string {
-  const names = [...listed(found, '')].map(({ own }) => modelsName(own, tools));
+  const names = [...listTools(found, '')].map(({ clientName }) => modelsName(clientName, tools));
   return names.length === 0 ? 'No tools were found.' : `Found, and callable from now on: ${names.join(', ')}`;
 }

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
-import { inputItemId, originOfItem, outputItemId } from './item-ids.ts';
+import { inputItemId, itemOrigin, outputItemId } from './item-ids.ts';
 
 const response = `resp_${'0123456789abcdef'.repeat(2)}`;
 
 test('an id leads to the side of the response on which its item is', () => {
-  expect(originOfItem(outputItemId(response, 'message', 3))).toEqual({ response, side: 'output' });
-  expect(originOfItem(inputItemId(response, 'reasoning', 3))).toEqual({ response, side: 'input' });
+  expect(itemOrigin(outputItemId(response, 'message', 3))).toEqual({ response, side: 'output' });
+  expect(itemOrigin(inputItemId(response, 'reasoning', 3))).toEqual({ response, side: 'input' });
 });
 
 test('a type that is none of ours, whatever it is called, makes an id like any other', () => {
   for (const type of ['strange', 'constructor', 'toString']) {
     const id = outputItemId(response, type, 0);
     expect(id).toMatch(/^item_[0-9a-f]{36}$/);
-    expect(originOfItem(id)).toBeDefined();
+    expect(itemOrigin(id)).toBeDefined();
   }
 });
 
 test('what is no id of ours leads nowhere', () => {
   const digits = '0'.repeat(36);
   for (const id of ['', '\0', 'msg_1', `${'a'.repeat(9)}_${digits}`, `msg_${digits}\0`, `msg_${digits}\n`])
-    expect(originOfItem(id), JSON.stringify(id)).toBeUndefined();
+    expect(itemOrigin(id), JSON.stringify(id)).toBeUndefined();
 });

@@ -36,7 +36,7 @@ function idOf(responseId: string, type: string, place: number): string {
 }
 
 /** Where an item is stored, or undefined for an id that is none of ours. */
-export function originOfItem(id: string): { response: string; side: 'input' | 'output' } | undefined {
+export function itemOrigin(id: string): { response: string; side: 'input' | 'output' } | undefined {
   const [, digits, place = ''] = pattern.exec(id) ?? [];
   if (digits === undefined) return undefined;
   return { response: `resp_${digits}`, side: Number.parseInt(place, 16) < firstInput ? 'output' : 'input' };

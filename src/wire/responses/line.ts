@@ -1,13 +1,13 @@
 import { isObject } from '../../base/fields.ts';
 import type { Fault } from '../../core/errors.ts';
-import type { AskedChat } from '../shared/asked.ts';
+import type { PreparedChat } from '../prepared/prepared-request.ts';
 import type { JsonBody } from '../json/json-body.ts';
-import { askedResponse, type ReadyResponse } from './answer/asked-response.ts';
+import { prepareResponse, type ResponsePreparation } from './answer/prepare-response.ts';
 import { nativeRequest } from './request/native-request.ts';
 import { checkResponsesRequest, requireConversation } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
 import type { ResponseBody, ResponsesRequest } from './responses.ts';
-import { faultsIn } from '../schema/validate.ts';
+import { collectFaults } from '../schema/validate.ts';
 import { isReference, pathOfItem, storedItems } from './stored-items.ts';
 import { toChatRequest } from './request/to-chat-request.ts';
 
@@ -16,7 +16,7 @@ import { toChatRequest } from './request/to-chat-request.ts';
  * the line: what is stored may be gone when the line runs.
  */
 export function checkResponsesLine(body: Record<string, unknown>): Fault[] {
-  const agreed = faultsIn((add) => {
+  const agreed = collectFaults((add) => {
     if (body['background'] === true)
       add('background', 'a batch runs in the background as a whole; leave background out');
     if (body['store'] === true)
@@ -38,7 +38,7 @@ export function checkResponsesLine(body: Record<string, unknown>): Fault[] {
  */
 export function lineChat(
   request: ResponsesRequest,
-): Pick<ReadyResponse, 'chat' | 'places' | 'items' | 'own'> {
+): Pick<ResponsePreparation, 'chat' | 'paths' | 'items' | 'clientNames'> {
   const { input } = request;
   const items = storedItems(input, '').map((item, index) => ({ item, path: pathOfItem(input, index) }));
   requireConversation(items);
@@ -46,9 +46,9 @@ export function lineChat(
 }
 
 /** A checked line, ready to be answered. Nothing of it is stored, and its answer says so. */
-export function askedLine(body: JsonBody<ResponsesRequest>): AskedChat<ResponseBody> {
+export function prepareResponseLine(body: JsonBody<ResponsesRequest>): PreparedChat<ResponseBody> {
   const request = { ...body.value, store: false };
-  return askedResponse({
+  return prepareResponse({
     ...lineChat(request),
     native: () => nativeRequest(body, null, false),
     begun: ({ id, model, created }) =>

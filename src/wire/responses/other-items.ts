@@ -7,9 +7,9 @@ import type { InputPart, StoredItem } from './responses.ts';
  * another server. Each type becomes items that a chat has, is left out for a reason, or cannot be passed on.
  */
 
-type Reading = (item: StoredItem) => StoredItem[];
+type ItemConverter = (item: StoredItem) => StoredItem[];
 
-const readings: Record<string, Reading> = {
+const converters: Record<string, ItemConverter> = {
   agent_message: (item) => message(item),
   mcp_call: ({ server_label: label, name = '', arguments: json = '{}', output, error, ...item }) =>
     ranCall(
@@ -59,22 +59,22 @@ const ofChats = new Set(
 );
 
 /** The advice in the error for an item that cannot be passed on; undefined for one that can. */
-export function refusalOf({ type }: StoredItem): string | undefined {
+export function refusalFor({ type }: StoredItem): string | undefined {
   if (type === 'configuration_update')
     return 'settings cannot change within a conversation here: set reasoning and text of the request';
   if (type === 'compaction_trigger')
     return 'nothing is compacted within a response here: use POST /v1/responses/compact';
-  if (ofChats.has(type) || leftOut.has(type) || Object.hasOwn(readings, type)) return undefined;
+  if (ofChats.has(type) || leftOut.has(type) || Object.hasOwn(converters, type)) return undefined;
   return 'this type of item cannot be passed on to the model: leave the item out, or send what it says as a message';
 }
 
-export function isOther({ type }: StoredItem): boolean {
-  return Object.hasOwn(readings, type);
+export function isConvertible({ type }: StoredItem): boolean {
+  return Object.hasOwn(converters, type);
 }
 
 /** An item of another type as items of a chat; none if it is empty. */
-export function asChatItems(item: StoredItem): StoredItem[] {
-  return readings[item.type]!(item);
+export function toChatItems(item: StoredItem): StoredItem[] {
+  return converters[item.type]!(item);
 }
 
 /** A message of another agent, as the user's. Behind a server that does not encrypt, the encrypted part is plain text. */
@@ -88,7 +88,7 @@ function message({ content, ...item }: StoredItem): StoredItem[] {
 }
 
 /** True if a part of it is a ciphertext, which only the server that made it can read. */
-export function isSealed({ content }: Pick<StoredItem, 'content'>): boolean {
+export function hasCiphertext({ content }: Pick<StoredItem, 'content'>): boolean {
   return Array.isArray(content) && content.some(isCiphertext);
 }
 

@@ -1,6 +1,6 @@
 import { invalid } from '../../core/errors.ts';
 import { quoted } from '../json/parse.ts';
-import { type Query, choiceParam, textParam } from '../schema/list.ts';
+import { type Query, choiceParam, textParam } from '../shared/query-params.ts';
 
 /**
  * What `GET /v1/responses/{id}` may ask for: the body, or its events behind a number, -1 for all of them.

@@ -45,7 +45,7 @@ export type TextFormat =
 
 /**
  * A function, flat or nested as on chat completions, a tool that takes free text (`custom`), a `namespace` of both, a tool that
- * the format defines (`known-tools.ts`), or one of another type, which is passed over.
+ * the format defines (`defined-tools.ts`), or one of another type, which is passed over.
  */
 export interface ResponsesTool extends Partial<FunctionFields> {
   type: string;
@@ -63,11 +63,11 @@ export interface FunctionFields {
 }
 
 /** Tools that the format defines and the client runs. */
-export type KnownType = 'local_shell' | 'shell' | 'apply_patch' | 'tool_search';
+export type DefinedType = 'local_shell' | 'shell' | 'apply_patch' | 'tool_search';
 
 /** A tool as its client calls it, which may not be how the model does. */
-export interface OwnName {
-  type: 'function' | 'custom' | KnownType;
+export interface ClientName {
+  type: 'function' | 'custom' | DefinedType;
   name: string;
   namespace?: string;
 }
@@ -160,7 +160,7 @@ export interface CustomCallItem extends Call<'custom_tool_call'> {
 }
 
 /** A call of a tool that the format defines. */
-export interface KnownCallItem extends Call<`${KnownType}_call`> {
+export interface DefinedCallItem extends Call<`${DefinedType}_call`> {
   /** What a shell is to do. */
   action?: Record<string, unknown>;
   /** What is to become of a file. */
@@ -176,7 +176,7 @@ export interface ReasoningItem extends Item<'reasoning'> {
   content?: { type: 'reasoning_text'; text: string }[];
 }
 
-export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | KnownCallItem | ReasoningItem;
+export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | DefinedCallItem | ReasoningItem;
 
 /** How soon a client wants its answer. Nobody is served otherwise for it: it is only told again. */
 export type ServiceTier = 'default' | 'flex' | 'priority';
@@ -212,7 +212,7 @@ export interface ResponseBody {
   frequency_penalty: number;
   top_logprobs: number;
   text: { format: TextFormat; verbosity: string };
-  tool_choice: 'none' | 'auto' | 'required' | OwnName;
+  tool_choice: 'none' | 'auto' | 'required' | ClientName;
   tools: (FunctionTool | ResponsesTool)[];
   truncation: 'disabled';
   usage: ResponseUsage | null;

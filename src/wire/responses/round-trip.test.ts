@@ -4,7 +4,7 @@ import type { ChatChunk, ChatDelta, ChatMessage, ChatResponse } from '../chat/ch
 import { checkChatRequest } from '../chat/request/request.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
 import { fromChatResponse } from './answer/from-chat-response.ts';
-import { replayed } from './stream/replay.ts';
+import { replayEvents } from './stream/replay.ts';
 import { checkResponsesRequest } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
 import type { InputItem, OutputItem, ResponseEvent, ResponsesRequest } from './responses.ts';
@@ -287,7 +287,7 @@ describe('any stream', () => {
           body: typeof body;
           pieces: typeof pieces;
         };
-        expect([...replayed(kept.body, kept.pieces)].flat()).toEqual(JSON.parse(JSON.stringify(events)));
+        expect([...replayEvents(kept.body, kept.pieces)].flat()).toEqual(JSON.parse(JSON.stringify(events)));
       }),
     );
   });
@@ -296,7 +296,7 @@ describe('any stream', () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 12 }), (deltas) => {
         const { body } = run(deltas);
-        const events = [...replayed(body, null)].flat();
+        const events = [...replayEvents(body, null)].flat();
         expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, n) => n));
         expect(assembled(events)).toEqual(body.output);
         expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: body });

@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '../../core/errors.ts';
-import { flatAndNested } from '../errors/error-body.ts';
+import { flatAndNestedError } from '../errors/error-body.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson, quoted } from '../json/parse.ts';
 import { faultsError } from '../schema/validate.ts';
@@ -32,7 +32,7 @@ export function parseSocketRequest(text: string): JsonBody<ResponsesRequest> {
  * @param next the number after that of the last event of the turn
  */
 export function socketError(error: unknown, next: number): string {
-  const told = flatAndNested(error);
+  const told = flatAndNestedError(error);
   const status = error instanceof ApiError ? error.status : 500;
   return JSON.stringify({
     type: 'error',

@@ -1,4 +1,4 @@
-import { bringsTools } from './client-tools.ts';
+import { addsTools } from './client-tools.ts';
 import { inputItemId } from './item-ids.ts';
 import type { InputItem, InputPart, ResponsesRequest, StoredItem } from './responses.ts';
 
@@ -21,7 +21,7 @@ export function itemsWithTools({
   const found: { item: InputItem; path: string }[] = [];
   if (typeof input === 'string') return found;
   for (let index = 0; index < input.length; index++)
-    if (bringsTools(input[index]!)) found.push({ item: input[index]!, path: pathOfItem(input, index) });
+    if (addsTools(input[index]!)) found.push({ item: input[index]!, path: pathOfItem(input, index) });
   return found;
 }
 

@@ -7,7 +7,7 @@ import { toChatRequest } from './request/to-chat-request.ts';
 import type { InputItem, ResponsesRequest } from './responses.ts';
 import { pathOfItem, storedItems } from './stored-items.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
-import { replayed } from './stream/replay.ts';
+import { replayEvents } from './stream/replay.ts';
 
 // A search for tools that the client runs, as Codex has one.
 
@@ -77,8 +77,8 @@ describe('a search for tools', () => {
   });
 
   it('comes back as a tool_search_call, and a call of what was found under its own name', () => {
-    const { begun, own } = ready([user, searched, output]);
-    const stream = new ResponseStream(begun, () => '', own);
+    const { begun, clientNames } = ready([user, searched, output]);
+    const stream = new ResponseStream(begun, () => '', clientNames);
     const chunk = (delta: ChatDelta, finish: 'tool_calls' | null = null): ChatChunk => ({
       id: 'c',
       object: 'chat.completion.chunk',
@@ -107,7 +107,7 @@ describe('a search for tools', () => {
       { type: 'response.output_item.added', item: { ...call, status: 'in_progress', arguments: {} } },
       { type: 'response.output_item.done', item: body.output[0]! },
     ]);
-    expect([...replayed(body, stream.pieces)].flat()).toEqual(events);
+    expect([...replayEvents(body, stream.pieces)].flat()).toEqual(events);
     // What comes back is taken again.
     const next = ready([user, ...body.output.slice(0, 1), { ...output, call_id: 'c0' }]);
     expect(next.chat.messages[1]!.tool_calls![0]!.function.arguments).toBe('{"query":"clock"}');

@@ -103,7 +103,7 @@ export const imageUrl = string({
 export const inputAudio = object({ 'data?': orNull(base64) });
 
 /** What a request calls its model, and what an answer calls it. */
-export const askedModel = string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' });
+export const requestedModel = string({ minLength: 1, maxLength: 256, description: 'A model id or alias.' });
 export const servedModel = string({
   description: 'The model that served the request; it may differ from the alias asked for.',
 });

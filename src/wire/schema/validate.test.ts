@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Ajv } from 'ajv';
 import { string, array, object, when } from './schema.ts';
-import { validator, withoutUnmet } from './validate.ts';
+import { validator, dropUnmetIfErrors } from './validate.ts';
 
 /** An array or object that counts how many of its items or fields are looked at. */
 function watched<T extends object>(target: T): { value: T; looked: () => number } {
@@ -60,11 +60,11 @@ it('a validator is compiled when it is needed, for more than the verdict at the 
 it('a validator that was prepared compiles nothing for the first value', () => {
   const { value: schema, looked } = watched(array(item));
   const check = validator(schema);
-  check.prepare();
+  check.compile();
   const prepared = looked();
   expect(prepared).toBeGreaterThan(0);
   check([]);
-  check.prepare();
+  check.compile();
   expect(looked()).toBe(prepared);
 });
 
@@ -74,7 +74,7 @@ it('the code of a check keeps nothing of an `if` that is not met, and all that i
     when('kind', 'box', { size: { type: 'integer' } }),
   );
   let code = '';
-  const check = new Ajv({ code: { process: (made) => (code = withoutUnmet(made)) } }).compile(schema);
+  const check = new Ajv({ code: { process: (made) => (code = dropUnmetIfErrors(made)) } }).compile(schema);
   expect(code).toMatch(/errors\+\+/);
   expect(code).not.toMatch(/const err\d+ = \{\}/);
   expect([check({ kind: 'bag' }), check({ kind: 'box', size: 1 }), check({ kind: 'box' })]).toEqual([

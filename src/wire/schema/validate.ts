@@ -3,7 +3,7 @@ import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { loadPackage } from '../../base/load-package.ts';
 import type { Schema } from './schema.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
-import { explain } from '../shared/explain.ts';
+import { explain } from './explain.ts';
 import type { JsonBody } from '../json/json-body.ts';
 import { parseJson } from '../json/parse.ts';
 import type { JsonScan } from '../json/scan.ts';
@@ -15,14 +15,14 @@ export const maxFaults = 100;
 export interface Validator {
   (value: unknown): Fault[];
   /** Compiles it, unless it is. */
-  prepare: () => void;
+  compile: () => void;
 }
 
 /** Adds a fault to those that were found. */
 export type AddFault = (param: string, message: string, code?: ErrorCode) => void;
 
 /** The faults that are added. */
-export function faultsIn(look: (add: AddFault) => void): Fault[] {
+export function collectFaults(look: (add: AddFault) => void): Fault[] {
   const faults: Fault[] = [];
   look((param, message, code = 'validation_error') => faults.push({ param, code, message }));
   return faults;
@@ -43,14 +43,14 @@ export function validator(schema: Schema, agreement?: (value: never, add: AddFau
   const compiled = () => (quick ??= compilers().quick.compile(schema));
   const check = (value: unknown): Fault[] => {
     const isGood = compiled();
-    if (isGood(value)) return agreement ? faultsIn((add) => agreement(value as never, add)) : [];
+    if (isGood(value)) return agreement ? collectFaults((add) => agreement(value as never, add)) : [];
     const first = isGood.errors ?? [];
     if (isTooMany(first[0])) return explain(first, value, maxFaults);
     full ??= compilers().full.compile(schema);
     full(value);
     return explain(full.errors ?? first, value, maxFaults);
   };
-  return Object.assign(check, { prepare: () => void compiled() });
+  return Object.assign(check, { compile: () => void compiled() });
 }
 
 // Ajv's own optimizing of its code takes as long as making it, and the machine's compiler does the same again.
@@ -69,7 +69,7 @@ function compilers(): { quick: Ajv; full: Ajv } {
   if (made) return made;
   const { Ajv } = loadPackage('ajv') as typeof AjvPackage;
   const full = new Ajv({ ...options, allErrors: true, code: { ...asMade, process: boundLoops } });
-  const quick = new Ajv({ ...options, code: { ...asMade, process: withoutUnmet } });
+  const quick = new Ajv({ ...options, code: { ...asMade, process: dropUnmetIfErrors } });
   return (made = { quick, full });
 }
 
@@ -77,7 +77,7 @@ function compilers(): { quick: Ajv; full: Ajv } {
  * The code of a check that keeps nothing of an `if` that is not met: Ajv would make an empty object and a list for each,
  * to throw both away at once; the roles of four messages are a dozen.
  */
-export function withoutUnmet(code: string): string {
+export function dropUnmetIfErrors(code: string): string {
   return code.replaceAll(
     /const (err\d+) = \{\};if\(vErrors === null\)\{vErrors = \[\1\];\}else \{vErrors\.push\(\1\);\}/g,
     '',

@@ -2,13 +2,13 @@ import { isoSeconds, unixSeconds } from '../../base/clock.ts';
 import type { DateForm } from '../../core/batch.ts';
 
 /** An instant of a batch, in epoch milliseconds, as it is told. */
-export const instantIn: Record<DateForm, (ms: number) => string | number> = {
+export const instantFormats: Record<DateForm, (ms: number) => string | number> = {
   iso: isoSeconds,
   unix: unixSeconds,
 };
 
 /** The same of one that may not have come. */
-export const ifThere =
+export const nullable =
   <T>(told: (ms: number) => T) =>
   (ms: number | null): T | null =>
     ms === null ? null : told(ms);

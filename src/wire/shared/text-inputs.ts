@@ -1,4 +1,4 @@
-import { describe } from './explain.ts';
+import { describe } from '../schema/explain.ts';
 import type { AddFault } from '../schema/validate.ts';
 
 /** A text, several, one as token ids, or several of those. */

@@ -2,12 +2,12 @@ import { string } from '../schema/schema.ts';
 
 /** What models are told of the inputs of tools that a format itself defines, and the client runs. */
 
-export const text = (description: string) => string({ description });
-export const integer = (description: string) => ({ type: 'integer', description });
+export const textInput = (description: string) => string({ description });
+export const integerInput = (description: string) => ({ type: 'integer', description });
 export type ToolInputs = Record<string, object>;
 
 /** These, and no others. */
-export const inputOf = (properties: ToolInputs, required: readonly string[] = []) => ({
+export const closedObject = (properties: ToolInputs, required: readonly string[] = []) => ({
   type: 'object',
   properties,
   required,

@@ -4,20 +4,21 @@ import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
 import { usageGroups, type UsageQuery, type UsageReport, type UsageSum } from '../../core/usage-report.ts';
 import { quoted } from '../json/parse.ts';
-import { listBody, pageParams, type Query, textParam } from '../schema/list.ts';
+import { listBody } from '../shared/list-body.ts';
+import { pageParams, type Query, textParam } from '../shared/query-params.ts';
 
-export const usageLimits = { most: 10_000, otherwise: 1_000 } as const;
-const days = { most: 366, otherwise: 30 } as const;
+export const usageLimits = { max: 10_000, default: 1_000 } as const;
+const days = { max: 366, default: 30 } as const;
 
 /** What `GET /v1/usage` asks for (api.md, section 8). @throws ApiError `validation_error` */
 export function parseUsageQuery(query: Query, now: number): UsageQuery {
   refuseEmpty(query);
   const groups = groupsParam(query);
   const last = dayParam(query, 'end') ?? Math.floor(now / dayMs) * dayMs;
-  const first = dayParam(query, 'start') ?? last - (days.otherwise - 1) * dayMs;
+  const first = dayParam(query, 'start') ?? last - (days.default - 1) * dayMs;
   if (first > last) throw invalid('start', `${utcDay(first)} is after the end, ${utcDay(last)}`);
-  if (last - first >= days.most * dayMs)
-    throw invalid('start', `expected at most ${days.most} days up to the end, ${utcDay(last)}`);
+  if (last - first >= days.max * dayMs)
+    throw invalid('start', `expected at most ${days.max} days up to the end, ${utcDay(last)}`);
   const orgId = textParam(query, 'org_id');
   const { limit, after } = pageParams(query, usageLimits, (id) => valuesOf(id)?.length === groups.length);
   return {

@@ -1,8 +1,8 @@
 import { unixSeconds } from '../../base/clock.ts';
-import { ifThere } from '../shared/instant.ts';
+import { nullable } from '../shared/instant.ts';
 import { type Delivery, toldEvent } from '../../core/webhook.ts';
 
-const secondsOrNull = ifThere(unixSeconds);
+const secondsOrNull = nullable(unixSeconds);
 
 /** What a webhook was told, and how far that is. Times are Unix seconds, as in the event. */
 export function presentDelivery(delivery: Delivery) {

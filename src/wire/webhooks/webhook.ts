@@ -1,6 +1,6 @@
 import { present } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
-import { pageParams, type Query } from '../schema/list.ts';
+import { pageParams, type Query } from '../shared/query-params.ts';
 import { unixSeconds } from '../../base/clock.ts';
 import {
   type NewWebhook,
@@ -34,7 +34,7 @@ const types = orNull(
 const url = { minLength: 1, maxLength: 2048, ...nameRule };
 
 /** Of webhooks, and of their deliveries. */
-export const webhookListLimits = { most: 100, otherwise: 20 } as const;
+export const webhookListLimits = { max: 100, default: 20 } as const;
 
 /** @throws ApiError `validation_error` */
 export const parseWebhookListQuery = (query: Query, prefix: 'wh_' | 'dlv_') =>

@@ -13,7 +13,7 @@ import type {
   ChatRequest,
   Tool,
 } from '../../../src/wire/chat/chat.ts';
-import { gather } from '../../../src/wire/chat/stream/fold-chunks.ts';
+import { addToChoice } from '../../../src/wire/chat/stream/fold-chunks.ts';
 import { randomAnswer, seeded } from './random-json.ts';
 
 const template = (name: string): string =>
@@ -189,7 +189,7 @@ function read(
 ) {
   const deltas: ChatDelta[] = [];
   const choices: ChatChoice[] = [];
-  gather(choices, { index: 0, delta: {}, finish_reason: null });
+  addToChoice(choices, { index: 0, delta: {}, finish_reason: null });
   const names = new Set(tools.map((tool) => tool.function.name));
   let ids = 0;
   const reader = createAnswerText({
@@ -199,7 +199,7 @@ function read(
     tools: { names, maxCalls: maxCalls, newCallId: () => `call_${++ids}` },
     onDelta(delta) {
       deltas.push(delta);
-      gather(choices, { index: 0, delta, finish_reason: null });
+      addToChoice(choices, { index: 0, delta, finish_reason: null });
     },
   });
   for (let at = 0; at < text.length; at += size) if (reader.push(text.slice(at, at + size))) break;

@@ -54,7 +54,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const responses = createResponses({
     ...parts,
     store,
-    generate,
+    inference: generate,
     budgets: accounts.budgets,
     limits,
     exclusive: true,

@@ -169,7 +169,7 @@ export async function startServer(
   });
   const responses = createResponses({
     store,
-    generate,
+    inference: generate,
     budgets: accounts.budgets,
     clock,
     ids,

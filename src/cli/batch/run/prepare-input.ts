@@ -5,7 +5,7 @@ import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import { type Fields, parsed } from '../../../base/fields.ts';
 import { endpointOfBody, isBareBody } from '../../../wire/batch/bare-body.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
-import { memberOf, scanJson } from '../../../wire/json/scan.ts';
+import { findMember, scanJson } from '../../../wire/json/scan.ts';
 import { keyValue } from '../../shared/commands.ts';
 
 /** What `batch run` changes in every request before it is sent. */
@@ -66,7 +66,7 @@ function toChange({ endpoint, model, set = [], wrap }: Changes): Change | undefi
     const line = wrap === true ? wrapBody(given, request, number) : given;
     const scan = scanJson(line, anySize);
     const edits: Edits = new Map(endpoint === undefined ? [] : [['url', JSON.stringify(endpoint)]]);
-    const member = memberOf(scan, 'body');
+    const member = findMember(scan, 'body');
     if (member !== undefined && line[member.start] === '{')
       edits.set('body', editMembers(line.slice(member.start, member.end), body));
     return editMembers(line, edits, scan);

@@ -8,7 +8,7 @@ import {
   defaultMaxTokens,
 } from '../../../wire/completions/completions.ts';
 import { type ScoredToken, logprobsWriter } from '../../../wire/completions/logprobs.ts';
-import { answersMade } from '../../../wire/completions/request.ts';
+import { answersPerPrompt } from '../../../wire/completions/request.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { splitTextInputs, type TextInput } from '../../../wire/shared/text-inputs.ts';
 import type { CompletionResult, Deltas } from '../protocol.ts';
@@ -104,7 +104,7 @@ export function createCompleter(
     const prompts = splitTextInputs('prompt', request.prompt).map((input) =>
       promptOf(input, request.max_tokens ?? defaultMaxTokens),
     );
-    const [made, told] = [answersMade(request), n ?? 1];
+    const [made, told] = [answersPerPrompt(request), n ?? 1];
     const isAsked = typeof logprobs === 'number';
     const isScored = isAsked || made > told;
     const isScoredPrompt = isAsked && Boolean(echo);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sloppySchemas } from '../../../../test/support/sloppy-schemas.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
-import { ruleOf } from '../../../wire/chat/rule.ts';
+import { answerRule } from '../../../wire/chat/answer-rule.ts';
 import { createConstraint } from './constraint.ts';
 import { detectFamily } from './families.ts';
 
@@ -22,7 +22,7 @@ test.each<[Partial<ChatRequest>, boolean]>([
   [{ parallel_tool_calls: false }, true],
   [{ tool_choice: named }, true],
 ])('%j allows one call: %s', (more, isOne) => {
-  expect(ruleOf(ask(more)).most === 1).toBe(isOne);
+  expect(answerRule(ask(more)).maxCalls === 1).toBe(isOne);
 });
 
 test('a choice that is null confines the answer as none does', () => {

@@ -2,7 +2,7 @@ import type { Llama, LlamaGrammar } from 'node-llama-cpp';
 import { isObject } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, Tool } from '../../../wire/chat/chat.ts';
-import { guaranteedTools, ruleOf } from '../../../wire/chat/rule.ts';
+import { guaranteedTools, answerRule } from '../../../wire/chat/answer-rule.ts';
 import { type Analysed, UnsatisfiableGrammar, analyse } from '../grammar/analysis.ts';
 import { toGbnf } from '../grammar/gbnf.ts';
 import {
@@ -21,7 +21,7 @@ import type { CallFormat, Family } from './families.ts';
  * free. Throws 422 for schemas that cannot be held.
  */
 export function createConstraint(request: ChatRequest, family: Family): Analysed | undefined {
-  const { kind, names, most } = ruleOf(request);
+  const { kind, names, maxCalls: most } = answerRule(request);
   if (kind === 'text') return undefined;
   const tools = most === 0 ? [] : (request.tools ?? []).filter((tool) => names?.has(tool.function.name));
   if (kind === 'call' && tools.length === 0) throw invalid('tool_choice', 'there is no such tool');

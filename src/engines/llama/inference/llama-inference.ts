@@ -3,12 +3,12 @@ import type { Random } from '../../../base/random.ts';
 import { sum } from '../../../base/sum.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
 import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
-import { ruleOf } from '../../../wire/chat/rule.ts';
+import { answerRule } from '../../../wire/chat/answer-rule.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
-import { whole } from '../../../wire/chat/stream/fold-chunks.ts';
+import { completeChoice } from '../../../wire/chat/stream/fold-chunks.ts';
 import type { ChatResult, Deltas } from '../protocol.ts';
 import { type CallableTools, createAnswerText } from './answer/answer-text.ts';
 import { createChoiceWriter } from './answer/choice-writer.ts';
@@ -72,7 +72,7 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
     );
     if (request.logprobs) for (const choice of choices) choice.logprobs ??= { content: [], refusal: null };
     return {
-      choices: choices.map(whole),
+      choices: choices.map(completeChoice),
       usage: chatUsage(
         promptUsage(prompt.length, made[0]!.cachedTokens),
         sum(made.map(({ completionTokens }) => completionTokens)),
@@ -151,6 +151,6 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
 
 /** Without any, marks in the text are text. */
 function callableTools(request: ChatRequest, newCallId: () => string): CallableTools | undefined {
-  const { names, most } = ruleOf(request);
-  return names && most > 0 ? { names, maxCalls: most, newCallId } : undefined;
+  const { names, maxCalls } = answerRule(request);
+  return names && maxCalls > 0 ? { names, maxCalls, newCallId } : undefined;
 }

@@ -1,5 +1,5 @@
 import type { ChatDelta } from '../../../wire/chat/chat.ts';
-import { argumentsOf } from '../../../wire/chat/free-text.ts';
+import { freeTextArguments } from '../../../wire/chat/free-text.ts';
 import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
 import { signatureOf } from './chat-response.ts';
 import { unusable } from './parse-body.ts';
@@ -24,7 +24,7 @@ interface Call extends Omit<Piece, 'position'> {
 }
 
 /** The text of a function's one string around free text that comes in pieces. */
-const freeText = { begin: argumentsOf('').slice(0, -2), end: '"}' };
+const freeText = { begin: freeTextArguments('').slice(0, -2), end: '"}' };
 
 /**
  * The tool calls of one streamed choice. Servers number them unreliably: all alike, not at all, or differently from one piece to

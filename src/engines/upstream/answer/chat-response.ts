@@ -1,6 +1,6 @@
-import { argumentsOf } from '../../../wire/chat/free-text.ts';
+import { freeTextArguments } from '../../../wire/chat/free-text.ts';
 import type { AssistantMessage, ChatChoice, ChatResponse, ToolCall } from '../../../wire/chat/chat.ts';
-import { spoken } from '../../../wire/chat/answer/spoken.ts';
+import { generatedText } from '../../../wire/chat/answer/generated-text.ts';
 import { reasoningDetails, textOfDetails } from '../../../wire/chat/reasoning-details.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
@@ -35,7 +35,7 @@ export function readChatResponse(fields: Fields, options: ReadOptions): ChatResp
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
   const told = options.usageOf(fields);
   requireEnd(given, told);
-  const answered = () => estimateText(choices.map(({ message }) => spoken(message)).join(''));
+  const answered = () => estimateText(choices.map(({ message }) => generatedText(message)).join(''));
   const response: ChatResponse = {
     id: stringOr(fields['id'], ''),
     object: 'chat.completion',
@@ -126,7 +126,7 @@ export function toolCallsOf(message: Fields): unknown[] {
 function readToolCall(given: unknown, newCallId: () => string, repairs: Repairs): ToolCall {
   const call = fieldsOf(given);
   const { name, arguments: json } = isObject(call['custom'])
-    ? { name: call['custom']['name'], arguments: argumentsOf(stringOr(call['custom']['input'], '')) }
+    ? { name: call['custom']['name'], arguments: freeTextArguments(stringOr(call['custom']['input'], '')) }
     : fieldsOf(call['function']);
   if (typeof name !== 'string' || name === '') throw unusable('calls a tool without a name');
   return {

@@ -1,5 +1,5 @@
 import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.ts';
-import { spoken } from '../../../wire/chat/answer/spoken.ts';
+import { generatedText } from '../../../wire/chat/answer/generated-text.ts';
 import { reasoningDetails } from '../../../wire/chat/reasoning-details.ts';
 import { CallPieces } from './call-pieces.ts';
 import { type ReadOptions, saidIn, toolCallsOf } from './chat-response.ts';
@@ -23,7 +23,7 @@ export function readChatStream(
   const choices = new Map<number, CallPieces>();
   return readChunks(bytes, options, {
     read: (choice, event) => readChoice(choice, event, choices, options),
-    said: ({ delta }) => spoken(delta),
+    said: ({ delta }) => generatedText(delta),
     chunkOf,
   });
 }

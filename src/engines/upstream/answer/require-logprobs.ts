@@ -1,6 +1,6 @@
 import { ApiError, final } from '../../../core/errors.ts';
 import type { ChatChunks, ChatResponse } from '../../../wire/chat/chat.ts';
-import { gather } from '../../../wire/chat/stream/fold-chunks.ts';
+import { addToChoice } from '../../../wire/chat/stream/fold-chunks.ts';
 
 type Choice = Pick<ChatResponse['choices'][number], 'message' | 'logprobs' | 'finish_reason'>;
 
@@ -18,7 +18,7 @@ export async function* requireLogprobsOf(lists: ChatChunks): ChatChunks {
   const choices: ChatResponse['choices'] = [];
   for await (const chunks of lists) {
     for (const piece of chunks.flatMap((chunk) => chunk.choices)) {
-      const choice = gather(choices, piece);
+      const choice = addToChoice(choices, piece);
       if (piece.finish_reason !== null && isWithout(choice)) throw noLogprobs();
     }
     yield chunks;

@@ -5,11 +5,11 @@ import type {
   CompletionPiece,
   CompletionsRequest,
 } from '../../../wire/completions/completions.ts';
-import { behindEcho } from '../../../wire/completions/behind-echo.ts';
+import { echoStripper } from '../../../wire/completions/strip-echo.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import type { NativeAnswer } from '../../../wire/shared/asked.ts';
+import type { NativeAnswer } from '../../../wire/prepared/prepared-request.ts';
 import type { EngineCall, NativeEvent } from '../../engines.ts';
 import { type Ask as AskOf, unexpected, withMissing, withUsage } from '../answer/choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
@@ -53,7 +53,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     requireScores(ask, choices);
     if (wantsScores(ask, server) && choices.some(({ text, logprobs }) => text !== '' && !logprobs))
       throw noLogprobs();
-    const answered = () => estimateText(choices.map(behindEcho(ask.body.value)).join(''));
+    const answered = () => estimateText(choices.map(echoStripper(ask.body.value)).join(''));
     return {
       choices: choices.flatMap(cutterOf(ask)),
       usage: checkedUsage(reading.usageOf(fields), { ...reading, answered }),
@@ -65,7 +65,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     const reply = await exchanges.open(path, bodyOf(ask, true, server), call.signal);
     if (!reply.isStream) throw unusable('is not the stream that was asked for');
     const { body, finish, hurry } = reply;
-    const pieces = { ...pieceReader(reading), said: behindEcho(ask.body.value) };
+    const pieces = { ...pieceReader(reading), said: echoStripper(ask.body.value) };
     return readChunks(body, { ...reading, context: exchanges.context(), finish, hurry }, pieces);
   }
 
@@ -91,7 +91,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
       let usage: ChatUsage | undefined;
       for (const { ask, came } of withMissing(plan.asks)) {
         const seen = new Set<number>();
-        const said = behindEcho(ask.body.value);
+        const said = echoStripper(ask.body.value);
         const cut = cutterOf(ask);
         const unscored = unscoredAtEnd();
         for await (const chunks of await opened(ask, server, call)) {

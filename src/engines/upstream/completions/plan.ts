@@ -1,6 +1,6 @@
 import { invalid } from '../../../core/errors.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
-import { answersMade } from '../../../wire/completions/request.ts';
+import { answersPerPrompt } from '../../../wire/completions/request.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { type Ask, eachAlone, isApart } from '../answer/choices.ts';
@@ -37,7 +37,7 @@ export function planOf(
     [!isText, 'tokens', 'prompt', 'takes texts, no token ids'],
     [!suffix, 'raw', 'prompt', 'puts texts into its chat template: ask it for chat completions'],
     [Boolean(suffix), 'suffix', 'suffix', 'writes what comes behind a text, not what comes between two'],
-    [answersMade(body.value) > n, 'best_of', 'best_of', 'makes no more answers than it tells'],
+    [answersPerPrompt(body.value) > n, 'best_of', 'best_of', 'makes no more answers than it tells'],
     [isTold && isText, 'echo', 'echo', 'tells no log probabilities of prompts: leave out echo or logprobs'],
     [isTold, 'echo', 'echo', 'does not tell the text of token ids: leave it out, or send texts'],
   ];

@@ -1,8 +1,8 @@
 import { fromBase64 } from '../../../base/base64.ts';
 import { isObject } from '../../../base/fields.ts';
 import type { CacheControl, ChatMessage, ContentPart } from '../../../wire/chat/chat.ts';
-import type { Block, Turn } from '../../../wire/messages/messages.ts';
-import { toolInput } from '../../../wire/messages/tool-input.ts';
+import type { Block, MessagesTurn } from '../../../wire/messages/messages.ts';
+import { parseToolInput } from '../../../wire/messages/tool-input.ts';
 
 /**
  * A chat conversation as turns. What the system says anywhere stands before all of them; messages of one side that follow
@@ -10,9 +10,12 @@ import { toolInput } from '../../../wire/messages/tool-input.ts';
  * white space is refused. Where nobody but the system speaks, that is the turn to be answered. What the assistant thought is
  * left out too: only its author could sign it. Marks for the cache stay where they were.
  */
-export function fromChatMessages(messages: readonly ChatMessage[]): { system: Block[]; turns: Turn[] } {
+export function fromChatMessages(messages: readonly ChatMessage[]): {
+  system: Block[];
+  turns: MessagesTurn[];
+} {
   const system: Block[] = [];
-  const turns: (Turn & { content: Block[] })[] = [];
+  const turns: (MessagesTurn & { content: Block[] })[] = [];
   for (const message of messages) {
     if (message.role === 'system' || message.role === 'developer') {
       system.push(...markedTexts(message));
@@ -45,7 +48,7 @@ const writers: Record<'user' | 'assistant' | 'tool', (message: ChatMessage) => B
   assistant(message) {
     const calls = (message.tool_calls ?? []).map((call): Block => {
       const { name, arguments: json } = call.function;
-      return { type: 'tool_use', id: callId(call.id), name, input: toolInput(json), ...markOf(call) };
+      return { type: 'tool_use', id: callId(call.id), name, input: parseToolInput(json), ...markOf(call) };
     });
     const texts = textOf(message) === '' ? textBlocks(message.refusal ?? '') : markedTexts(message);
     return [...texts, ...calls];

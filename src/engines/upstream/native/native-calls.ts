@@ -34,7 +34,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const { wording } = profile.now;
       const body = bodyOf(request, format, wording);
       const headers = headersOf(request, format, wording, call);
-      request.letGo?.();
+      request.release?.();
       const { fields, bytes } = await exchanges.ask(format.path, body, signal, headers);
       const { usage, said } = format.read(fields);
       const answered = () => estimateText(said);
@@ -50,7 +50,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const { wording } = profile.now;
       const asked = bodyOf(request, format, wording);
       const headers = headersOf(request, format, wording, call);
-      request.letGo?.();
+      request.release?.();
       const reply = await exchanges.open(format.path, asked, signal, headers);
       if (!reply.isStream) throw unusable('is not the stream that was asked for');
       const { body, finish } = reply;

@@ -4,7 +4,7 @@ import { silent } from '../../../base/log.ts';
 import { ApiError } from '../../../core/errors.ts';
 import type { Examination, Finding } from '../../../core/examination.ts';
 import type { AssistantMessage, ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
-import { madeBody } from '../../../wire/json/json-body.ts';
+import { builtBody } from '../../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../../engines.ts';
 import { addressOf } from '../connection/address.ts';
 import { examineLogprobs } from './examine-logprobs.ts';
@@ -196,7 +196,7 @@ export async function examineUpstream(
     const isNative = engine.capabilities.speaks?.[about] === 'native';
     const elapsed = begin();
     try {
-      const body = madeBody({ model, ...smallest[about] });
+      const body = builtBody({ model, ...smallest[about] });
       await within((call) => engine.native!.ask(about, body, call));
       if (isNative) return ok(about, `as clients write them, in ${Math.round(elapsed())} ms`);
       const instead = `write capabilities: { ${about}: native } to pass them on as they come`;
@@ -215,7 +215,7 @@ export async function examineUpstream(
       return ours(about, 'not asked for any; requests for raw prompts are answered 404');
     const elapsed = begin();
     try {
-      const body = madeBody({ model, prompt: 'Water is', max_tokens: 1 });
+      const body = builtBody({ model, prompt: 'Water is', max_tokens: 1 });
       await within((call) => engine.native!.ask(about, body, call));
       return ok(about, `raw prompts too, in ${Math.round(elapsed())} ms`);
     } catch (error) {
@@ -230,7 +230,7 @@ export async function examineUpstream(
     const about = 'embeddings';
     const elapsed = begin();
     try {
-      const body = madeBody({ model, input: 'yes' });
+      const body = builtBody({ model, input: 'yes' });
       const { vectors } = await within((call) => engine.embed(body, call));
       return ok(about, `${vectors[0]?.length ?? 0} numbers in ${Math.round(elapsed())} ms`);
     } catch (error) {
@@ -243,7 +243,7 @@ export async function examineUpstream(
 
   function ask(of: Engine, more: Partial<ChatRequest>) {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: question }];
-    const body = madeBody<ChatRequest>({ model, messages, temperature: 0, ...more });
+    const body = builtBody<ChatRequest>({ model, messages, temperature: 0, ...more });
     return within((call) => of.generate(body, call));
   }
 

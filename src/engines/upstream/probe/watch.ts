@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts';
-import { madeBody } from '../../../wire/json/json-body.ts';
+import { builtBody } from '../../../wire/json/json-body.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import type { Address } from '../connection/address.ts';
 import type { Connections } from '../connection/connections.ts';
@@ -75,7 +75,7 @@ export function watchServer({ clock, idleMs, connections, address, profile }: Wa
     if (!capabilities.serves.includes('chat'))
       return [address.path(embeddingsPath), JSON.stringify({ model, input: 'a' })];
     const messages = [{ role: 'user' as const, content: 'Hi' }];
-    const least = madeBody<ChatRequest>({ model, messages, max_completion_tokens: 1 });
+    const least = builtBody<ChatRequest>({ model, messages, max_completion_tokens: 1 });
     return [address.path(chatPath), dialect.text(least, false, wording)];
   }
 

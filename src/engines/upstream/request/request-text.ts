@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ChatMessage, ChatRequest, ContentPart } from '../../../wire/chat/chat.ts';
-import { inputOf } from '../../../wire/chat/free-text.ts';
+import { readFreeText } from '../../../wire/chat/free-text.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import { editedText } from '../../../wire/json/edit-body.ts';
@@ -214,7 +214,7 @@ function withCustomCalls(message: ChatMessage, customs: ReadonlySet<string> | un
   const told = calls.map((call) => {
     const { id, function: called } = call;
     if (!customs.has(called.name)) return call;
-    return { id, type: 'custom', custom: { name: called.name, input: inputOf(called.arguments) } };
+    return { id, type: 'custom', custom: { name: called.name, input: readFreeText(called.arguments) } };
   });
   return { ...message, tool_calls: told };
 }

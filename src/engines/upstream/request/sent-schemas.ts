@@ -1,6 +1,6 @@
 import { isObject } from '../../../base/fields.ts';
 import type { ChatRequest, JsonSchema, Tool } from '../../../wire/chat/chat.ts';
-import { guaranteedTools } from '../../../wire/chat/rule.ts';
+import { guaranteedTools } from '../../../wire/chat/answer-rule.ts';
 import { grammarSchema } from '../../schemas/grammar-schema.ts';
 import { withoutLookAround } from '../../schemas/look-around.ts';
 import { hasRootUnion, objectRoot } from '../../schemas/object-root.ts';

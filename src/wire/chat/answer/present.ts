@@ -1,12 +1,12 @@
 import type { CustomCall } from '../request/body.ts';
 import type { CallForm } from '../request/canonical.ts';
 import type { ChatChunk, ChatDelta, ChatResponse, FinishReason, ToolCall } from '../chat.ts';
-import { inputOf } from '../free-text.ts';
+import { readFreeText } from '../free-text.ts';
 
 /** An answer, or a chunk of one, in the words of its client. */
 export type Presented<T extends { choices: unknown }> = Omit<T, 'choices'> & { choices: object[] };
 
-type CallPiece = NonNullable<ChatDelta['tool_calls']>[number];
+type ToolCallDelta = NonNullable<ChatDelta['tool_calls']>[number];
 
 export function presentChat(
   response: ChatResponse,
@@ -53,7 +53,7 @@ function toFunctionsChunk(chunk: ChatChunk): Presented<ChatChunk> {
 }
 
 /** The call where functions had it. A second one, which nobody was asked for, has no place there. */
-function functionCall(call: Partial<CallPiece> | undefined) {
+function functionCall(call: Partial<ToolCallDelta> | undefined) {
   return call?.function && { function_call: call.function };
 }
 
@@ -67,7 +67,7 @@ function toCall(call: ToolCall, customs: ReadonlySet<string>): ToolCall | Custom
 }
 
 function customCall(id: string, name: string, json: string): CustomCall {
-  return { id, type: 'custom', custom: { name, input: inputOf(json) } };
+  return { id, type: 'custom', custom: { name, input: readFreeText(json) } };
 }
 
 /** A call with free text comes in one piece, with the end of its choice. */
@@ -76,7 +76,7 @@ function customChunks(customs: ReadonlySet<string>): (chunk: ChatChunk) => Prese
   const waiting = new Map<number, Map<number, { id: string; name: string; json: string }>>();
 
   /** @returns whether it was kept for later */
-  function held(choice: number, { index, id, function: called }: CallPiece): boolean {
+  function held(choice: number, { index, id, function: called }: ToolCallDelta): boolean {
     const calls = waiting.get(choice) ?? new Map();
     const begun = calls.get(index);
     if (begun) begun.json += called?.arguments ?? '';

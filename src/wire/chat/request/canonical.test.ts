@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiError, invalid } from '../../../core/errors.ts';
-import { movedError } from '../../shared/places.ts';
+import { remapError } from '../../shared/path-map.ts';
 import type { ChatBody } from './body.ts';
 import { canonicalChat } from './canonical.ts';
 import { checkChatRequest } from './request.ts';
@@ -205,9 +205,9 @@ describe('the canonical form of a chat request', () => {
       'tools[0].function.parameters',
       'tools[1].function.parameters',
     ],
-  ])('tells errors in the places of %j', (given, param, place) => {
-    const { body, places } = canonical(given);
-    const moved = movedError(invalid(param, 'wrong'), body.value, places) as ApiError;
+  ])('tells errors in the paths of %j', (given, param, place) => {
+    const { body, paths } = canonical(given);
+    const moved = remapError(invalid(param, 'wrong'), body.value, paths) as ApiError;
     expect([moved.param, moved.message]).toEqual([place, `${place}: wrong`]);
   });
 });

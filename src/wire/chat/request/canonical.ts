@@ -1,7 +1,7 @@
 import { present } from '../../../base/fields.ts';
 import { type Changes, editBody } from '../../json/edit-body.ts';
 import type { JsonBody } from '../../json/json-body.ts';
-import type { Places, ReadonlyPlaces } from '../../shared/places.ts';
+import type { PathMap, ReadonlyPathMap } from '../../shared/path-map.ts';
 import type {
   AllowedTools,
   BodyTool,
@@ -11,8 +11,8 @@ import type {
   FunctionDefinition,
 } from './body.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../chat.ts';
-import { asFunction } from '../free-text.ts';
-import { isForeign, toToolMessages } from './function-history.ts';
+import { freeTextFunction } from '../free-text.ts';
+import { needsConversion, toToolMessages } from './function-history.ts';
 
 /** In which words a client has calls, where those are not the canonical ones. */
 export interface CallForm {
@@ -25,13 +25,13 @@ export interface CallForm {
 export interface CanonicalChat {
   body: JsonBody<ChatRequest>;
   /** Where its parts stood, for errors. */
-  places: ReadonlyPlaces;
+  paths: ReadonlyPathMap;
   calls: CallForm;
 }
 
 type Members = Changes<ChatRequest>;
 
-const nowhere: ReadonlyPlaces = new Map();
+const nowhere: ReadonlyPathMap = new Map();
 const asTheyAre: CallForm = { hasFunctions: false, customs: new Set() };
 
 /** Nothing can be called, so nothing is chosen. */
@@ -44,35 +44,35 @@ const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_to
  */
 export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
   const { value } = given;
-  if (isCanonical(value)) return { body: given as JsonBody<ChatRequest>, places: nowhere, calls: asTheyAre };
-  const places: Places = new Map();
+  if (isCanonical(value)) return { body: given as JsonBody<ChatRequest>, paths: nowhere, calls: asTheyAre };
+  const paths: PathMap = new Map();
   const hasFunctions = Boolean(value.functions);
   const customs = new Set((value.tools ?? []).flatMap((tool) => (isCustom(tool) ? tool.custom.name : [])));
   const members: Members = {
-    ...(value.messages.some(isForeign) && { messages: toToolMessages(value.messages) }),
-    ...(hasFunctions ? fromFunctions(value, places) : fromTools(value, places)),
+    ...(value.messages.some(needsConversion) && { messages: toToolMessages(value.messages) }),
+    ...(hasFunctions ? fromFunctions(value, paths) : fromTools(value, paths)),
     ...(value.functions !== undefined && { functions: undefined }),
     ...(value.function_call !== undefined && { function_call: undefined }),
   };
   const calls: CallForm = { hasFunctions, customs };
-  return { body: editBody(given as JsonBody<ChatRequest>, members), places, calls };
+  return { body: editBody(given as JsonBody<ChatRequest>, members), paths, calls };
 }
 
 /** What has no tools is in canonical form, and is most of what there is: it costs nothing. */
 function isCanonical({ messages, tools, tool_choice: choice, functions, function_call: call }: ChatBody) {
   const isPlain =
     tools === undefined && choice === undefined && functions === undefined && call === undefined;
-  return isPlain && !messages.some(isForeign);
+  return isPlain && !messages.some(needsConversion);
 }
 
-function fromFunctions({ functions, function_call: choice }: ChatBody, places: Places): Members {
+function fromFunctions({ functions, function_call: choice }: ChatBody, paths: PathMap): Members {
   const tools = functions!.map(({ name, description, parameters }, index) => {
     const tool = functionTool({ name, description: description || null, parameters: parameters || null });
-    places.set(tool.function, `functions[${index}]`);
+    paths.set(tool.function, `functions[${index}]`);
     return tool;
   });
   if (tools.length === 0) return noTools;
-  places.set('tool_choice', 'function_call');
+  paths.set('tool_choice', 'function_call');
   return {
     tools,
     tool_choice: typeof choice === 'object' && choice ? named(choice.name) : (choice ?? 'auto'),
@@ -89,7 +89,7 @@ export function functionTool(given: FunctionDefinition & { strict?: boolean | nu
 
 const named = (name: string): ToolChoice => ({ type: 'function', function: { name } });
 
-function fromTools({ tools: given, tool_choice: choice }: ChatBody, places: Places): Members {
+function fromTools({ tools: given, tool_choice: choice }: ChatBody, paths: PathMap): Members {
   const allowed = isAllowed(choice) ? choice.allowed_tools : null;
   if (allowed && !given?.length) return noTools;
   const chosen = toChoice(choice);
@@ -98,23 +98,23 @@ function fromTools({ tools: given, tool_choice: choice }: ChatBody, places: Plac
   const tools: Tool[] = [];
   for (const [index, tool] of given.entries()) {
     if (!isClientTool(tool) || (allowed !== null && !allows(allowed, tool))) continue;
-    const made = isFunction(tool) ? tool : fromCustom(tool);
+    const made = isFunction(tool) ? tool : customTool(tool);
     if (isCustom(tool)) {
-      places.set(made.function, `tools[${index}].custom`);
-      places.set(made.function.parameters as object, `tools[${index}].custom.format`);
+      paths.set(made.function, `tools[${index}].custom`);
+      paths.set(made.function.parameters as object, `tools[${index}].custom.format`);
     }
-    places.set(made, `tools[${index}]`);
+    paths.set(made, `tools[${index}]`);
     tools.push(made);
   }
   return tools.length === 0 ? noTools : { tools, ...chosen };
 }
 
-export function fromCustom({ custom }: CustomTool): Tool {
+export function customTool({ custom }: CustomTool): Tool {
   const { name, description, format } = custom;
   return {
     type: 'function',
     custom,
-    function: asFunction({
+    function: freeTextFunction({
       name,
       description,
       grammar: format?.type === 'grammar' ? format.grammar : undefined,

@@ -1,9 +1,9 @@
 import type { BodyMessage, BodyToolCall, CustomCall } from './body.ts';
 import type { ChatMessage, ToolCall } from '../chat.ts';
-import { argumentsOf } from '../free-text.ts';
+import { freeTextArguments } from '../free-text.ts';
 
 /** A message that only the older format, or only another server, knows. */
-export function isForeign({ role, function_call: call, tool_calls: calls }: BodyMessage): boolean {
+export function needsConversion({ role, function_call: call, tool_calls: calls }: BodyMessage): boolean {
   return role === 'function' || (call ?? null) !== null || (calls ?? []).some(isCustom);
 }
 
@@ -41,5 +41,5 @@ function isCustom(call: BodyToolCall): call is CustomCall {
 function toToolCall(call: BodyToolCall): ToolCall {
   if (!isCustom(call)) return call;
   const { name, input } = call.custom;
-  return { id: call.id, type: 'function', function: { name, arguments: argumentsOf(input) } };
+  return { id: call.id, type: 'function', function: { name, arguments: freeTextArguments(input) } };
 }

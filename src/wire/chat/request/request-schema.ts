@@ -158,7 +158,7 @@ const functionChoice = {
 
 export const chatRequestSchema = t.object(
   {
-    model: t.askedModel,
+    model: t.requestedModel,
     messages: t.array(message, { minItems: 1, maxItems: chatLimits.messages }),
     ...samplingFields,
     'max_tokens?': t.integerOrNull(t.tokenLimit),

@@ -1,5 +1,5 @@
 import { quoted } from '../../json/parse.ts';
-import { checkNames } from '../../shared/tool-names.ts';
+import { checkToolNames } from '../../shared/tool-names.ts';
 import { type AddFault, parseBody, validator } from '../../schema/validate.ts';
 import type { BodyMessage, ChatBody } from './body.ts';
 import { canonicalChat, toolName } from './canonical.ts';
@@ -27,10 +27,10 @@ function checkAgreement(request: ChatBody, add: AddFault): void {
 function checkTools({ tools, tool_choice: choice }: ChatBody, add: AddFault): void {
   if (!tools && !choice) return;
   const given = (tools ?? []).map((tool, index) => {
-    const whole = `tools[${index}]`;
-    return { name: toolName(tool), whole, place: `${whole}.${tool.type}.name` };
+    const path = `tools[${index}]`;
+    return { name: toolName(tool), path, namePath: `${path}.${tool.type}.name` };
   });
-  const names = checkNames(given, add);
+  const names = checkToolNames(given, add);
   if (choice === 'required' && names.size === 0) add('tool_choice', '"required" needs tools');
   if (typeof choice !== 'object' || choice === null) return;
   if (choice.type !== 'allowed_tools') {
@@ -52,8 +52,8 @@ function checkFunctions(request: ChatBody, add: AddFault): void {
   const hasTools = (request.tools ?? request.tool_choice ?? null) !== null;
   if (hasTools)
     return add(functions ? 'functions' : 'function_call', 'cannot be mixed with tools: use one of the two');
-  const defined = (functions ?? []).map(({ name }, index) => ({ name, whole: `functions[${index}]` }));
-  const names = checkNames(defined, add);
+  const defined = (functions ?? []).map(({ name }, index) => ({ name, path: `functions[${index}]` }));
+  const names = checkToolNames(defined, add);
   if (typeof choice === 'object' && choice !== null && !names.has(choice.name))
     add('function_call.name', `${quoted(choice.name)} is not among the functions`);
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { chatResponse } from '../../../../test/support/fake-engine.ts';
 import type { ChatChunk, ChatResponse, TokenLogprob } from '../chat.ts';
-import { chunksOf } from './chunks-of.ts';
+import { toChunks } from './to-chunks.ts';
 import { foldChunks } from './fold-chunks.ts';
 
 async function* together(chunks: ChatChunk[], size: number) {
@@ -36,7 +36,7 @@ it('is the answer whose pieces they are', async () => {
           return { ...choice!, index, ...(stop !== null && { stop_reason: stop }) };
         });
         const whole: ChatResponse = { ...chatResponse(''), choices };
-        expect(await foldChunks(together([...chunksOf(whole)], size))).toEqual(whole);
+        expect(await foldChunks(together([...toChunks(whole)], size))).toEqual(whole);
       },
     ),
   );

@@ -8,20 +8,20 @@ import { addDetails } from '../reasoning-details.ts';
  * @param lists as an engine gives them: every choice with its finish reason, the usage last
  */
 export async function foldChunks(lists: ChatChunks): Promise<ChatResponse> {
-  const folding = new Folding();
+  const folding = new ChunkFolder();
   for await (const chunks of lists) folding.add(chunks);
   return folding.whole();
 }
 
 /** The same for one who passes the chunks on. */
-export class Folding {
+export class ChunkFolder {
   #choices: ChatChoice[] = [];
   #last: ChatChunk | undefined;
 
   add(chunks: readonly ChatChunk[]): void {
     for (const chunk of chunks) {
       this.#last = chunk;
-      for (const piece of chunk.choices) gather(this.#choices, piece);
+      for (const piece of chunk.choices) addToChoice(this.#choices, piece);
     }
   }
 
@@ -36,7 +36,7 @@ export class Folding {
       object: 'chat.completion',
       created,
       model,
-      choices: this.#choices.filter(Boolean).map(whole),
+      choices: this.#choices.filter(Boolean).map(completeChoice),
       usage,
       ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
     };
@@ -49,7 +49,7 @@ function begun(index: number): ChatChoice {
 }
 
 /** Adds a piece of a stream to its choice, which it returns. */
-export function gather(choices: ChatChoice[], piece: ChatChunk['choices'][number]): ChatChoice {
+export function addToChoice(choices: ChatChoice[], piece: ChatChunk['choices'][number]): ChatChoice {
   const choice = (choices[piece.index] ??= begun(piece.index));
   const { delta, logprobs, finish_reason: finish, stop_reason } = piece;
   const { message } = choice;
@@ -76,7 +76,7 @@ export function gather(choices: ChatChoice[], piece: ChatChunk['choices'][number
 }
 
 /** Of one that said nothing, an empty text. */
-export function whole(choice: ChatChoice): ChatChoice {
+export function completeChoice(choice: ChatChoice): ChatChoice {
   const { message } = choice;
   if (!message.tool_calls && message.refusal === null) message.content ??= '';
   return choice;

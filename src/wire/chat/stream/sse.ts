@@ -1,22 +1,26 @@
-import type { CompletionChunk } from '../../completions/completions.ts';
 import { withoutBreaks } from '../../json/line-text.ts';
-import type { ChatChunk } from '../chat.ts';
+import type { ChatUsage } from '../chat.ts';
 
-/** The events of chat (wire-formats.md, section 1a). Text completions are streamed in the same way. */
-type AnyChunk = ChatChunk | CompletionChunk;
+/** A chunk of a chat completion, or of a text completion, which is streamed in the same way. */
+interface AnyChunk {
+  id: string;
+  object: string;
+  created: number;
+  model: string;
+  choices: object[];
+  usage?: ChatUsage | null;
+}
 
 /**
- * Makes the events of one stream. What all of its chunks say alike is made into JSON once.
- * @returns the event of a chunk; without usage where that is absent
+ * Writer of the events of one stream, which serializes the fields that all chunks share only once.
+ * @returns a function from a chunk to its event
  */
 export function chatEventWriter({
   id,
   object,
   created,
   model,
-}: Pick<AnyChunk, 'id' | 'object' | 'created' | 'model'>): (
-  chunk: { choices: object[] } & Pick<AnyChunk, 'usage'>,
-) => string {
+}: Omit<AnyChunk, 'choices' | 'usage'>): (chunk: Pick<AnyChunk, 'choices' | 'usage'>) => string {
   const head = JSON.stringify({ id, object, created, model }).slice(0, -1);
   return ({ choices, usage }) => {
     const tail = usage === undefined ? '' : `,"usage":${JSON.stringify(usage)}`;
@@ -29,7 +33,7 @@ export interface ChatEventsOptions<Chunk> {
   /** A chunk in the words of the client, where those are others. */
   present?: ((chunk: Chunk) => { choices: object[] }) | undefined;
   /** An error in the places of the request as the client sent it. */
-  moved?: (error: unknown) => unknown;
+  mapError?: (error: unknown) => unknown;
 }
 
 /**
@@ -39,7 +43,7 @@ export interface ChatEventsOptions<Chunk> {
  */
 export async function* chatEvents<Chunk extends AnyChunk>(
   lists: AsyncIterable<readonly Chunk[]>,
-  { includeUsage, present, moved = (error) => error }: ChatEventsOptions<Chunk>,
+  { includeUsage, present, mapError = (error) => error }: ChatEventsOptions<Chunk>,
 ): AsyncGenerator<string> {
   try {
     let write;
@@ -54,7 +58,7 @@ export async function* chatEvents<Chunk extends AnyChunk>(
       yield written;
     }
   } catch (error) {
-    throw moved(error);
+    throw mapError(error);
   }
   yield 'data: [DONE]\n\n';
 }

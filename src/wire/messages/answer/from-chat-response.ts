@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatResponse, ChatUsage, FinishReason } from '../../chat/chat.ts';
 import type { AnswerBlock, Message, MessagesUsage, StopReason } from '../messages.ts';
 import { signatureFor } from '../signature.ts';
-import { toolInput } from '../tool-input.ts';
+import { parseToolInput } from '../tool-input.ts';
 
 export interface AnswerOptions {
   /** The client does not want to see the thinking, only to have it kept: `display: "omitted"`. */
@@ -13,11 +13,11 @@ export function fromChatResponse(response: ChatResponse, options: AnswerOptions)
   const { message, finish_reason: finish, stop_reason: stop = null } = response.choices[0]!;
   const ending = { finish, hasCalls: (message.tool_calls ?? []).length > 0, stop, refusal: message.refusal };
   const content = blocksOf(message, options);
-  return { ...begunMessage(response, fromChatUsage(response.usage)), content, ...endingFields(ending) };
+  return { ...emptyMessage(response, fromChatUsage(response.usage)), content, ...endingFields(ending) };
 }
 
 /** A message before anything of it is there. */
-export function begunMessage(
+export function emptyMessage(
   { id, model }: Pick<ChatResponse, 'id' | 'model'>,
   usage: MessagesUsage,
 ): Message {
@@ -53,11 +53,11 @@ function blocksOf(message: AssistantMessage, { hidesThinking }: AnswerOptions): 
   // An empty text is no block: clients cannot send it back.
   if (text !== '') blocks.push({ type: 'text', text });
   for (const { id, function: called } of message.tool_calls ?? [])
-    blocks.push({ type: 'tool_use', id, name: called.name, input: toolInput(called.arguments) });
+    blocks.push({ type: 'tool_use', id, name: called.name, input: parseToolInput(called.arguments) });
   return blocks;
 }
 
-interface Ending {
+interface MessageEnding {
   finish: FinishReason;
   hasCalls: boolean;
   /** The stop sequence that the engine says it met. */
@@ -67,7 +67,7 @@ interface Ending {
 
 /** The fields of a message that tell how it ended. */
 export function endingFields(
-  ending: Ending,
+  ending: MessageEnding,
 ): Pick<Message, 'stop_reason' | 'stop_sequence' | 'stop_details'> {
   const reason = stopReason(ending);
   return {
@@ -82,7 +82,7 @@ export function endingFields(
  * A call of a tool tells by itself that one is called, whatever the engine says (wire-formats.md, section 2.2): clients end
  * the turn otherwise. Only an answer that was cut is none to act upon.
  */
-function stopReason({ finish, hasCalls, stop, refusal }: Ending): StopReason {
+function stopReason({ finish, hasCalls, stop, refusal }: MessageEnding): StopReason {
   if (finish === 'length') return 'max_tokens';
   if (finish === 'content_filter' || (refusal !== null && !hasCalls)) return 'refusal';
   if (hasCalls) return 'tool_use';

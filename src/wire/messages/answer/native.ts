@@ -1,9 +1,9 @@
-import type { AnswerName } from '../../shared/asked.ts';
+import type { AnswerIdentity } from '../../prepared/prepared-request.ts';
 import { editMembers } from '../../json/edit-members.ts';
 import { namedEvent } from '../../shared/sse.ts';
 import { messageId } from './from-chat-response.ts';
 
-type Name = Pick<AnswerName, 'id' | 'model'>;
+type Name = Pick<AnswerIdentity, 'id' | 'model'>;
 
 /** A message that came as one, to the byte but for its id and the name of its model. */
 export function nativeMessage({ text }: { text: string }, { id, model }: Name): string {

@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
-import type { Places } from '../../shared/places.ts';
-import type { Block, MessagesRequest, Turn } from '../messages.ts';
+import type { PathMap } from '../../shared/path-map.ts';
+import type { Block, MessagesRequest, MessagesTurn } from '../messages.ts';
 
 /** Blocks beside those of a chat: calls of tools that ran on another server, their results, and what that server left behind. */
 
@@ -52,7 +52,7 @@ export function summaryOf({ type, content }: Block): string | undefined {
 
 /** The place of the last summary: its turn and its block. */
 export function lastSummary(
-  turns: readonly Turn[],
+  turns: readonly MessagesTurn[],
 ): { turn: number; block: number; summary: string } | undefined {
   for (let turn = turns.length - 1; turn >= 0; turn--) {
     const { content } = turns[turn]!;
@@ -67,10 +67,10 @@ export function lastSummary(
  * Finds blocks that only another server can read: a translated conversation would lose them.
  * @throws ApiError `validation_error` (422)
  */
-export function requireReadable({ messages }: MessagesRequest, places: Places): void {
+export function requireReadable({ messages }: MessagesRequest, paths: PathMap): void {
   const refuse = (place: string, why: string) => {
     // It is a place of the request as it was sent already.
-    places.set(place, place);
+    paths.set(place, place);
     return invalid(place, why);
   };
   const from = lastSummary(messages)?.turn ?? 0;

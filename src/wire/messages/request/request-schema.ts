@@ -1,6 +1,6 @@
 import { chatLimits } from '../../chat/request/request-schema.ts';
 import * as t from '../../schema/schema.ts';
-import { definedTypes } from './client-tools.ts';
+import { definedTypes } from './defined-tools.ts';
 
 /**
  * What a messages request may hold (wire-formats.md, section 1c). Strict about what Offpeak uses; other fields, tools that
@@ -175,7 +175,7 @@ const outputFormat = t.orNull(
 );
 
 const prompt = {
-  model: t.askedModel,
+  model: t.requestedModel,
   messages: t.array(turn, { minItems: 1, maxItems: chatLimits.messages }),
   'system?': { ...textBlocks, type: ['string', 'array', 'null'] },
   'tools?': t.orNull(t.array(tool, { maxItems: chatLimits.tools })),

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../core/errors.ts';
 import { parseExact } from '../../json/exact-numbers.ts';
 import { parseJson, quoted } from '../../json/parse.ts';
-import { checkNames } from '../../shared/tool-names.ts';
+import { checkToolNames } from '../../shared/tool-names.ts';
 import { type AddFault, faultsError, type Validator, validator } from '../../schema/validate.ts';
 import type { Block, MessagesRequest } from '../messages.ts';
 import { countTokensRequestSchema, messagesRequestSchema } from './request-schema.ts';
@@ -51,9 +51,9 @@ function checkTools(request: MessagesRequest, add: AddFault): void {
   const { tools, tool_choice: choice } = request;
   const given = (tools ?? []).map((tool, index) => ({
     name: isClientTool(tool) ? tool.name : undefined,
-    whole: `tools[${index}]`,
+    path: `tools[${index}]`,
   }));
-  checkNames(given, add);
+  checkToolNames(given, add);
   const callable = toolsInEffect(request).flatMap(({ tool }) => (isClientTool(tool) ? tool.name : []));
   const names = new Set(callable);
   if (choice?.type === 'any' && names.size === 0)

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError, away, invalid } from '../../../core/errors.ts';
-import { movedError } from '../../shared/places.ts';
-import type { Block, MessagesRequest, Turn } from '../messages.ts';
+import { remapError } from '../../shared/path-map.ts';
+import type { Block, MessagesRequest, MessagesTurn } from '../messages.ts';
 import { signatureFor } from '../signature.ts';
 import { toChatRequest } from './to-chat-request.ts';
 
-const user = (...content: Block[]): Turn => ({ role: 'user', content });
-const said = (...content: Block[]): Turn => ({ role: 'assistant', content });
+const user = (...content: Block[]): MessagesTurn => ({ role: 'user', content });
+const said = (...content: Block[]): MessagesTurn => ({ role: 'assistant', content });
 const text = (value: string): Block => ({ type: 'text', text: value });
 const call = (id: string, input: object = {}): Block => ({ type: 'tool_use', id, name: 'look', input });
 const result = (id: string, more: Partial<Block> = {}): Block => ({
@@ -16,10 +16,10 @@ const result = (id: string, more: Partial<Block> = {}): Block => ({
 });
 const png: Block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } };
 const pngPart = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } };
-const hi: Turn = { role: 'user', content: 'hi' };
+const hi: MessagesTurn = { role: 'user', content: 'hi' };
 const chatOf = (more: Partial<MessagesRequest>) =>
   toChatRequest({ model: 'm', max_tokens: 5, messages: [hi], ...more }).chat;
-const messagesOf = (...messages: Turn[]) => chatOf({ messages }).messages;
+const messagesOf = (...messages: MessagesTurn[]) => chatOf({ messages }).messages;
 
 describe('the fields', () => {
   it('carry over by their names in chat, and nothing else does', () => {
@@ -186,7 +186,7 @@ describe('tools', () => {
 
 describe('the conversation', () => {
   it('begins with one message of the system, from all that leads', () => {
-    const system: Turn = { role: 'system', content: 'two' };
+    const system: MessagesTurn = { role: 'system', content: 'two' };
     const { messages } = chatOf({ system: [text('one'), text('')], messages: [system, hi] });
     expect(messages).toEqual([
       { role: 'system', content: 'one\n\ntwo' },
@@ -283,7 +283,7 @@ describe('the conversation', () => {
 
   it('is refused when nothing in it is said', () => {
     const redacted = said({ type: 'redacted_thinking' });
-    for (const turn of [said(), said(text('')), redacted, { role: 'system', content: '' } as Turn])
+    for (const turn of [said(), said(text('')), redacted, { role: 'system', content: '' } as MessagesTurn])
       expect(() => messagesOf(turn)).toThrow(/^messages: nothing is said/);
   });
 
@@ -376,8 +376,8 @@ describe('an error about the chat request', () => {
     ['messages', 'messages'],
     ['messages[99].content', 'messages[99].content'],
   ])('about %s is about %s', (param, expected) => {
-    const { chat, places } = toChatRequest(request);
-    const moved = movedError(invalid(param, 'is wrong'), chat, places) as ApiError;
+    const { chat, paths } = toChatRequest(request);
+    const moved = remapError(invalid(param, 'is wrong'), chat, paths) as ApiError;
     expect(moved).toMatchObject({
       param: expected,
       message: `${expected}: is wrong`,
@@ -387,13 +387,13 @@ describe('an error about the chat request', () => {
   });
 
   it('is otherwise the same, and what names no place is left alone', () => {
-    const { chat, places } = toChatRequest(request);
+    const { chat, paths } = toChatRequest(request);
     const busy = new ApiError('engine_overloaded', 'Busy.', {
       param: 'stop',
       retryAfter: 3,
       shouldRetry: true,
     });
-    expect(movedError(busy, chat, places)).toMatchObject({
+    expect(remapError(busy, chat, paths)).toMatchObject({
       code: 'engine_overloaded',
       status: 503,
       kind: 'overloaded',
@@ -403,6 +403,6 @@ describe('an error about the chat request', () => {
       param: 'stop_sequences',
     });
     for (const other of [new ApiError('upstream_error', 'Broken.'), new Error('any'), 'text'])
-      expect(movedError(other, chat, places)).toBe(other);
+      expect(remapError(other, chat, paths)).toBe(other);
   });
 });

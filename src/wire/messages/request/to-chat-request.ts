@@ -1,7 +1,7 @@
 import { present } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
-import type { Places } from '../../shared/places.ts';
+import type { PathMap } from '../../shared/path-map.ts';
 import type { MessagesRequest, OutputFormat } from '../messages.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import { toChatTools } from './to-chat-tools.ts';
@@ -16,12 +16,12 @@ const mediumBudget = 16_384;
  */
 export function toChatRequest(request: MessagesRequest) {
   /** Where its parts stood, for errors. */
-  const places: Places = new Map([
+  const paths: PathMap = new Map([
     ['max_completion_tokens', 'max_tokens'],
     ['stop', 'stop_sequences'],
     ['reasoning_effort', 'thinking'],
   ]);
-  const messages = toChatMessages(request, places);
+  const messages = toChatMessages(request, paths);
   if (messages.length === 0) throw invalid('messages', 'nothing is said in them that could be answered');
   const { stop_sequences: stops } = request;
   const chat: ChatRequest = {
@@ -33,28 +33,28 @@ export function toChatRequest(request: MessagesRequest) {
       top_p: request.top_p,
       top_k: request.top_k,
       stop: stops?.length ? stops : null,
-      ...toChatTools(request, places),
-      response_format: responseFormat(request, places),
+      ...toChatTools(request, paths),
+      response_format: responseFormat(request, paths),
       reasoning_effort: reasoningEffort(request),
       thinking_budget_tokens: thinkingBudget(request),
       cache_control: request['cache_control'],
     }),
     ...(request.stream === true && { stream: true, stream_options: { include_usage: true } }),
   };
-  return { chat, places };
+  return { chat, paths };
 }
 
 function responseFormat(
   { output_config: config, output_format: older }: MessagesRequest,
-  places: Places,
+  paths: PathMap,
 ): ResponseFormat | undefined {
-  if (config?.format) return toResponseFormat(config.format, 'output_config.format', places);
-  return older ? toResponseFormat(older, 'output_format', places) : undefined;
+  if (config?.format) return toResponseFormat(config.format, 'output_config.format', paths);
+  return older ? toResponseFormat(older, 'output_format', paths) : undefined;
 }
 
-function toResponseFormat({ schema }: OutputFormat, place: string, places: Places): ResponseFormat {
+function toResponseFormat({ schema }: OutputFormat, place: string, paths: PathMap): ResponseFormat {
   const json_schema = { name: 'response', strict: true, schema };
-  places.set(json_schema, place);
+  paths.set(json_schema, place);
   return { type: 'json_schema', json_schema };
 }
 

@@ -1,33 +1,33 @@
 import { present } from '../../../base/fields.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
-import type { Places } from '../../shared/places.ts';
+import type { PathMap } from '../../shared/path-map.ts';
 import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messages.ts';
-import { definitionOf, isDefined } from './client-tools.ts';
+import { findDefinition, isDefinedTool } from './defined-tools.ts';
 import { toolsInEffect } from './tools-in-effect.ts';
 
 /** Whether the client itself runs the tool. The others, such as `web_search_20250305`, would run on the server. */
 export function isClientTool(tool: MessagesTool): boolean {
-  return (tool.type ?? 'custom') === 'custom' || isDefined(tool);
+  return (tool.type ?? 'custom') === 'custom' || isDefinedTool(tool);
 }
 
 /** Tools and their choice as chat has them; nothing without a tool that can be called. */
 export function toChatTools(
   request: MessagesRequest,
-  places: Places,
+  paths: PathMap,
 ): Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   const tools: Tool[] = [];
   const { tool_choice: choice } = request;
-  for (const { tool, place } of toolsInEffect(request)) {
+  for (const { tool, path } of toolsInEffect(request)) {
     if (!isClientTool(tool)) continue;
-    const definition = definitionOf(tool);
+    const definition = findDefinition(tool);
     const { name, description, input_schema, strict } = { ...tool, ...definition };
     const converted = {
       ...functionTool({ name, description, parameters: input_schema, strict }),
       ...present({ cache_control: tool.cache_control }),
     };
-    places.set(converted, place).set(converted.function, place);
-    if (!definition) places.set(converted.function.parameters as object, `${place}.input_schema`);
+    paths.set(converted, path).set(converted.function, path);
+    if (!definition) paths.set(converted.function.parameters as object, `${path}.input_schema`);
     tools.push(converted);
   }
   if (tools.length === 0) return {};

@@ -1,29 +1,29 @@
 import { fieldsOf } from '../../../base/fields.ts';
 import type { Block, MessagesRequest, MessagesTool } from '../messages.ts';
 
-/** A tool, and its place in the request. */
+/** A tool, and its path in the request. */
 export interface PlacedTool {
   tool: MessagesTool;
-  place: string;
+  path: string;
 }
 
 /**
- * The tools of a request with what its conversation adds and removes: a definition takes the place of an earlier one of its name.
+ * The tools of a request with what its conversation adds and removes: a definition takes the path of an earlier one of its name.
  * Tools that are deferred are there from the beginning.
  */
 export function toolsInEffect({
   tools,
   messages,
 }: Pick<MessagesRequest, 'tools' | 'messages'>): PlacedTool[] {
-  let found = (tools ?? []).map((tool, index): PlacedTool => ({ tool, place: `tools[${index}]` }));
+  let found = (tools ?? []).map((tool, index): PlacedTool => ({ tool, path: `tools[${index}]` }));
   const removed = new Set<string>();
-  const change = ({ type, tool }: Block, place: string) => {
+  const change = ({ type, tool }: Block, path: string) => {
     const { type: kind, name, definition } = fieldsOf(tool);
     if (type === 'tool_addition' && kind === 'tool_definition') {
       const added = definition as MessagesTool;
       found = [
         ...found.filter((each) => each.tool.name !== added.name),
-        { tool: added, place: `${place}.tool.definition` },
+        { tool: added, path: `${path}.tool.definition` },
       ];
       removed.delete(added.name);
     }
@@ -34,10 +34,10 @@ export function toolsInEffect({
   for (const [at, { content }] of messages.entries())
     if (typeof content !== 'string')
       for (const [index, block] of content.entries()) {
-        const place = `messages[${at}].content[${index}]`;
-        if (isChange(block)) change(block, place);
+        const path = `messages[${at}].content[${index}]`;
+        if (isChange(block)) change(block, path);
         for (const [n, each] of (block.tool_changes ?? []).entries())
-          change(each, `${place}.tool_changes[${n}]`);
+          change(each, `${path}.tool_changes[${n}]`);
       }
   return found.filter(({ tool }) => !removed.has(tool.name));
 }

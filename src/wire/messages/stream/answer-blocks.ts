@@ -2,7 +2,7 @@ import { ApiError } from '../../../core/errors.ts';
 import type { ChatDelta } from '../../chat/chat.ts';
 import type { AnswerBlock, BlockDelta, MessageEvent } from '../messages.ts';
 import { signatureFor } from '../signature.ts';
-import { isWholeInput, toolInput } from '../tool-input.ts';
+import { isCompleteInput, parseToolInput } from '../tool-input.ts';
 
 /**
  * The blocks of a streamed answer, strictly one after the other. Chat lets calls grow side by side and text come between
@@ -12,8 +12,8 @@ import { isWholeInput, toolInput } from '../tool-input.ts';
  */
 export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }) {
   /** The first one is open when `isOpen`; the others wait. */
-  const growing: Growing[] = [];
-  const calls = new Map<number, Growing>();
+  const growing: PendingBlock[] = [];
+  const calls = new Map<number, PendingBlock>();
   let index = 0;
   let isOpen = false;
 
@@ -57,7 +57,9 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     if (block.kind === 'thinking')
       last.push(delta({ type: 'signature_delta', signature: signatureFor(block.text, hidesThinking) }));
     if (isRepaired(block))
-      last.push(delta({ type: 'input_json_delta', partial_json: JSON.stringify(toolInput(block.text)) }));
+      last.push(
+        delta({ type: 'input_json_delta', partial_json: JSON.stringify(parseToolInput(block.text)) }),
+      );
     last.push({ type: 'content_block_stop', index });
     index += 1;
     isOpen = false;
@@ -70,7 +72,7 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     const events = send();
     while (growing.length > (isOver ? 0 : 1)) {
       const [first] = growing;
-      if (!isOver && first!.kind === 'call' && !isWholeInput(first!.text)) break;
+      if (!isOver && first!.kind === 'call' && !isCompleteInput(first!.text)) break;
       events.push(...close(), ...send());
     }
     return events;
@@ -91,7 +93,7 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
   };
 }
 
-interface Growing {
+interface PendingBlock {
   kind: 'thinking' | 'text' | 'call';
   id: string;
   name: string;
@@ -104,24 +106,24 @@ interface Growing {
 
 const nothing = { id: '', name: '', text: '', unsent: '', first: '' };
 
-function append(block: Growing, text: string): void {
+function append(block: PendingBlock, text: string): void {
   block.text += text;
   block.unsent += text;
   if (block.first === '') block.first = text.trimStart().slice(0, 1);
 }
 
 /** Whether these are arguments that are no object as they come. */
-function isRepaired({ kind, first }: Growing): boolean {
+function isRepaired({ kind, first }: PendingBlock): boolean {
   return kind === 'call' && first !== '{';
 }
 
-function startOf({ kind, id, name }: Growing): AnswerBlock {
+function startOf({ kind, id, name }: PendingBlock): AnswerBlock {
   if (kind === 'text') return { type: 'text', text: '' };
   if (kind === 'thinking') return { type: 'thinking', thinking: '', signature: '' };
   return { type: 'tool_use', id, name, input: {} };
 }
 
-function deltaOf({ kind }: Growing, text: string): BlockDelta {
+function deltaOf({ kind }: PendingBlock, text: string): BlockDelta {
   if (kind === 'text') return { type: 'text_delta', text };
   if (kind === 'thinking') return { type: 'thinking_delta', thinking: text };
   return { type: 'input_json_delta', partial_json: text };

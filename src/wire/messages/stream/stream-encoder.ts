@@ -4,7 +4,7 @@ import { promptUsage } from '../../chat/usage.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
 import {
   type AnswerOptions,
-  begunMessage,
+  emptyMessage,
   endingFields,
   fromChatUsage,
 } from '../answer/from-chat-response.ts';
@@ -29,7 +29,7 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
   function start(chunk: ChatChunk): MessageEvent[] {
     if (begun) return [];
     begun = fromChatUsage({ ...(chunk.prompt ?? guessed), completion_tokens: 0 });
-    return [{ type: 'message_start', message: begunMessage(chunk, begun) }];
+    return [{ type: 'message_start', message: emptyMessage(chunk, begun) }];
   }
 
   return {

@@ -11,8 +11,8 @@ export interface EventFields {
 }
 
 /** What has parts with text. */
-export type Prose = MessageItem | ReasoningItem;
-export type Part = MessageItem['content'][number] | ReasoningItem['summary'][number];
+export type ProseItem = MessageItem | ReasoningItem;
+export type OutputPart = MessageItem['content'][number] | ReasoningItem['summary'][number];
 
 /** What the events of a part, and of its text, are called. */
 const namesOf = (part: string, text: string) => ({
@@ -31,7 +31,7 @@ const withItem =
   (type: string) =>
   (item: OutputItem): EventFields => ({ type, item: copyOf(item) });
 
-export const added = withItem('response.output_item.added');
+export const itemAdded = withItem('response.output_item.added');
 
 export const itemDone = withItem('response.output_item.done');
 
@@ -41,25 +41,25 @@ function copyOf(item: OutputItem): OutputItem {
   return item.type === 'reasoning' ? { ...item, summary: item.summary?.map(copyOfPart) } : { ...item };
 }
 
-function copyOfPart<T extends Part>(part: T): T {
+function copyOfPart<T extends OutputPart>(part: T): T {
   return part.type === 'output_text' ? { ...part, logprobs: [...logprobsOf(part)] } : { ...part };
 }
 
-export function partsOf(item: Prose): Part[] {
+export function partsOf(item: ProseItem): OutputPart[] {
   return item.type === 'message' ? item.content : item.summary;
 }
 
-export function textOf(part: Part): string {
+export function textOf(part: OutputPart): string {
   return part.type === 'refusal' ? part.refusal : part.text;
 }
 
 /** Those of a part that came from elsewhere may be missing. */
-export function logprobsOf(part: Part): TokenLogprob[] {
+export function logprobsOf(part: OutputPart): TokenLogprob[] {
   return part.type === 'output_text' ? (part.logprobs ?? []) : [];
 }
 
 /** The last part of an item, where it is, and what its events are called. */
-function lastPart(item: Prose) {
+function lastPart(item: ProseItem) {
   const parts = partsOf(item);
   const last = parts.length - 1;
   const place =
@@ -72,13 +72,13 @@ function lastPart(item: Prose) {
 }
 
 /** The beginning of the last part of an item. */
-export function partAdded(item: Prose): EventFields {
+export function partAdded(item: ProseItem): EventFields {
   const { part, place, names } = lastPart(item);
   return { type: names.added, ...place, part: copyOfPart(part) };
 }
 
 /** More text of that part. */
-export function partDelta(item: Prose, delta: string, logprobs: TokenLogprob[]): EventFields {
+export function partDelta(item: ProseItem, delta: string, logprobs: TokenLogprob[]): EventFields {
   const { part, place, names } = lastPart(item);
   const type = names.delta;
   // One for every token: nothing is made that is not told.
@@ -86,7 +86,7 @@ export function partDelta(item: Prose, delta: string, logprobs: TokenLogprob[]):
 }
 
 /** Its end. */
-export function partDone(item: Prose): EventFields[] {
+export function partDone(item: ProseItem): EventFields[] {
   const { part: last, place, names } = lastPart(item);
   const part = copyOfPart(last);
   const text = part.type === 'refusal' ? { refusal: part.refusal } : { text: part.text };

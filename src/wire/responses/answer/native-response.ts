@@ -5,7 +5,7 @@ import { responseUsage } from './response-body.ts';
 import type { OutputItem, ResponseBody, ResponseEvent } from '../responses.ts';
 
 /** What an event of a server holds, the last one with the usage of all. */
-export interface NativePiece {
+export interface NativeEvent {
   fields?: Fields;
   usage?: ChatUsage;
 }
@@ -16,7 +16,7 @@ export interface NativePiece {
  */
 export function nativeResponse(
   begun: ResponseBody,
-  { fields: given, usage }: Required<NativePiece>,
+  { fields: given, usage }: Required<NativeEvent>,
   at: number,
 ): ResponseBody {
   const output = (given['output'] as Fields[]).map((item, place) => ownItem(begun, item, place));
@@ -56,13 +56,13 @@ export class NativeResponseStream {
   #begun: ResponseBody;
   #items: OutputItem[] = [];
   #next = 0;
-  #last: Required<NativePiece> | undefined;
+  #last: Required<NativeEvent> | undefined;
 
   constructor(begun: ResponseBody) {
     this.#begun = begun;
   }
 
-  read(events: readonly NativePiece[]): ResponseEvent[] {
+  read(events: readonly NativeEvent[]): ResponseEvent[] {
     const told: ResponseEvent[] = [];
     for (const { fields = {}, usage } of events)
       if (usage) this.#last = { fields: fields['response'] as Fields, usage };
@@ -80,7 +80,7 @@ export class NativeResponseStream {
   }
 
   /** What is left of an answer that broke off, or undefined when nothing of it was sent. */
-  broken(error: NonNullable<ResponseBody['error']>): ResponseBody | undefined {
+  fail(error: NonNullable<ResponseBody['error']>): ResponseBody | undefined {
     if (this.#next === 0) return undefined;
     const output = this.#items.map((item) =>
       item.status === 'in_progress' ? { ...item, status: 'incomplete' as const } : item,

@@ -1,43 +1,43 @@
 import type { AssistantMessage, ChatDelta, TokenLogprob } from '../../chat/chat.ts';
-import { inputOf } from '../../chat/free-text.ts';
+import { readFreeText } from '../../chat/free-text.ts';
 import { outputItemId } from '../item-ids.ts';
-import { calledType, callTypeOf, knownCall } from '../known-tools.ts';
-import type { OwnNames } from '../client-tools.ts';
+import { calledType, callTypeOf, definedCall } from '../defined-tools.ts';
+import type { ClientNames } from '../client-tools.ts';
 import {
-  added,
+  itemAdded,
   argumentsDelta,
   contentDone,
   type EventFields,
   itemDone,
-  type Part,
+  type OutputPart,
   partAdded,
   partDelta,
   partDone,
   partsOf,
-  type Prose,
+  type ProseItem,
 } from './item-events.ts';
 import type {
   CustomCallItem,
   FunctionCallItem,
-  KnownCallItem,
+  DefinedCallItem,
   MessageItem,
   OutputItem,
-  OwnName,
+  ClientName,
   ReasoningItem,
 } from '../responses.ts';
 
-export type CallItem = FunctionCallItem | CustomCallItem | KnownCallItem;
+export type CallItem = FunctionCallItem | CustomCallItem | DefinedCallItem;
 
 /** A piece of the output as it came: which item it belonged to and how many characters it had. */
-export type Piece = [outputIndex: number, length: number];
+export type OutputPiece = [outputIndex: number, length: number];
 
 /** A piece of a tool call; `key` tells the calls of one answer apart. */
-export interface CallPiece {
+export interface CallDelta {
   key: number;
   id?: string | undefined;
   name?: string | undefined;
   /** With the first piece, where the client calls the tool otherwise than the model. */
-  own?: OwnName | undefined;
+  clientName?: ClientName | undefined;
   arguments?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface OutputBuilderOptions {
   /** For calls that came without an id. */
   newCallId: () => string;
   /** Tools that the client calls otherwise than the model. */
-  own?: OwnNames;
+  clientNames?: ClientNames;
 }
 
 /**
@@ -61,10 +61,10 @@ export interface OutputBuilderOptions {
 export class OutputBuilder {
   readonly items: OutputItem[] = [];
   /** How the output came, for a replay. */
-  readonly pieces: Piece[] = [];
+  readonly pieces: OutputPiece[] = [];
   readonly #options: OutputBuilderOptions;
   readonly #emit: ((item: OutputItem, fields: EventFields) => void) | undefined;
-  #prose: Prose | undefined;
+  #prose: ProseItem | undefined;
   readonly #calls = new Map<number, CallItem>();
   /** What came of the arguments of calls that have another form in the end. */
   readonly #inputs = new Map<OutputItem, string>();
@@ -91,13 +91,13 @@ export class OutputBuilder {
         key: index,
         id,
         name: called?.name,
-        own: this.#options.own?.get(called?.name ?? ''),
+        clientName: this.#options.clientNames?.get(called?.name ?? ''),
         arguments: called?.arguments,
       });
   }
 
   /** Adds to the part that is open, or to a new one where that is of another type. */
-  say(type: Part['type'], delta: string, logprobs: TokenLogprob[] = []): void {
+  say(type: OutputPart['type'], delta: string, logprobs: TokenLogprob[] = []): void {
     if (delta === '') return;
     const item = this.#begin(type);
     this.#emit?.(item, partDelta(item, delta, logprobs));
@@ -108,7 +108,7 @@ export class OutputBuilder {
     this.#note(item, delta.length);
   }
 
-  call({ key, id, name = '', own, arguments: json = '' }: CallPiece): void {
+  call({ key, id, name = '', clientName: own, arguments: json = '' }: CallDelta): void {
     const callId = () => id || this.#options.newCallId();
     const item = this.#calls.get(key) ?? this.#openCall(key, callId(), own ?? { type: 'function', name });
     if (item.type !== 'function_call') {
@@ -150,7 +150,7 @@ export class OutputBuilder {
   }
 
   /** The open item, whose last part is of this type. */
-  #begin(type: Part['type']): Prose {
+  #begin(type: OutputPart['type']): ProseItem {
     const kind = type === 'summary_text' ? 'reasoning' : 'message';
     const item = this.#prose?.type === kind ? this.#prose : this.#openProse(kind);
     const parts = partsOf(item);
@@ -161,17 +161,17 @@ export class OutputBuilder {
     return item;
   }
 
-  #openProse(type: Prose['type']): Prose {
+  #openProse(type: ProseItem['type']): ProseItem {
     const id = this.#id(type);
     const status = 'in_progress';
-    return (this.#prose = this.#open<Prose>(
+    return (this.#prose = this.#open<ProseItem>(
       type === 'message'
         ? { id, type, status, role: 'assistant', content: [] }
         : { id, type, status, summary: [] },
     ));
   }
 
-  #openCall(key: number, callId: string, { type: tool, ...own }: OwnName): CallItem {
+  #openCall(key: number, callId: string, { type: tool, ...own }: ClientName): CallItem {
     const open = <T extends CallItem['type']>(type: T) =>
       ({ id: this.#id(type), type, status: 'in_progress', call_id: callId }) as const;
     const item = this.#open<CallItem>(
@@ -179,7 +179,7 @@ export class OutputBuilder {
         ? { ...open('function_call'), ...own, arguments: '' }
         : tool === 'custom'
           ? { ...open('custom_tool_call'), ...own, input: '' }
-          : { ...open(callTypeOf(tool)), ...knownCall(tool, '') },
+          : { ...open(callTypeOf(tool)), ...definedCall(tool, '') },
     );
     this.#calls.set(key, item);
     if (item.type !== 'function_call') this.#note(item, 0);
@@ -190,7 +190,7 @@ export class OutputBuilder {
     if (this.#prose) this.#closeItem(this.#prose, 'completed');
     this.#places.set(item, this.items.length);
     this.items.push(item);
-    this.#emit?.(item, added(item));
+    this.#emit?.(item, itemAdded(item));
     return item;
   }
 
@@ -202,8 +202,8 @@ export class OutputBuilder {
   #fill(item: OutputItem): void {
     const json = this.#inputs.get(item) ?? '';
     const tool = calledType(item);
-    if (tool) Object.assign(item, knownCall(tool, json));
-    else if (item.type === 'custom_tool_call') item.input = inputOf(json);
+    if (tool) Object.assign(item, definedCall(tool, json));
+    else if (item.type === 'custom_tool_call') item.input = readFreeText(json);
   }
 
   #closeItem(item: OutputItem, status: 'completed' | 'incomplete'): void {
@@ -229,7 +229,7 @@ function contentOf({ summary }: ReasoningItem): ReasoningItem['content'] {
   return summary.map(({ text }) => ({ type: 'reasoning_text', text }));
 }
 
-function newPart(type: Part['type']): Part {
+function newPart(type: OutputPart['type']): OutputPart {
   if (type === 'refusal') return { type, refusal: '' };
   return type === 'output_text' ? { type, text: '', annotations: [], logprobs: [] } : { type, text: '' };
 }

@@ -64,7 +64,7 @@ export function newResponse(
 }
 
 /** What the output of a response came to. */
-export interface Ending {
+export interface ResponseOutcome {
   /** Who answered, where that was not known before. */
   model?: string;
   output: OutputItem[];
@@ -75,9 +75,9 @@ export interface Ending {
 }
 
 /** The same response, answered. Cut by the token limit or a filter it is `incomplete`, and says why. */
-export function answered(
+export function finishResponse(
   begun: ResponseBody,
-  { model = begun.model, output, finish, usage, at }: Ending,
+  { model = begun.model, output, finish, usage, at }: ResponseOutcome,
 ): ResponseBody {
   const reason = incompleteReason(finish);
   return {
@@ -122,7 +122,7 @@ export function responseUsage(usage: ChatUsage): ResponseUsage {
 function presentChoice(choice: ToolChoice, found: readonly ClientTool[]): ResponseBody['tool_choice'] {
   if (typeof choice !== 'object') return choice;
   const { name } = choice.function;
-  return found.find(({ fields }) => fields.name === name)?.own ?? { type: 'function', name };
+  return found.find(({ fields }) => fields.name === name)?.clientName ?? { type: 'function', name };
 }
 
 function presentTier(tier: string | null | undefined): ServiceTier {

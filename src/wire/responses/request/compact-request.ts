@@ -1,14 +1,14 @@
-import { askedModel, array, object, orNull, anyObject, stringOrNull } from '../../schema/schema.ts';
+import { requestedModel, array, object, orNull, anyObject, stringOrNull } from '../../schema/schema.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { faultsError, parseBody, validator } from '../../schema/validate.ts';
-import { askForSummary } from '../compaction.ts';
+import { summaryPrompt } from '../compaction.ts';
 import { checkResponsesRequest } from './request.ts';
 import type { InputItem, ResponsesRequest } from '../responses.ts';
 
 /** What `POST /v1/responses/compact` takes; what else comes along is not looked at. */
 export const compactRequestSchema = object(
   {
-    model: askedModel,
+    model: requestedModel,
     'input?': {
       type: ['string', 'array', 'null'],
       description: 'As on /v1/responses. This, or previous_response_id, or both.',
@@ -39,7 +39,7 @@ export function parseCompactRequest(text: string): JsonBody<ResponsesRequest> {
   const { value: asked } = parseBody<Body>(text, check);
   const request: ResponsesRequest = {
     ...(Object.fromEntries(kept.map((name) => [name, asked[name]])) as { model: string }),
-    input: [...itemsOf(asked.input), { role: 'user', content: askForSummary }],
+    input: [...itemsOf(asked.input), { role: 'user', content: summaryPrompt }],
     tool_choice: 'none',
     store: false,
   };

@@ -3,10 +3,10 @@ import type { Edits } from '../../json/edit-members.ts';
 import { exactValue } from '../../json/exact-numbers.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { summaryMessage } from '../../chat/summary-message.ts';
-import { summaryIn } from '../compaction.ts';
-import { bringsTools } from '../client-tools.ts';
-import { knownType } from '../known-tools.ts';
-import { asChatItems, isSealed } from '../other-items.ts';
+import { readSummary } from '../compaction.ts';
+import { addsTools } from '../client-tools.ts';
+import { definedType } from '../defined-tools.ts';
+import { toChatItems, hasCiphertext } from '../other-items.ts';
 import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
 
 /**
@@ -39,7 +39,7 @@ export function nativeRequest(
 }
 
 function isEdited({ id, type, tools }: InputItem): boolean {
-  if (tools?.some((tool) => sentTool(tool) !== tool) && bringsTools({ type })) return true;
+  if (tools?.some((tool) => sentTool(tool) !== tool) && addsTools({ type })) return true;
   return type === 'agent_message' || Boolean(id) || type === 'reasoning' || type === 'compaction';
 }
 
@@ -55,12 +55,12 @@ const thoughts = 'reasoning.encrypted_content';
  * conversation that we summed up is told in words.
  */
 function sentItem({ id, ...item }: InputItem): object[] {
-  const said = summaryIn(item);
+  const said = readSummary(item);
   if (said !== undefined) return [{ type: 'message', ...summaryMessage(said) }];
   const { type, content, summary } = item;
-  if (bringsTools(item)) return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
-  if (type === 'agent_message' && !isSealed(item))
-    return asChatItems({ ...item, type, id: '' }).map(withoutId);
+  if (addsTools(item)) return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
+  if (type === 'agent_message' && !hasCiphertext(item))
+    return toChatItems({ ...item, type, id: '' }).map(withoutId);
   if (type !== 'reasoning' || item['encrypted_content']) return [item];
   return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];
 }
@@ -69,6 +69,6 @@ function sentItem({ id, ...item }: InputItem): object[] {
 const ofClients = new Set('function custom namespace computer computer_use_preview tool_search'.split(' '));
 
 function sentTool(tool: ResponsesTool): object | undefined {
-  if (!ofClients.has(tool.type) && !knownType(tool)) return undefined;
+  if (!ofClients.has(tool.type) && !definedType(tool)) return undefined;
   return tool.function ? { type: tool.type, ...tool.function } : tool;
 }

@@ -35,7 +35,7 @@ const noPrompt = 'no prompt: there are no stored prompts here; send instructions
 
 export const responsesRequestSchema = t.object(
   {
-    model: t.askedModel,
+    model: t.requestedModel,
     input: {
       type: ['string', 'array'],
       expected: 'a string or an array of items',

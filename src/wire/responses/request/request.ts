@@ -1,12 +1,12 @@
 import { invalid } from '../../../core/errors.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { quoted } from '../../json/parse.ts';
-import { checkNames } from '../../shared/tool-names.ts';
-import { type AddFault, faultsError, faultsIn, parseBody, validator } from '../../schema/validate.ts';
-import { summaryIn } from '../compaction.ts';
-import { chosenName, clientTools, keyOf, listed, means } from '../client-tools.ts';
-import { answeredCall, calledType, resultType } from '../known-tools.ts';
-import { refusalOf } from '../other-items.ts';
+import { checkToolNames } from '../../shared/tool-names.ts';
+import { type AddFault, faultsError, collectFaults, parseBody, validator } from '../../schema/validate.ts';
+import { readSummary } from '../compaction.ts';
+import { chosenName, clientTools, toolKey, listTools, matchesChoice } from '../client-tools.ts';
+import { answeredCallId, calledType, resultType } from '../defined-tools.ts';
+import { refusalFor } from '../other-items.ts';
 import { itemsWithTools } from '../stored-items.ts';
 import { chatLimits } from '../../chat/request/request-schema.ts';
 import { responsesRequestSchema } from './request-schema.ts';
@@ -37,9 +37,9 @@ export function conversationOf({ conversation }: ResponsesRequest): string | nul
 }
 
 function checkTools(request: ResponsesRequest, add: AddFault): void {
-  const given = [...listed(request.tools, 'tools')];
-  checkNames(
-    given.map(({ own, path }) => ({ name: own.name, whole: path, key: keyOf(own) })),
+  const given = [...listTools(request.tools, 'tools')];
+  checkToolNames(
+    given.map(({ clientName, path }) => ({ name: clientName.name, path, key: toolKey(clientName) })),
     add,
   );
   const tools = clientTools(request, itemsWithTools(request));
@@ -50,10 +50,10 @@ function checkTools(request: ResponsesRequest, add: AddFault): void {
     add('tool_choice', '"required" needs a function among the tools');
   if (typeof choice !== 'object' || choice === null) return;
   if (choice.type === 'allowed_tools') {
-    const isSome = tools.some((tool) => choice.tools?.some((entry) => means(entry, tool)));
+    const isSome = tools.some((tool) => choice.tools?.some((entry) => matchesChoice(entry, tool)));
     if (choice.mode === 'required' && !isSome)
       add('tool_choice.tools', 'none of them is among the functions of tools');
-  } else if (!tools.some((tool) => means(choice, tool))) {
+  } else if (!tools.some((tool) => matchesChoice(choice, tool))) {
     const path = choice.function ? 'tool_choice.function.name' : 'tool_choice.name';
     add(path, `${quoted(chosenName(choice))} is not among the functions of tools`);
   }
@@ -82,11 +82,11 @@ export function requireConversation(items: readonly PlacedItem[]): void {
 
 function requireCalls(items: readonly PlacedItem[], isOne: (item: StoredItem) => boolean): void {
   const calls = new Set<string>();
-  const faults = faultsIn((add) => {
+  const faults = collectFaults((add) => {
     for (const { item, path } of items) {
       if (isCall(item)) calls.add(item.call_id!);
-      else if (isOne(item) && !calls.has(answeredCall(item)))
-        add(`${path}.call_id`, `no call before this one has the call_id ${quoted(answeredCall(item))}`);
+      else if (isOne(item) && !calls.has(answeredCallId(item)))
+        add(`${path}.call_id`, `no call before this one has the call_id ${quoted(answeredCallId(item))}`);
     }
   });
   if (faults.length > 0) throw faultsError(faults);
@@ -98,11 +98,11 @@ function requireCalls(items: readonly PlacedItem[], isOne: (item: StoredItem) =>
  */
 export function requireReadable(items: readonly PlacedItem[]): void {
   for (const { item, path } of items) {
-    const refusal = refusalOf(item);
+    const refusal = refusalFor(item);
     if (refusal) throw invalid(`${path}.type`, `${quoted(item.type)}: ${refusal}`);
   }
   requireCalls(items, ({ type }) => answeringThere.has(type));
-  const foreign = items.find(({ item }) => item.type === 'compaction' && summaryIn(item) === undefined);
+  const foreign = items.find(({ item }) => item.type === 'compaction' && readSummary(item) === undefined);
   if (foreign)
     throw invalid(
       `${foreign.path}.encrypted_content`,

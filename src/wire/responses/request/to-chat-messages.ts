@@ -1,7 +1,7 @@
 import type { ChatMessage, ContentPart, ToolCall } from '../../chat/chat.ts';
 import { dropStaleThoughts } from '../../chat/request/stale-thoughts.ts';
 import { summaryMessage } from '../../chat/summary-message.ts';
-import { summaryIn } from '../compaction.ts';
+import { readSummary } from '../compaction.ts';
 import type { InputPart, StoredItem } from '../responses.ts';
 
 /** An item, and where the request has it: `input[3]`, or `previous_response_id` for what came before. */
@@ -24,7 +24,7 @@ export interface PlacedMessage {
  */
 export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   const messages: PlacedMessage[] = [];
-  let turn: Turn | undefined;
+  let turn: AssistantTurn | undefined;
   let attachments: { parts: ContentPart[]; path: string } | undefined;
   let held: PlacedMessage[] = [];
   const open = openCalls(items);
@@ -62,7 +62,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       endResults();
       continue;
     }
-    const summary = summaryIn(item);
+    const summary = readSummary(item);
     if (summary !== undefined) {
       endTurn();
       endResults();
@@ -72,7 +72,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
     if (!isAssistants(item)) continue;
     if (!turn) endResults();
     if (item.type !== 'function_call' && turn?.isAnswered) endTurn();
-    turn ??= new Turn(path);
+    turn ??= new AssistantTurn(path);
     turn.add(item);
   }
   endTurn();
@@ -106,7 +106,7 @@ function isAssistants({ type }: StoredItem): boolean {
 }
 
 /** What the assistant says and does until somebody answers. */
-class Turn {
+class AssistantTurn {
   readonly #path: string;
   #content: (string | ContentPart[])[] = [];
   #refusal = '';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkChatRequest } from '../../chat/request/request.ts';
-import { movedError } from '../../shared/places.ts';
+import { remapError } from '../../shared/path-map.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ResponsesRequest } from '../responses.ts';
 import { storedItems } from '../stored-items.ts';
@@ -295,7 +295,7 @@ describe('fields', () => {
 
 describe('an error about the chat request', () => {
   const format = { type: 'json_schema', name: 'n', schema: {} };
-  const { chat, places } = convert({
+  const { chat, paths } = convert({
     input: [user, { role: 'user', content: [{ type: 'input_image', image_url: 'data:,x' }] }],
     instructions: 'A',
     tools: [
@@ -314,7 +314,7 @@ describe('an error about the chat request', () => {
     ['max_completion_tokens', 'max_output_tokens'],
     ['model', 'model'],
   ])('at %s is told at %s', (from, to) => {
-    expect(movedError(invalid(from, 'is wrong'), chat, places())).toMatchObject({
+    expect(remapError(invalid(from, 'is wrong'), chat, paths())).toMatchObject({
       param: to,
       message: `${to}: is wrong`,
       faults: [{ param: to }],

@@ -1,9 +1,9 @@
 import { present } from '../../../base/fields.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
-import type { Places } from '../../shared/places.ts';
-import { type ClientTool, type OwnNames, ownNames, toolsInEffect } from '../client-tools.ts';
-import { asFunctionCalls } from '../custom-calls.ts';
+import type { PathMap } from '../../shared/path-map.ts';
+import { type ClientTool, type ClientNames, clientNames, toolsInEffect } from '../client-tools.ts';
+import { toFunctionCalls } from '../custom-calls.ts';
 import type { ResponsesRequest, TextFormat } from '../responses.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
@@ -16,9 +16,9 @@ import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
 export function toChatRequest(
   request: ResponsesRequest,
   items: readonly PlacedItem[],
-): { chat: ChatRequest; places: () => Places; own: OwnNames } {
+): { chat: ChatRequest; paths: () => PathMap; clientNames: ClientNames } {
   const { found, choice } = toolsInEffect(request, items);
-  const messages = withInstructions(request.instructions, toChatMessages(asFunctionCalls(items, found)));
+  const messages = withInstructions(request.instructions, toChatMessages(toFunctionCalls(items, found)));
   const { max_output_tokens, temperature, top_p, parallel_tool_calls, reasoning, text } = request;
   const topLogprobs = request.top_logprobs ?? 0;
   const tools = found.map(({ fields }) => functionTool(fields));
@@ -38,28 +38,28 @@ export function toChatRequest(
     chat.logprobs = true;
     chat.top_logprobs = topLogprobs;
   }
-  const places = () => placesOf(chat, messages, found);
-  return { chat, places, own: ownNames(found) };
+  const paths = () => pathMap(chat, messages, found);
+  return { chat, paths, clientNames: clientNames(found) };
 }
 
 function isGiven<T>(value: T): value is NonNullable<T> {
   return value !== undefined && value !== null;
 }
 
-function placesOf(
+function pathMap(
   { tools = [], response_format: format }: ChatRequest,
   messages: readonly PlacedMessage[],
   found: readonly ClientTool[],
-): Places {
-  const places: Places = new Map([
+): PathMap {
+  const paths: PathMap = new Map([
     ['max_completion_tokens', 'max_output_tokens'],
     ['reasoning_effort', 'reasoning.effort'],
     ['response_format', 'text.format'],
   ]);
-  for (const { message, path } of messages) places.set(message, path);
-  for (const [index, tool] of tools!.entries()) places.set(tool.function, found[index]!.path);
-  if (format?.type === 'json_schema') places.set(format.json_schema, 'text.format');
-  return places;
+  for (const { message, path } of messages) paths.set(message, path);
+  for (const [index, tool] of tools!.entries()) paths.set(tool.function, found[index]!.path);
+  if (format?.type === 'json_schema') paths.set(format.json_schema, 'text.format');
+  return paths;
 }
 
 /** One system message at the start: many chat templates take no second one. Later ones stay where they are. */

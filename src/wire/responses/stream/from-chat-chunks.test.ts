@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../core/errors.ts';
 import type { ChatChunk, ChatDelta, FinishReason } from '../../chat/chat.ts';
 import { ResponseStream } from './from-chat-chunks.ts';
-import { replayed } from './replay.ts';
+import { replayEvents } from './replay.ts';
 import { newResponse, responseError } from '../answer/response-body.ts';
 import type { ResponseEvent } from '../responses.ts';
 import { responseErrorEvent } from '../../errors/error-events.ts';
@@ -201,13 +201,13 @@ describe('a stream that breaks', () => {
   const error = new ApiError('upstream_error', 'The engine failed.');
 
   it('leaves nothing when nothing was told', () => {
-    expect(begin().broken(responseError(error))).toBeUndefined();
+    expect(begin().fail(responseError(error))).toBeUndefined();
   });
 
   it('leaves what there was, as failed', () => {
     const stream = begin();
     stream.read([chunkOf({ content: 'half' })]);
-    expect(stream.broken(responseError(error))).toMatchObject({
+    expect(stream.fail(responseError(error))).toMatchObject({
       status: 'failed',
       error: { code: 'server_error', message: 'The engine failed.' },
       output: [{ status: 'incomplete', content: [{ text: 'half' }] }],
@@ -234,8 +234,8 @@ describe('a stream that breaks', () => {
       ...stream.read([chunkOf({ content: 'ha' })]),
       ...stream.read([chunkOf({ content: 'lf' })]),
     ];
-    const body = stream.broken(responseError(error))!;
-    const again = [...replayed(body, stream.pieces)].flat();
+    const body = stream.fail(responseError(error))!;
+    const again = [...replayEvents(body, stream.pieces)].flat();
     expect(again.slice(0, -1)).toEqual(events);
     expect(again.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed' } });
   });

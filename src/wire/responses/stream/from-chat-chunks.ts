@@ -1,9 +1,9 @@
 import type { ChatChunk, ChatUsage, FinishReason } from '../../chat/chat.ts';
-import type { OwnNames } from '../client-tools.ts';
+import type { ClientNames } from '../client-tools.ts';
 import type { EventFields } from '../answer/item-events.ts';
 import { OutputBuilder } from '../answer/output-builder.ts';
-import type { Piece } from '../answer/output-builder.ts';
-import { answered, incompleteReason } from '../answer/response-body.ts';
+import type { OutputPiece } from '../answer/output-builder.ts';
+import { finishResponse, incompleteReason } from '../answer/response-body.ts';
 import type { ResponseBody, ResponseEvent } from '../responses.ts';
 
 /**
@@ -18,18 +18,18 @@ export class ResponseStream {
   #finish: FinishReason = 'stop';
   #usage: ChatUsage | null = null;
 
-  /** @param own tools that the client calls otherwise than the model */
-  constructor(begun: ResponseBody, newCallId: () => string, own: OwnNames = new Map()) {
+  /** @param clientNames tools that the client calls otherwise than the model */
+  constructor(begun: ResponseBody, newCallId: () => string, clientNames: ClientNames = new Map()) {
     this.#body = begun;
     this.#output = new OutputBuilder({
       responseId: begun.id,
       emit: (fields) => this.#push(fields),
       newCallId,
-      own,
+      clientNames,
     });
   }
 
-  get pieces(): readonly Piece[] {
+  get pieces(): readonly OutputPiece[] {
     return this.#output.pieces;
   }
 
@@ -56,13 +56,13 @@ export class ResponseStream {
   end(at: number): { body: ResponseBody; events: ResponseEvent[] } {
     this.#output.close(incompleteReason(this.#finish) === null ? 'completed' : 'incomplete');
     const { items: output } = this.#output;
-    const body = answered(this.#body, { output, finish: this.#finish, usage: this.#usage, at });
+    const body = finishResponse(this.#body, { output, finish: this.#finish, usage: this.#usage, at });
     this.#push({ type: `response.${body.status}`, response: body });
     return { body, events: this.#taken() };
   }
 
   /** What is left of an answer that broke off, or undefined when nothing of it was sent. */
-  broken(error: NonNullable<ResponseBody['error']>): ResponseBody | undefined {
+  fail(error: NonNullable<ResponseBody['error']>): ResponseBody | undefined {
     if (this.#next === 0) return undefined;
     this.#output.abandon();
     return { ...this.#body, status: 'failed', error, output: this.#output.items };

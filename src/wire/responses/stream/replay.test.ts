@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { replayed } from './replay.ts';
+import { replayEvents } from './replay.ts';
 import { newResponse } from '../answer/response-body.ts';
 import type { ResponseBody } from '../responses.ts';
 
@@ -23,7 +23,7 @@ it('makes the events of a long answer a few at a time', () => {
     ],
   };
   const pieces = Array.from({ length: 5_000 }, (): [number, number] => [0, 2]);
-  const lists = [...replayed(body, pieces)];
+  const lists = [...replayEvents(body, pieces)];
   expect(Math.max(...lists.map((list) => list.length))).toBeLessThan(220);
   const events = lists.flat();
   expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, n) => n));

@@ -1,12 +1,12 @@
 import type { TokenLogprob } from '../../chat/chat.ts';
-import { argumentsOf } from '../../chat/free-text.ts';
+import { freeTextArguments } from '../../chat/free-text.ts';
 import { firstEvents } from './from-chat-chunks.ts';
-import { type EventFields, logprobsOf, type Part, partsOf, textOf } from '../answer/item-events.ts';
+import { type EventFields, logprobsOf, type OutputPart, partsOf, textOf } from '../answer/item-events.ts';
 import { OutputBuilder } from '../answer/output-builder.ts';
-import type { CallItem, CallPiece, Piece } from '../answer/output-builder.ts';
-import { calledType, knownArguments } from '../known-tools.ts';
+import type { CallItem, CallDelta, OutputPiece } from '../answer/output-builder.ts';
+import { calledType, definedArguments } from '../defined-tools.ts';
 import { wholeItem } from './whole-item.ts';
-import type { OutputItem, OwnName, ResponseBody, ResponseEvent } from '../responses.ts';
+import type { OutputItem, ClientName, ResponseBody, ResponseEvent } from '../responses.ts';
 
 /** Events that are told together; all of a long answer would keep everybody else waiting. */
 const atOnce = 200;
@@ -15,7 +15,10 @@ const atOnce = 200;
  * The events of a finished response once more, with the numbers they had, in lists that are made one at a time.
  * @param pieces how the output came; null when it came whole
  */
-export function* replayed(body: ResponseBody, pieces: readonly Piece[] | null): Generator<ResponseEvent[]> {
+export function* replayEvents(
+  body: ResponseBody,
+  pieces: readonly OutputPiece[] | null,
+): Generator<ResponseEvent[]> {
   let events: ResponseEvent[] = [];
   let next = 0;
   const push = (fields: EventFields) => events.push({ ...fields, sequence_number: next++ });
@@ -31,7 +34,7 @@ export function* replayed(body: ResponseBody, pieces: readonly Piece[] | null): 
 }
 
 /** The events of the output, in the pieces in which it came. */
-function* inPieces(body: ResponseBody, pieces: readonly Piece[]): Generator<EventFields[]> {
+function* inPieces(body: ResponseBody, pieces: readonly OutputPiece[]): Generator<EventFields[]> {
   let events: EventFields[] = [];
   const emit = (event: EventFields) => events.push(event);
   const output = new OutputBuilder({ responseId: body.id, emit, newCallId: () => '' });
@@ -53,14 +56,14 @@ function lastEvent(body: ResponseBody): { type: string; response: ResponseBody }
 }
 
 /** What is still to be told of a part of an item, or of a call. */
-interface Rest {
-  type: Part['type'] | 'call';
+interface Remainder {
+  type: OutputPart['type'] | 'call';
   text: string;
   /** Told with the first piece. */
   logprobs: TokenLogprob[];
 }
 
-function restsOf(item: OutputItem): Rest[] {
+function restsOf(item: OutputItem): Remainder[] {
   if (item.type === 'message' || item.type === 'reasoning')
     return partsOf(item).map((part) => ({
       type: part.type,
@@ -71,7 +74,7 @@ function restsOf(item: OutputItem): Rest[] {
 }
 
 /** Says the next `length` characters of an item; parts follow one another. */
-function say(output: OutputBuilder, item: OutputItem, key: number, rests: Rest[], length: number): void {
+function say(output: OutputBuilder, item: OutputItem, key: number, rests: Remainder[], length: number): void {
   while (rests.length > 1 && rests[0]!.text === '') rests.shift();
   const [rest] = rests;
   if (rest === undefined) return;
@@ -83,15 +86,15 @@ function say(output: OutputBuilder, item: OutputItem, key: number, rests: Rest[]
   else output.say(type, delta, logprobs);
 }
 
-function called(item: CallItem, delta: string): Omit<CallPiece, 'key'> {
+function called(item: CallItem, delta: string): Omit<CallDelta, 'key'> {
   const { call_id: id } = item;
-  if (item.type === 'function_call') return { id, own: ownName('function', item), arguments: delta };
+  if (item.type === 'function_call') return { id, clientName: ownName('function', item), arguments: delta };
   if (item.type === 'custom_tool_call')
-    return { id, own: ownName('custom', item), arguments: argumentsOf(item.input) };
+    return { id, clientName: ownName('custom', item), arguments: freeTextArguments(item.input) };
   const type = calledType(item)!;
-  return { id, own: { type, name: type }, arguments: knownArguments(item) };
+  return { id, clientName: { type, name: type }, arguments: definedArguments(item) };
 }
 
-function ownName(type: OwnName['type'], { name, namespace }: Omit<OwnName, 'type'>): OwnName {
+function ownName(type: ClientName['type'], { name, namespace }: Omit<ClientName, 'type'>): ClientName {
   return { type, name, ...(namespace !== undefined && { namespace }) };
 }

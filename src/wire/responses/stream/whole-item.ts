@@ -1,5 +1,5 @@
 import {
-  added,
+  itemAdded,
   argumentsDelta,
   contentDone,
   type EventFields,
@@ -9,8 +9,8 @@ import {
   partDelta,
   partDone,
   partsOf,
-  type Part,
-  type Prose,
+  type OutputPart,
+  type ProseItem,
   textOf,
 } from '../answer/item-events.ts';
 import type { OutputItem } from '../responses.ts';
@@ -34,16 +34,16 @@ function contents(item: OutputItem): EventFields[] {
   if (begun.type === 'reasoning' && begun.summary) return ofProse(begun, { ...begun, summary: [] });
   if (begun.type === 'function_call')
     return [
-      added({ ...begun, arguments: '' }),
+      itemAdded({ ...begun, arguments: '' }),
       argumentsDelta(begun, begun.arguments),
       ...contentDone(begun),
     ];
-  return [added(begun)];
+  return [itemAdded(begun)];
 }
 
 /** @param growing the same without its parts */
-function ofProse(item: Prose, growing: Prose): EventFields[] {
-  const events = [added(growing)];
+function ofProse(item: ProseItem, growing: ProseItem): EventFields[] {
+  const events = [itemAdded(growing)];
   const told = partsOf(growing);
   for (const part of partsOf(item)) {
     told.push(emptied(part));
@@ -54,7 +54,7 @@ function ofProse(item: Prose, growing: Prose): EventFields[] {
   return events;
 }
 
-function emptied(part: Part): Part {
+function emptied(part: OutputPart): OutputPart {
   if (part.type === 'refusal') return { ...part, refusal: '' };
   return { ...part, text: '', ...(part.type === 'output_text' && { logprobs: [] }) };
 }

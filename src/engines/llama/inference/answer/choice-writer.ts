@@ -1,5 +1,5 @@
 import type { ChatChoice, ChatChunk, PromptUsage } from '../../../../wire/chat/chat.ts';
-import { gather } from '../../../../wire/chat/stream/fold-chunks.ts';
+import { addToChoice } from '../../../../wire/chat/stream/fold-chunks.ts';
 import type { Deltas } from '../../protocol.ts';
 
 type ChoiceChunk = ChatChunk['choices'][number];
@@ -18,7 +18,7 @@ export function createChoiceWriter(
     onPrompt: (usage: PromptUsage) => void (prompt = usage),
     write(given: Partial<ChoiceChunk>): void {
       const chunk: ChoiceChunk = { ...blank, ...given };
-      if (!onDelta) return void gather(choices, chunk);
+      if (!onDelta) return void addToChoice(choices, chunk);
       if (!hasBegun) {
         const first: ChoiceChunk = { ...blank, delta: { role: 'assistant', content: '' } };
         onDelta({ choices: [first], ...(prompt && { prompt }) });

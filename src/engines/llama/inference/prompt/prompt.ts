@@ -1,7 +1,7 @@
 import { fieldsOf } from '../../../../base/fields.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { ChatRequest } from '../../../../wire/chat/chat.ts';
-import { ruleOf } from '../../../../wire/chat/rule.ts';
+import { answerRule } from '../../../../wire/chat/answer-rule.ts';
 import { toTemplateMessages, toTemplateTools } from './messages.ts';
 import type { Family } from '../families.ts';
 import { type Part, readPrompt } from './limits.ts';
@@ -59,7 +59,7 @@ export function createPrompts(
 
 /** A grammar leaves no room for thoughts, and a caller may not want them. */
 function mayThink(request: ChatRequest): boolean {
-  if (ruleOf(request).kind !== 'text' || request.reasoning_effort === 'none') return false;
+  if (answerRule(request).kind !== 'text' || request.reasoning_effort === 'none') return false;
   return templateArguments(request).enable_thinking !== false;
 }
 

@@ -6,24 +6,30 @@ import { conversationOf } from '../wire/responses/request/request.ts';
 import type { ResponsesRequest, StoredItem } from '../wire/responses/responses.ts';
 import { pathOfItem } from '../wire/responses/stored-items.ts';
 import type { PlacedItem } from '../wire/responses/request/to-chat-messages.ts';
-import { createKeptItems, type KeptItems, ParsingTurns, referencesIn, type Source } from './kept-items.ts';
+import {
+  createItemReader,
+  type ItemReader,
+  CooperativeParsing,
+  referencesIn,
+  type ItemReaderDeps,
+} from './stored-items.ts';
 
 /** Looking up more would keep the database from others. */
 const mostLinks = 1_000;
 
 /** A response that is not stored, or continues one that is not, with all that came before it. */
-export interface Remembered {
+export interface RememberedResponse {
   id: string;
   items: readonly StoredItem[];
   bytes: number;
 }
 
-export interface Reader extends Source {
+export interface ConversationReaderDeps extends ItemReaderDeps {
   conversations: ConversationStore;
   /** A response that can be continued although it is not stored. */
-  remembered?: Remembered | undefined;
+  remembered?: RememberedResponse | undefined;
   /** Bytes of a whole conversation, and of all that is read to put it together. */
-  mostBytes: number;
+  maxBytes: number;
   /** Waits until so many bytes of stored text may be held; what it returns gives them back. */
   enter(bytes: number): Promise<() => void>;
 }
@@ -40,11 +46,11 @@ export interface Conversation {
 }
 
 /** What was said before the input, of which it is known how much it is. */
-interface Before {
+interface History {
   bytes: number;
   /** Where the request names it. */
   path: string;
-  read(kept: KeptItems): Promise<StoredItem[]>;
+  read(kept: ItemReader): Promise<StoredItem[]>;
 }
 
 /**
@@ -55,7 +61,7 @@ interface Before {
  * `validation_error` for a response that has no answer to go on from, and for a conversation that is too large
  */
 export function readConversation(
-  reader: Reader,
+  reader: ConversationReaderDeps,
   request: ResponsesRequest,
   input: readonly StoredItem[],
   requestBytes: number,
@@ -69,18 +75,18 @@ export function readConversation(
 }
 
 async function putTogether(
-  reader: Reader,
+  reader: ConversationReaderDeps,
   request: ResponsesRequest,
   { own, references, requestBytes }: { own: PlacedItem[]; references: string[]; requestBytes: number },
 ): Promise<Conversation> {
   const before = await findBefore(reader, request, requestBytes);
-  const { mostBytes } = reader;
+  const { maxBytes } = reader;
   const saidBytes = before?.bytes ?? 0;
-  const kept = createKeptItems(reader);
+  const kept = createItemReader(reader);
   const sizes = await kept.sizes(references);
-  if (requestBytes + sizes.read > mostBytes)
-    throw tooLarge(mostBytes, 'input', 'the responses it refers to, and the request, hold');
-  const leave = await reader.enter(Math.min(mostBytes, saidBytes + sizes.named));
+  if (requestBytes + sizes.read > maxBytes)
+    throw tooLarge(maxBytes, 'input', 'the responses it refers to, and the request, hold');
+  const leave = await reader.enter(Math.min(maxBytes, saidBytes + sizes.named));
   try {
     const items: PlacedItem[] = [];
     if (before) for (const item of await before.read(kept)) items.push({ item, path: before.path });
@@ -96,8 +102,8 @@ async function putTogether(
       if (!named)
         throw new ApiError('not_found', `${param}: no stored response has such an item.`, { param });
       namedBytes += named.bytes;
-      if (requestBytes + saidBytes + namedBytes > mostBytes)
-        throw tooLarge(mostBytes, param, 'up to this item the conversation has');
+      if (requestBytes + saidBytes + namedBytes > maxBytes)
+        throw tooLarge(maxBytes, param, 'up to this item the conversation has');
       items.push({ ...placed, item: named.item });
     }
     return { items, saidBytes, namedBytes, leave };
@@ -108,31 +114,31 @@ async function putTogether(
 }
 
 async function findBefore(
-  reader: Reader,
+  reader: ConversationReaderDeps,
   request: ResponsesRequest,
   requestBytes: number,
-): Promise<Before | null> {
+): Promise<History | null> {
   const conversation = conversationOf(request);
   if (conversation !== null) return findKept(reader, conversation, requestBytes);
   const previous = request.previous_response_id ?? null;
   if (previous === null) return null;
-  const { remembered, mostBytes } = reader;
+  const { remembered, maxBytes } = reader;
   if (previous === remembered?.id) {
-    if (requestBytes + remembered.bytes > mostBytes)
-      throw tooLarge(mostBytes, 'previous_response_id', 'with this request the conversation has');
+    if (requestBytes + remembered.bytes > maxBytes)
+      throw tooLarge(maxBytes, 'previous_response_id', 'with this request the conversation has');
     return { bytes: remembered.bytes, path: 'previous_response_id', read: async () => [...remembered.items] };
   }
   const links = await findChain(reader, previous, requestBytes);
   return {
     bytes: links.reduce((sum, link) => sum + link.saidBytes, 0),
     path: 'previous_response_id',
-    read: (kept) => readChain(kept, links, reader.mostBytes),
+    read: (kept) => readChain(kept, links, reader.maxBytes),
   };
 }
 
 /** A conversation that is kept by itself. */
-async function findKept(reader: Reader, id: string, requestBytes: number): Promise<Before> {
-  const { conversations, orgId, now, mostBytes } = reader;
+async function findKept(reader: ConversationReaderDeps, id: string, requestBytes: number): Promise<History> {
+  const { conversations, orgId, now, maxBytes } = reader;
   const found = isId('conv_', id) ? await conversations.get(orgId, id, now) : undefined;
   if (!found)
     throw new ApiError(
@@ -140,14 +146,14 @@ async function findKept(reader: Reader, id: string, requestBytes: number): Promi
       'conversation: There is no such conversation; it was deleted, or it has expired. Create another one.',
       { param: 'conversation' },
     );
-  if (requestBytes + found.bytes > mostBytes)
-    throw tooLarge(mostBytes, 'conversation', 'with this request the conversation has');
+  if (requestBytes + found.bytes > maxBytes)
+    throw tooLarge(maxBytes, 'conversation', 'with this request the conversation has');
   return {
     bytes: found.bytes,
     path: 'conversation',
     async read() {
       const items: StoredItem[] = [];
-      const turns = new ParsingTurns();
+      const turns = new CooperativeParsing();
       for (const text of await conversations.texts(id)) {
         items.push(JSON.parse(text) as StoredItem);
         await turns.parsed(text.length);
@@ -158,10 +164,14 @@ async function findKept(reader: Reader, id: string, requestBytes: number): Promi
 }
 
 /** The links of a conversation, oldest first, without their texts. */
-async function findChain(reader: Reader, id: string, requestBytes: number): Promise<ChainLink[]> {
+async function findChain(
+  reader: ConversationReaderDeps,
+  id: string,
+  requestBytes: number,
+): Promise<ChainLink[]> {
   if (!isId('resp_', id)) throw previousNotFound('There is no such response');
-  const { responses, orgId, now, mostBytes } = reader;
-  const most = { links: mostLinks, bytes: mostBytes - requestBytes };
+  const { responses, orgId, now, maxBytes } = reader;
+  const most = { links: mostLinks, bytes: maxBytes - requestBytes };
   const { links, end } = await responses.chain(orgId, id, now, most);
   const newest = links[0];
   if (!newest) throw previousNotFound('There is no such response');
@@ -174,7 +184,7 @@ async function findChain(reader: Reader, id: string, requestBytes: number): Prom
     );
   if (end === 'gone') throw previousNotFound('A response that it continues is gone');
   if (end === 'large')
-    throw tooLarge(mostBytes, 'previous_response_id', 'with this request the conversation has');
+    throw tooLarge(maxBytes, 'previous_response_id', 'with this request the conversation has');
   if (end === 'long')
     throw invalid(
       'previous_response_id',
@@ -185,16 +195,16 @@ async function findChain(reader: Reader, id: string, requestBytes: number): Prom
 
 /** What the links say, with the items that they refer to in their places. */
 async function readChain(
-  kept: KeptItems,
+  kept: ItemReader,
   links: readonly ChainLink[],
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<StoredItem[]> {
   const said = await kept.readAll(links.map(({ id }) => id));
   const references = referencesIn(said);
   if (references.length === 0) return said;
   const { read } = await kept.sizes(references);
-  if (read > mostBytes)
-    throw tooLarge(mostBytes, 'previous_response_id', 'the responses that the conversation refers to hold');
+  if (read > maxBytes)
+    throw tooLarge(maxBytes, 'previous_response_id', 'the responses that the conversation refers to hold');
   await kept.read(references);
   return said.map((item) => {
     if (item.type !== 'item_reference') return item;
@@ -204,10 +214,10 @@ async function readChain(
   });
 }
 
-function tooLarge(mostBytes: number, param: string, what: string): ApiError {
+function tooLarge(maxBytes: number, param: string, what: string): ApiError {
   return invalid(
     param,
-    `${what} more than ${mostBytes} bytes, the most that is put together (limits.conversation_bytes): ` +
+    `${what} more than ${maxBytes} bytes, the most that is put together (limits.conversation_bytes): ` +
       'leave out what the answer does not need, and send the rest as input',
   );
 }

@@ -1,5 +1,5 @@
 import type { ConversationItem, Said } from '../core/conversation.ts';
-import { inputItemId, originOfItem } from '../wire/responses/item-ids.ts';
+import { inputItemId, itemOrigin } from '../wire/responses/item-ids.ts';
 import type { ResponseBody, StoredItem } from '../wire/responses/responses.ts';
 
 /**
@@ -7,15 +7,15 @@ import type { ResponseBody, StoredItem } from '../wire/responses/responses.ts';
  * may stand for something else the next time, and are replaced.
  * @param source the response they belong to
  */
-export function itemsToKeep(items: readonly StoredItem[], source: string): ConversationItem[] {
+export function toConversationItems(items: readonly StoredItem[], source: string): ConversationItem[] {
   return items.map((item, place) => {
-    const id = originOfItem(item.id) ? item.id : inputItemId(source, item.type, place);
+    const id = itemOrigin(item.id) ? item.id : inputItemId(source, item.type, place);
     return { id, item: JSON.stringify(id === item.id ? item : { ...item, id }) };
   });
 }
 
 /** What a response adds to its conversation: what it was asked and answered, once it has an answer. */
-export function saidBy(
+export function conversationTurn(
   body: ResponseBody,
   asked: readonly StoredItem[],
   times: { orgId: string; now: number; expiresAt: number },
@@ -23,7 +23,7 @@ export function saidBy(
   const { id, conversation, status, output } = body;
   if (!conversation || (status !== 'completed' && status !== 'incomplete')) return undefined;
   const items = [
-    ...itemsToKeep(asked, id),
+    ...toConversationItems(asked, id),
     ...output.map((item) => ({ id: item.id, item: JSON.stringify(item) })),
   ];
   return { ...times, conversationId: conversation.id, items };

@@ -2,8 +2,7 @@ import { isId } from '../../base/ids.ts';
 import { invalid } from '../../core/errors.ts';
 import type { ChatQuery } from '../../core/kept-chat.ts';
 import { string, object, literal, oneOf, metadataSchema } from '../schema/schema.ts';
-import { parseItemsQuery } from '../shared/items-page.ts';
-import { type Query, textParam } from '../schema/list.ts';
+import { parseItemsQuery, type Query, textParam } from '../shared/query-params.ts';
 import { faultsError, parseBody, validator } from '../schema/validate.ts';
 import type { ChatMessage } from './chat.ts';
 
@@ -16,7 +15,7 @@ export const deletedChatSchema = object(
   { title: 'DeletedChatCompletion' },
 );
 
-export const keptMessageSchema = object({ id: string(), role: string() }, { title: 'StoredMessage' });
+export const storedMessageSchema = object({ id: string(), role: string() }, { title: 'StoredMessage' });
 
 /** As many as a chat completion can have: more could find nothing. */
 const mostMarks = 16;
@@ -25,7 +24,7 @@ const mostMarks = 16;
  * The metadata of a request whose answer is to be kept; undefined for all others, whose metadata nobody looks at.
  * @throws ApiError `validation_error` (422)
  */
-export function keptMetadata(request: object): Record<string, string> | undefined {
+export function storedMetadata(request: object): Record<string, string> | undefined {
   const { store, metadata } = request as { store?: unknown; metadata?: unknown };
   if (store !== true) return undefined;
   const faults = checkUpdate({ metadata: metadata ?? null });
@@ -56,7 +55,7 @@ export function parseChatList(query: Query): ChatQuery {
 }
 
 /** What was asked, as lists show it: ids by place, and parts beside their text. */
-export function keptMessages(chatId: string, messages: readonly ChatMessage[]) {
+export function presentStoredMessages(chatId: string, messages: readonly ChatMessage[]) {
   return messages.map((message, place) => {
     const { content } = message;
     const parts = Array.isArray(content) ? content : null;

@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatDelta } from '../chat.ts';
 
 /** All that a message, or a piece of one, says: its thoughts and calls too, which are tokens like any other. */
-export function spoken({
+export function generatedText({
   content,
   reasoning,
   tool_calls: calls,

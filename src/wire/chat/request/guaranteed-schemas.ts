@@ -1,5 +1,5 @@
 import type { ChatBody } from './body.ts';
-import { fromCustom, isCustom, isFunction } from './canonical.ts';
+import { customTool, isCustom, isFunction } from './canonical.ts';
 
 /** A JSON Schema that stands in a request, and where. */
 export interface PlacedSchema {
@@ -9,7 +9,7 @@ export interface PlacedSchema {
 }
 
 /** The schemas of a checked body that its answer has to conform to (`guaranteedTools`). */
-export function schemasOf({
+export function guaranteedSchemas({
   response_format: format,
   tools,
   tool_choice: choice,
@@ -27,7 +27,7 @@ export function schemasOf({
   const isChosen = typeof choice === 'object' && choice?.type === 'allowed_tools';
   if (!isChosen)
     for (const [at, tool] of (tools ?? []).entries()) {
-      const made = isCustom(tool) ? fromCustom(tool) : isFunction(tool) ? tool : null;
+      const made = isCustom(tool) ? customTool(tool) : isFunction(tool) ? tool : null;
       if (made && isGuaranteed(made.function))
         add(
           made.function.parameters,

@@ -5,7 +5,7 @@ import type { CompletionPiece, CompletionsRequest } from './completions.ts';
  * What each piece of an answer, in order, adds behind a prompt that is told again: that was not made, and is not paid as
  * output. Of token ids nobody knows the text; what is told of them counts.
  */
-export function behindEcho({
+export function echoStripper({
   prompt,
   echo,
   n,

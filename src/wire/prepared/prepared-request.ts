@@ -4,30 +4,30 @@ import type { EmbeddingsRequest } from '../embeddings/embeddings.ts';
 import type { JsonBody } from '../json/json-body.ts';
 
 /** A checked request of any format, to be answered whole, and how its answer and its errors are told to who sent it. */
-export type Asked =
-  | AskedChat
-  | AskedDirectly<'completions', CompletionsRequest>
-  | AskedDirectly<'embeddings', EmbeddingsRequest>;
+export type PreparedRequest =
+  | PreparedChat
+  | PreparedDirect<'completions', CompletionsRequest>
+  | PreparedDirect<'embeddings', EmbeddingsRequest>;
 
 /** A request that comes to a chat completion. */
-export interface AskedChat<Answer extends object | string = object | string> {
+export interface PreparedChat<Answer extends object | string = object | string> {
   kind: 'chat';
   chat: ChatRequest;
   /** The same with its text, as engines take it. */
   request: () => JsonBody<ChatRequest>;
   /** How an engine is asked that speaks the format itself; null where it must not be, or the format is chat. */
-  native: AskedNatively<Answer> | null;
+  native: NativeRequest<Answer> | null;
   /** The answer in the format of the request: a value, or its JSON text. */
-  told: (answer: ChatResponse) => Answer;
+  present: (answer: ChatResponse) => Answer;
   /** An error in the places of the request. */
-  moved: (error: unknown) => unknown;
+  mapError: (error: unknown) => unknown;
 }
 
-export interface AskedNatively<Answer> {
+export interface NativeRequest<Answer> {
   op: 'messages' | 'responses';
   request: () => JsonBody<Record<string, unknown>>;
   /** The answer under our id and the model's public name. */
-  answer: (given: NativeAnswer, name: AnswerName) => Answer;
+  answer: (given: NativeAnswer, name: AnswerIdentity) => Answer;
 }
 
 export interface NativeAnswer {
@@ -37,7 +37,7 @@ export interface NativeAnswer {
   usage: ChatUsage;
 }
 
-export interface AnswerName {
+export interface AnswerIdentity {
   /** `chatcmpl_...`: formats put their own prefix before its digits. */
   id: string;
   model: string;
@@ -46,8 +46,8 @@ export interface AnswerName {
 }
 
 /** One that goes on as it is, or not at all. */
-export interface AskedDirectly<Kind, Request> {
+export interface PreparedDirect<Kind, Request> {
   kind: Kind;
   request: () => JsonBody<Request>;
-  moved: (error: unknown) => unknown;
+  mapError: (error: unknown) => unknown;
 }

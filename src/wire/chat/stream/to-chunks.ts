@@ -5,7 +5,7 @@ import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse } from '../ch
  * A finished answer as the chunks of a stream (wire-formats.md, section 1a): of one that had to be checked before
  * anyone saw it, or of a server that does not stream.
  */
-export function* chunksOf(response: ChatResponse): Generator<ChatChunk> {
+export function* toChunks(response: ChatResponse): Generator<ChatChunk> {
   const { id, created, model, choices, usage } = response;
   // Also the prompt, which clients of messages look for in the first one.
   const base = { id, object: 'chat.completion.chunk', created, model, prompt: usage } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chatResponse } from '../../../../test/support/fake-engine.ts';
 import type { ChatChunk } from '../chat.ts';
-import { chunksOf } from './chunks-of.ts';
+import { toChunks } from './to-chunks.ts';
 
 describe('chunksOf', () => {
   const deltas = (chunks: ChatChunk[]) => chunks.map((chunk) => chunk.choices[0]?.delta);
@@ -17,7 +17,7 @@ describe('chunksOf', () => {
     const [{ message } = { message: undefined }] = response.choices;
     message!.reasoning = message!.reasoning_content = 'because';
     message!.refusal = 'no';
-    const chunks = [...chunksOf(response)];
+    const chunks = [...toChunks(response)];
     expect(deltas(chunks)).toEqual([
       { role: 'assistant', content: '' },
       { reasoning: 'because', reasoning_content: 'because' },
@@ -44,7 +44,7 @@ describe('chunksOf', () => {
     const logprobs = { content: [], refusal: null };
     response.choices[0] = { ...response.choices[0]!, logprobs, stop_reason: 'END' };
     response.choices.push({ ...response.choices[0], index: 1 });
-    const choices = [...chunksOf(response)].flatMap((chunk) => chunk.choices);
+    const choices = [...toChunks(response)].flatMap((chunk) => chunk.choices);
     expect(choices.map(({ index }) => index)).toEqual([0, 0, 0, 1, 1, 1]);
     expect(choices.map((choice) => choice.logprobs)).toEqual([
       undefined,

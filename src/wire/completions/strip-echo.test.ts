@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { behindEcho } from './behind-echo.ts';
+import { echoStripper } from './strip-echo.ts';
 
 test('counts what stands behind the prompt of each choice, in whatever pieces it comes', () => {
-  const own = behindEcho({ model: 'm', prompt: ['one two', 'three'], n: 2, echo: true });
+  const own = echoStripper({ model: 'm', prompt: ['one two', 'three'], n: 2, echo: true });
   const told = (index: number, ...texts: string[]) => texts.map((text) => own({ index, text }));
   expect(told(0, 'one ', 'two and', ' more')).toEqual(['', ' and', ' more']);
   expect(told(1, 'one two', 'one two')).toEqual(['', 'one two']);
@@ -12,6 +12,6 @@ test('counts what stands behind the prompt of each choice, in whatever pieces it
 });
 
 test('is all of it without echo', () => {
-  const own = behindEcho({ model: 'm', prompt: 'one' });
+  const own = echoStripper({ model: 'm', prompt: 'one' });
   expect(own({ index: 0, text: 'one two' })).toBe('one two');
 });

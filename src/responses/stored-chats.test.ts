@@ -3,25 +3,25 @@ import { createManualClock } from '../../test/support/manual-clock.ts';
 import { createFairGate, type FairGate } from '../base/fair-gate.ts';
 import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
-import { createKeptChats } from './kept-chats.ts';
-import type { Parts } from './parts.ts';
+import { createStoredChats } from './stored-chats.ts';
+import type { ResponsesContext } from './context.ts';
 import { pageBytes } from './page.ts';
 import type { Quota } from './quota.ts';
 
-const caller = { orgId: 'org_1' } as Parameters<ReturnType<typeof createKeptChats>['reserve']>[0];
+const caller = { orgId: 'org_1' } as Parameters<ReturnType<typeof createStoredChats>['reserve']>[0];
 const answer = { id: 'chatcmpl_1', model: 'm' } as ChatResponse;
 
 const roomFor = (room: number) =>
   createFairGate({ room, each: room, mostWaiting: 0, full: () => new Error('full') });
 
 const chatsOf = (chats: Partial<ChatStore>, quota: Partial<Quota>, memory: FairGate) =>
-  createKeptChats({
+  createStoredChats({
     store: { chats },
     clock: createManualClock(),
     quota,
     memory,
     ttlMs: 1,
-  } as unknown as Parts);
+  } as unknown as ResponsesContext);
 
 /** One reserved place, and what happened to it in order. */
 async function reserved() {

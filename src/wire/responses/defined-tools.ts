@@ -1,34 +1,34 @@
 import { fieldsOf, parsed, stringOr } from '../../base/fields.ts';
 import { oneOf } from '../schema/schema.ts';
-import { inputOf, integer, text, type ToolInputs } from '../shared/tool-inputs.ts';
-import type { FunctionFields, KnownCallItem, KnownType, ResponsesTool, StoredItem } from './responses.ts';
+import { closedObject, integerInput, textInput, type ToolInputs } from '../shared/tool-inputs.ts';
+import type { FunctionFields, DefinedCallItem, DefinedType, ResponsesTool, StoredItem } from './responses.ts';
 
-type Held = Pick<KnownCallItem, 'action' | 'operation' | 'arguments' | 'execution'>;
+type CallContent = Pick<DefinedCallItem, 'action' | 'operation' | 'arguments' | 'execution'>;
 
 /** A tool that the format defines and the client runs, as a function, and its calls as items. */
-interface KnownTool {
+interface DefinedTool {
   description: string;
   properties: ToolInputs;
   required: readonly string[];
   /** What a call holds, by the arguments of the function. What is missing there is empty. */
-  call(given: Record<string, unknown>): Held;
+  call(given: Record<string, unknown>): CallContent;
   /** What a result says, if not its `output`. */
   said?(item: StoredItem): string;
 }
 
 const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
 
-const timeout = integer('Milliseconds after which it is stopped.');
+const timeout = integerInput('Milliseconds after which it is stopped.');
 
-const knownTools: Record<KnownType, KnownTool> = {
+const definedTools: Record<DefinedType, DefinedTool> = {
   local_shell: {
     description: 'Runs a command on the computer of the user.',
     properties: {
       command: texts('The program and its arguments, such as ["bash", "-lc", "ls"].'),
       env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Variables to set.' },
-      working_directory: text('Where to run it.'),
+      working_directory: textInput('Where to run it.'),
       timeout_ms: timeout,
-      user: text('As whom to run it.'),
+      user: textInput('As whom to run it.'),
     },
     required: ['command'],
     call: (given) => ({
@@ -40,7 +40,7 @@ const knownTools: Record<KnownType, KnownTool> = {
     properties: {
       commands: texts('The commands, each run by itself.'),
       timeout_ms: timeout,
-      max_output_length: integer('The most characters of output that are told.'),
+      max_output_length: integerInput('The most characters of output that are told.'),
     },
     required: ['commands'],
     call: (given) => ({
@@ -57,8 +57,8 @@ const knownTools: Record<KnownType, KnownTool> = {
     description: 'Creates, updates or deletes one file.',
     properties: {
       type: oneOf(['create_file', 'update_file', 'delete_file']),
-      path: text('Of the file.'),
-      diff: text(
+      path: textInput('Of the file.'),
+      diff: textInput(
         'For create_file and update_file: the change as a V4A diff; lines begin with + or - or a blank.',
       ),
     },
@@ -74,7 +74,7 @@ const knownTools: Record<KnownType, KnownTool> = {
   },
   tool_search: {
     description: 'Searches tools that can be called only once they were found.',
-    properties: { query: text('What the tool is for.') },
+    properties: { query: textInput('What the tool is for.') },
     required: ['query'],
     call: (given) => ({ execution: 'client', arguments: given }),
   },
@@ -84,35 +84,35 @@ const listOf = (value: unknown): unknown[] =>
   Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
 
 /** The type of a tool that is one of these; a shell in a container, and a search without a client, run on a server. */
-export function knownType({ type, environment, execution }: ResponsesTool): KnownType | undefined {
+export function definedType({ type, environment, execution }: ResponsesTool): DefinedType | undefined {
   if (type === 'tool_search') return execution === 'client' ? type : undefined;
   const where = fieldsOf(environment)['type'] ?? 'local';
-  return isKnown(type) && where === 'local' ? type : undefined;
+  return isDefinedType(type) && where === 'local' ? type : undefined;
 }
 
-export function isKnown(type: string): type is KnownType {
-  return Object.hasOwn(knownTools, type);
+export function isDefinedType(type: string): type is DefinedType {
+  return Object.hasOwn(definedTools, type);
 }
 
 /** A search is described by its client. */
-export function knownFunction(
-  type: KnownType,
+export function definedFunction(
+  type: DefinedType,
   { description: own, parameters }: ResponsesTool,
 ): FunctionFields {
-  const { description, properties, required } = knownTools[type];
-  const input = inputOf(properties, required);
+  const { description, properties, required } = definedTools[type];
+  const input = closedObject(properties, required);
   if (type !== 'tool_search') return { name: type, description, parameters: input };
   return { name: type, description: own || description, parameters: parameters ?? input };
 }
 
-export function callTypeOf(type: KnownType): KnownCallItem['type'] {
+export function callTypeOf(type: DefinedType): DefinedCallItem['type'] {
   return `${type}_call`;
 }
 
 /** What a call holds; of arguments that are no object, nothing. */
-export function knownCall(type: KnownType, json: string): Held {
+export function definedCall(type: DefinedType, json: string): CallContent {
   // An answer that was cut ends in the middle of something.
-  return knownTools[type].call(fieldsOf(parsed(json)));
+  return definedTools[type].call(fieldsOf(parsed(json)));
 }
 
 /** The tool whose call an item is. A search that a server ran is no call of the client. */
@@ -122,10 +122,10 @@ export function calledType({
 }: {
   type: string;
   call_id?: unknown;
-}): KnownType | undefined {
+}): DefinedType | undefined {
   const tool = type.endsWith('_call') ? type.slice(0, -'_call'.length) : '';
   if (tool === 'tool_search' && !id) return undefined;
-  return isKnown(tool) ? tool : undefined;
+  return isDefinedType(tool) ? tool : undefined;
 }
 
 /** The tool whose result an item is. */
@@ -135,18 +135,19 @@ export function resultType({
 }: {
   type: string;
   call_id?: unknown;
-}): KnownType | undefined {
+}): DefinedType | undefined {
   if (type === 'tool_search_output') return id ? 'tool_search' : undefined;
   return type.endsWith('_output') ? calledType({ type: type.slice(0, -'_output'.length) }) : undefined;
 }
 
 /** The arguments with which the function would have been called. */
-export function knownArguments({
+export function definedArguments({
   type,
   action,
   operation,
   arguments: given,
-}: Pick<StoredItem, 'type'> & Pick<KnownCallItem, 'action' | 'operation'> & { arguments?: unknown }): string {
+}: Pick<StoredItem, 'type'> &
+  Pick<DefinedCallItem, 'action' | 'operation'> & { arguments?: unknown }): string {
   if (type === 'tool_search_call') return typeof given === 'string' ? given : JSON.stringify(given ?? {});
   if (type !== 'local_shell_call') return JSON.stringify(action ?? operation ?? {});
   const { type: _, ...asked } = action ?? {};
@@ -154,11 +155,11 @@ export function knownArguments({
 }
 
 /** What a result tells the model. */
-export function knownResult(type: KnownType, item: StoredItem): string {
-  return knownTools[type].said?.(item) ?? (item.output as string);
+export function definedResult(type: DefinedType, item: StoredItem): string {
+  return definedTools[type].said?.(item) ?? (item.output as string);
 }
 
 /** The call that a result answers. Some clients of the older shell name it by `id`. */
-export function answeredCall({ call_id: called, id }: StoredItem): string {
+export function answeredCallId({ call_id: called, id }: StoredItem): string {
   return called ?? id;
 }

@@ -1,8 +1,8 @@
 import type { ResponseSide, ResponseStore } from '../store/contract/responses.ts';
-import { originOfItem } from '../wire/responses/item-ids.ts';
+import { itemOrigin } from '../wire/responses/item-ids.ts';
 import type { StoredItem } from '../wire/responses/responses.ts';
 
-export interface Source {
+export interface ItemReaderDeps {
   responses: ResponseStore;
   orgId: string;
   now: number;
@@ -12,7 +12,7 @@ export interface Source {
 const parsedAtOnce = 1_048_576;
 
 /** Lets others have their turns while much is parsed. */
-export class ParsingTurns {
+export class CooperativeParsing {
   #sinceTurn = 0;
 
   async parsed(bytes: number): Promise<void> {
@@ -29,14 +29,14 @@ export function referencesIn(items: readonly StoredItem[]): string[] {
   return items.filter(({ type }) => type === 'item_reference').map(({ id }) => id);
 }
 
-export type KeptItems = ReturnType<typeof createKeptItems>;
+export type ItemReader = ReturnType<typeof createItemReader>;
 
 /** Items of stored responses. Each text is read and parsed once, however many of its items are asked for. */
-export function createKeptItems({ responses, orgId, now }: Source) {
+export function createItemReader({ responses, orgId, now }: ItemReaderDeps) {
   const lists = { input: new Map<string, StoredItem[]>(), output: new Map<string, StoredItem[]>() };
   const indexes = new Map<StoredItem[], Map<string, StoredItem>>();
   const found = new Map<string, { item: StoredItem; bytes: number }>();
-  const turns = new ParsingTurns();
+  const turns = new CooperativeParsing();
 
   async function readSide(side: ResponseSide, ids: readonly string[]): Promise<void> {
     const unread = [...new Set(ids)].filter((id) => !lists[side].has(id));
@@ -58,7 +58,7 @@ export function createKeptItems({ responses, orgId, now }: Source) {
   function unreadOrigins(references: readonly string[]): Record<ResponseSide, string[]> {
     const origins: Record<ResponseSide, string[]> = { input: [], output: [] };
     for (const reference of references) {
-      const origin = originOfItem(reference);
+      const origin = itemOrigin(reference);
       if (origin && !lists[origin.side].has(origin.response)) origins[origin.side].push(origin.response);
     }
     return origins;
@@ -101,7 +101,7 @@ export function createKeptItems({ responses, orgId, now }: Source) {
     named(reference: string) {
       const known = found.get(reference);
       if (known) return known;
-      const origin = originOfItem(reference);
+      const origin = itemOrigin(reference);
       const list = origin && lists[origin.side].get(origin.response);
       const item = list && indexOf(list).get(reference);
       if (!item || item.type === 'item_reference') return undefined;

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../core/errors.ts';
 import { parseBatchListQuery, parseResultsQuery } from '../batch/list.ts';
 import { parseFileListQuery } from '../file/list.ts';
-import { listBody, listJson, textParam } from './list.ts';
+import { listBody, listJson } from './list-body.ts';
+import { textParam } from './query-params.ts';
 
 const batchId = `batch_${'0'.repeat(32)}`;
 const fileId = `file-${'a'.repeat(32)}`;

@@ -2,24 +2,24 @@ import { isId } from '../base/ids.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { Answered } from '../store/contract/responses.ts';
-import { pageOfItems } from '../wire/shared/items-page.ts';
+import { pageOfItems } from '../wire/shared/list-body.ts';
 import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
-import type { Piece } from '../wire/responses/answer/output-builder.ts';
-import { replayed } from '../wire/responses/stream/replay.ts';
+import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
+import { replayEvents } from '../wire/responses/stream/replay.ts';
 import type { ResponseBody, ResponseEvents } from '../wire/responses/responses.ts';
 import type { Background } from './background.ts';
-import { createKeptItems, referencesIn } from './kept-items.ts';
-import type { Parts } from './parts.ts';
+import { createItemReader, referencesIn } from './stored-items.ts';
+import type { ResponsesContext } from './context.ts';
 import type { Responses } from './responses.ts';
-import { bodyOf, textsOf } from './stored-body.ts';
+import { toBody, toTexts } from './stored-body.ts';
 
 /** What can be asked of responses that are stored. */
-export type Stored = Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'>;
+export type StoredResponses = Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'>;
 
-export function createStored(
-  { store: { responses: store }, clock, memory }: Parts,
+export function createStoredResponses(
+  { store: { responses: store }, clock, memory }: ResponsesContext,
   background: Background,
-): Stored {
+): StoredResponses {
   async function find(caller: Caller, id: string): Promise<Answered> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
@@ -35,7 +35,7 @@ export function createStored(
     let row = await find(caller, id);
     let next = startingAfter + 1;
     if (row.aliveUntil !== null) {
-      const begun = firstEvents(bodyOf(row)).map((event, n) => ({ ...event, sequence_number: n }));
+      const begun = firstEvents(toBody(row)).map((event, n) => ({ ...event, sequence_number: n }));
       yield begun.slice(next);
       next = Math.max(next, begun.length);
     }
@@ -46,8 +46,8 @@ export function createStored(
       row = await find(caller, id);
     }
     if (row.aliveUntil !== null) return;
-    const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as Piece[]);
-    for (const events of replayed(bodyOf(row), pieces)) {
+    const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as OutputPiece[]);
+    for (const events of replayEvents(toBody(row), pieces)) {
       const told = events.filter((event) => event.sequence_number >= next);
       if (told.length > 0) yield told;
       // A list that is passed over is not written: nothing else would let others have their turn.
@@ -58,14 +58,14 @@ export function createStored(
   return {
     events: eventsOf,
 
-    get: async (caller, id) => bodyOf(await find(caller, id)),
+    get: async (caller, id) => toBody(await find(caller, id)),
 
     async inputItems({ orgId }, id, query, signal) {
       const now = clock.now();
       const bytes = isId('resp_', id) ? (await store.sizes(orgId, 'input', [id], now))[id] : undefined;
       if (bytes === undefined) throw notFound('response');
       return memory.within(orgId, bytes, signal, async () => {
-        const kept = createKeptItems({ responses: store, orgId, now });
+        const kept = createItemReader({ responses: store, orgId, now });
         const { items, hasMore } = pageOfItems(await kept.readInput(id), query);
         await kept.read(referencesIn(items));
         return { items: items.map((item) => kept.named(item.id)?.item ?? item), hasMore };
@@ -74,16 +74,16 @@ export function createStored(
 
     async cancel(caller, id) {
       const row = await find(caller, id);
-      const body: ResponseBody = { ...bodyOf(row), status: 'cancelled' };
-      if (row.aliveUntil !== null && (await store.finish(id, textsOf(body)))) {
+      const body: ResponseBody = { ...toBody(row), status: 'cancelled' };
+      if (row.aliveUntil !== null && (await store.finish(id, toTexts(body)))) {
         background.drop(id);
         return body;
       }
       const now = await find(caller, id);
-      if (now.status === 'cancelled') return bodyOf(now);
+      if (now.status === 'cancelled') return toBody(now);
       throw new ApiError(
         'response_not_cancellable',
-        bodyOf(now).background
+        toBody(now).background
           ? `The response is ${now.status} already.`
           : 'Only responses in the background can be cancelled; this one was waited for.',
       );

@@ -1,10 +1,10 @@
-import type { AskedChat } from '../../shared/asked.ts';
-import { madeBody } from '../../json/json-body.ts';
-import { movedError } from '../../shared/places.ts';
+import type { PreparedChat } from '../../prepared/prepared-request.ts';
+import { builtBody } from '../../json/json-body.ts';
+import { remapError } from '../../shared/path-map.ts';
 import { type AnswerOptions, fromChatResponse } from './from-chat-response.ts';
 import type { Message, MessagesRequest } from '../messages.ts';
 import { nativeMessage } from './native.ts';
-import { hasOurMark } from '../signature.ts';
+import { hasOwnSignature } from '../signature.ts';
 import { requireReadable } from '../request/other-blocks.ts';
 import { toChatRequest } from '../request/to-chat-request.ts';
 
@@ -14,24 +14,24 @@ import { toChatRequest } from '../request/to-chat-request.ts';
  * @param text of its body, as it came
  * @throws ApiError `validation_error` (422) when nothing is said in it; through chat for what only others can read
  */
-export function askedMessage(
+export function prepareMessage(
   request: MessagesRequest,
   text: string,
-): AskedChat<Message | string> & { options: AnswerOptions } {
-  const { chat, places } = toChatRequest(request);
+): PreparedChat<Message | string> & { options: AnswerOptions } {
+  const { chat, paths } = toChatRequest(request);
   const options = { hidesThinking: request.thinking?.display === 'omitted' };
   return {
     kind: 'chat',
     chat,
     options,
     request() {
-      requireReadable(request, places);
-      return madeBody(chat);
+      requireReadable(request, paths);
+      return builtBody(chat);
     },
-    native: hasOurMark(text)
+    native: hasOwnSignature(text)
       ? null
       : { op: 'messages', request: () => ({ value: request, text }), answer: nativeMessage },
-    told: (answer) => fromChatResponse(answer, options),
-    moved: (error) => movedError(error, chat, places),
+    present: (answer) => fromChatResponse(answer, options),
+    mapError: (error) => remapError(error, chat, paths),
   };
 }

@@ -4,18 +4,18 @@ import type { ChatQuery } from '../core/kept-chat.ts';
 import type { Caller } from '../core/org.ts';
 import type { AnsweredChat } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
-import { Folding } from '../wire/chat/stream/fold-chunks.ts';
+import { ChunkFolder } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage } from './page.ts';
-import type { Parts } from './parts.ts';
+import type { ResponsesContext } from './context.ts';
 
 /** Room for one answer, which is given back once that is kept or failed. */
-interface Place {
+interface ChatReservation {
   answered(ask: () => Promise<ChatResponse>): Promise<ChatResponse>;
   /** Passes chunks on, and keeps the whole before the stream says that it is over. */
   streamed(lists: ChatChunks): ChatChunks;
 }
 
-interface ChatToKeep {
+interface ChatToStore {
   messages: readonly ChatMessage[];
   metadata: Record<string, string>;
   /** Of the request. */
@@ -28,7 +28,13 @@ interface ChatToKeep {
  * Chat completions that are kept, read back and listed. Each belongs to an org; another org's is `not_found`, like one that
  * never was.
  */
-export function createKeptChats({ store: { chats: store }, clock, quota, memory, ttlMs }: Parts) {
+export function createStoredChats({
+  store: { chats: store },
+  clock,
+  quota,
+  memory,
+  ttlMs,
+}: ResponsesContext) {
   const found = <T>(chat: T | undefined): T => {
     if (chat === undefined) throw notFound('chat completion');
     return chat;
@@ -43,8 +49,8 @@ export function createKeptChats({ store: { chats: store }, clock, quota, memory,
      */
     async reserve(
       { orgId }: Caller,
-      { messages, metadata, bytes, present: presented }: ChatToKeep,
-    ): Promise<Place> {
+      { messages, metadata, bytes, present: presented }: ChatToStore,
+    ): Promise<ChatReservation> {
       const leave = await quota.reserve(orgId, bytes);
 
       async function keep(answer: ChatResponse) {
@@ -69,7 +75,7 @@ export function createKeptChats({ store: { chats: store }, clock, quota, memory,
         },
 
         async *streamed(lists) {
-          const folding = new Folding();
+          const folding = new ChunkFolder();
           try {
             for await (const chunks of lists) {
               folding.add(chunks);
@@ -113,7 +119,7 @@ export function createKeptChats({ store: { chats: store }, clock, quota, memory,
   };
 }
 
-export type KeptChats = ReturnType<typeof createKeptChats>;
+export type StoredChats = ReturnType<typeof createStoredChats>;
 
 function present({ body, metadata }: AnsweredChat): { id: string } {
   const answer = JSON.parse(body) as { id: string };

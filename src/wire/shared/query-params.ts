@@ -2,43 +2,17 @@ import { present } from '../../base/fields.ts';
 import { nearestWord } from '../../base/nearest-word.ts';
 import { invalid } from '../../core/errors.ts';
 import { quoted } from '../json/parse.ts';
-import { faultsError } from './validate.ts';
+import { faultsError } from '../schema/validate.ts';
 
-/** Lists (api.md, section 3). SDKs stop paging without `has_more`, so it is never left out. */
-export interface ListBody<T> {
-  object: 'list';
-  data: T[];
-  first_id: string | null;
-  last_id: string | null;
-  has_more: boolean;
-}
-
-export function listBody<T extends { id: string }>(data: T[], hasMore: boolean): ListBody<T> {
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: hasMore,
-  };
-}
-
-/** A list whose items are JSON text already. */
-export function listJson(items: { id: string; json: string }[], hasMore: boolean): string {
-  const { data: _, ...envelope } = listBody(items, hasMore);
-  const text = JSON.stringify(envelope);
-  return `${text.slice(0, -1)},"data":[${items.map((item) => item.json).join(',')}]}`;
-}
-
-/** The parameters of a query string as a server hands them over; a repeated one is an array. */
+/** Parameters of a query string as the server parses them; a repeated one is an array. */
 export type Query = Record<string, unknown>;
 
-/** Sent with every call by clients of Azure, and by those of Anthropic for what is a beta there. */
-const passedOver: readonly string[] = ['api-version', 'beta'];
+/** Parameters that clients of Azure, and of Anthropic's beta APIs, send with every call. */
+const ignoredParams: readonly string[] = ['api-version', 'beta'];
 
 /** @throws ApiError `validation_error` with every parameter that is not one of `names` */
 export function refuseUnknownParams(query: Query, names: readonly string[]): void {
-  const unknown = Object.keys(query).filter((name) => !names.includes(name) && !passedOver.includes(name));
+  const unknown = Object.keys(query).filter((name) => !names.includes(name) && !ignoredParams.includes(name));
   if (unknown.length === 0) return;
   const message = (name: string) => {
     const meant = names.find((known) => name.startsWith(known)) ?? nearestWord(name, names);
@@ -49,23 +23,29 @@ export function refuseUnknownParams(query: Query, names: readonly string[]): voi
   );
 }
 
-/** The one value of a parameter; absent and empty are the same. */
+/** The value of a parameter; undefined if it is absent or empty. @throws ApiError `validation_error` */
 export function textParam(query: Query, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
   if (typeof value !== 'string') throw invalid(name, 'given more than once');
-  // Postgres takes none in a text.
+  // Postgres cannot store one in a text.
   if (value.includes('\0')) throw invalid(name, 'has a NUL character');
   return value;
 }
 
-/** @throws ApiError `validation_error` for anything but digits within the bounds */
-export function limitParam(query: Query, bounds: PageLimits): number {
+/** Page size of a list: the maximum, and the default. */
+export interface PageLimits {
+  max: number;
+  default: number;
+}
+
+/** @throws ApiError `validation_error` for anything but digits within the limits */
+function limitParam(query: Query, limits: PageLimits): number {
   const text = query['limit'] === '' ? '' : textParam(query, 'limit');
-  if (text === undefined) return bounds.otherwise;
+  if (text === undefined) return limits.default;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (value < 1 || value > bounds.most)
-    throw invalid('limit', `expected a whole number from 1 to ${bounds.most}, got ${quoted(text)}`);
+  if (value < 1 || value > limits.max)
+    throw invalid('limit', `expected a whole number from 1 to ${limits.max}, got ${quoted(text)}`);
   return value;
 }
 
@@ -89,17 +69,11 @@ export function choiceParam<T extends string>(
 type IsCursor = (id: string) => boolean;
 const anyId: IsCursor = () => true;
 
-/** A cursor. One that names nothing still pages, because ids sort by time; one of another shape is refused. */
+/** A cursor. An unknown id of the right form still pages, because ids sort by time. */
 function cursorParam(query: Query, isCursor: IsCursor, name = 'after'): string | undefined {
   const text = textParam(query, name);
   if (text === undefined || isCursor(text)) return text;
   throw invalid(name, `${quoted(text)} is not an id of this list`);
-}
-
-/** How many things a page of a list has at most, and unless it is asked for otherwise. */
-export interface PageLimits {
-  most: number;
-  otherwise: number;
 }
 
 /** @throws ApiError `validation_error` */
@@ -112,8 +86,8 @@ export function pageParams(
   return { limit: limitParam(query, limits), ...present({ after }) };
 }
 
-/** As clients of messages ask for one: behind a thing of the list, or before it. @throws ApiError `validation_error` */
-export function pageEitherWay(
+/** Page parameters of the messages API: `after_id` or `before_id`. @throws ApiError `validation_error` */
+export function cursorPageParams(
   query: Query,
   limits: PageLimits,
   isCursor = anyId,
@@ -121,6 +95,30 @@ export function pageEitherWay(
   const before = cursorParam(query, isCursor, 'before_id');
   const after = cursorParam(query, isCursor, 'after_id');
   if (after !== undefined && before !== undefined)
-    throw invalid('before_id', 'cannot be asked for together with after_id');
+    throw invalid('before_id', 'cannot be combined with after_id');
   return { limit: limitParam(query, limits), ...present({ after, before }) };
+}
+
+/** Page parameters of lists that have an order: items, messages, chat completions and files. */
+export interface ItemsQuery {
+  limit: number;
+  order: 'asc' | 'desc';
+  after?: string;
+}
+
+export const itemsLimits: PageLimits = { max: 100, default: 20 };
+
+/**
+ * @param order if the query names none
+ * @param isCursor absent for items, whose ids may be the client's own
+ * @throws ApiError `validation_error`
+ */
+export function parseItemsQuery(
+  query: Query,
+  order: ItemsQuery['order'],
+  isCursor?: IsCursor,
+  limits = itemsLimits,
+): ItemsQuery {
+  const page = pageParams(query, limits, isCursor);
+  return { ...page, order: choiceParam(query, 'order', ['asc', 'desc']) ?? order };
 }

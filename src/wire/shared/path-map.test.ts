@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { invalid } from '../../core/errors.ts';
-import { movedError, type Places } from './places.ts';
+import { remapError, type PathMap } from './path-map.ts';
 
 const parameters = { type: 'object' };
 const called = { name: 'f', parameters };
@@ -17,11 +17,11 @@ it.each([
   ['tool_choice.function.name', 'function_call.function.name'],
   ['temperature', 'temperature'],
 ])('a fault at %s is told at %s, in the param and in the message', (param, place) => {
-  const places: Places = new Map<object | string, string>([
+  const paths: PathMap = new Map<object | string, string>([
     [called, 'functions[0]'],
     [parameters, 'functions[0].schema'],
     ['tool_choice', 'function_call'],
   ]);
-  const moved = movedError(invalid(param, 'not good'), converted, places);
+  const moved = remapError(invalid(param, 'not good'), converted, paths);
   expect(moved).toMatchObject({ code: 'validation_error', param: place, message: `${place}: not good` });
 });

@@ -7,7 +7,7 @@ import type { ResponseStore } from '../store/contract/responses.ts';
 import type { Quota } from './quota.ts';
 
 /** What the parts of this service work with. */
-export interface Parts {
+export interface ResponsesContext {
   store: { responses: ResponseStore; conversations: ConversationStore; chats: ChatStore };
   clock: Clock;
   ids: Ids;
@@ -15,7 +15,7 @@ export interface Parts {
   /** Of what is stored and in memory. */
   memory: FairGate;
   /** Of one conversation. */
-  mostBytes: number;
+  maxBytes: number;
   /** How long a thing is kept after the last was added to it. */
   ttlMs: number;
 }
