@@ -32,7 +32,7 @@ test.each(Object.entries(flavorTraits))('the page tells which fields %s is sent'
 const completions = readFileSync(new URL('../../../docs/completions.md', import.meta.url), 'utf8');
 
 test('the page of completions tells what servers of each flavor can', () => {
-  const [, cells = ''] = completions.split('| flavor | texts as they are');
+  const [, cells = ''] = completions.split('| flavor | raw text');
   const rows = cells
     .split('\n\n')[0]!
     .split('\n')
@@ -43,7 +43,7 @@ test('the page of completions tells what servers of each flavor can', () => {
   const known = Object.entries(flavorTraits).flatMap(([flavor, traits]) => {
     const able = traits.completions;
     if (!able) return [];
-    const raw = able.includes('raw') ? 'yes' : 'with a `suffix` alone';
+    const raw = able.includes('raw') ? 'yes' : 'only with a `suffix`';
     const greedy = traits.choicesApart === 'greedy' ? '; `n` at temperature 0 one after the other' : '';
     const several = able.includes('lists') && able.includes('n') ? `yes${greedy}` : 'one after the other';
     const rest = (['best_of', 'echo', 'suffix'] as const).map((ability) => yes(able.includes(ability)));
