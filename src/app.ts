@@ -8,7 +8,7 @@ import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
 import { StoreTime } from './base/store-time.ts';
 import { createIds } from './base/ids.ts';
-import { formatProblem } from './base/located.ts';
+import { formatProblem } from './config/source-value.ts';
 import { makeFolder } from './base/make-folder.ts';
 import type { Log } from './base/log.ts';
 import { packageVersion } from './base/program.ts';
@@ -20,7 +20,7 @@ import { createBatches } from './batches/create-batches.ts';
 import type { Blobs } from './blobs/blobs.ts';
 import { createDiskBlobs } from './blobs/disk/disk.ts';
 import { ConfigError } from './config/config-error.ts';
-import { type Config, storeOf } from './core/config.ts';
+import { type Config, blobStoreName } from './core/config.ts';
 import type { Model } from './core/model.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createStartPulls } from './engines/llama/start-pulls.ts';
@@ -91,8 +91,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const { bucket } = config.files;
   const blobs: Blobs = bucket
     ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ ...shared, bucket })
-    : createDiskBlobs({ folder: storeOf(config), log });
-  const installation = createInstallation({ ...shared, store, blobs, folder: storeOf(config) });
+    : createDiskBlobs({ folder: blobStoreName(config), log });
+  const installation = createInstallation({ ...shared, store, blobs, folder: blobStoreName(config) });
   const accounts = createAccounts({ ...shared, store, config });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
@@ -255,7 +255,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       return catalog.list();
     },
     dataFolder: config.data,
-    bucket: bucket && storeOf(config),
+    bucket: bucket && blobStoreName(config),
 
     serversAway: () => serving.away(),
 

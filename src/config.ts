@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isAddressRange } from './base/addresses.ts';
-import { type Checker, type Located, createChecker } from './base/located.ts';
-import { parseLocatedYaml } from './base/located-yaml.ts';
+import { type Checker, type SourceValue, createChecker } from './config/source-value.ts';
+import { parseSourceYaml } from './config/source-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
 import { bucket } from './config/bucket.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -10,7 +10,7 @@ import { environment, outside, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
 import { builtInModel, models } from './config/models.ts';
-import { folder, type Reading, said } from './config/reading.ts';
+import { folder, type ConfigContext, omitUndefined } from './config/context.ts';
 import type { Config } from './core/config.ts';
 import { isTrusted } from './core/model-source.ts';
 
@@ -53,13 +53,16 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const root = named !== undefined || exists(path) ? readRoot(path, { env, readFile, check }) : undefined;
   if (sources.isAgain && named !== undefined && root === undefined && check.problems.length === 0)
     check.problems.push({ file: path, line: null, message: 'the configuration file is empty', hint: null });
-  const reading: Reading = { check, cwd, base: dirname(path), exists };
+  const reading: ConfigContext = { check, cwd, base: dirname(path), exists };
   const file = check.object(root, configKeys.root);
   const server = check.object(file.server, configKeys.server);
-  const variable = (name: keyof typeof environmentKeys, inFile: Located | undefined) =>
+  const variable = (name: keyof typeof environmentKeys, inFile: SourceValue | undefined) =>
     outside(name, env[name]) ?? inFile;
-  const outer = (flag: keyof typeof flags, name: keyof typeof environmentKeys, inFile: Located | undefined) =>
-    outside(`--${kebab(flag)}`, flags[flag]) ?? variable(name, inFile);
+  const outer = (
+    flag: keyof typeof flags,
+    name: keyof typeof environmentKeys,
+    inFile: SourceValue | undefined,
+  ) => outside(`--${kebab(flag)}`, flags[flag]) ?? variable(name, inFile);
 
   const data = folder(outer('data', 'OFFPEAK_DATA', file.data), reading) ?? resolve(cwd, 'offpeak-data');
   const hub = check.object(file.hub, configKeys.hub);
@@ -73,7 +76,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const port = outer('port', 'OFFPEAK_PORT', server.port) ?? outside('PORT', env.PORT);
   const open = !isLoopback(host);
   const adminKeyAt = variable('OFFPEAK_ADMIN_KEY', file.admin_key);
-  const config: Config = said({
+  const config: Config = omitUndefined({
     server: {
       host,
       port: check.whole(port, { min: 0, max: 65_535 }) ?? 8080,
@@ -81,7 +84,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     },
     data,
     database: database(outer('database', 'OFFPEAK_DATABASE', file.database), check),
-    files: said({ ...taken, bucket: kept }),
+    files: omitUndefined({ ...taken, bucket: kept }),
     models:
       file.models === undefined
         ? [builtInModel(reading, usual)]
@@ -112,7 +115,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
 function readRoot(
   path: string,
   from: { env: Record<string, string | undefined>; readFile: (path: string) => string; check: Checker },
-): Located | undefined {
+): SourceValue | undefined {
   const lookup = (name: string) => {
     if (!name.startsWith('file:')) return from.env[name];
     try {
@@ -135,16 +138,16 @@ function readRoot(
     });
     return undefined;
   }
-  const root = parseLocatedYaml(text, path, lookup, from.check);
+  const root = parseSourceYaml(text, path, lookup, from.check);
   return root?.value === null ? undefined : root;
 }
 
-function addresses(at: Located | undefined, check: Checker): string[] {
+function addresses(at: SourceValue | undefined, check: Checker): string[] {
   const hint = 'For example 10.0.0.5 or 10.0.0.0/8';
   return items(at, check, isAddressRange, ['must be an address or a range of them', hint]);
 }
 
-function metrics(at: Located | undefined, check: Checker): Config['metrics'] {
+function metrics(at: SourceValue | undefined, check: Checker): Config['metrics'] {
   if (at === undefined) return undefined;
   const fields = check.object(at, configKeys.metrics);
   return {
@@ -153,7 +156,7 @@ function metrics(at: Located | undefined, check: Checker): Config['metrics'] {
   };
 }
 
-function opened(at: Located | undefined, check: Checker): string[] {
+function opened(at: SourceValue | undefined, check: Checker): string[] {
   const isHost = (text: string) => /^(?!.*\/)(?=.*[a-z])[\w-]+(\.[\w-]+)*$/i.test(text);
   const hint = 'For example 10.0.0.0/8 or hooks.internal';
   const what = 'must be an address, a range of them or the name of a host';
@@ -161,7 +164,7 @@ function opened(at: Located | undefined, check: Checker): string[] {
 }
 
 function items(
-  at: Located | undefined,
+  at: SourceValue | undefined,
   check: Checker,
   isFit: (text: string) => boolean,
   [message, hint]: [string, string],
@@ -173,14 +176,14 @@ function items(
   });
 }
 
-function hubEndpoint(at: Located | undefined, check: Checker): string {
+function hubEndpoint(at: SourceValue | undefined, check: Checker): string {
   const found = check.url(at);
   if (at !== undefined && found !== undefined && !isTrusted(new URL(found)))
     check.fail(at, 'must be an https:// URL', 'Plain http:// is for this machine alone.');
   return found ?? 'https://huggingface.co';
 }
 
-function database(at: Located | undefined, check: Checker): string {
+function database(at: SourceValue | undefined, check: Checker): string {
   const found = check.text(at);
   if (at === undefined || found === undefined || found === 'sqlite') return 'sqlite';
   const protocol = URL.canParse(found) ? new URL(found).protocol : '';
@@ -190,7 +193,7 @@ function database(at: Located | undefined, check: Checker): string {
 }
 
 /** A key set from outside: long enough everywhere, and not an obvious one where others can reach the server. */
-function secret(at: Located | undefined, open: boolean, check: Checker): string | undefined {
+function secret(at: SourceValue | undefined, open: boolean, check: Checker): string | undefined {
   const found = check.text(at);
   if (at === undefined || found === undefined) return undefined;
   const hint = 'Make one with: openssl rand -hex 32';

@@ -1,6 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { Budget, SpentBudget } from '../core/budget.ts';
-import type { ApiKey, Caller, NewKey, Org, Scope } from '../core/org.ts';
+import type { ApiKey, Caller, NewKey, Org, KeyScope } from '../core/org.ts';
 import type { Prices } from '../core/price.ts';
 import type { Usage } from '../core/usage.ts';
 import type { UsageQuery, UsageReport } from '../core/usage-report.ts';
@@ -15,7 +15,7 @@ export interface Accounts extends Service {
    */
   authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
   /** @throws ApiError `permission_denied` (403) */
-  require(caller: Caller, scope: Scope): void;
+  require(caller: Caller, scope: KeyScope): void;
   /** Makes what keys a first start needs. Called when the server can be used: one that cannot has shown them to nobody. */
   makeFirstKeys(): Promise<void>;
   /** The keys made on the very first start, to be shown once; null later. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
-import type { ApiKey, Caller, Scope } from '../core/org.ts';
+import type { ApiKey, Caller, KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import type { KeyCache } from './key-cache.ts';
 import { hashKey, isKey } from './keys.ts';
@@ -57,7 +57,7 @@ function toCaller(key: ApiKey): Caller {
 }
 
 /** @throws ApiError `permission_denied` */
-export function requireScope(caller: Caller, scope: Scope): void {
+export function requireScope(caller: Caller, scope: KeyScope): void {
   const isAllowed = caller.scopes.includes(scope) || (scope === 'usage' && caller.scopes.includes('admin'));
   if (!isAllowed)
     throw new ApiError('permission_denied', `This key lacks the scope "${scope}". Use a key that has it.`);

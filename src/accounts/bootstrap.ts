@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.ts';
-import { defaultScopes, type Org, type Scope } from '../core/org.ts';
+import { defaultScopes, type Org, type KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import { hashKey, keyPrefix } from './keys.ts';
 import { createOrg, type IssuerDeps, issueKey } from './orgs.ts';
@@ -34,7 +34,7 @@ export function checkEnvironmentKeys({ apiKey, adminKey }: EnvironmentKeys): voi
 }
 
 /** What the two first keys may do. The admin key administers and nothing else. */
-const roles: Record<keyof EnvironmentKeys, { name: string; scopes: readonly Scope[] }> = {
+const roles: Record<keyof EnvironmentKeys, { name: string; scopes: readonly KeyScope[] }> = {
   apiKey: { name: 'first key', scopes: defaultScopes },
   adminKey: { name: 'first admin key', scopes: ['admin'] },
 };

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
-import { beginsAgain, budgetExceeded, type SpentBudget, usedUpText } from '../core/budget.ts';
+import { nextPeriodStart, budgetExceeded, type SpentBudget, budgetExceededText } from '../core/budget.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { OrgStore } from '../store/contract/accounts.ts';
 
@@ -53,7 +53,9 @@ export function createBudgets(deps: {
   async function ask(now: number): Promise<SpentBudget[]> {
     const budgets = await orgs.budgets(now);
     usedUp = new Map(
-      budgets.filter(isUsedUp).map((budget) => [budget.orgId, { budget, until: beginsAgain(budget, now) }]),
+      budgets
+        .filter(isUsedUp)
+        .map((budget) => [budget.orgId, { budget, until: nextPeriodStart(budget, now) }]),
     );
     return budgets;
   }
@@ -95,7 +97,7 @@ export function createBudgets(deps: {
       const { budget, until } = known;
       const waiting = {
         reason: 'budget',
-        message: usedUpText(budget, now),
+        message: budgetExceededText(budget, now),
         since: budget.usedUpAt ?? now,
       } as const;
       return until === null ? waiting : { ...waiting, until };

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
-import { isDatabaseAway } from '../core/database-fault.ts';
+import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAuthenticate, requireScope } from './authenticate.ts';
@@ -34,7 +34,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const given = [config.apiKey, config.adminKey].filter((key) => key !== undefined);
   const cache = createKeyCache(clock, (hash) => deps.store.keys.findByHash(hash));
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
-  const isAway = (error: unknown) => isDatabaseAway(error, () => store.ping());
+  const isAway = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
   const ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
   const budgets = createBudgets({ orgs: store.orgs, clock, log });
   const authenticate = createAuthenticate({

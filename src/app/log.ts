@@ -2,7 +2,7 @@ import querystring from 'node:querystring';
 import { pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import type { Clock } from '../base/clock.ts';
-import { keyRemover } from '../base/key-shapes.ts';
+import { createKeyScrubber } from '../base/key-shapes.ts';
 import { loadPackage } from '../base/load-package.ts';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../core/config.ts';
@@ -27,7 +27,7 @@ export function createLog(
   isTerminal = process.stderr.isTTY,
 ): { log: Log; hide: (more: string[]) => void; flush: () => void } {
   const secrets = new Set(first);
-  const remover = () => keyRemover([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
+  const remover = () => createKeyScrubber([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
   let withoutKeys = remover();
   const show = isTerminal ? eachLine(forPeople()) : (lines: string) => lines;
   const writer = createLogWriter({

@@ -11,7 +11,7 @@ import {
   type ModelConfig,
   type OpenAiEngineConfig,
   type ReplicaConfig,
-  serverOf,
+  serverName,
 } from '../core/config.ts';
 import type { Examination } from '../core/examination.ts';
 import type { Model, Serves } from '../core/model.ts';
@@ -138,8 +138,8 @@ export async function modelServers(
   function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
     const { apiKey, url, model, weight, drain } = replica;
     // What is remembered of a server is remembered by its name, and a server may give each key and model a limit of its own.
-    const address = serverOf(replica);
-    const there = upstream.replicas.filter((each) => serverOf(each) === address);
+    const address = serverName(replica);
+    const there = upstream.replicas.filter((each) => serverName(each) === address);
     const key = apiKey !== null && there.some((each) => each.apiKey !== apiKey) ? `#${markOf(apiKey)}` : '';
     const ofModel = model !== undefined && there.some((each) => each.model !== model) ? ` ${model}` : '';
     const name = address + key + ofModel;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressMatcher, isAddressRange, machineOf, plainAddress } from './addresses.ts';
+import { addressMatcher, isAddressRange, clientNetwork, normalizeAddress } from './addresses.ts';
 
 describe('isAddressRange', () => {
   it.each(['10.0.0.5', '10.0.0.0/8', '::1', 'fd00::/8', '0.0.0.0/0', '::/128'])('takes %s', (text) => {
@@ -42,5 +42,5 @@ it.each([
   ['::2:3:4:5:6:7:8', '0:2:3:4::/64'],
   ['::1', '0:0:0:0::/64'],
 ])('the connection from %s is of %s', (remote, machine) => {
-  expect(machineOf(plainAddress(remote))).toBe(machine);
+  expect(clientNetwork(normalizeAddress(remote))).toBe(machine);
 });

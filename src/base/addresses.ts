@@ -21,12 +21,12 @@ export function addressMatcher(ranges: readonly string[]): (address: string) => 
 }
 
 /** The address of a connection as it is written elsewhere: without a zone, and IPv4 as such. */
-export function plainAddress(remote: string): string {
+export function normalizeAddress(remote: string): string {
   return remote.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /** What stands for one machine: an IPv4 address, or the /64 that IPv6 gives to each. */
-export function machineOf(address: string): string {
+export function clientNetwork(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail = ''] = address.split('::');
   const before = head.split(':').filter(Boolean);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { backoffMs } from './backoff.ts';
 
-const pauses = { firstMs: 1_000, longestMs: 30_000 };
+const pauses = { initialMs: 1_000, maxMs: 30_000 };
 
 it.each([
   [1, 0, 500],

@@ -1,7 +1,7 @@
 /** Pauses between tries: the first, and what they double up to. */
-export interface Pauses {
-  firstMs: number;
-  longestMs: number;
+export interface BackoffOptions {
+  initialMs: number;
+  maxMs: number;
 }
 
 /**
@@ -10,7 +10,7 @@ export interface Pauses {
  * @param random in [0, 1): between half of the pause and all of it, so that many do not try at the same moment. All of it when
  *   absent
  */
-export function backoffMs(attempt: number, { firstMs, longestMs }: Pauses, random = 1): number {
-  const pause = Math.min(longestMs, firstMs * 2 ** (attempt - 1));
+export function backoffMs(attempt: number, { initialMs, maxMs }: BackoffOptions, random = 1): number {
+  const pause = Math.min(maxMs, initialMs * 2 ** (attempt - 1));
   return Math.round(pause * (0.5 + random / 2));
 }

@@ -6,12 +6,12 @@ export { isAscii, isUtf8 };
  * The bytes of a text, each as a character. JSON read so is the same but for strings that are not ASCII, whose characters
  * then are their bytes; that takes half the time and half the memory. No string of it may hold an escaped character (`\u`).
  */
-export function byteCharacters(bytes: Uint8Array): string {
+export function toBinaryString(bytes: Uint8Array): string {
   return asBuffer(bytes).toString('latin1');
 }
 
 /** The text of a string from there. */
-export function textOfBytes(characters: string): string {
+export function fromBinaryString(characters: string): string {
   return notAscii.test(characters) ? Buffer.from(characters, 'latin1').toString() : characters;
 }
 

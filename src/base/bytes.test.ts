@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { showBytes } from './bytes.ts';
+import { formatBytes } from './bytes.ts';
 
 it.each([
   [0, '0 bytes'],
@@ -9,4 +9,4 @@ it.each([
   [999_600, '1.00 MB'],
   [1_026_240, '1.03 MB'],
   [42_123_456_789, '42.1 GB'],
-])('%d', (bytes, shown) => expect(showBytes(bytes)).toBe(shown));
+])('%d', (bytes, shown) => expect(formatBytes(bytes)).toBe(shown));

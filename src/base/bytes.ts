@@ -1,7 +1,7 @@
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
 
 /** A size for people: `512 bytes`, `1.03 MB`, `42.1 GB`, in powers of 1000 as disks and hubs count. */
-export function showBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
   for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1000;

@@ -38,14 +38,14 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
  * A wall clock that may jump, for whoever would destroy something by it: what it says, and what it said when this was made
  * with the time that passed since.
  */
-export interface DoubtedTime {
+export interface TimeBounds {
   /** The earlier of the two. What ends by it ends too late rather than too early. */
   earliest(): number;
   /** The later of the two. What lasts by it lasts too long rather than too short. */
   latest(): number;
 }
 
-export function doubtTime(clock: Clock): DoubtedTime {
+export function createTimeBounds(clock: Clock): TimeBounds {
   const began = clock.now() - clock.monotonic();
   return {
     earliest: () => Math.floor(Math.min(clock.now(), clock.monotonic() + began)),

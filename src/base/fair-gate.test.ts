@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { createFairGate } from './fair-gate.ts';
 
 const gateOf = (room: number, each: number, mostWaiting = 10) =>
-  createFairGate({ room, each, mostWaiting, full: () => new Error('full') });
+  createFairGate({
+    capacity: room,
+    maxPerOwner: each,
+    maxWaiting: mostWaiting,
+    fullError: () => new Error('full'),
+  });
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Enters one after the other and notes who is in. */

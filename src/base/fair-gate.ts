@@ -1,15 +1,15 @@
-import { Turns } from './turns.ts';
+import { RoundRobinQueue } from './round-robin-queue.ts';
 
 /** What is at hand for all, and how much of it one owner may have at once. */
 export interface FairGateOptions {
-  room: number;
-  each: number;
+  capacity: number;
+  maxPerOwner: number;
   /** The owner that goes before all others, as long as it waits. */
-  first?: string;
+  priorityOwner?: string;
   /** Entries of one owner that may wait; any number if absent. */
-  mostWaiting?: number;
+  maxWaiting?: number;
   /** What is thrown when more would wait. */
-  full?: () => Error;
+  fullError?: () => Error;
 }
 
 export type FairGate = ReturnType<typeof createFairGate>;
@@ -21,13 +21,13 @@ interface Entry {
 
 /** Shares room (bytes, turns) among owners, so that one that asks for much cannot keep the others from theirs. */
 export function createFairGate({
-  room,
-  each,
-  first,
-  mostWaiting = Infinity,
-  full = () => new Error('Too much waits already.'),
+  capacity: room,
+  maxPerOwner: each,
+  priorityOwner: first,
+  maxWaiting: mostWaiting = Infinity,
+  fullError: full = () => new Error('Too much waits already.'),
 }: FairGateOptions) {
-  const waiting = new Turns<Entry>();
+  const waiting = new RoundRobinQueue<Entry>();
   const held = new Map<string, number>();
   let used = 0;
 
@@ -55,22 +55,22 @@ export function createFairGate({
   /** Whose turn it is, of the owners that may have more. */
   const next = () => {
     const may = (owner: string, { weight }: Entry) => mayHave(owner, weight);
-    const before = first !== undefined && waiting.countOf(first) > 0;
+    const before = first !== undefined && waiting.countFor(first) > 0;
     return (
-      (before && waiting.first((owner, entry) => owner === first && may(owner, entry))) || waiting.first(may)
+      (before && waiting.peek((owner, entry) => owner === first && may(owner, entry))) || waiting.peek(may)
     );
   };
 
   function admitWaiting(): void {
     for (let turn = next(); turn && isThere(turn[1].weight); turn = next()) {
-      waiting.done(...turn);
+      waiting.dequeue(...turn);
       turn[1].admit();
     }
   }
 
   /** Enters without waiting: undefined when there is no room now. */
   function tryEnter(owner: string, weight: number): (() => void) | undefined {
-    const isNext = waiting.countOf(owner) === 0 && next() === undefined;
+    const isNext = waiting.countFor(owner) === 0 && next() === undefined;
     return isNext && mayHave(owner, weight) && isThere(weight) ? take(owner, weight) : undefined;
   }
 
@@ -85,7 +85,7 @@ export function createFairGate({
     signal?.throwIfAborted();
     const leave = tryEnter(owner, weight);
     if (leave) return leave;
-    if (waiting.countOf(owner) >= mostWaiting) throw full();
+    if (waiting.countFor(owner) >= mostWaiting) throw full();
     return new Promise((resolve, reject) => {
       const entry: Entry = {
         weight,

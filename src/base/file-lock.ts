@@ -25,6 +25,6 @@ export function lockFile(path: string): FileLock {
 const heldCodes: unknown[] = [5, 1802];
 
 /** Whether `lockFile` threw because somebody else has the lock, or had it until now. */
-export function isHeld(error: unknown): boolean {
+export function isLockHeld(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && heldCodes.includes(error.errcode);
 }

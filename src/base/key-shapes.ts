@@ -19,7 +19,7 @@ const removed = '[removed]';
  * Takes keys out of text. Where there is none, which is nearly always, it costs next to nothing.
  * @param literals secrets that are known, whatever they look like
  */
-export function keyRemover(literals: readonly string[] = []): (text: string) => string {
+export function createKeyScrubber(literals: readonly string[] = []): (text: string) => string {
   const known = literals
     .filter((literal) => literal !== '')
     .toSorted((a, b) => b.length - a.length)

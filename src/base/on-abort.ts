@@ -1,6 +1,6 @@
-import { type Listed, putIn, takeOut } from './unordered.ts';
+import { type ListEntry, addEntry, removeEntry } from './swap-remove-list.ts';
 
-interface Waiting extends Listed {
+interface Waiting extends ListEntry {
   fn: () => void;
 }
 
@@ -14,17 +14,17 @@ type Watched = AbortSignal & { [waiting]?: Waiting[] };
  * @returns what takes it off again
  */
 export function onAbort(signal: Watched, fn: () => void): () => void {
-  const own = { fn, place: 0 };
+  const own = { fn, index: 0 };
   const all = signal[waiting] ?? watch(signal);
-  putIn(all, own);
-  return () => void takeOut(all, own);
+  addEntry(all, own);
+  return () => void removeEntry(all, own);
 }
 
 function watch(signal: Watched): Waiting[] {
   const all: Waiting[] = (signal[waiting] = []);
   signal.addEventListener('abort', () => {
     for (let [each] = all; each; [each] = all) {
-      takeOut(all, each);
+      removeEntry(all, each);
       each.fn();
     }
   });

@@ -19,7 +19,7 @@ export const systemClock: Clock = {
 };
 
 /** The clock of a command: the process lives at least until its timers rang. */
-export const wakefulClock: Clock = {
+export const keepAliveClock: Clock = {
   ...systemClock,
   after(ms, fn) {
     const timer = setTimeout(fn, ms);

@@ -6,7 +6,7 @@ export function words<const S extends string>(text: S): Words<S>[] {
 }
 
 /** `1 request`, `2 requests`, `2 batches`. */
-export function counted(count: number, noun: string): string {
+export function pluralize(count: number, noun: string): string {
   const ending = count === 1 ? '' : /(?:s|ch)$/.test(noun) ? 'es' : 's';
   return `${count} ${noun}${ending}`;
 }

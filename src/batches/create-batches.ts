@@ -1,4 +1,4 @@
-import { type Batch, isFinal, usualEndpoints } from '../core/batch.ts';
+import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
@@ -18,7 +18,7 @@ import {
 } from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { removeFiles, requireFinished } from './remove.ts';
-import { isDatabaseAway } from '../core/database-fault.ts';
+import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import { runTimes } from './risk.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
@@ -43,7 +43,7 @@ export function createBatches(parts: BatchesDeps): Batches {
   // A heartbeat reads and writes, and touches no batch.
   const probe = () => store.workers.beat(worker, load());
   if (!parts.exclusive) fleet.askBy(async () => (await probe()).others);
-  const isAway = (error: unknown) => isDatabaseAway(error, probe);
+  const isAway = (error: unknown) => isDatabaseUnavailable(error, probe);
   const missing = new MissingModels({ ...parts, fleet, lostAfterMs: settings.lostModelAfterMs });
   fleet.onLearn(() => missing.learned());
   const hours = new OpenHours(catalog, time);
@@ -149,7 +149,7 @@ export function createBatches(parts: BatchesDeps): Batches {
   };
 
   return {
-    endpoints: settings.endpoints ?? usualEndpoints,
+    endpoints: settings.endpoints ?? defaultEndpoints,
     windowMs: settings.completionWindowMs,
 
     async start() {

@@ -1,6 +1,6 @@
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
-import { type Hours, runTime } from '../core/hours.ts';
+import { type Hours, runningMs } from '../core/hours.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
 import type { OpenHours } from './open-hours.ts';
 
@@ -35,7 +35,7 @@ export function runTimes({ time, hours, budgets }: TimesDeps, orgId: string, mod
 
 /** How many milliseconds are left to a batch to run. */
 export function timeLeft({ expiresAt }: Pick<OpenBatch, 'expiresAt'>, { from, hours }: RunTimes): number {
-  return runTime(hours, Math.min(from, expiresAt), expiresAt);
+  return runningMs(hours, Math.min(from, expiresAt), expiresAt);
 }
 
 /** Whether a batch will miss its window by its own pace so far; null while that says little. */
@@ -53,7 +53,7 @@ export function workingTime(
   const begun = inProgressAt ?? end;
   const paused = pausedMs + (pausedAt === null ? 0 : end - pausedAt);
   // When it was paused is not known, only for how long: as much of that is taken to have been in its hours as of all.
-  return runTime(hours, begun, end) * (1 - paused / Math.max(1, end - begun));
+  return runningMs(hours, begun, end) * (1 - paused / Math.max(1, end - begun));
 }
 
 /**
@@ -93,7 +93,7 @@ function isSilent(
 ): boolean {
   // What the clock jumped, as over the sleep of a laptop, is none of the time in which it could have run either.
   const begun = createdAt + pausedMs + (pausedAt === null ? 0 : now - pausedAt);
-  return runTime(hours, begun, now) >= silentShare * runTime(hours, begun, expiresAt);
+  return runningMs(hours, begun, now) >= silentShare * runningMs(hours, begun, expiresAt);
 }
 
 /** Requests a millisecond of the time that it could run. */
@@ -101,7 +101,7 @@ function rateOf(batch: OpenBatch, now: number, hours: Hours | undefined): number
   const { createdAt, inProgressAt, expiresAt, ok, err } = batch;
   if (inProgressAt === null || ok + err === 0) return null;
   const elapsed = workingTime(batch, now, hours);
-  const least = leastShare * runTime(hours, createdAt, expiresAt);
+  const least = leastShare * runningMs(hours, createdAt, expiresAt);
   return elapsed <= 0 || elapsed < least ? null : (ok + err) / elapsed;
 }
 

@@ -29,11 +29,11 @@ export interface Blobs extends Service {
   /** All committed blobs with their age; for the sweeper. */
   list(): AsyncIterable<{ name: string; modifiedAt: number }>;
   /** Takes a blob out of use, as of the instant `at`, and keeps it: for everybody else it is missing. */
-  setAside(name: string, at: number): Promise<void>;
+  quarantine(name: string, at: number): Promise<void>;
   /** Undoes that. */
-  bringBack(name: string): Promise<void>;
+  restore(name: string): Promise<void>;
   /** All that is set aside, since when. */
-  listAside(): AsyncIterable<{ name: string; since: number }>;
+  listQuarantined(): AsyncIterable<{ name: string; since: number }>;
   /** The installation these blobs are of, as `label` wrote it. */
   readLabel(): Promise<string | undefined>;
   label(installation: string): Promise<void>;

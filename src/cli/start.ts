@@ -1,5 +1,5 @@
 import { getCompileCacheDir } from 'node:module';
-import { systemFetch, systemRandom, wakefulClock } from '../base/system.ts';
+import { systemFetch, systemRandom, keepAliveClock } from '../base/system.ts';
 import { environment } from '../config/environment.ts';
 import { exitCodes } from './shared/exit-codes.ts';
 import { run } from './run.ts';
@@ -20,7 +20,7 @@ export async function start(): Promise<void> {
   const code = await run(process.argv.slice(2), {
     terminal: createTerminal(process, self),
     fetch: systemFetch,
-    clock: wakefulClock,
+    clock: keepAliveClock,
     random: systemRandom,
     onInterrupt(handle) {
       process.on('SIGINT', handle);

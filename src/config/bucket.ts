@@ -1,4 +1,4 @@
-import type { Checker, Located } from '../base/located.ts';
+import type { Checker, SourceValue } from './source-value.ts';
 import type { BucketConfig } from '../core/config.ts';
 import { outside } from './environment.ts';
 import { configKeys } from './keys.ts';
@@ -8,8 +8,8 @@ import { configKeys } from './keys.ts';
  * there too, after what the file says: it may be meant for another program.
  */
 export function bucket(
-  store: Located | undefined,
-  s3: Located | undefined,
+  store: SourceValue | undefined,
+  s3: SourceValue | undefined,
   env: Record<string, string | undefined>,
   check: Checker,
 ): BucketConfig | undefined {

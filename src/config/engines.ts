@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { packageFolder } from '../base/program.ts';
-import type { Checker, Located } from '../base/located.ts';
+import type { Checker, SourceValue } from './source-value.ts';
 import { words } from '../base/words.ts';
 import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
 import { flavors } from '../core/flavor.ts';
@@ -8,12 +8,12 @@ import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import { flavorOf, memberName, requirePlaces } from './flavor.ts';
 import { configKeys } from './keys.ts';
-import { fileThere, placed, type Reading, said } from './reading.ts';
+import { fileThere, withLocation, type ConfigContext, omitUndefined } from './context.ts';
 
 export function engineOf(
-  model: Located,
-  at: Located | undefined,
-  reading: Reading,
+  model: SourceValue,
+  at: SourceValue | undefined,
+  reading: ConfigContext,
 ): EngineConfig | undefined {
   const { check } = reading;
   if (at === undefined)
@@ -38,11 +38,11 @@ export function engineOf(
   };
 }
 
-function llamaEngine(at: Located, reading: Reading): LlamaEngineConfig | undefined {
+function llamaEngine(at: SourceValue, reading: ConfigContext): LlamaEngineConfig | undefined {
   const { check } = reading;
   const fields = check.object(at, configKeys.llama);
   if (fields.path === undefined) return check.fail(at, 'needs the path of a GGUF file');
-  const auto = (field: Located | undefined, max: number) =>
+  const auto = (field: SourceValue | undefined, max: number) =>
     field?.value === 'auto' ? 'auto' : (check.whole(field, { min: 1, max }) ?? 'auto');
   return {
     kind: 'llama',
@@ -55,7 +55,7 @@ function llamaEngine(at: Located, reading: Reading): LlamaEngineConfig | undefin
 }
 
 /** The file, or the reference of one that is fetched at the start. */
-function modelPath(at: Located, { check, base, exists }: Reading): string | undefined {
+function modelPath(at: SourceValue, { check, base, exists }: ConfigContext): string | undefined {
   const written = check.text(at);
   if (written === undefined) return undefined;
   const source = readModelSource(written);
@@ -67,7 +67,7 @@ function modelPath(at: Located, { check, base, exists }: Reading): string | unde
   return found ?? check.fail(at, `there is no file ${resolve(base, written)}`, hint);
 }
 
-function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undefined {
+function openAiEngine(at: SourceValue, reading: ConfigContext): OpenAiEngineConfig | undefined {
   const { check } = reading;
   const fields = check.object(at, configKeys.openai);
   const urls = fields.url !== undefined ? [fields.url] : (check.list(fields.urls) ?? []);
@@ -77,7 +77,7 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
     return check.fail(fields.urls ?? at, 'needs a url', 'For example http://127.0.0.1:8000/v1');
   const shared = { apiKey: check.word(fields.api_key) ?? null, slots: slots(fields.slots, check) };
   const timeouts = check.object(fields.timeouts, configKeys.timeouts);
-  const engine: OpenAiEngineConfig = said({
+  const engine: OpenAiEngineConfig = omitUndefined({
     kind: 'openai',
     ...flavorOf(fields.flavor, check),
     replicas: urls.map((each) => replica(each, shared, check)),
@@ -95,23 +95,23 @@ function openAiEngine(at: Located, reading: Reading): OpenAiEngineConfig | undef
       totalMs: check.duration(timeouts.total) ?? 7_200_000,
     },
   });
-  return placed(engine, { '': at, ...fields });
+  return withLocation(engine, { '': at, ...fields });
 }
 
-function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {
+function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {
   const fields = check.object(at, configKeys.capabilities);
   const customTools = check.choice(fields.custom_tools, words('exact none'));
   const completions = check.choice(fields.completions, words('native none'));
-  const spoken = (format: Located | undefined) => {
+  const spoken = (format: SourceValue | undefined) => {
     const found = check.choice(format, words('native chat'));
     return found === 'chat' ? ('via chat' as const) : found;
   };
-  const speaks = said({
+  const speaks = omitUndefined({
     messages: spoken(fields.messages),
     responses: spoken(fields.responses),
     completions: completions === 'none' ? ('no' as const) : completions,
   });
-  return said({
+  return omitUndefined({
     jsonSchema: check.choice(fields.json_schema, words('exact native none')),
     forcedTool: check.choice(fields.forced_tool, words('exact native strict filter none')),
     prefixCache: check.choice(fields.prefix_cache, words('slot shared none')),
@@ -123,7 +123,7 @@ function capabilities(at: Located, check: Checker): NonNullable<OpenAiEngineConf
 /** What HTTP itself says of a message is not for a configuration. */
 const reserved = /^(?:host|connection|content-.*|transfer-encoding|keep-alive|upgrade|te|trailer|expect)$/;
 
-function headers(at: Located, check: Checker): Record<string, string> {
+function headers(at: SourceValue, check: Checker): Record<string, string> {
   if (!(at.value instanceof Map)) {
     check.fail(at, 'expected an object of names and texts', 'For example headers: { x-team: offpeak }');
     return {};
@@ -141,11 +141,11 @@ function headers(at: Located, check: Checker): Record<string, string> {
 }
 
 /** Null: to be found out. */
-function slots(at: Located | undefined, check: Checker): number | null {
+function slots(at: SourceValue | undefined, check: Checker): number | null {
   return at?.value === 'auto' ? null : (check.whole(at, { min: 1, max: 65_536 }) ?? null);
 }
 
-function serverUrl(at: Located | undefined, check: Checker): string {
+function serverUrl(at: SourceValue | undefined, check: Checker): string {
   const found = check.url(at);
   if (at === undefined || found === undefined) return '';
   const { username, password } = new URL(found);
@@ -161,15 +161,15 @@ function serverUrl(at: Located | undefined, check: Checker): string {
 
 /** A URL alone, or one with what differs from the other servers. */
 function replica(
-  at: Located,
+  at: SourceValue,
   shared: Pick<ReplicaConfig, 'apiKey' | 'slots'>,
   check: Checker,
 ): ReplicaConfig {
   if (!(at.value instanceof Map))
-    return placed({ ...shared, url: serverUrl(at, check), weight: 1, drain: false }, { url: at });
+    return withLocation({ ...shared, url: serverUrl(at, check), weight: 1, drain: false }, { url: at });
   const fields = check.object(at, configKeys.urls);
   if (fields.url === undefined) check.fail(at, 'needs a url');
-  const found = said({
+  const found = omitUndefined({
     url: serverUrl(fields.url, check),
     apiKey: check.word(fields.api_key) ?? shared.apiKey,
     model: check.text(fields.model),
@@ -178,5 +178,5 @@ function replica(
     weight: check.number(fields.weight, { min: 0.01, max: 100 }) ?? 1,
     drain: check.flag(fields.drain) ?? false,
   });
-  return placed(found, fields);
+  return withLocation(found, fields);
 }

@@ -1,4 +1,4 @@
-import type { Located } from '../base/located.ts';
+import type { SourceValue } from './source-value.ts';
 
 /** The environment of this process. No other file looks at it. */
 export const environment: Record<string, string | undefined> = process.env;
@@ -21,7 +21,7 @@ export function presence(value: string | undefined): string | undefined {
 }
 
 /** A value that stands in a flag or a variable, as one of the file. */
-export function outside(file: string, value: string | undefined): Located | undefined {
+export function outside(file: string, value: string | undefined): SourceValue | undefined {
   if (presence(value) === undefined) return undefined;
   return { file, line: null, path: '', value: value ?? '', loose: true, hidden: !file.startsWith('--') };
 }

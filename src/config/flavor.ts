@@ -1,24 +1,24 @@
-import type { Checker, Located } from '../base/located.ts';
+import type { Checker, SourceValue } from './source-value.ts';
 import {
   failureStatuses,
   finishReasons,
   type Flavor,
   flavors,
-  type OwnFailure,
-  type OwnTraits,
+  type CustomFailure,
+  type CustomTraits,
   usageFigures,
 } from '../core/flavor.ts';
 import { configKeys } from './keys.ts';
-import { said } from './reading.ts';
+import { omitUndefined } from './context.ts';
 
 /** What kind of server it is: one that is known, or a row of its own over one of those. */
 export function flavorOf(
-  at: Located | undefined,
+  at: SourceValue | undefined,
   check: Checker,
-): { flavor: Flavor | null; ownTraits?: OwnTraits } {
+): { flavor: Flavor | null; ownTraits?: CustomTraits } {
   if (!(at?.value instanceof Map)) return { flavor: check.choice(at, flavors) ?? null };
   const fields = check.object(at, configKeys.flavor);
-  const list = (each: Located | undefined, pattern?: RegExp) =>
+  const list = (each: SourceValue | undefined, pattern?: RegExp) =>
     (check.list(each) ?? []).flatMap((item) => memberName(item, check, pattern) ?? []);
   const [header, scheme] = [check.text(fields.auth_header), check.word(fields.auth_scheme)];
   if (header !== undefined && !/^[\w!#$%&'*+.^`|~-]+$/.test(header))
@@ -27,7 +27,10 @@ export function flavorOf(
   return {
     flavor: check.choice(fields.like, flavors) ?? 'generic',
     ownTraits: {
-      paths: said({ chat: path(fields.chat_path, check), embeddings: path(fields.embeddings_path, check) }),
+      paths: omitUndefined({
+        chat: path(fields.chat_path, check),
+        embeddings: path(fields.embeddings_path, check),
+      }),
       ...(header !== undefined
         ? { auth: { header: header.toLowerCase(), scheme: scheme ? `${scheme} ` : '' } }
         : scheme !== undefined && { auth: { scheme: `${scheme} ` } }),
@@ -47,7 +50,7 @@ export function flavorOf(
   };
 }
 
-function failure(at: Located, check: Checker): OwnFailure | undefined {
+function failure(at: SourceValue, check: Checker): CustomFailure | undefined {
   const fields = check.object(at, configKeys.failures);
   const [code, says] = [check.text(fields.code), check.text(fields.says)];
   const status = check.whole(fields.status, { min: 400, max: 599 });
@@ -68,10 +71,10 @@ function failure(at: Located, check: Checker): OwnFailure | undefined {
     );
   if (means === undefined)
     return check.fail(fields.means ?? at, `means must be one of ${failureStatuses.join(', ')}`);
-  return said({ status, code, says, means });
+  return omitUndefined({ status, code, says, means });
 }
 
-function path(at: Located | undefined, check: Checker): string | undefined {
+function path(at: SourceValue | undefined, check: Checker): string | undefined {
   const found = check.text(at);
   if (at === undefined || found === undefined) return found;
   requirePlaces(at, found, check);
@@ -80,15 +83,15 @@ function path(at: Located | undefined, check: Checker): string | undefined {
 }
 
 /** Anything else in braces would go out as it stands. */
-export function requirePlaces(at: Located, address: string, check: Checker): void {
+export function requirePlaces(at: SourceValue, address: string, check: Checker): void {
   const other = address.match(/\{(?!model\})[^{}]*\}/)?.[0];
   if (other !== undefined) check.fail(at, `${other} stands for nothing`, 'Only {model} does.');
 }
 
 function pairs<T extends string>(
-  at: Located | undefined,
+  at: SourceValue | undefined,
   check: Checker,
-  read: (field: Located) => T | undefined,
+  read: (field: SourceValue) => T | undefined,
 ): Record<string, T> {
   if (at === undefined) return {};
   if (!(at.value instanceof Map)) {
@@ -105,7 +108,7 @@ function pairs<T extends string>(
 
 /** The name of a member of requests. */
 export function memberName(
-  at: Located,
+  at: SourceValue,
   check: Checker,
   pattern = /^[A-Za-z_][\w-]{0,63}$/,
 ): string | undefined {

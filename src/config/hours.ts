@@ -1,4 +1,4 @@
-import type { Checker, Located } from '../base/located.ts';
+import type { Checker, SourceValue } from './source-value.ts';
 import { closedMs, type Hours, parseHours } from '../core/hours.ts';
 
 /** What holds for models that do not say. */
@@ -10,7 +10,7 @@ export interface UsualHours {
 
 /** When batches run; undefined for at any time. */
 export function hours(
-  { hours: at, share: shareAt }: { hours?: Located; share?: Located },
+  { hours: at, share: shareAt }: { hours?: SourceValue; share?: SourceValue },
   usual: UsualHours,
   check: Checker,
 ): Hours | undefined {

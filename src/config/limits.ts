@@ -1,20 +1,26 @@
-import type { Checker, Located } from '../base/located.ts';
-import { type BatchEndpoint, batchEndpoints, dateForms, usualEndpoints, usualLimits } from '../core/batch.ts';
+import type { Checker, SourceValue } from './source-value.ts';
+import {
+  type BatchEndpoint,
+  batchEndpoints,
+  dateForms,
+  defaultEndpoints,
+  defaultLimits,
+} from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Hours } from '../core/hours.ts';
 import { hours } from './hours.ts';
 import { configKeys } from './keys.ts';
 
-export function limits(at: Located | undefined, check: Checker): Config['limits'] {
+export function limits(at: SourceValue | undefined, check: Checker): Config['limits'] {
   const fields = check.object(at, configKeys.limits);
   const atLeastOne = { min: 1 };
   const bodyBytes = check.whole(fields.body_bytes, { min: 1024, max: 2 ** 30 }) ?? 8_388_608;
   return {
     requestsPerBatch:
-      check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? usualLimits.requests,
-    bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? usualLimits.bytes,
-    lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? usualLimits.lineBytes,
+      check.whole(fields.requests_per_batch, { min: 1, max: 1_000_000 }) ?? defaultLimits.requests,
+    bytesPerBatch: check.whole(fields.bytes_per_batch, { min: 1, max: 2 ** 30 }) ?? defaultLimits.bytes,
+    lineBytes: check.whole(fields.line_bytes, atLeastOne) ?? defaultLimits.lineBytes,
     openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
     bodyBytes,
     conversationBytes: check.whole(fields.conversation_bytes, { min: 1024, max: 2 ** 30 }) ?? bodyBytes,
@@ -27,13 +33,13 @@ export function limits(at: Located | undefined, check: Checker): Config['limits'
 
 /** With when batches run whose models do not say. */
 export function batch(
-  at: Located | undefined,
+  at: SourceValue | undefined,
   check: Checker,
 ): Config['batch'] & { hours: Hours | undefined } {
   const fields = check.object(at, configKeys.batch);
   const completionWindowMs = check.duration(fields.completion_window) ?? 86_400_000;
   return {
-    endpoints: endpoints(fields.endpoints, check) ?? usualEndpoints,
+    endpoints: endpoints(fields.endpoints, check) ?? defaultEndpoints,
     priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,
@@ -46,10 +52,10 @@ export function batch(
 
 /** All of `files:` but where they are kept, which `bucket.ts` reads; a text says only that. */
 export function files(
-  at: Located | undefined,
+  at: SourceValue | undefined,
   { bytesPerBatch }: Config['limits'],
   check: Checker,
-): Config['files'] & { store: Located | undefined } {
+): Config['files'] & { store: SourceValue | undefined } {
   const isStore = typeof at?.value === 'string';
   const fields = check.object(isStore ? undefined : at, configKeys.files);
   const named = check.list(fields.purposes)?.flatMap((item) => check.choice(item, uploadPurposes) ?? []);
@@ -62,7 +68,7 @@ export function files(
   };
 }
 
-function endpoints(at: Located | undefined, check: Checker): readonly BatchEndpoint[] | undefined {
+function endpoints(at: SourceValue | undefined, check: Checker): readonly BatchEndpoint[] | undefined {
   const named = check.list(at)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
   if (at && named?.length === 0) check.fail(at, 'must name at least one endpoint');
   return named && [...new Set(named)];

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { packageFolder } from '../base/program.ts';
-import type { Checker, Located } from '../base/located.ts';
+import type { Checker, SourceValue } from './source-value.ts';
 import { nearestWord } from '../base/nearest-word.ts';
 import type { ModelConfig } from '../core/config.ts';
 import type { Hours } from '../core/hours.ts';
@@ -8,9 +8,9 @@ import { type Prices, nanoDollars } from '../core/price.ts';
 import { engineOf } from './engines.ts';
 import { hours, type UsualHours } from './hours.ts';
 import { configKeys } from './keys.ts';
-import { type Reading, said } from './reading.ts';
+import { type ConfigContext, omitUndefined } from './context.ts';
 
-export function builtInModel({ check, exists }: Reading, open?: Hours): ModelConfig {
+export function builtInModel({ check, exists }: ConfigContext, open?: Hours): ModelConfig {
   const path = join(packageFolder, 'models/offpeak-tiny.gguf');
   if (!exists(path))
     check.problems.push({
@@ -30,7 +30,7 @@ export function builtInModel({ check, exists }: Reading, open?: Hours): ModelCon
 }
 
 /** @param usual when batches run of models that do not say */
-export function models(at: Located, reading: Reading, usual: UsualHours): ModelConfig[] {
+export function models(at: SourceValue, reading: ConfigContext, usual: UsualHours): ModelConfig[] {
   const { check } = reading;
   const items = check.list(at) ?? [];
   if (items.length === 0 && Array.isArray(at.value)) check.fail(at, 'must name at least one model');
@@ -54,7 +54,7 @@ export function models(at: Located, reading: Reading, usual: UsualHours): ModelC
     const imageUrls = check.flag(fields.image_urls);
     if (imageUrls && engine.kind === 'llama')
       check.fail(fields.image_urls!, 'the embedded engine takes no images', 'Remove it.');
-    const model: ModelConfig = said({
+    const model: ModelConfig = omitUndefined({
       id,
       aliases,
       serves: serves ?? null,
@@ -75,7 +75,7 @@ export function models(at: Located, reading: Reading, usual: UsualHours): ModelC
 }
 
 interface NamedFallback {
-  name: Located;
+  name: SourceValue;
   model: ModelConfig;
 }
 
@@ -94,7 +94,11 @@ function setFallbacks(named: readonly NamedFallback[], all: readonly ModelConfig
 }
 
 /** An id or alias that no other model has. */
-function uniqueName(at: Located | undefined, taken: Map<string, string>, check: Checker): string | undefined {
+function uniqueName(
+  at: SourceValue | undefined,
+  taken: Map<string, string>,
+  check: Checker,
+): string | undefined {
   const found = check.text(at);
   if (at === undefined || found === undefined) return undefined;
   if (!/^[\w./:@+-]{1,200}$/.test(found))
@@ -106,9 +110,9 @@ function uniqueName(at: Located | undefined, taken: Map<string, string>, check: 
   return found;
 }
 
-function prices(at: Located | undefined, check: Checker): Prices {
+function prices(at: SourceValue | undefined, check: Checker): Prices {
   const fields = check.object(at, configKeys.price);
-  const price = (field: Located | undefined) => check.number(field, { min: 0, max: 100_000 });
+  const price = (field: SourceValue | undefined) => check.number(field, { min: 0, max: 100_000 });
   const input = price(fields.input) ?? 0;
   return {
     input: nanoDollars(input),

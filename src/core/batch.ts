@@ -28,7 +28,7 @@ export type DateForm = (typeof dateForms)[number];
 
 export const batchStatuses = Object.keys(transitions) as BatchStatus[];
 
-export function canMove(from: BatchStatus, to: BatchStatus): boolean {
+export function canTransition(from: BatchStatus, to: BatchStatus): boolean {
   return (transitions[from] as readonly BatchStatus[]).includes(to);
 }
 
@@ -48,10 +48,10 @@ export const batchEndpoints = [
 export type BatchEndpoint = (typeof batchEndpoints)[number];
 
 /** What one batch takes unless the configuration says otherwise (specification, section 8). */
-export const usualLimits = { requests: 10_000, bytes: 33_554_432, lineBytes: 8_388_608 };
+export const defaultLimits = { requests: 10_000, bytes: 33_554_432, lineBytes: 8_388_608 };
 
 /** Those that are open unless the configuration says otherwise (specification, section 4.1). */
-export const usualEndpoints: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/embeddings'];
+export const defaultEndpoints: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/embeddings'];
 
 /** Which of a batch's two result streams a line went to. */
 export type ResultStream = 'output' | 'errors';

@@ -27,19 +27,19 @@ export function utcMonth(ms: number): string {
 }
 
 /** When a budget begins again, in epoch milliseconds; null for one that never does. */
-export function beginsAgain({ period }: Budget, now: number): number | null {
+export function nextPeriodStart({ period }: Budget, now: number): number | null {
   const date = new Date(now);
   return period === 'total' ? null : Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-export function usedUpText(budget: SpentBudget, now: number): string {
+export function budgetExceededText(budget: SpentBudget, now: number): string {
   const [spent, amount] = [budget.spent, budget.amount].map((nano) => formatDollars(BigInt(nano)));
-  const again = beginsAgain(budget, now);
+  const again = nextPeriodStart(budget, now);
   const month = again === null ? '' : ` in ${utcMonth(now)}`;
   const wait = again === null ? '' : `; else it begins again at ${isoSeconds(again)}`;
   return `The budget of the org is used up: ${spent} of ${amount} USD are spent${month}. An administrator can raise it${wait}.`;
 }
 
 export function budgetExceeded(budget: SpentBudget, now: number): ApiError {
-  return new ApiError('budget_exceeded', usedUpText(budget, now), { shouldRetry: false });
+  return new ApiError('budget_exceeded', budgetExceededText(budget, now), { shouldRetry: false });
 }

@@ -1,5 +1,5 @@
 import type { BatchEndpoint, DateForm } from './batch.ts';
-import type { Flavor, OwnTraits } from './flavor.ts';
+import type { Flavor, CustomTraits } from './flavor.ts';
 import type { UploadPurpose } from './file.ts';
 import type { Hours } from './hours.ts';
 import type { ModelInput, Serves } from './model.ts';
@@ -68,7 +68,7 @@ export interface Config {
 }
 
 /** Where files are kept, as an operator knows it: a folder, or a place in a bucket. */
-export function storeOf({ data, files: { bucket } }: Config): string {
+export function blobStoreName({ data, files: { bucket } }: Config): string {
   return bucket ? `s3://${bucket.bucket}/${bucket.prefix}`.replace(/\/$/, '') : `${data}/blobs`;
 }
 
@@ -119,7 +119,7 @@ export interface OpenAiEngineConfig {
   kind: 'openai';
   flavor: Flavor | null;
   /** What is configured over its flavor. */
-  ownTraits?: OwnTraits;
+  ownTraits?: CustomTraits;
   /** The servers that have the model; at least one. */
   replicas: ReplicaConfig[];
   /** The upstream's name of the model; null for the model's id. */
@@ -170,7 +170,7 @@ export interface ScriptedEngineConfig {
 }
 
 /** Where a server is, as operators are told: nothing of its query, where a key may stand. */
-export function serverOf({ url }: ReplicaConfig): string {
+export function serverName({ url }: ReplicaConfig): string {
   const { host, pathname } = new URL(url);
   return host + pathname.replaceAll('%7Bmodel%7D', '{model}');
 }

@@ -1,5 +1,5 @@
 /** A conversation that is kept by itself. Instants are epoch milliseconds. */
-export interface KeptConversation {
+export interface StoredConversation {
   id: string;
   orgId: string;
   createdAt: number;
@@ -18,7 +18,7 @@ export interface ConversationItem {
 }
 
 /** What a conversation is to have from now on, unless it is gone. An item whose id it has already is not added again. */
-export interface Said {
+export interface ConversationAppend {
   orgId: string;
   conversationId: string;
   items: readonly ConversationItem[];

@@ -12,7 +12,7 @@ const wholesale: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
 ]);
 
 /** Whether the database says so itself: no line, batch or request is to blame. */
-export function saysAway(error: unknown): boolean {
+export function isDatabaseOutage(error: unknown): boolean {
   return error instanceof StoreError && wholesale.has(error.code);
 }
 
@@ -21,10 +21,10 @@ export function saysAway(error: unknown): boolean {
  * @param error what an operation of the store threw
  * @param probe an operation that reads and writes and has nothing to do with the other
  */
-export async function isDatabaseAway(error: unknown, probe: () => Promise<unknown>): Promise<boolean> {
+export async function isDatabaseUnavailable(error: unknown, probe: () => Promise<unknown>): Promise<boolean> {
   // The only one a store throws: the disk is full.
   if (error instanceof ApiError) return true;
-  if (saysAway(error)) return true;
+  if (isDatabaseOutage(error)) return true;
   return probe().then(
     () => false,
     () => true,

@@ -77,11 +77,11 @@ export const catalogue = {
  * Whose failure it is, and so who has to wait for it to pass: this request alone (others go on), the server that was asked
  * (another one of the model may do), the model, or our account there.
  */
-export type Scope = 'request' | 'replica' | 'model' | 'account';
+export type BlameScope = 'request' | 'replica' | 'model' | 'account';
 
 /** What one failure tells of itself. */
 export interface Blame {
-  scope: Scope;
+  scope: BlameScope;
   /**
    * Whether this one answer tells. A 502 or a reset may be the server's or this request's: only what becomes of other
    * requests shows which.
@@ -94,25 +94,25 @@ export interface Blame {
 }
 
 /** The request's, and the same again however often it is asked. */
-export const final: Blame = { scope: 'request', certain: true, retry: false };
+export const permanent: Blame = { scope: 'request', certain: true, retry: false };
 /** The request's, as far as one can tell, and perhaps not the next time. */
-export const passing: Blame = { scope: 'request', certain: true, retry: true };
+export const transient: Blame = { scope: 'request', certain: true, retry: true };
 /** The server's, for certain: nothing was done, and others wait as well. */
-export const away: Blame = { scope: 'replica', certain: true, retry: true };
+export const unavailable: Blame = { scope: 'replica', certain: true, retry: true };
 /** The server's or the request's. */
-export const unclear: Blame = { scope: 'replica', certain: false, retry: true };
+export const ambiguous: Blame = { scope: 'replica', certain: false, retry: true };
 
 const blameOf: Partial<Record<ErrorCode, Blame>> = {
-  upstream_error: unclear,
-  invalid_upstream_response: unclear,
-  upstream_timeout: unclear,
-  internal_error: passing,
-  upstream_unreachable: away,
-  engine_overloaded: away,
-  shutting_down: away,
-  insufficient_storage: away,
-  server_overloaded: away,
-  storage_unavailable: away,
+  upstream_error: ambiguous,
+  invalid_upstream_response: ambiguous,
+  upstream_timeout: ambiguous,
+  internal_error: transient,
+  upstream_unreachable: unavailable,
+  engine_overloaded: unavailable,
+  shutting_down: unavailable,
+  insufficient_storage: unavailable,
+  server_overloaded: unavailable,
+  storage_unavailable: unavailable,
 };
 
 export type ErrorKind =
@@ -157,7 +157,7 @@ export interface ApiErrorOptions {
   /** Where the code alone does not tell: an upstream's 415 is the request's, its 401 our account's. */
   blame?: Blame;
   /** The upstream's own message, scrubbed. Shown in `waiting.message`, and in a line's error once it came twice. */
-  said?: string;
+  upstreamMessage?: string;
   /** What happened inside, for the log alone. */
   cause?: unknown;
 }
@@ -174,7 +174,7 @@ export class ApiError extends Error {
   readonly allow: string | undefined;
   readonly contentRange: string | undefined;
   readonly blame: Blame;
-  readonly said: string | undefined;
+  readonly upstreamMessage: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -188,8 +188,8 @@ export class ApiError extends Error {
     this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined);
     this.allow = options.allow;
     this.contentRange = options.contentRange;
-    this.blame = options.blame ?? blameOf[code] ?? final;
-    this.said = options.said;
+    this.blame = options.blame ?? blameOf[code] ?? permanent;
+    this.upstreamMessage = options.upstreamMessage;
   }
 }
 
@@ -197,7 +197,7 @@ export class ApiError extends Error {
  * Whether another server, or another model, may answer what failed here. One that did not answer in time has taken the
  * caller's time already, unless it hangs for certain.
  */
-export function isWorthAskingElsewhere(error: unknown): error is ApiError {
+export function isWorthRetryingElsewhere(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.blame.scope === 'request') return false;
   return error.code !== 'upstream_timeout' || error.blame.certain;
 }
@@ -208,7 +208,7 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
 }
 
 /** What has an id of ours that clients name. */
-export type Named =
+export type ResourceName =
   | 'batch'
   | 'file'
   | 'key'
@@ -220,6 +220,6 @@ export type Named =
   | 'delivery';
 
 /** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
-export function notFound(what: Named): ApiError {
+export function notFound(what: ResourceName): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }

@@ -8,7 +8,7 @@ export const filePurposes = [...uploadPurposes, 'batch_output'] as const;
 export type FilePurpose = (typeof filePurposes)[number];
 
 /** Whether a file counts into what its org may store; what goes into batches and comes out of them does not. */
-export function isCounted({ purpose }: Pick<StoredFile, 'purpose'>): boolean {
+export function countsTowardQuota({ purpose }: Pick<StoredFile, 'purpose'>): boolean {
   return purpose !== 'batch' && purpose !== 'batch_output';
 }
 

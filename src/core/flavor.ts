@@ -30,7 +30,7 @@ export const failureStatuses = [400, 401, 402, 403, 404, 408, 413, 429, 500, 503
 export type FailureStatus = (typeof failureStatuses)[number];
 
 /** A failure that a server tells in a way of its own, and the status that says the same elsewhere. */
-export interface OwnFailure {
+export interface CustomFailure {
   status?: number;
   code?: string;
   /** How its sentence begins. */
@@ -41,7 +41,7 @@ export interface OwnFailure {
 export const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
 
 /** What the configuration says of a server that no flavor describes, over the one that it is most like. */
-export interface OwnTraits {
+export interface CustomTraits {
   /** Behind the base of the URL; `{model}` stands for the server's name of the model. */
   paths: { chat?: string; embeddings?: string };
   auth?: { header?: string; scheme?: string };
@@ -57,5 +57,5 @@ export interface OwnTraits {
   finish: Record<string, (typeof finishReasons)[number]>;
   /** Its words for how hard to think, by ours. */
   effort?: Record<string, string>;
-  failures: OwnFailure[];
+  failures: CustomFailure[];
 }

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { afterRunning, closedMs, type Hours, hoursAt, hoursText, parseHours, runTime } from './hours.ts';
+import {
+  timeAfterRunning,
+  closedMs,
+  type Hours,
+  hoursAt,
+  hoursText,
+  parseHours,
+  runningMs,
+} from './hours.ts';
 
 const hour = 3_600_000;
 const hours = (text: string, share = 0): Hours => ({ ...parseHours(text)!, share });
@@ -44,9 +52,9 @@ describe('hours', () => {
   it('are longer and shorter where clocks are changed', () => {
     const night = hours('22:00-06:00 Europe/Berlin');
     // On 2026-03-29 clocks go from 02:00 to 03:00, on 2026-10-25 from 03:00 to 02:00.
-    expect(runTime(night, at('2026-03-28T12:00:00Z'), at('2026-03-29T12:00:00Z'))).toBe(7 * hour);
-    expect(runTime(night, at('2026-10-24T12:00:00Z'), at('2026-10-25T12:00:00Z'))).toBe(9 * hour);
-    expect(runTime(night, at('2026-01-10T12:00:00Z'), at('2026-01-12T12:00:00Z'))).toBe(16 * hour);
+    expect(runningMs(night, at('2026-03-28T12:00:00Z'), at('2026-03-29T12:00:00Z'))).toBe(7 * hour);
+    expect(runningMs(night, at('2026-10-24T12:00:00Z'), at('2026-10-25T12:00:00Z'))).toBe(9 * hour);
+    expect(runningMs(night, at('2026-01-10T12:00:00Z'), at('2026-01-12T12:00:00Z'))).toBe(16 * hour);
   });
 
   it('begin and end once where clocks show their time twice or skip it', () => {
@@ -81,15 +89,15 @@ describe('hours', () => {
 
   it('tell when so much running will be done', () => {
     const [night, noon] = [hours('22:00-06:00'), at('2026-01-10T12:00:00Z')];
-    expect(afterRunning(night, noon, 0)).toBe(noon);
-    expect(afterRunning(night, noon, hour)).toBe(noon + 11 * hour);
-    expect(afterRunning(night, noon, 9 * hour)).toBe(noon + (10 + 24 + 1) * hour);
-    expect(afterRunning(undefined, noon, hour)).toBe(noon + hour);
-    expect(afterRunning(night, noon, 10_000 * hour)).toBeGreaterThan(noon + 10_000 * hour);
+    expect(timeAfterRunning(night, noon, 0)).toBe(noon);
+    expect(timeAfterRunning(night, noon, hour)).toBe(noon + 11 * hour);
+    expect(timeAfterRunning(night, noon, 9 * hour)).toBe(noon + (10 + 24 + 1) * hour);
+    expect(timeAfterRunning(undefined, noon, hour)).toBe(noon + hour);
+    expect(timeAfterRunning(night, noon, 10_000 * hour)).toBeGreaterThan(noon + 10_000 * hour);
     const slower = hours('22:00-06:00', 0.25);
-    expect(afterRunning(slower, noon, hour)).toBe(noon + 4 * hour);
-    expect(afterRunning(slower, noon, 3.5 * hour)).toBe(noon + 11 * hour);
-    expect(runTime(slower, noon, noon + 11 * hour)).toBe(3.5 * hour);
-    expect(runTime(undefined, noon, noon + hour)).toBe(hour);
+    expect(timeAfterRunning(slower, noon, hour)).toBe(noon + 4 * hour);
+    expect(timeAfterRunning(slower, noon, 3.5 * hour)).toBe(noon + 11 * hour);
+    expect(runningMs(slower, noon, noon + 11 * hour)).toBe(3.5 * hour);
+    expect(runningMs(undefined, noon, noon + hour)).toBe(hour);
   });
 });

@@ -64,7 +64,7 @@ export function shareAt(hours: Hours | undefined, at: number): number {
 }
 
 /** How many milliseconds of a span batches run; those in which they have a share of their places count as that share. */
-export function runTime(hours: Hours | undefined, start: number, end: number): number {
+export function runningMs(hours: Hours | undefined, start: number, end: number): number {
   if (!hours) return end - start;
   let sum = 0;
   for (let at = start; at < end;) {
@@ -77,7 +77,7 @@ export function runTime(hours: Hours | undefined, start: number, end: number): n
 }
 
 /** When batches will have run for so long, in epoch milliseconds; a guess where that is months ahead. */
-export function afterRunning(hours: Hours | undefined, start: number, ms: number): number {
+export function timeAfterRunning(hours: Hours | undefined, start: number, ms: number): number {
   if (!hours) return start + ms;
   let [at, left] = [start, ms];
   for (let changes = 0; changes < 100; changes++) {

@@ -44,7 +44,7 @@ export interface KnownModels extends Pick<Catalog, 'find' | 'idOf'> {
    * Asks what the other processes serve now, at most once a second: a model that is not known may be that of one which has
    * only just started. @throws where the database is away
    */
-  hear(): Promise<void>;
+  refresh(): Promise<void>;
 }
 
 export function createCatalog(models: readonly Model[]): Catalog {

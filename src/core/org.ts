@@ -5,10 +5,10 @@ export interface Org {
 }
 
 export const scopes = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
-export type Scope = (typeof scopes)[number];
+export type KeyScope = (typeof scopes)[number];
 
 /** What a key gets when none is named: everything but `admin` (api.md, section 8). */
-export const defaultScopes: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
+export const defaultScopes: readonly KeyScope[] = scopes.filter((scope) => scope !== 'admin');
 
 /** An API key as it may be shown: the secret itself is never kept. Instants are epoch milliseconds. */
 export interface ApiKey {
@@ -17,7 +17,7 @@ export interface ApiKey {
   name: string;
   /** The first characters and the last four, to recognise it by. */
   prefix: string;
-  scopes: Scope[];
+  scopes: KeyScope[];
   /** The models it may use, or null for all. */
   models: string[] | null;
   createdAt: number;
@@ -30,7 +30,7 @@ export interface ApiKey {
 export interface NewKey {
   orgId: string;
   name?: string;
-  scopes?: Scope[];
+  scopes?: KeyScope[];
   /** Model ids it may use; absent for all. */
   models?: string[];
   expiresAt?: number;
@@ -40,6 +40,6 @@ export interface NewKey {
 export interface Caller {
   orgId: string;
   keyId: string;
-  scopes: readonly Scope[];
+  scopes: readonly KeyScope[];
   models: readonly string[] | null;
 }

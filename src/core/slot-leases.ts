@@ -1,7 +1,7 @@
 import type { WaitingCause } from './waiting.ts';
 
 /** Requests to have in flight at servers that do not tell how many they work on at once, by the server. */
-export type FoundSlots = Record<string, number>;
+export type DiscoveredSlots = Record<string, number>;
 
 /** Servers that take nothing at present, by their names: for how long, and why. */
 export type ClosedServers = Record<string, Closed>;
@@ -19,19 +19,19 @@ export interface SlotLease {
   /** Epoch milliseconds of the database. */
   until: number;
   /** Its limit, where servers do not tell theirs, and what that rests on. */
-  found?: { limit: number; slots: FoundSlots };
+  found?: { limit: number; slots: DiscoveredSlots };
   /** Servers that it found to take nothing, and until when. */
   closed?: Record<string, { until: number; cause: WaitingCause }>;
 }
 
-export interface SlotAsk {
+export interface SlotRequest {
   /** Lines that all processes together may have in flight. */
   limit: number;
   /** Lines that this one has in flight or could send. */
   wants: number;
   inFlight: number;
   /** What it takes the limit from, where servers do not tell theirs. */
-  found?: FoundSlots;
+  found?: DiscoveredSlots;
   closed?: ClosedServers;
 }
 
@@ -41,9 +41,9 @@ export interface SlotShare {
   /** Lines that the others may have there. */
   others: number;
   /** What another one finds out for all; null where this one does, or nothing is to be found out. */
-  found: FoundSlots | null;
+  found: DiscoveredSlots | null;
   /** What was found last, by whomever. */
-  before?: FoundSlots;
+  before?: DiscoveredSlots;
   /** What others found to take nothing. */
   closed?: ClosedServers;
 }
@@ -72,7 +72,7 @@ const turnMs = 10_000;
 export function leaseSlots(
   before: readonly SlotLease[],
   worker: string,
-  { limit: own, wants, inFlight, found, closed = {} }: SlotAsk,
+  { limit: own, wants, inFlight, found, closed = {} }: SlotRequest,
   now: number,
 ): { share: LeasedShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);

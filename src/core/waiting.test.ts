@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ErrorCode, Scope } from './errors.ts';
+import type { ErrorCode, BlameScope } from './errors.ts';
 import { waitingFor } from './waiting.ts';
 
 describe('waitingFor', () => {
-  it.each<[Scope, ErrorCode, string]>([
+  it.each<[BlameScope, ErrorCode, string]>([
     ['account', 'upstream_error', 'credentials_refused'],
     ['model', 'model_not_found', 'model_missing'],
     ['model', 'engine_overloaded', 'rate_limited'],

@@ -1,4 +1,4 @@
-import type { ErrorCode, Scope } from './errors.ts';
+import type { ErrorCode, BlameScope } from './errors.ts';
 
 /** Why nothing of a batch is sent to its model, in a word that programs may rely on (`docs/batches.md`). */
 export const waitingReasons = [
@@ -27,25 +27,25 @@ export interface Waiting {
 
 /** Why nobody takes requests of a model. */
 export interface WaitingCause {
-  scope: Scope;
+  scope: BlameScope;
   code: ErrorCode;
   message: string;
   /** The upstream's own message, scrubbed. */
-  said?: string;
+  upstreamMessage?: string;
   /** Epoch milliseconds. */
   since: number;
 }
 
-export function waitingFor({ scope, code, message, said, since }: WaitingCause): Waiting {
-  return { reason: reasonOf(scope, code), message: withSaid(message, said), since };
+export function waitingFor({ scope, code, message, upstreamMessage: said, since }: WaitingCause): Waiting {
+  return { reason: reasonOf(scope, code), message: withUpstreamMessage(message, said), since };
 }
 
 /** A message with the upstream's own words behind it. */
-export function withSaid(message: string, said: string | undefined): string {
+export function withUpstreamMessage(message: string, said: string | undefined): string {
   return said ? `${message} It says: ${said}` : message;
 }
 
-function reasonOf(scope: Scope, code: ErrorCode): WaitingReason {
+function reasonOf(scope: BlameScope, code: ErrorCode): WaitingReason {
   if (scope === 'account') return 'credentials_refused';
   if (code === 'model_not_found') return 'model_missing';
   return code === 'engine_overloaded' ? 'rate_limited' : 'engine_unavailable';

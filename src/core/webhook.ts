@@ -49,7 +49,7 @@ export interface WebhookEvent {
  * An event as it is told, in the form of the official service: no more than whose news there are, so that the news are
  * asked for with a key.
  */
-export function toldEvent({ id, type, at, resourceId }: WebhookEvent) {
+export function toEventPayload({ id, type, at, resourceId }: WebhookEvent) {
   return { id, object: 'event', type, created_at: unixSeconds(at), data: { id: resourceId } };
 }
 

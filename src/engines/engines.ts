@@ -1,8 +1,8 @@
 import type { Service } from '../base/service.ts';
-import type { CallKnown } from '../core/call-known.ts';
-import type { Fared } from '../core/fared.ts';
+import type { CallTrace } from '../core/call-trace.ts';
+import type { RequestOutcomes } from '../core/request-outcomes.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
-import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
+import type { ClosedServers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { NativeAnswer } from '../wire/prepared/prepared-request.ts';
@@ -89,12 +89,12 @@ export interface Pool extends Engine {
   /** Whether other processes may ask the same servers, where they serve the same model. */
   readonly isShared: boolean;
   /** Outcomes of its requests, minimal ones included. */
-  readonly fared: Fared;
+  readonly fared: RequestOutcomes;
   /** Why no replica takes requests at present; null while one does. */
   readonly waiting: WaitingCause | null;
   readonly replicas: readonly ReplicaState[];
   /** Requests to have in flight at servers that do not tell their slots; undefined where all of them do. */
-  readonly found: FoundSlots | undefined;
+  readonly found: DiscoveredSlots | undefined;
   /** Servers of which it found that they take nothing at present; undefined where all do. */
   readonly closed: ClosedServers | undefined;
   /** What other processes have in flight there, and what they found out; null where nobody else asks them. */
@@ -116,7 +116,7 @@ export interface EngineCall {
   /** True for a line that failed before: its failures say nothing new about the server. */
   isRepeat?: boolean;
   /** Where what becomes known of the call is written down; nowhere if absent. */
-  known?: CallKnown;
+  known?: CallTrace;
   /** The client's `anthropic-beta`, for servers whose operator passes that on. */
   betas?: string;
 }

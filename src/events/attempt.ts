@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import { toldEvent } from '../core/webhook.ts';
+import { toEventPayload } from '../core/webhook.ts';
 import type { AttemptOutcome, ClaimedDelivery } from '../store/contract/webhooks.ts';
 import { type Egress, type EgressAnswer, EgressError } from './egress.ts';
 import { signedHeaders } from './signature.ts';
@@ -39,7 +39,7 @@ export async function attempt(
 ): Promise<AttemptOutcome> {
   const late = new AbortController();
   const timer = clock.after(attemptMs, () => late.abort());
-  const body = JSON.stringify(toldEvent(delivery.event));
+  const body = JSON.stringify(toEventPayload(delivery.event));
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'offpeak-webhooks',

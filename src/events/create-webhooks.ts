@@ -15,7 +15,7 @@ export interface WebhooksDeps extends Omit<SenderDeps, 'store' | 'worker'> {
 
 const maxPerOrg = 20;
 /** Tests of one org at a time: together with its deliveries they leave room for those of other orgs. */
-const testLimits = { room: 64, each: 8 };
+const testLimits = { capacity: 64, maxPerOwner: 8 };
 const oldSecretMs = 86_400_000;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { type LookupFunction, isIP } from 'node:net';
-import { addressMatcher, isAddressRange, plainAddress } from '../base/addresses.ts';
+import { addressMatcher, isAddressRange, normalizeAddress } from '../base/addresses.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import { networkReason } from '../base/network-reason.ts';
 import { unlessAborted } from '../base/on-abort.ts';
@@ -53,7 +53,7 @@ export interface EgressOptions {
 
 const connectMs = 10_000;
 /** Look-ups at a time: of all orgs, and of one. */
-const lookupLimits = { room: 8, each: 2 };
+const lookupLimits = { capacity: 8, maxPerOwner: 2 };
 const never = new AbortController().signal;
 /** More of an answer is not waited for. */
 const maxAnswerBytes = 65_536;
@@ -99,7 +99,7 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
     const family = isIP(host);
     const addresses = family === 0 ? await find(plainHost(host)) : [{ address: host, family }];
     const isOpen = ({ address }: LookupAddress) =>
-      openedHosts.has(plainHost(host)) || isOpened(plainAddress(address));
+      openedHosts.has(plainHost(host)) || isOpened(normalizeAddress(address));
     const mayReach = (each: LookupAddress) => isOpen(each) || isPublicAddress(each.address);
     if (addresses.length === 0 && openedHosts.has(plainHost(host)))
       throw refuseUrl(`egress.allow opens ${url.hostname}, but there is no such host, or no network`);

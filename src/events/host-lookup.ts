@@ -30,7 +30,7 @@ export function createHostLookup({
   hostsFile = '/etc/hosts',
   queryMs = 2_000,
 }: HostLookupOptions = {}): HostLookup {
-  const systemTurn = createFairGate({ room: 1, each: 1 });
+  const systemTurn = createFairGate({ capacity: 1, maxPerOwner: 1 });
 
   return async (host, { isOpened, signal }) => {
     if (isOpened) return systemTurn.within('', 1, signal, () => lookup(host, { all: true }));

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { addressMatcher, plainAddress } from '../base/addresses.ts';
+import { addressMatcher, normalizeAddress } from '../base/addresses.ts';
 
 /** What belongs to a machine, a network, a provider or nobody, by the registries of special-purpose addresses. */
 const isSpecial = addressMatcher([
@@ -30,7 +30,7 @@ const isGlobalUnicast = addressMatcher(['2000::/3']);
 
 /** Whether an address is anybody's on the internet. */
 export function isPublicAddress(address: string): boolean {
-  const plain = plainAddress(address);
+  const plain = normalizeAddress(address);
   if (isIP(plain) === 4) return !isSpecial(plain);
   return isIP(plain) === 6 && isGlobalUnicast(plain) && !isSpecial(plain);
 }

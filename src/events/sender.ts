@@ -1,4 +1,4 @@
-import { doubtTime, sleep } from '../base/clock.ts';
+import { createTimeBounds, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
 import { attempt, attemptMs, type AttemptDeps } from './attempt.ts';
@@ -31,7 +31,7 @@ const sweepBatch = 500;
  */
 export function createSender(parts: SenderDeps) {
   const { store, clock, log, worker } = parts;
-  const time = doubtTime(clock);
+  const time = createTimeBounds(clock);
   const stopped = new AbortController();
   const broken = new AbortController();
   const inFlight = new Set<Promise<unknown>>();

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isBlobLost } from '../core/blob-error.ts';
 import { ApiError, invalid } from '../core/errors.ts';
-import { isCounted, type StoredFile } from '../core/file.ts';
+import { countsTowardQuota, type StoredFile } from '../core/file.ts';
 import { type FileContent, fileParts } from '../wire/file/file-parts.ts';
 import { parseExact } from '../wire/json/exact-numbers.ts';
 import { readJson } from '../wire/json/parse.ts';
@@ -39,7 +39,7 @@ export async function inlineFiles(
   let room = mostBytes - Buffer.byteLength(text);
   for (const { place, fileId } of parts) {
     const file = await there(place, fileId);
-    if (!isCounted(file))
+    if (!countsTowardQuota(file))
       throw invalid(place, `the purpose of the file is ${file.purpose}; send one of user_data`);
     room -= base64Bytes(file);
     if (room < 0) throw tooLarge(place);

@@ -1,5 +1,5 @@
 import type { Blobs } from '../blobs/blobs.ts';
-import { type Clock, doubtTime, type Timer } from '../base/clock.ts';
+import { type Clock, createTimeBounds, type Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import type { InstallationStore } from '../store/store.ts';
@@ -36,8 +36,8 @@ const namesAtOnce = 500;
  */
 export function createSweeper({ store, blobs, clock, diskClock, log, quarantineMs }: SweeperDeps): Sweeper {
   // What a clock that was set wrong has removed does not come back when it is set right.
-  const time = doubtTime(clock);
-  const diskTime = doubtTime(diskClock);
+  const time = createTimeBounds(clock);
+  const diskTime = createTimeBounds(diskClock);
   let timer: Timer | undefined;
   let round: Promise<void> | undefined;
   let stopped = true;
@@ -79,7 +79,7 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
       const known = await knownOf(old);
       for (const { name } of old) {
         if (known.has(ownerOf(name))) continue;
-        await blobs.setAside(name, now);
+        await blobs.quarantine(name, now);
         orphans++;
       }
     }
@@ -90,11 +90,11 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
   async function lookAtAside(): Promise<{ ended: number; broughtBack: number }> {
     const before = time.earliest() - quarantineMs;
     const counts = { ended: 0, broughtBack: 0 };
-    for await (const rested of inGroups(blobs.listAside())) {
+    for await (const rested of inGroups(blobs.listQuarantined())) {
       const known = await knownOf(rested);
       for (const { name, since } of rested) {
         if (known.has(ownerOf(name))) {
-          await blobs.bringBack(name);
+          await blobs.restore(name);
           counts.broughtBack++;
         } else if (since <= before) {
           await blobs.remove(name);

@@ -1,4 +1,4 @@
-import { counted } from '../base/words.ts';
+import { pluralize } from '../base/words.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import { maxFaults } from '../wire/schema/validate.ts';
 
@@ -31,7 +31,7 @@ export class UploadFaults {
     const first = this.#faults[0]!;
     const place = [first.line === undefined ? '' : `line ${first.line}`, first.param ?? ''];
     const where = place.filter((part) => part !== '').join(', ');
-    const sums = `${counted(this.#total, 'fault')} in all, ${counted(this.#badLines, 'bad line')}`;
+    const sums = `${pluralize(this.#total, 'fault')} in all, ${pluralize(this.#badLines, 'bad line')}`;
     const more = this.#total > 1 || this.#badLines > 1 ? ` (${sums})` : '';
     return new ApiError(first.code, `${where === '' ? '' : `${where}: `}${first.message}${more}`, {
       param: first.param ?? null,

@@ -60,7 +60,7 @@ describe('an upload', () => {
     const { catalog } = system;
     let asked = 0;
     const known = catalog.find.bind(catalog);
-    catalog.hear = async () => {
+    catalog.refresh = async () => {
       asked++;
       catalog.find = (name) => known(name === 'new' ? 'tiny' : name);
     };

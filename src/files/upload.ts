@@ -226,7 +226,7 @@ export class SpooledUpload implements Upload {
         let verdict = this.#checker.check(item.line.bytes, item.line.number);
         if (!verdict.ok && !this.#heard && verdict.faults.some(({ code }) => code === 'model_not_found')) {
           this.#heard = true;
-          await this.#deps.catalog.hear();
+          await this.#deps.catalog.refresh();
           verdict = this.#checker.check(item.line.bytes, item.line.number);
         }
         if (!verdict.ok) this.#faults.add(verdict.faults);

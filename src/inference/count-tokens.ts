@@ -25,10 +25,10 @@ export type CountPrompt = (
  */
 export function createCountPrompt(engine: Engine): CountPrompt {
   const gate = createFairGate({
-    room: atOnce,
-    each: atOnce / 2,
-    mostWaiting,
-    full: () =>
+    capacity: atOnce,
+    maxPerOwner: atOnce / 2,
+    maxWaiting: mostWaiting,
+    fullError: () =>
       new ApiError('rate_limit_exceeded', 'Too many requests wait to have their tokens counted.', {
         retryAfter: 1,
       }),

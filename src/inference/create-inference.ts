@@ -2,7 +2,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import type { Fared } from '../core/fared.ts';
+import type { RequestOutcomes } from '../core/request-outcomes.ts';
 import { modelFor, servedElsewhere } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
@@ -258,7 +258,12 @@ export function createInference({ models, accounts, schemas, clock, ids, log }: 
   };
 }
 
-const noneFared: Fared = { workedAt: Number.NEGATIVE_INFINITY, answers: 0, breaks: 0, isBreak: false };
+const noneFared: RequestOutcomes = {
+  workedAt: Number.NEGATIVE_INFINITY,
+  answers: 0,
+  breaks: 0,
+  isBreak: false,
+};
 
 function howOf({ signal, caller, known, betas }: InteractiveCall, prefix = ''): EngineCall {
   const more = { ...(known && { known }), ...(betas !== undefined && { betas }) };

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, away, final } from '../core/errors.ts';
+import { ApiError, unavailable, permanent } from '../core/errors.ts';
 import { createCatalog, type Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import { withFallbacks } from './fallbacks.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
 
-const gone = new ApiError('upstream_unreachable', 'It is gone.', { blame: away });
-const refused = new ApiError('request_refused', 'No such field.', { blame: final });
+const gone = new ApiError('upstream_unreachable', 'It is gone.', { blame: unavailable });
+const refused = new ApiError('request_refused', 'No such field.', { blame: permanent });
 const call = {
   caller: { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null } satisfies Caller,
   signal: new AbortController().signal,
@@ -81,7 +81,7 @@ describe('the fallbacks of a model', () => {
     async (way) => {
       const answered = made({ a: [gone], b: ['fine'] });
       expect(await answered.generate[way](request, call)).toBe('fine');
-      const other = new ApiError('upstream_error', 'It failed.', { blame: away });
+      const other = new ApiError('upstream_error', 'It failed.', { blame: unavailable });
       const failed = made({ a: [gone], b: [other], c: [other] });
       await expect(failed.generate[way](request, call)).rejects.toBe(gone);
       expect(failed.asked).toEqual(['a', 'b', 'c']);

@@ -1,4 +1,4 @@
-import { isWorthAskingElsewhere } from '../core/errors.ts';
+import { isWorthRetryingElsewhere } from '../core/errors.ts';
 import { fallbacksFor } from '../core/model-access.ts';
 import type { Serves } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
@@ -64,7 +64,7 @@ export async function firstAnswer<From, T>(
       return await run(each);
     } catch (error) {
       first ??= error;
-      if (!isWorthAskingElsewhere(error)) throw error;
+      if (!isWorthRetryingElsewhere(error)) throw error;
     }
   throw first;
 }
@@ -84,7 +84,7 @@ async function* inTurn<T>(
       return;
     } catch (error) {
       first ??= error;
-      if (begun || !isWorthAskingElsewhere(error)) throw error;
+      if (begun || !isWorthRetryingElsewhere(error)) throw error;
     }
   }
   throw first;

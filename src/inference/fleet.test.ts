@@ -83,25 +83,25 @@ describe('Fleet', () => {
   });
 
   it('asks the others for what nobody knows, once for all who do, and once a second', async () => {
-    await fleet.hear();
+    await fleet.refresh();
     const asked: ((others: WorkerLoad[]) => void)[] = [];
     fleet.askBy(() => new Promise((resolve) => asked.push(resolve)));
     let told = 0;
     fleet.onLearn(() => told++);
-    const both = Promise.all([fleet.hear(), fleet.hear()]);
+    const both = Promise.all([fleet.refresh(), fleet.refresh()]);
     asked[0]!([having(model('new', 1))]);
     await both;
     expect([fleet.find('new')?.id, told]).toEqual(['new', 1]);
-    await fleet.hear();
+    await fleet.refresh();
     await clock.advance(1_000);
-    void fleet.hear();
+    void fleet.refresh();
     expect(asked.length).toBe(2);
   });
 
   it('asks again after an answer that did not come', async () => {
     let asked = 0;
     fleet.askBy(() => Promise.reject(new Error(`away ${++asked}`)));
-    await expect(fleet.hear()).rejects.toThrow('away 1');
-    await expect(fleet.hear()).rejects.toThrow('away 2');
+    await expect(fleet.refresh()).rejects.toThrow('away 1');
+    await expect(fleet.refresh()).rejects.toThrow('away 2');
   });
 });

@@ -56,7 +56,7 @@ export class Fleet implements KnownModels {
     this.#ask = ask;
   }
 
-  async hear(): Promise<void> {
+  async refresh(): Promise<void> {
     if (!this.#ask || this.#clock.monotonic() - this.#heardAt < hearMs) return;
     this.#hearing ??= this.#ask()
       .then((others) => {

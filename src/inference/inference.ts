@@ -1,9 +1,9 @@
 import type { Service } from '../base/service.ts';
-import type { CallKnown } from '../core/call-known.ts';
-import type { Fared } from '../core/fared.ts';
+import type { CallTrace } from '../core/call-trace.ts';
+import type { RequestOutcomes } from '../core/request-outcomes.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import type { ClosedServers, FoundSlots, SlotShare } from '../core/slot-leases.ts';
+import type { ClosedServers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
 import type { NativeEvent, NativeRequest, Op, Pool } from '../engines/engines.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
@@ -77,7 +77,7 @@ export interface Inference extends Service {
   /** How many requests `modelId` works on at once. */
   slots(modelId: string): number;
   /** Outcomes of the requests of `modelId`, which show if others succeed. */
-  fared(modelId: string): Fared;
+  fared(modelId: string): RequestOutcomes;
   /**
    * Why nobody takes requests of `modelId` at present; null while somebody does.
    * @param priced names of those that may do so in its place; all of its fallbacks if absent
@@ -98,7 +98,7 @@ export interface Inference extends Service {
   /** How many batch lines of `modelId` all processes together may have in flight. */
   limit(modelId: string): number;
   /** What of that was found out, because servers do not tell it; undefined where all of them do. */
-  found(modelId: string): FoundSlots | undefined;
+  found(modelId: string): DiscoveredSlots | undefined;
   /** Which of its servers were found to take nothing; undefined where all do. */
   closed(modelId: string): ClosedServers | undefined;
   /** What this process may have among them; null where that cannot be agreed upon. */
@@ -124,7 +124,7 @@ export interface InteractiveCall {
   /** Called with the id of the model that answers, as soon as something of its answer is there. */
   answers?: (model: string) => void;
   /** Where what becomes known of it is written down. */
-  known?: CallKnown;
+  known?: CallTrace;
   /** The client's `anthropic-beta`. */
   betas?: string;
 }
@@ -143,7 +143,7 @@ export interface LineCall {
   isRepeat?: boolean;
   signal: AbortSignal;
   /** Where what becomes known of it is written down. */
-  known?: CallKnown;
+  known?: CallTrace;
 }
 
 export interface LineAnswer {

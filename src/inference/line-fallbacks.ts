@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import type { Fared } from '../core/fared.ts';
+import type { RequestOutcomes } from '../core/request-outcomes.ts';
 import { shareAt } from '../core/hours.ts';
 import { firstAnswer } from './fallbacks.ts';
 import type { Inference, LineAnswer, LineCall } from './inference.ts';
@@ -72,7 +72,7 @@ export function withLineFallbacks(generate: Inference, clock: Clock): Inference 
   };
 }
 
-function together(a: Fared, b: Fared): Fared {
+function together(a: RequestOutcomes, b: RequestOutcomes): RequestOutcomes {
   return {
     workedAt: Math.max(a.workedAt, b.workedAt),
     answers: a.answers + b.answers,

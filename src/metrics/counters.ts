@@ -1,5 +1,5 @@
 import { Counter, Histogram, Registry } from 'prom-client';
-import type { AnsweredCall } from '../core/call-known.ts';
+import type { AnsweredCall } from '../core/call-trace.ts';
 import type { Usage } from '../core/usage.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
 
@@ -81,11 +81,11 @@ export function createCounters(): Counters {
   return {
     registry,
 
-    recordCall({ method, route, status, ms, known: { model, queuedMs = 0, firstMs } }) {
+    recordCall({ method, route, status, ms, trace: { model, queuedMs = 0, firstOutputMs } }) {
       requests.observe({ method, route, status }, ms / 1000);
       if (model === undefined) return;
       queued.observe({ model }, queuedMs / 1000);
-      if (firstMs !== undefined) first.observe({ model }, firstMs / 1000);
+      if (firstOutputMs !== undefined) first.observe({ model }, firstOutputMs / 1000);
     },
 
     recordUsage: (model, usage) => paid(model, 'interactive', usage),

@@ -1,8 +1,8 @@
 import { backoffMs } from '../base/backoff.ts';
-import { type Clock, doubtTime, sleep } from '../base/clock.ts';
+import { type Clock, createTimeBounds, sleep } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
-import type { Said } from '../core/conversation.ts';
+import type { ConversationAppend } from '../core/conversation.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Answered, ResponseStore } from '../store/contract/responses.ts';
 import { responseError } from '../wire/responses/answer/response-body.ts';
@@ -13,7 +13,7 @@ import { toBody, toTexts } from './stored-body.ts';
 export const leaseMs = 60_000;
 const renewMs = 20_000;
 /** Between tries to keep what was made: a minute in all. */
-const pauses = { firstMs: 100, longestMs: 10_000 };
+const pauses = { initialMs: 100, maxMs: 10_000 };
 const mostTries = 13;
 /** How often the events of what another process makes are asked for. */
 const lookMs = 1_000;
@@ -45,21 +45,26 @@ export type Background = ReturnType<typeof createBackground>;
 /** Responses that are made without anybody waiting, and the upkeep of all that are stored. */
 export function createBackground(deps: BackgroundDeps) {
   const { store, otherStores, clock, log, exclusive, roomBytes } = deps;
-  const time = doubtTime(clock);
+  const time = createTimeBounds(clock);
   const aliveUntil = () => time.latest() + leaseMs;
   const runs = new Map<string, BackgroundRun>();
   const full = () =>
     new ApiError('rate_limit_exceeded', 'Too many responses are being made in the background.', {
       retryAfter: 5,
     });
-  const room = createFairGate({ room: roomBytes, each: roomBytes / 2, mostWaiting: 0, full });
+  const room = createFairGate({
+    capacity: roomBytes,
+    maxPerOwner: roomBytes / 2,
+    maxWaiting: 0,
+    fullError: full,
+  });
   const stopping = new AbortController();
   let upkeep: Promise<void> | undefined;
 
   async function make(
     begun: ResponseBody,
     work: (signal: AbortSignal) => Promise<ResponseBody>,
-    said: ((body: ResponseBody) => Said | undefined) | undefined,
+    said: ((body: ResponseBody) => ConversationAppend | undefined) | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const body = await work(signal).catch((error: unknown) => failed(begun, error));
@@ -141,7 +146,7 @@ export function createBackground(deps: BackgroundDeps) {
     run(
       begun: ResponseBody,
       work: (signal: AbortSignal) => Promise<ResponseBody>,
-      said?: (body: ResponseBody) => Said | undefined,
+      said?: (body: ResponseBody) => ConversationAppend | undefined,
     ) {
       const controller = new AbortController();
       const done = make(begun, work, said, controller.signal)

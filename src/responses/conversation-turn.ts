@@ -1,4 +1,4 @@
-import type { ConversationItem, Said } from '../core/conversation.ts';
+import type { ConversationItem, ConversationAppend } from '../core/conversation.ts';
 import { inputItemId, itemOrigin } from '../wire/responses/item-ids.ts';
 import type { ResponseBody, StoredItem } from '../wire/responses/responses.ts';
 
@@ -19,7 +19,7 @@ export function conversationTurn(
   body: ResponseBody,
   asked: readonly StoredItem[],
   times: { orgId: string; now: number; expiresAt: number },
-): Said | undefined {
+): ConversationAppend | undefined {
   const { id, conversation, status, output } = body;
   if (!conversation || (status !== 'completed' && status !== 'incomplete')) return undefined;
   const items = [

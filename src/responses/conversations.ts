@@ -1,6 +1,6 @@
 import { isId } from '../base/ids.ts';
 import { ApiError, invalid, notFound } from '../core/errors.ts';
-import type { KeptConversation } from '../core/conversation.ts';
+import type { StoredConversation } from '../core/conversation.ts';
 import type { Caller } from '../core/org.ts';
 import { presentConversation } from '../wire/conversations/conversation.ts';
 import type { ItemsQuery } from '../wire/shared/query-params.ts';
@@ -23,7 +23,7 @@ export function createConversations(context: ResponsesContext) {
   const { clock, ids, quota, memory, maxBytes, ttlMs } = context;
   const store = context.store.conversations;
 
-  async function find(orgId: string, id: string): Promise<KeptConversation> {
+  async function find(orgId: string, id: string): Promise<StoredConversation> {
     const found = isId('conv_', id) ? await store.get(orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('conversation');
     return found;

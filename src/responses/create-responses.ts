@@ -1,10 +1,10 @@
 import { type Clock, unixSeconds } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
-import { grouped } from '../base/grouped.ts';
+import { coalesceWrites } from '../base/coalesce-writes.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { ApiError } from '../core/errors.ts';
-import type { Said } from '../core/conversation.ts';
+import type { ConversationAppend } from '../core/conversation.ts';
 import type { StoredResponse } from '../core/response.ts';
 import { answerWhole } from '../inference/answer-whole.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
@@ -66,7 +66,7 @@ const groupRows = 64;
 /** What is written at once when a response ends. */
 interface Kept {
   row: StoredResponse | undefined;
-  said: Said | undefined;
+  said: ConversationAppend | undefined;
 }
 
 /** Responses over any store. Starting it ends what a process that died left unfinished. */
@@ -77,17 +77,17 @@ export function createResponses(deps: ResponsesDeps): Responses {
   const roomBytes = conversationsAtOnce * maxBytes;
   const background = createBackground({ ...deps, store, otherStores: [conversations, chats], roomBytes });
   const memoryRoom = {
-    room: roomBytes,
-    each: roomBytes / 4,
-    full: () =>
+    capacity: roomBytes,
+    maxPerOwner: roomBytes / 4,
+    fullError: () =>
       new ApiError('rate_limit_exceeded', 'Too many stored conversations wait to be read.', {
         retryAfter: 5,
       }),
   };
-  const memory = createFairGate({ ...memoryRoom, mostWaiting });
-  const remembering = createFairGate({ ...memoryRoom, mostWaiting: 0 });
+  const memory = createFairGate({ ...memoryRoom, maxWaiting: mostWaiting });
+  const remembering = createFairGate({ ...memoryRoom, maxWaiting: 0 });
   const quota = createQuota(store, limits.responseBytesPerOrg);
-  const insert = grouped(async (each: Kept[]) => {
+  const insert = coalesceWrites(async (each: Kept[]) => {
     const rows = each.flatMap(({ row }) => row ?? []);
     const all = each.flatMap(({ said }) => said ?? []);
     quota.note(await store.insert(rows, all));
@@ -129,7 +129,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     return insert({ row, said });
   }
 
-  function saidOf(prepared: PreparedResponse, body: ResponseBody): Said | undefined {
+  function saidOf(prepared: PreparedResponse, body: ResponseBody): ConversationAppend | undefined {
     const now = clock.now();
     return (
       body.conversation &&

@@ -12,7 +12,7 @@ const caller = { orgId: 'org_1' } as Parameters<ReturnType<typeof createStoredCh
 const answer = { id: 'chatcmpl_1', model: 'm' } as ChatResponse;
 
 const roomFor = (room: number) =>
-  createFairGate({ room, each: room, mostWaiting: 0, full: () => new Error('full') });
+  createFairGate({ capacity: room, maxPerOwner: room, maxWaiting: 0, fullError: () => new Error('full') });
 
 const chatsOf = (chats: Partial<ChatStore>, quota: Partial<Quota>, memory: FairGate) =>
   createStoredChats({

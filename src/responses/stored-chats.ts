@@ -1,6 +1,6 @@
 import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
-import type { ChatQuery } from '../core/kept-chat.ts';
+import type { ChatQuery } from '../core/stored-chat.ts';
 import type { Caller } from '../core/org.ts';
 import type { AnsweredChat } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';

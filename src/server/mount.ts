@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '../base/ids.ts';
-import { inTurns } from '../base/loop-turns.ts';
+import { runCooperatively } from '../base/loop-slices.ts';
 import { notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
@@ -156,7 +156,7 @@ function lazyBody(bytes: Buffer): Incoming['body'] {
       return (text ??= decodeText(bytes));
     },
     utf8: () => checkedUtf8(bytes),
-    sha256: () => inTurns(hashSteps(bytes)),
+    sha256: () => runCooperatively(hashSteps(bytes)),
   };
 }
 

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { truncate } from '../base/truncate.ts';
-import { LoopTurns } from '../base/loop-turns.ts';
+import { LoopSlices } from '../base/loop-slices.ts';
 import { ApiError } from '../core/errors.ts';
 import type { BodyShare } from './body-budget.ts';
 
 /** From this size on, in bytes, reading a body as JSON takes long enough for others to notice. */
 const large = 65_536;
-const turns = new LoopTurns();
+const turns = new LoopSlices();
 const empty: Buffer = Buffer.alloc(0);
 
 /**

@@ -4,10 +4,10 @@ import type { Clock } from '../base/clock.ts';
 import type { IdPrefix } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Batches } from '../batches/batches.ts';
-import type { CallKnown } from '../core/call-known.ts';
-import type { Named } from '../core/errors.ts';
+import type { CallTrace } from '../core/call-trace.ts';
+import type { ResourceName } from '../core/errors.ts';
 import type { DateForm } from '../core/batch.ts';
-import type { Caller, Scope } from '../core/org.ts';
+import type { Caller, KeyScope } from '../core/org.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { Files } from '../files/files.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
@@ -43,9 +43,9 @@ export interface MountedRoute {
   /** With `:name` for a parameter, or `*` at the end for a parameter with slashes. A GET answers HEAD too. */
   path: string;
   /** The scope a key needs; `key` for any key, `open` for no key at all. */
-  access: Scope | 'key' | 'open';
+  access: KeyScope | 'key' | 'open';
   /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
-  id?: { prefix: IdPrefix; what: Named };
+  id?: { prefix: IdPrefix; what: ResourceName };
   /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
   handle(incoming: Incoming, services: Services): Promise<Answer>;
@@ -137,7 +137,7 @@ export interface Incoming {
   /** Says which model answers, before the first byte of the answer. */
   onModel: (model: string) => void;
   /** Where what becomes known of a call to an engine is written down, for the log. */
-  trace: CallKnown;
+  trace: CallTrace;
   /** Aborts when the client has gone or the server stops waiting for this request. */
   signal: AbortSignal;
 }

@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
-import type { AnsweredCall } from '../core/call-known.ts';
+import type { AnsweredCall } from '../core/call-trace.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';

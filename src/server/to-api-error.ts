@@ -1,5 +1,5 @@
 import { BlobError, isBlobLost } from '../core/blob-error.ts';
-import { saysAway } from '../core/database-fault.ts';
+import { isDatabaseOutage } from '../core/database-fault.ts';
 import { ApiError } from '../core/errors.ts';
 
 /**
@@ -8,7 +8,7 @@ import { ApiError } from '../core/errors.ts';
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (saysAway(error))
+  if (isDatabaseOutage(error))
     return new ApiError('storage_unavailable', 'The database cannot be used at the moment: try again.', {
       retryAfter: 5,
       cause: error,

@@ -186,8 +186,8 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       await expect(blobs.slice(bad, 0, 1)).rejects.toThrow('Not the name of a blob');
       await expect(blobs.size(bad)).rejects.toThrow('Not the name of a blob');
       await expect(blobs.remove(bad)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.setAside(bad, 0)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.bringBack(bad)).rejects.toThrow('Not the name of a blob');
+      await expect(blobs.quarantine(bad, 0)).rejects.toThrow('Not the name of a blob');
+      await expect(blobs.restore(bad)).rejects.toThrow('Not the name of a blob');
       expect(place.kept()).toEqual([]);
     });
 
@@ -210,7 +210,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
     describe('a blob set aside', () => {
       async function aside(blobs: Blobs) {
         const found: { name: string; since: number }[] = [];
-        for await (const each of blobs.listAside()) found.push(each);
+        for await (const each of blobs.listQuarantined()) found.push(each);
         return found;
       }
 
@@ -218,14 +218,14 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
         const blobs = await place.open();
         expect(await aside(blobs)).toEqual([]);
         await put(blobs, name, pattern(8));
-        await blobs.setAside(name, 1_234_567_890);
+        await blobs.quarantine(name, 1_234_567_890);
         await expect(blobs.read(name)).rejects.toMatchObject({ code: 'missing' });
         expect(await blobs.size(name)).toBeUndefined();
         expect(await blobs.list()[Symbol.asyncIterator]().next()).toMatchObject({ done: true });
         expect(await aside(await place.open())).toEqual([{ name, since: 1_234_567_890 }]);
         await put(blobs, `${name}.index`, pattern(4));
-        await blobs.setAside(`${name}.index`, 5);
-        await blobs.bringBack(name);
+        await blobs.quarantine(`${name}.index`, 5);
+        await blobs.restore(name);
         expect(await aside(blobs)).toEqual([{ name: `${name}.index`, since: 5 }]);
         expect(pattern(8).equals(await blobs.slice(name, 0, 8))).toBe(true);
       });
@@ -233,7 +233,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       test('is removed like any other', async () => {
         const blobs = await place.open();
         await put(blobs, name, pattern(8));
-        await blobs.setAside(name, 1_000);
+        await blobs.quarantine(name, 1_000);
         await blobs.remove(name);
         expect(place.kept()).toEqual([]);
       });
@@ -241,10 +241,10 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       test('may be set aside and brought back by two at once', async () => {
         const blobs = await place.open();
         await put(blobs, name, pattern(8));
-        await Promise.all([blobs.setAside(name, 1_000), blobs.setAside(name, 1_000)]);
-        await Promise.all([blobs.bringBack(name), blobs.bringBack(name)]);
-        await blobs.setAside(other, 1_000);
-        await blobs.bringBack(other);
+        await Promise.all([blobs.quarantine(name, 1_000), blobs.quarantine(name, 1_000)]);
+        await Promise.all([blobs.restore(name), blobs.restore(name)]);
+        await blobs.quarantine(other, 1_000);
+        await blobs.restore(other);
         expect(await blobs.size(name)).toBe(8);
       });
     });

@@ -203,9 +203,9 @@ describe('F38: a store that fails', () => {
     failingAtEach(fault, 3);
     await blobs.label('inst_1');
     failingAtEach(fault, 1);
-    await blobs.setAside(name, 1);
+    await blobs.quarantine(name, 1);
     failingAtEach(fault, 1);
-    await blobs.bringBack(name);
+    await blobs.restore(name);
     failing(/^(GET|HEAD)/, fault === 'late' ? 'reset' : fault, 3);
     clock.pauses.length = 0;
     expect(bytes.equals(await collect(await blobs.read(name)))).toBe(true);

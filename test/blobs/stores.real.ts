@@ -148,14 +148,14 @@ function storeTests({ args, env, listsUploads }: Store, program: string): void {
       for await (const each of all) names.push(each.name);
       return names.toSorted();
     };
-    await blobs.setAside(name, 1_234_567_890);
-    for await (const each of blobs.listAside()) expect(each).toEqual({ name, since: 1_234_567_890 });
+    await blobs.quarantine(name, 1_234_567_890);
+    for await (const each of blobs.listQuarantined()) expect(each).toEqual({ name, since: 1_234_567_890 });
     expect(await blobs.size(name)).toBeUndefined();
     expect(await listed(blobs.list())).toEqual([`${name}.index`]);
-    await blobs.bringBack(name);
+    await blobs.restore(name);
     expect(await listed(blobs.list())).toEqual([name, `${name}.index`]);
     for (const each of [name, name, `${name}.index`]) await blobs.remove(each);
-    expect([await listed(blobs.list()), await listed(blobs.listAside())]).toEqual([[], []]);
+    expect([await listed(blobs.list()), await listed(blobs.listQuarantined())]).toEqual([[], []]);
     await expect(blobs.read(name)).rejects.toMatchObject({ code: 'missing' });
     expect(await blobs.readLabel()).toBeUndefined();
     await blobs.label('inst_1');

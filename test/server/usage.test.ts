@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
-import type { Scope } from '../../src/core/org.ts';
+import type { KeyScope } from '../../src/core/org.ts';
 import { usageSchema } from '../../src/server/openapi/answer-schemas.ts';
 import { type CallOptions, type Json, type Running, startServer } from './support/start-server.ts';
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 const usage = (query = '', options?: CallOptions) => app.call('GET', `/v1/usage${query}`, options);
-const keyWith = async (scopes: Scope[], orgId = orgs.a) =>
+const keyWith = async (scopes: KeyScope[], orgId = orgs.a) =>
   (await app.accounts.keys.create({ orgId, scopes })).key;
 const once = {
   requests: 1,

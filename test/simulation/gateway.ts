@@ -46,6 +46,6 @@ export class Gateway {
 
 function noWorkers(): ApiError {
   return new ApiError('engine_overloaded', 'The server takes no more requests (status 503).', {
-    said: 'No available workers (all circuits open or unhealthy)',
+    upstreamMessage: 'No available workers (all circuits open or unhealthy)',
   });
 }

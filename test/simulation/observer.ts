@@ -1,4 +1,4 @@
-import { type BatchStatus, canMove, isFinal } from '../../src/core/batch.ts';
+import { type BatchStatus, canTransition, isFinal } from '../../src/core/batch.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { takeChanges } from './audit.ts';
 import type { Database } from './database.ts';
@@ -186,7 +186,7 @@ export class Observer {
 
   #compare(by: Operation, last: BatchRow, row: BatchRow): void {
     const tell = (what: string) => this.fail(`${by}: ${row.id} ${what}`);
-    if (row.status !== last.status && !canMove(last.status, row.status))
+    if (row.status !== last.status && !canTransition(last.status, row.status))
       tell(`went from ${last.status} to ${row.status}`);
     if (row.ok < last.ok || row.err < last.err)
       tell(`counts fell from ${last.ok}+${last.err} to ${row.ok}+${row.err}`);

@@ -1,5 +1,5 @@
 import { ChunkLines } from '../../src/batches/lines/lines.ts';
-import { ApiError, away } from '../../src/core/errors.ts';
+import { ApiError, unavailable } from '../../src/core/errors.ts';
 import type { Inference } from '../../src/inference/inference.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 import type { Shape, Size } from './plan.ts';
@@ -125,7 +125,7 @@ export const plantedBugs: Record<string, Plant> = {
         return await generate.runLine(line);
       } catch (error) {
         if (!(error instanceof ApiError) || error.blame.certain) throw error;
-        throw new ApiError(error.code, error.message, { blame: { ...away, scope: 'model' } });
+        throw new ApiError(error.code, error.message, { blame: { ...unavailable, scope: 'model' } });
       }
     };
     return { ...parts, generate: { ...generate, runLine } };

@@ -1,7 +1,7 @@
 import { Demand } from '../../src/batches/queue/demand.ts';
 import { HeldChunks } from '../../src/batches/claimed/held-chunks.ts';
 import { WorkInHand } from '../../src/batches/claimed/work-in-hand.ts';
-import { ApiError, away } from '../../src/core/errors.ts';
+import { ApiError, unavailable } from '../../src/core/errors.ts';
 import { Health } from '../../src/engines/pool/health.ts';
 import type { Inference } from '../../src/inference/inference.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
@@ -38,7 +38,7 @@ export const plantedSending: Record<string, Plant> = {
   'an engine that takes nothing is asked on and on': inClass(Health, 'failed', () => () => {}),
   "a refusal is never the line's own": failing((error) =>
     error.code === 'engine_overloaded' && error.blame.scope === 'replica'
-      ? new ApiError(error.code, error.message, { blame: { ...away, scope: 'model' } })
+      ? new ApiError(error.code, error.message, { blame: { ...unavailable, scope: 'model' } })
       : error,
   ),
   'an answer without choices is none': (parts) => {

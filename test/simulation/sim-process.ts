@@ -5,7 +5,7 @@ import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
 import type { BatchesDeps } from '../../src/batches/ground.ts';
-import { usualLimits } from '../../src/core/batch.ts';
+import { defaultLimits } from '../../src/core/batch.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 import { createCatalog } from '../../src/core/model.ts';
 import type { Files } from '../../src/files/files.ts';
@@ -80,7 +80,7 @@ export class SimProcess implements Worker {
       ids,
       random,
       log: traced(world, this),
-      limits: { openBatchesPerOrg: 100, lineBytes: usualLimits.lineBytes },
+      limits: { openBatchesPerOrg: 100, lineBytes: defaultLimits.lineBytes },
       batch: {
         priceFactor: 0.5,
         resultTtlMs: 86_400_000,

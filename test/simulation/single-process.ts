@@ -3,7 +3,7 @@ import { StoreTime } from '../../src/base/store-time.ts';
 import { poolOf } from '../support/pool-of.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
-import { usualLimits } from '../../src/core/batch.ts';
+import { defaultLimits } from '../../src/core/batch.ts';
 import type { Batch } from '../../src/core/batch.ts';
 import type { Hours } from '../../src/core/hours.ts';
 import type { Batches } from '../../src/batches/batches.ts';
@@ -158,7 +158,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     ids,
     random,
     log: silent,
-    limits: { openBatchesPerOrg: 10_000, lineBytes: usualLimits.lineBytes },
+    limits: { openBatchesPerOrg: 10_000, lineBytes: defaultLimits.lineBytes },
     batch: {
       priceFactor: 0.5,
       resultTtlMs: 86_400_000,

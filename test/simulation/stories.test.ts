@@ -5,14 +5,14 @@ import { StoreError } from '../../src/core/store-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Database, openDatabase } from './database.ts';
 import { parseHours } from '../../src/core/hours.ts';
-import { beginsAgain } from '../../src/core/budget.ts';
+import { nextPeriodStart } from '../../src/core/budget.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { addBatch, start } from '../store/fixtures.ts';
 import { Gateway } from './gateway.ts';
 import { owner, startSingle } from './single-process.ts';
 
-const nextMonth = beginsAgain({ amount: 0, period: 'month' }, virtualEpoch)!;
+const nextMonth = nextPeriodStart({ amount: 0, period: 'month' }, virtualEpoch)!;
 
 let database: Database;
 beforeAll(async () => {
@@ -413,7 +413,7 @@ describe('a line that its server refuses', () => {
   it('costs nothing while the server refuses everybody, for hours', async () => {
     const single = await startSingle(database, { slots: 4 });
     await single.settle(single.batches.start());
-    single.outage.error = new ApiError('engine_overloaded', 'Loading.', { said: 'Loading model' });
+    single.outage.error = new ApiError('engine_overloaded', 'Loading.', { upstreamMessage: 'Loading model' });
     const id = await single.create('b0', 20);
     await single.pass(4 * 60 * 60_000);
     const { batch, waiting } = await single.see(id);

@@ -1,5 +1,5 @@
 import type { Batch, Chunk } from '../../src/core/batch.ts';
-import type { SuspectRoom } from '../../src/core/fair-choice.ts';
+import type { SuspectAllowance } from '../../src/core/fair-queueing.ts';
 import type { StoredFile } from '../../src/core/file.ts';
 import type { ApiKey, Org } from '../../src/core/org.ts';
 import type { Webhook } from '../../src/core/webhook.ts';
@@ -188,7 +188,7 @@ export function range(from: number, to: number): number[] {
 
 export const lease = ({ batchId, seq, epoch }: Lease): Lease => ({ batchId, seq, epoch });
 
-const anySuspects: SuspectRoom = { from: 99, most: 0, alone: false };
+const anySuspects: SuspectAllowance = { from: 99, max: 0, alone: false };
 
 /** Leases so many chunks of one batch and model. */
 export async function claimOf(
@@ -212,7 +212,7 @@ export interface ClaimOf {
   count?: number;
   model?: string;
   now?: number;
-  suspects?: SuspectRoom;
+  suspects?: SuspectAllowance;
 }
 
 /** Models of ready chunks, in order; nobody serves any in these tests. */

@@ -11,7 +11,7 @@ import { addBatch, claimOf, hour, lease, makeWebhook, closeBatch, output, range,
 // Operations that look without a lock and then write in a transaction: what another process does in between decides.
 
 const fault: BatchFault = { code: 'batch_failed', message: 'The input is gone.', param: null, line: null };
-const suspects = { from: 99, most: 0, alone: false };
+const suspects = { from: 99, max: 0, alone: false };
 
 let db: Db;
 /** The store of this process, and the one of another process on the same database. */

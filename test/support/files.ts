@@ -26,7 +26,7 @@ export async function startFiles(
       { id: 'tiny', aliases: [], serves: ['chat'], prices, createdAt: 0 },
       { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 0 },
     ]),
-    hear: async () => {},
+    refresh: async () => {},
   };
   const files = createFiles({
     store,

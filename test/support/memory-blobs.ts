@@ -90,23 +90,23 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
       aside.delete(name);
     },
 
-    async setAside(name, at) {
-      await turn('setAside', name);
+    async quarantine(name, at) {
+      await turn('quarantine', name);
       const bytes = stored.get(name);
       if (bytes) aside.set(name, { bytes, since: at });
       stored.delete(name);
       times.delete(name);
     },
 
-    async bringBack(name) {
-      await turn('bringBack', name);
+    async restore(name) {
+      await turn('restore', name);
       const back = aside.get(name);
       if (back) put(name, back.bytes);
       aside.delete(name);
     },
 
-    async *listAside() {
-      await turn('listAside', '');
+    async *listQuarantined() {
+      await turn('listQuarantined', '');
       for (const [name, { since }] of aside) yield { name, since };
     },
 

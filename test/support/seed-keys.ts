@@ -4,13 +4,13 @@ import { createAccounts } from '../../src/accounts/create-accounts.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { silent as log } from '../../src/base/log.ts';
 import { systemClock as clock, systemRandom as random } from '../../src/base/system.ts';
-import type { Scope } from '../../src/core/org.ts';
+import type { KeyScope } from '../../src/core/org.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 
 export interface SeedKey {
   /** Made when no key before named it; `default` is the org of the first key. */
   org: string;
-  scopes?: Scope[];
+  scopes?: KeyScope[];
   models?: string[];
 }
 

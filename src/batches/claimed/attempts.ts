@@ -1,5 +1,5 @@
 import type { ApiError } from '../../core/errors.ts';
-import type { Fared } from '../../core/fared.ts';
+import type { RequestOutcomes } from '../../core/request-outcomes.ts';
 
 /** Failures after which a line ends as an error; and failures and refusals together. */
 const most = { failures: 3, refusals: 4 } as const;
@@ -24,11 +24,11 @@ export interface Attempts {
   refusedAt: number;
 }
 
-interface Seen extends Pick<Fared, 'answers' | 'breaks'> {
+interface Seen extends Pick<RequestOutcomes, 'answers' | 'breaks'> {
   /** In monotonic milliseconds. */
   at: number;
   /** The server's own message. */
-  said: string | undefined;
+  upstreamMessage: string | undefined;
 }
 
 export const noAttempts: Attempts = {
@@ -41,13 +41,18 @@ export const noAttempts: Attempts = {
   refusedAt: Number.POSITIVE_INFINITY,
 };
 
-type Failure = Pick<ApiError, 'code' | 'blame' | 'said'>;
+type Failure = Pick<ApiError, 'code' | 'blame' | 'upstreamMessage'>;
 
 /**
  * Counts a failure that may be the line's own (reliability.md, F20).
  * @param now monotonic milliseconds
  */
-export function afterFailure(before: Attempts, failure: Failure, now: number, fared: Fared): Attempts {
+export function afterFailure(
+  before: Attempts,
+  failure: Failure,
+  now: number,
+  fared: RequestOutcomes,
+): Attempts {
   const settled = settledOwn(before, fared);
   const isOwn = failure.blame.scope === 'request';
   return {
@@ -64,7 +69,12 @@ export function afterFailure(before: Attempts, failure: Failure, now: number, fa
  * and refused few of them: gateways answer 503 for a request that their servers fail on.
  * @param now monotonic milliseconds
  */
-export function afterRefusal(before: Attempts, failure: Failure, now: number, fared: Fared): Attempts {
+export function afterRefusal(
+  before: Attempts,
+  failure: Failure,
+  now: number,
+  fared: RequestOutcomes,
+): Attempts {
   const passed = before.passed + (fared.workedAt >= before.refusedAt ? 1 : 0);
   const refused = { ...before, passed, refusedAt: now };
   if (!mayBeItsOwn(failure)) return refused;
@@ -87,16 +97,16 @@ export function isSpent({ own, refused, isSuspected }: Attempts): boolean {
 }
 
 /** True where the server sent the same message for its failure before. */
-export function isSaidAgain({ last }: Attempts, { said }: Failure): boolean {
-  return said !== undefined && last?.said === said;
+export function isSaidAgain({ last }: Attempts, { upstreamMessage }: Failure): boolean {
+  return upstreamMessage !== undefined && last?.upstreamMessage === upstreamMessage;
 }
 
 /** True where requests that were sent after the line's last failure were answered. Those sent before an outage do not count. */
-function othersPassed({ last }: Attempts, { workedAt }: Fared): boolean {
+function othersPassed({ last }: Attempts, { workedAt }: RequestOutcomes): boolean {
   return last !== null && workedAt >= last.at;
 }
 
-function settledOwn(attempts: Attempts, fared: Fared): number {
+function settledOwn(attempts: Attempts, fared: RequestOutcomes): number {
   return attempts.own + (attempts.isSuspected && othersPassed(attempts, fared) ? 1 : 0);
 }
 
@@ -106,11 +116,11 @@ function mayBeItsOwn({ code, blame }: Failure): boolean {
 }
 
 /** True where too many other requests failed since, apart from those that failed together with the line. */
-function isInTrouble({ answers, breaks }: Seen, fared: Fared): boolean {
+function isInTrouble({ answers, breaks }: Seen, fared: RequestOutcomes): boolean {
   const since = fared.breaks - (fared.isBreak ? 1 : 0) - breaks;
   return since * answersEach > fared.answers - answers;
 }
 
-function seen({ said }: Failure, at: number, { answers, breaks }: Fared): Seen {
-  return { at, said, answers, breaks };
+function seen({ upstreamMessage }: Failure, at: number, { answers, breaks }: RequestOutcomes): Seen {
+  return { at, upstreamMessage, answers, breaks };
 }

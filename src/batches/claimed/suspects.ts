@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { SuspectRoom } from '../../core/fair-choice.ts';
+import type { SuspectAllowance } from '../../core/fair-queueing.ts';
 import type { HeldChunks } from './held-chunks.ts';
 
 /**
@@ -39,12 +39,12 @@ export class Suspects {
   }
 
   /** How many more may be claimed. */
-  get room(): SuspectRoom {
+  get room(): SuspectAllowance {
     const running = this.#held.suspects;
     const alone = running.some((held) => held.chunk.kills > suspectKills);
     return {
       from: suspectKills,
-      most: alone ? 0 : Math.max(0, this.#atOnce - running.length),
+      max: alone ? 0 : Math.max(0, this.#atOnce - running.length),
       alone: running.length === 0 && this.#clock.monotonic() >= this.#settledAt,
     };
   }

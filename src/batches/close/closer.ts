@@ -8,7 +8,7 @@ import {
   type ResultStream,
 } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
-import { ApiError, type ErrorCode, passing } from '../../core/errors.ts';
+import { ApiError, type ErrorCode, transient } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import { placeOf } from '../../files/input-index.ts';
 import type { Lease } from '../../store/contract/claim.ts';
@@ -60,7 +60,7 @@ class Disagreement extends Error {}
 export class Closer {
   #parts: Ground;
   #stopped = new AbortController();
-  #turns = createFairGate({ room: writingAtOnce, each: writingAtOnce });
+  #turns = createFairGate({ capacity: writingAtOnce, maxPerOwner: writingAtOnce });
   /** Tries that failed because of the batch itself, by its id. */
   #failures = new Map<string, { times: number; error: unknown }>();
 
@@ -152,7 +152,7 @@ export class Closer {
     const { store, worker, time } = this.#parts;
     const { code, message } = endings[batch.closing ?? 'failed'];
     // It never ran: sent again, it may be answered.
-    const error = new ApiError(code, message, { blame: passing });
+    const error = new ApiError(code, message, { blame: transient });
     const input = await this.#input(batch, lease);
     for (let from = 0; ;) {
       const missing = await store.results.missing(batch.id, from, missingSlice);

@@ -75,7 +75,7 @@ describe('createBatch', () => {
     parts = {
       store,
       files,
-      catalog: { ...createCatalog([model('m'), model('n')]), hear: async () => {} },
+      catalog: { ...createCatalog([model('m'), model('n')]), refresh: async () => {} },
       ids: createIds(clock, systemRandom),
       clock,
       limits: { openBatchesPerOrg: 10 },
@@ -132,7 +132,7 @@ describe('createBatch', () => {
         ...more,
       });
       const catalog = createCatalog([model('m', { fallbacks: ['n'], batchFallbacksAfterMs: 0 }), model('n')]);
-      parts = { ...parts, catalog: { ...catalog, hear: async () => {} } };
+      parts = { ...parts, catalog: { ...catalog, refresh: async () => {} } };
       await create();
       expect({ ...created[0]?.batch.prices }).toEqual(frozen);
     },

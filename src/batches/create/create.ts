@@ -113,7 +113,7 @@ async function newInput(
 }
 
 export async function hearOfModels(catalog: KnownModels, { index }: BatchInput): Promise<void> {
-  if (index.models.some((name) => !catalog.find(name))) await catalog.hear();
+  if (index.models.some((name) => !catalog.find(name))) await catalog.refresh();
 }
 
 /** The prices of every model of the input and of those that may answer in its place, frozen. @throws ApiError when the caller may not use one of them */

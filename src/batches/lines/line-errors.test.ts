@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, passing } from '../../core/errors.ts';
+import { ApiError, transient } from '../../core/errors.ts';
 import { asApiError } from './line-errors.ts';
 
 describe('asApiError', () => {
@@ -10,7 +10,7 @@ describe('asApiError', () => {
 
   it('tells nobody what broke inside, and tries again', () => {
     const error = asApiError(new TypeError('x is undefined'));
-    expect(error).toMatchObject({ code: 'internal_error', blame: passing, status: 500 });
+    expect(error).toMatchObject({ code: 'internal_error', blame: transient, status: 500 });
     expect(error.message).not.toContain('undefined');
     expect((error.cause as Error).message).toBe('x is undefined');
   });

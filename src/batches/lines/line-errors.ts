@@ -1,10 +1,10 @@
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { ApiError } from '../../core/errors.ts';
-import { withSaid } from '../../core/waiting.ts';
-import { saysAway } from '../../core/database-fault.ts';
+import { withUpstreamMessage } from '../../core/waiting.ts';
+import { isDatabaseOutage } from '../../core/database-fault.ts';
 
 /** Between two tries of a line. */
-export const linePauses = { firstMs: 1_000, longestMs: 30_000 };
+export const linePauses = { initialMs: 1_000, maxMs: 30_000 };
 
 /** Whatever an engine threw, as an error of the catalogue. */
 export function asApiError(error: unknown): ApiError {
@@ -14,12 +14,12 @@ export function asApiError(error: unknown): ApiError {
 
 /** An error that quotes the upstream's message about itself. */
 export class SaidError extends ApiError {
-  constructor({ code, message, said, blame }: ApiError) {
-    super(code, withSaid(message, said), { blame });
+  constructor({ code, message, upstreamMessage: said, blame }: ApiError) {
+    super(code, withUpstreamMessage(message, said), { blame });
   }
 }
 
 /** Whether the database or the disk cannot be used at present: what a line needs of them is there again later. */
 export function isStorageAway(error: unknown): boolean {
-  return saysAway(error) || (error instanceof BlobError && !isBlobLost(error));
+  return isDatabaseOutage(error) || (error instanceof BlobError && !isBlobLost(error));
 }

@@ -14,11 +14,11 @@ import { suspectKills, type Suspects } from '../claimed/suspects.ts';
 import type { WorkInHand } from '../claimed/work-in-hand.ts';
 
 /** Polling is the contract; a wake-up only makes it sooner. Each poll that brings nothing makes the next one later. */
-const polls = { firstMs: 250, longestMs: 1_000 };
+const polls = { initialMs: 250, maxMs: 1_000 };
 /** Models that one claim fetches for: what comes for others in the database waits for it. */
 const modelsAtOnce = 16;
 /** A database that fails is asked again after a while, at most this long. */
-const pauses = { firstMs: 1_000, longestMs: 5_000 };
+const pauses = { initialMs: 1_000, maxMs: 5_000 };
 
 export interface ClaimerDeps extends Ground {
   work: WorkInHand;
@@ -42,7 +42,7 @@ export class Claimer {
   #fetching: Promise<void> | null = null;
   #again = false;
   #poll: Timer | null = null;
-  #pollMs = polls.firstMs;
+  #pollMs = polls.initialMs;
   /** Runs while nothing may be asked, whoever wakes us. */
   #pause: Timer | null = null;
   #failures = 0;
@@ -67,7 +67,7 @@ export class Claimer {
 
   /** There may be something new to claim. */
   wake(): void {
-    this.#pollMs = polls.firstMs;
+    this.#pollMs = polls.initialMs;
     this.#look();
   }
 
@@ -119,15 +119,15 @@ export class Claimer {
     dispatch();
     if (this.#pause || this.#fetching) return;
     const hasRoom = demand.models().some((model) => demand.room(model) > 0);
-    this.#poll = clock.after(hasRoom ? this.#pollMs : polls.longestMs, () => {
-      this.#pollMs = Math.min(this.#pollMs * 2, polls.longestMs);
+    this.#poll = clock.after(hasRoom ? this.#pollMs : polls.maxMs, () => {
+      this.#pollMs = Math.min(this.#pollMs * 2, polls.maxMs);
       this.#look();
     });
   }
 
   async #claimAll(): Promise<void> {
     const { holdsLeases, missing } = this.#parts;
-    if (!holdsLeases()) return this.#pauseFor(polls.longestMs);
+    if (!holdsLeases()) return this.#pauseFor(polls.maxMs);
     await missing.look();
     this.#giveUp();
     await this.#claimClosings();
@@ -180,7 +180,7 @@ export class Claimer {
 
   /** Where something came there may be more before long. */
   #learn({ length }: readonly Chunk[]): void {
-    if (length > 0) this.#pollMs = polls.firstMs;
+    if (length > 0) this.#pollMs = polls.initialMs;
   }
 
   /** Batches that met a fault, and those whose last lines here are on their way. */

@@ -187,7 +187,10 @@ describe('Demand', () => {
       held.inFlight = 0;
       held.attempts.set(100, noAttempts);
       expect(isForOthers()).toBe(true);
-      held.attempts.set(100, { ...noAttempts, last: { at: 0, answers: 0, breaks: 0, said: undefined } });
+      held.attempts.set(100, {
+        ...noAttempts,
+        last: { at: 0, answers: 0, breaks: 0, upstreamMessage: undefined },
+      });
       expect(isForOthers()).toBe(false);
       // One that died is known to be dead by then.
       await clock.advance(34_999);

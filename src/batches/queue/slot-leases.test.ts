@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import type { Catalog } from '../../core/model.ts';
-import type { FoundSlots, SlotAsk } from '../../core/slot-leases.ts';
+import type { DiscoveredSlots, SlotRequest } from '../../core/slot-leases.ts';
 import { StoreTime } from '../../base/store-time.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import { SlotLeases } from './slot-leases.ts';
@@ -12,7 +12,7 @@ describe('SlotLeases', () => {
   let contended: string[];
   let unsent: number;
   let inFlight: number;
-  let asked: SlotAsk[];
+  let asked: SlotRequest[];
   let grant: () => number;
   let isOwed: boolean;
   let isWanted: boolean;
@@ -20,9 +20,9 @@ describe('SlotLeases', () => {
   let isAway: boolean;
   let answer: Promise<void>;
   let limit: number;
-  let found: FoundSlots | undefined;
-  let before: FoundSlots | undefined;
-  let begins: (FoundSlots | undefined)[];
+  let found: DiscoveredSlots | undefined;
+  let before: DiscoveredSlots | undefined;
+  let begins: (DiscoveredSlots | undefined)[];
   let waiting: WaitingCause | null;
   let slots: SlotLeases;
 

@@ -1,5 +1,5 @@
 import type { Timer } from '../../base/clock.ts';
-import { type LeasedShare, type SlotAsk, slotLeaseMs } from '../../core/slot-leases.ts';
+import { type LeasedShare, type SlotRequest, slotLeaseMs } from '../../core/slot-leases.ts';
 import type { Inference } from '../../inference/inference.ts';
 import type { Store } from '../../store/store.ts';
 import type { Ground } from '../ground.ts';
@@ -158,9 +158,9 @@ export class SlotLeases {
     this.look();
   }
 
-  #asksFor(models: readonly string[]): Record<string, SlotAsk> {
+  #asksFor(models: readonly string[]): Record<string, SlotRequest> {
     const { generate } = this.#parts;
-    const asks: Record<string, SlotAsk> = {};
+    const asks: Record<string, SlotRequest> = {};
     for (const model of models) {
       const limit = this.#parts.limit(model);
       if (this.#isAlone(model)) {
@@ -178,7 +178,7 @@ export class SlotLeases {
     return asks;
   }
 
-  #learn(model: string, { wants, inFlight }: SlotAsk, share: LeasedShare): void {
+  #learn(model: string, { wants, inFlight }: SlotRequest, share: LeasedShare): void {
     const { generate } = this.#parts;
     const { lines, isOwed, isWanted } = share;
     generate.lease(model, share);

@@ -1,5 +1,5 @@
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { afterRunning } from '../../core/hours.ts';
+import { timeAfterRunning } from '../../core/hours.ts';
 import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
@@ -77,5 +77,5 @@ function pace(batch: Batch, { now, hours }: RunTimes): { ratePerMinute: number |
   const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
   if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };
   const left = batch.total - finished;
-  return { ratePerMinute, eta: Math.round(afterRunning(hours, now, (left * elapsed) / finished)) };
+  return { ratePerMinute, eta: Math.round(timeAfterRunning(hours, now, (left * elapsed) / finished)) };
 }

@@ -10,7 +10,7 @@ const groupMs = 50;
 /** Above this many unrecorded answers, or bytes of them, nothing new is sent. */
 const maxRows = 4_096;
 const maxBytes = 64 * 1024 * 1024;
-const pauses = { firstMs: 500, longestMs: 5_000 };
+const pauses = { initialMs: 500, maxMs: 5_000 };
 /** How often the database may refuse a row, while it takes others, until the row is given up. */
 const mostRefusals = 3;
 

@@ -1,8 +1,8 @@
 import { backoffMs } from '../../base/backoff.ts';
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import type { LineRef } from '../../core/batch.ts';
-import { type CallKnown, loggedCall } from '../../core/call-known.ts';
-import { ApiError, final } from '../../core/errors.ts';
+import { type CallTrace, toCallFields } from '../../core/call-trace.ts';
+import { ApiError, permanent } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
 import type { LineAnswer, LineCall } from '../../inference/inference.ts';
 import type { LineResult } from '../../store/contract/results.ts';
@@ -70,7 +70,7 @@ export class Dispatcher {
   constructor(parts: DispatcherDeps) {
     this.#parts = parts;
     const room = filledAtOnce * parts.limits.lineBytes;
-    this.#filled = createFairGate({ room, each: room / 2 });
+    this.#filled = createFairGate({ capacity: room, maxPerOwner: room / 2 });
     this.#turns = new Turns(parts.clock, () => this.dispatch());
     this.#mayNameFiles = parts.files.purposes.some((purpose) => purpose !== 'batch');
   }
@@ -166,7 +166,7 @@ export class Dispatcher {
     if (!asking) return;
     const { model: found, asked } = asking;
     const { abort, orgId, priced, expiresAt: deadline } = held.batch;
-    const known: CallKnown | undefined = log.isLevelEnabled('debug') ? {} : undefined;
+    const known: CallTrace | undefined = log.isLevelEnabled('debug') ? {} : undefined;
     const attempts = held.attempts.get(ref.line);
     const { made } = attempts ?? noAttempts;
     try {
@@ -186,10 +186,10 @@ export class Dispatcher {
     }
   }
 
-  #tell({ batch }: HeldChunk, ref: LineRef, attempt: number, known: CallKnown, failure?: unknown): void {
+  #tell({ batch }: HeldChunk, ref: LineRef, attempt: number, known: CallTrace, failure?: unknown): void {
     const request = { request_id: lineRequestId(batch.id, ref.line), org: batch.orgId, attempt };
     const failed = failure !== undefined && { code: asApiError(failure).code };
-    this.#parts.log.debug({ ...request, ...loggedCall(known), ...failed }, failed ? 'line failed' : 'line');
+    this.#parts.log.debug({ ...request, ...toCallFields(known), ...failed }, failed ? 'line failed' : 'line');
   }
 
   /** Disks recover and files that are gone do not: the batch waits for one and ends for the other. No attempt is lost. */
@@ -208,7 +208,7 @@ export class Dispatcher {
     if (!model)
       throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`, {
         // It went while the line was read, and may come again.
-        blame: missing.isLost(chunk.model) ? final : { scope: 'model', certain: true, retry: true },
+        blame: missing.isLost(chunk.model) ? permanent : { scope: 'model', certain: true, retry: true },
       });
     if (chunk.kills >= poisonKills)
       throw new ApiError(

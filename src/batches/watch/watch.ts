@@ -18,7 +18,7 @@ const leftoversAtOnce = 4;
 const strandedMs = 60_000;
 const strandedAtOnce = 10;
 /** What failed is done again after a while, at most this long. */
-const pauses = { firstMs: 1_000, longestMs: 5_000 };
+const pauses = { initialMs: 1_000, maxMs: 5_000 };
 
 export interface WatchDeps extends TimesDeps, Pick<Ground, 'store' | 'clock' | 'random' | 'log'> {
   work: WorkInHand;

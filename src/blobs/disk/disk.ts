@@ -13,7 +13,7 @@ import type { DiskFs } from './fs.ts';
 import { cut, guarded, ifThere, isMissing, missingBlob, translate } from './faults.ts';
 import { modifiedAtOf, pathOf } from './paths.ts';
 import { readRange, readSlice } from './read.ts';
-import { createAside } from './aside.ts';
+import { createQuarantine } from './quarantine.ts';
 import { removeLeftovers, temporaryName } from './temporary.ts';
 import { type Spool, discard, flushFolder, writeAll } from './write.ts';
 
@@ -36,7 +36,7 @@ const gapBytes = 16 * 1024;
 export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions): Blobs {
   const temporary = join(folder, 'tmp');
   const labelPath = join(folder, 'installation');
-  const { pathOf: asidePath, ...aside } = createAside(fs, folder);
+  const { pathOf: asidePath, ...aside } = createQuarantine(fs, folder);
   const fans = new Set<string>();
   let counter = 0;
   let starting: Promise<void> | undefined;

@@ -75,7 +75,7 @@ const usualTimeouts: S3Timeouts = {
   totalMs: 60_000,
 };
 const mostTries = 6;
-const pauses = { firstMs: 200, longestMs: 5_000 };
+const pauses = { initialMs: 200, maxMs: 5_000 };
 /** At the same time; others wait for one of them to end. */
 const connections = 64;
 const noBody = hash('sha256', '');

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isName, madeAt, placeOf } from '../names.ts';
-import { createAside } from './aside.ts';
+import { createQuarantine } from './quarantine.ts';
 import { createS3Client, type S3Client, type S3ClientOptions } from './client.ts';
 import { abortLeftovers, listObjects } from './listing.ts';
 import { getPiece, type Piece, pieceLength, piecesFrom, sizeOf } from './read.ts';
@@ -35,7 +35,7 @@ const labelKey = 'installation';
  */
 export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs {
   const client = createS3Client({ clock, ...options });
-  const { removeAside, ...aside } = createAside(client);
+  const { removeAside, ...aside } = createQuarantine(client);
   let timer: Timer | undefined;
   let provenAt = -Infinity;
   let proving: Promise<void> | undefined;

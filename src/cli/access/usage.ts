@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { counted } from '../../base/words.ts';
+import { pluralize } from '../../base/words.ts';
 import type { Client } from '../../client/client.ts';
 import { type ShownUsage, usageCsv, usageTable } from '../../wire/usage/report.ts';
 import { queryCommand } from '../shared/commands.ts';
@@ -37,7 +37,7 @@ export const usage = queryCommand({
     terminal.table(head, rows);
     const { total, start, end } = answer;
     if (total)
-      terminal.note(`From ${start} to ${end}: ${counted(total.requests, 'request')}, ${total.amount} USD.`);
+      terminal.note(`From ${start} to ${end}: ${pluralize(total.requests, 'request')}, ${total.amount} USD.`);
   },
 });
 

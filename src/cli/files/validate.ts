@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import { usualEndpoints, usualLimits } from '../../core/batch.ts';
+import { defaultEndpoints, defaultLimits } from '../../core/batch.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples, wholeNumber } from '../shared/commands.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
-import { counted } from '../../base/words.ts';
+import { pluralize } from '../../base/words.ts';
 import { existingFile } from '../shared/local-file.ts';
 import { formatFault } from '../shared/report.ts';
 
@@ -35,7 +35,7 @@ export function filesValidate(cli: Cli): Command {
       const { terminal } = cli;
       const { checkFile } = await import('./check-file.ts');
       const { maxRequests, maxBytes } = options;
-      const limits = { requests: maxRequests, bytes: maxBytes, lineBytes: usualLimits.lineBytes };
+      const limits = { requests: maxRequests, bytes: maxBytes, lineBytes: defaultLimits.lineBytes };
       const verdict = await checkFile(existingFile(file, cli.cwd), limits);
       if (!verdict.valid) cli.exitCode = exitCodes.linesFailed;
       if (options.json === true) {
@@ -52,14 +52,14 @@ export function filesValidate(cli: Cli): Command {
       if (verdict.valid) {
         const { requests, endpoint, estimatedTokens, bytes } = verdict;
         terminal.print(
-          `${terminal.paint('green', 'Valid:')} ${counted(requests, 'request')} to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (prompts estimated, and the most that each answer may have).`,
+          `${terminal.paint('green', 'Valid:')} ${pluralize(requests, 'request')} to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (prompts estimated, and the most that each answer may have).`,
         );
         terminal.note('Whether its models exist, only a server can tell.');
-        if (requests > usualLimits.requests || bytes > usualLimits.bytes)
+        if (requests > defaultLimits.requests || bytes > defaultLimits.bytes)
           terminal.note(
-            `Larger than one batch (${usualLimits.requests} requests and ${usualLimits.bytes} bytes unless configured): batch run splits it, a plain upload is refused.`,
+            `Larger than one batch (${defaultLimits.requests} requests and ${defaultLimits.bytes} bytes unless configured): batch run splits it, a plain upload is refused.`,
           );
-        if (!usualEndpoints.some((name) => name === endpoint))
+        if (!defaultEndpoints.some((name) => name === endpoint))
           terminal.note(
             `Batches of ${endpoint ?? ''} run where batch.endpoints of the configuration opens them.`,
           );
@@ -72,7 +72,7 @@ export function filesValidate(cli: Cli): Command {
         return;
       }
       terminal.print(
-        `${terminal.paint('red', 'Not valid:')} ${counted(verdict.faultCount, 'fault')} in ${counted(verdict.badLines, 'line')}.`,
+        `${terminal.paint('red', 'Not valid:')} ${pluralize(verdict.faultCount, 'fault')} in ${pluralize(verdict.badLines, 'line')}.`,
       );
       for (const fault of verdict.faults) terminal.print(`  ${cleanLine(formatFault(fault))}`);
       const more = verdict.faultCount - verdict.faults.length;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { showBytes } from '../../base/bytes.ts';
+import { formatBytes } from '../../base/bytes.ts';
 import type { ModelReport } from '../../core/model-file.ts';
 import { type ModelSource, readModelSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -49,13 +49,13 @@ function show(report: ModelReport, terminal: Terminal): void {
   const { memory, tokenizer, template } = report;
   const files = report.files === 1 ? '' : ` in ${report.files} files`;
   const heads = report.heads === report.keyValueHeads ? '' : `, ${report.keyValueHeads} for keys and values`;
-  const total = showBytes(memory.weights + memory.cache + memory.work);
+  const total = formatBytes(memory.weights + memory.cache + memory.work);
   terminal.record([
     ['name', report.name],
     ['architecture', report.architecture],
     ['parameters', showCount(report.parameters)],
     ['quantization', report.quantization],
-    ['size', `${showBytes(report.fileBytes)}${files}`],
+    ['size', `${formatBytes(report.fileBytes)}${files}`],
     ['context', report.contextLength === null ? null : `${report.contextLength} tokens`],
     ['layers', known(report.layers)],
     ['width', known(report.width)],
@@ -65,8 +65,8 @@ function show(report: ModelReport, terminal: Terminal): void {
     ['template', template === null ? 'none' : template.family],
     [
       'memory',
-      `${total}: ${showBytes(memory.weights)} of weights, ${showBytes(memory.cache)} of cache for ` +
-        `${memory.sequences} sequences of ${memory.context} tokens, ${showBytes(memory.work)} to work with them`,
+      `${total}: ${formatBytes(memory.weights)} of weights, ${formatBytes(memory.cache)} of cache for ` +
+        `${memory.sequences} sequences of ${memory.context} tokens, ${formatBytes(memory.work)} to work with them`,
     ],
   ]);
   // A template that is not known by its marks shows itself.

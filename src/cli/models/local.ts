@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { Command } from 'commander';
-import { showBytes } from '../../base/bytes.ts';
+import { formatBytes } from '../../base/bytes.ts';
 import type { LocalModel } from '../../core/model-file.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
@@ -29,7 +29,7 @@ async function listFiles(cli: Cli, flags: FolderFlags): Promise<void> {
         model.architecture ?? '',
         model.parameters === null ? '' : showCount(model.parameters),
         model.quantization ?? '',
-        showBytes(model.bytes),
+        formatBytes(model.bytes),
         stateOf(model),
       ]),
     );

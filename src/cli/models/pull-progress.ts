@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { showBytes } from '../../base/bytes.ts';
+import { formatBytes } from '../../base/bytes.ts';
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { PullProgress } from '../../core/model-file.ts';
@@ -35,12 +35,12 @@ function nameOf({ file, part, parts }: PullProgress): string {
 /** `1.20 GB of 4.10 GB`, `2m 05s left`, `23.4 MB/s`. */
 function detailsOf({ phase, done, total }: PullProgress, perSecond: number): string[] {
   if (phase === 'waiting') return ['waiting for another process'];
-  if (phase === 'checking') return [`checking ${showBytes(done)}`];
+  if (phase === 'checking') return [`checking ${formatBytes(done)}`];
   const left = total === null ? 0 : total - done;
   return [
-    total === null ? showBytes(done) : `${showBytes(done)} of ${showBytes(total)}`,
+    total === null ? formatBytes(done) : `${formatBytes(done)} of ${formatBytes(total)}`,
     perSecond > 0 && left > 0 ? `${formatDuration((left / perSecond) * 1000)} left` : '',
-    perSecond > 0 ? `${showBytes(Math.round(perSecond))}/s` : '',
+    perSecond > 0 ? `${formatBytes(Math.round(perSecond))}/s` : '',
   ];
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { showBytes } from '../../base/bytes.ts';
+import { formatBytes } from '../../base/bytes.ts';
 import type { PulledModel } from '../../core/model-file.ts';
 import { readModelSource, type RemoteSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -59,10 +59,10 @@ async function pull(cli: Cli, model: string, flags: Flags): Promise<void> {
 function summary({ files }: PulledModel): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const parts = files.length === 1 ? '' : ` in ${files.length} files`;
-  if (files.every(({ present }) => present)) return `It is here already: ${showBytes(bytes)}${parts}.`;
+  if (files.every(({ present }) => present)) return `It is here already: ${formatBytes(bytes)}${parts}.`;
   const isChecked = files.every(({ sha256 }) => sha256 !== null);
   const checked = isChecked ? 'checksum right' : 'nobody told a checksum';
-  return `Fetched ${showBytes(bytes)}${parts}, ${checked}.`;
+  return `Fetched ${formatBytes(bytes)}${parts}, ${checked}.`;
 }
 
 function remoteSource(text: string): RemoteSource {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 import { Command } from 'commander';
-import { counted } from '../../base/words.ts';
-import { storeOf } from '../../core/config.ts';
+import { pluralize } from '../../base/words.ts';
+import { blobStoreName } from '../../core/config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
@@ -23,7 +23,7 @@ export function backup(cli: Cli): Command {
       if (isBucket && !isEmbedded)
         throw new CliError(
           'There is nothing here to copy.',
-          `Dump the Postgres with pg_dump, and copy ${storeOf(config)} after it.`,
+          `Dump the Postgres with pg_dump, and copy ${blobStoreName(config)} after it.`,
         );
       if (isEmbedded && !existsSync(resolve(data, 'offpeak.db')))
         throw new CliError(`There is no database in ${data}.`, 'Name the data folder with --data.');
@@ -37,11 +37,11 @@ export function backup(cli: Cli): Command {
       const copied = await backUp(data, target, { database: isEmbedded, files: !isBucket });
       if (flags.json === true) return terminal.json({ folder: target, ...copied });
       terminal.print(
-        `Copied ${isEmbedded ? 'the database and ' : ''}${counted(copied.files, 'file')} (${copied.bytes} bytes) to ${target}.`,
+        `Copied ${isEmbedded ? 'the database and ' : ''}${pluralize(copied.files, 'file')} (${copied.bytes} bytes) to ${target}.`,
       );
       if (isBucket)
         terminal.note(
-          `The files are in ${storeOf(config)}: copy them from there, after the database, and start no second server on that bucket.`,
+          `The files are in ${blobStoreName(config)}: copy them from there, after the database, and start no second server on that bucket.`,
         );
       terminal.note(
         isEmbedded

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { EngineConfig } from '../../config.ts';
-import { storeOf } from '../../core/config.ts';
+import { blobStoreName } from '../../core/config.ts';
 import { readModelSource, showSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples, group } from '../shared/commands.ts';
@@ -25,7 +25,7 @@ function check(cli: Cli): Command {
         ['listens on', `${read.server.host}:${read.server.port}`],
         ['data', read.data],
         ['database', withoutPassword(read.database)],
-        ['files', storeOf(read)],
+        ['files', blobStoreName(read)],
         ...read.models.map((model): [string, string] => ['model', `${model.id}: ${describe(model.engine)}`]),
       ]);
     });

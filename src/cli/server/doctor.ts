@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import type { ExaminedServer } from '../../app/models.ts';
-import { formatProblem } from '../../base/located.ts';
-import { placeOf } from '../../config/reading.ts';
+import { formatProblem } from '../../config/source-value.ts';
+import { locationOf } from '../../config/context.ts';
 import type { Config } from '../../config.ts';
-import { serverOf, storeOf } from '../../core/config.ts';
+import { serverName, blobStoreName } from '../../core/config.ts';
 import type { Finding } from '../../core/examination.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -59,7 +59,7 @@ async function examineFiles(config: Config) {
   const { bucketFault } = await import('../../app/bucket.ts');
   const fault = await bucketFault(bucket);
   const findings = fault ? [{ about: 'store', verdict: 'fault' as const, message: fault.message }] : [];
-  return [{ files: storeOf(config), reachable: fault?.isUsable ?? true, findings }];
+  return [{ files: blobStoreName(config), reachable: fault?.isUsable ?? true, findings }];
 }
 
 function showFiles(
@@ -79,7 +79,7 @@ function showServer(server: ExaminedServer, { faultsOnly = false }: DoctorOption
   const { model, replica, examination } = server;
   const shown = faultsOnly ? examination.findings.filter(isFault) : examination.findings;
   const verdict = shown.length === 0 ? ': well' : '';
-  const title = `${model} at ${serverOf(replica)} (${examination.flavor})${verdict}`;
+  const title = `${model} at ${serverName(replica)} (${examination.flavor})${verdict}`;
   terminal.print(terminal.paint('bold', cleanLine(title)));
   for (const finding of shown)
     showFinding(finding, isFault(finding) ? problemText(server, finding) : finding.told, terminal);
@@ -106,7 +106,7 @@ function problemText({ engine, replica }: ExaminedServer, finding: Finding): str
   const hint = advice ?? null;
   // A sentence follows, and the words of a server may end one.
   const told = hint === null ? finding.told : finding.told.replace(/\.+$/, '');
-  const at = key && (placeOf(replica, key) ?? placeOf(engine, key) ?? placeOf(engine, ''));
+  const at = key && (locationOf(replica, key) ?? locationOf(engine, key) ?? locationOf(engine, ''));
   if (!at) return hint === null ? told : `${told}. ${hint}`;
   return formatProblem({ file: at.file, line: at.line, message: `${at.path}: ${told}`, hint });
 }
@@ -115,7 +115,7 @@ function toJson(server: ExaminedServer) {
   const { model, replica, examination } = server;
   return {
     model,
-    server: serverOf(replica),
+    server: serverName(replica),
     flavor: examination.flavor,
     reachable: examination.isReachable,
     findings: examination.findings.map((finding) => ({

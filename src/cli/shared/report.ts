@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { ClientError, Unreachable, type RemoteFault } from '../../client/errors.ts';
-import { formatProblem } from '../../base/located.ts';
+import { formatProblem } from '../../config/source-value.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import { CliError, exitCodes, type ExitCode } from './exit-codes.ts';

@@ -27,7 +27,7 @@ export interface SupervisorDeps {
   log: Log;
 }
 
-const pauses = { firstMs: 100, longestMs: 10_000 };
+const pauses = { initialMs: 100, maxMs: 10_000 };
 /** A child that lived this long is not part of a series of crashes. */
 const stableMs = 30_000;
 /** After so many starts in a row that came to nothing, requests are no longer held back. */

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
-import { ApiError, away, type ErrorCode, unclear } from '../../core/errors.ts';
+import { ApiError, unavailable, type ErrorCode, ambiguous } from '../../core/errors.ts';
 import { type Breaker, createBreaker, type Failed } from './breaker.ts';
 
-const broken = new ApiError('upstream_error', 'The server failed.', { blame: unclear });
-const refused = new ApiError('upstream_unreachable', 'Nobody there.', { blame: away });
+const broken = new ApiError('upstream_error', 'The server failed.', { blame: ambiguous });
+const refused = new ApiError('upstream_unreachable', 'Nobody there.', { blame: unavailable });
 const busy = (retryAfter?: number) =>
   new ApiError('engine_overloaded', 'Busy.', {
-    blame: away,
+    blame: unavailable,
     ...(retryAfter !== undefined && { retryAfter }),
   });
 

@@ -10,7 +10,7 @@ const suspicious = 3;
  * How long it is left alone after the first failure, and at most; less where it says that it is well: then the failures may
  * have been those requests' own, and others should not wait for it long.
  */
-const pauses = { firstMs: 1_000, longestMs: 30_000 };
+const pauses = { initialMs: 1_000, maxMs: 30_000 };
 const longestWellMs = 4_000;
 /**
  * A `retry-after` is held to its end, but for so long at most, or for these shares of the time that is left for what was
@@ -83,10 +83,7 @@ export interface Breaker {
  * @param windowMs how long batches have
  */
 export function createBreaker(clock: Clock, jitter: () => number, windowMs: number): Breaker {
-  const longestMs = Math.min(
-    longestAskedMs,
-    Math.max(pauses.longestMs, windowMs * longestAskedShare.ofWindow),
-  );
+  const longestMs = Math.min(longestAskedMs, Math.max(pauses.maxMs, windowMs * longestAskedShare.ofWindow));
   let askedUntil = Number.NEGATIVE_INFINITY;
   let openUntil: number | null = null;
   let trips = 0;
@@ -105,16 +102,22 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
   const now = () => clock.monotonic();
   const msLeft = () => Math.max(0, Math.max(askedUntil, openUntil ?? askedUntil) - now());
 
-  function note({ blame, code, message, said }: ApiError): void {
-    cause = { scope: blame.scope, code, message, ...(said && { said }), since: cause?.since ?? clock.now() };
+  function note({ blame, code, message, upstreamMessage: said }: ApiError): void {
+    cause = {
+      scope: blame.scope,
+      code,
+      message,
+      ...(said && { upstreamMessage: said }),
+      since: cause?.since ?? clock.now(),
+    };
   }
 
   function trip(error: ApiError, certain = error.blame.certain): boolean {
     note(error);
     isCertain = certain;
     if (openUntil !== null && now() < openUntil) return false;
-    const mostMs = isWell && !isCertain ? longestWellMs : pauses.longestMs;
-    openUntil = now() + backoffMs(++trips, { ...pauses, longestMs: mostMs }, jitter());
+    const mostMs = isWell && !isCertain ? longestWellMs : pauses.maxMs;
+    openUntil = now() + backoffMs(++trips, { ...pauses, maxMs: mostMs }, jitter());
     if (isCertain) tell(error, openUntil);
     return true;
   }
@@ -139,7 +142,7 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
     const { others, slackMs = Number.POSITIVE_INFINITY } = request;
     const wasOpen = msLeft() > 0;
     const wholeMs = (error.retryAfter ?? 0) * 1000;
-    const heldMs = Math.max(pauses.longestMs, slackMs * longestAskedShare.ofLeft);
+    const heldMs = Math.max(pauses.maxMs, slackMs * longestAskedShare.ofLeft);
     const askedMs = Math.min(wholeMs, longestMs, heldMs);
     // One that asks for no time at all would be asked again without end.
     if (askedMs > 0) {

@@ -1,23 +1,23 @@
 import type { Clock } from '../../base/clock.ts';
-import type { CallKnown } from '../../core/call-known.ts';
+import type { CallTrace } from '../../core/call-trace.ts';
 
 /** Writes down how a call goes, in place of what was known of an earlier one. */
-export function notesOf(known: CallKnown, clock: Pick<Clock, 'monotonic'>) {
+export function notesOf(known: CallTrace, clock: Pick<Clock, 'monotonic'>) {
   const begun = clock.monotonic();
   let sentAt = begun;
   known.calls = (known.calls ?? 0) + 1;
-  known.asked = 0;
-  known.server = known.queuedMs = known.firstMs = known.answerId = known.reported = undefined;
+  known.serversAsked = 0;
+  known.server = known.queuedMs = known.firstOutputMs = known.answerId = known.reported = undefined;
   return {
     sent(server: string): void {
       sentAt = clock.monotonic();
-      if (known.asked === 0) known.queuedMs = sentAt - begun;
-      known.asked = (known.asked ?? 0) + 1;
+      if (known.serversAsked === 0) known.queuedMs = sentAt - begun;
+      known.serversAsked = (known.serversAsked ?? 0) + 1;
       known.server = server;
       known.reported = undefined;
     },
     answers(id?: unknown): void {
-      known.firstMs = clock.monotonic() - sentAt;
+      known.firstOutputMs = clock.monotonic() - sentAt;
       if (typeof id === 'string') known.answerId = id;
     },
   };

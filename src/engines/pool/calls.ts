@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { unlessAborted } from '../../base/on-abort.ts';
-import { ApiError, isWorthAskingElsewhere } from '../../core/errors.ts';
+import { ApiError, isWorthRetryingElsewhere } from '../../core/errors.ts';
 import type { ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
 import { notesOf } from './call-notes.ts';
@@ -24,11 +24,11 @@ export interface CallsDeps {
 
 /** A line that was not sent, because its server failed on a minimal request. */
 class Unsent extends ApiError {
-  constructor({ code, message, retryAfter, said }: ApiError) {
+  constructor({ code, message, retryAfter, upstreamMessage: said }: ApiError) {
     super(code, message, {
       blame: { scope: 'model', certain: true, retry: true },
       ...(retryAfter !== undefined && { retryAfter }),
-      ...(said !== undefined && { said }),
+      ...(said !== undefined && { upstreamMessage: said }),
     });
   }
 }
@@ -44,7 +44,7 @@ export function createCalls({
 
   /** Where a call goes after a failure, if it should be asked again by itself. */
   async function next(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Promise<Place | null> {
-    if (!isWorthAskingElsewhere(error) || call.signal.aborted) return null;
+    if (!isWorthRetryingElsewhere(error) || call.signal.aborted) return null;
     if (tried.size > (error.blame.certain ? elsewhere.certain : elsewhere.unclear)) return null;
     return entrance.elsewhere(call, tried);
   }

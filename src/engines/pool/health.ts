@@ -43,7 +43,7 @@ const tryMs = { longest: 60_000, between: 400 } as const;
 /** Failures in a row after which a minimal request is sent, whatever else is in flight. */
 const unanswered = 3;
 /** How often a server is asked that declines, before it answered anything; requests may try it meanwhile. */
-const declinedPauses = { firstMs: 2_000, longestMs: 5 * 60_000 };
+const declinedPauses = { initialMs: 2_000, maxMs: 5 * 60_000 };
 
 /** Whether one server works: by what comes of its requests, and by what it says when it is asked. */
 export class Health {

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatRequest, chatResponse, createFakeEngine } from '../../../test/support/fake-engine.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
-import type { CallKnown } from '../../core/call-known.ts';
-import { ApiError, away, final } from '../../core/errors.ts';
+import type { CallTrace } from '../../core/call-trace.ts';
+import { ApiError, unavailable, permanent } from '../../core/errors.ts';
 import { leaseSlots, type SlotLease } from '../../core/slot-leases.ts';
 import type { ChatChunk, ChatResponse } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, Report } from '../engines.ts';
@@ -68,13 +68,15 @@ const wrongKey = new ApiError('upstream_error', 'Refused.', {
 const noCredit = new ApiError('upstream_error', 'No credit.', {
   blame: { scope: 'account', certain: false, retry: true, hidden: true },
 });
-const bad = new ApiError('request_refused', 'No such field.', { blame: final });
-const busy = new ApiError('engine_overloaded', 'Busy.', { blame: away, retryAfter: 5 });
+const bad = new ApiError('request_refused', 'No such field.', { blame: permanent });
+const busy = new ApiError('engine_overloaded', 'Busy.', { blame: unavailable, retryAfter: 5 });
 const tooFast = new ApiError('engine_overloaded', 'Too fast.', {
-  blame: { ...away, scope: 'model' },
+  blame: { ...unavailable, scope: 'model' },
   retryAfter: 900,
 });
-const noModel = new ApiError('model_not_found', 'No such model.', { blame: { ...away, scope: 'model' } });
+const noModel = new ApiError('model_not_found', 'No such model.', {
+  blame: { ...unavailable, scope: 'model' },
+});
 const forever: EngineCall = { signal: new AbortController().signal, priority: 'interactive' };
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -344,7 +346,7 @@ describe('createPool', () => {
 
   describe('F18: a server that asks for a pause of a day', () => {
     const minute = 60_000;
-    const day = new ApiError('engine_overloaded', 'Too much.', { blame: away, retryAfter: 86_400 });
+    const day = new ApiError('engine_overloaded', 'Too much.', { blame: unavailable, retryAfter: 86_400 });
     let one: Server;
 
     beforeEach(() => {
@@ -430,7 +432,7 @@ describe('createPool', () => {
   it('writes down how a call went, where somebody wants to know', async () => {
     const [one, other] = [server(1), server(1)];
     poolOf([one, other]);
-    const known: CallKnown = {};
+    const known: CallTrace = {};
     const asked = pool.generate(chatRequest(), { ...forever, known });
     await turn();
     const first = one.asked === 1 ? one : other;
@@ -442,9 +444,9 @@ describe('createPool', () => {
     expect(known).toEqual({
       server: first === one ? 'gpu-1' : 'gpu-0',
       calls: 1,
-      asked: 2,
+      serversAsked: 2,
       queuedMs: 0,
-      firstMs: 25,
+      firstOutputMs: 25,
       answerId: 'chatcmpl_engine',
     });
   });
@@ -476,7 +478,8 @@ describe('createPool', () => {
 
   it('tries a server that may not be asked what it is', async () => {
     const one = server(1);
-    one.probed = () => Promise.reject(new ApiError('engine_overloaded', 'no lists now', { blame: away }));
+    one.probed = () =>
+      Promise.reject(new ApiError('engine_overloaded', 'no lists now', { blame: unavailable }));
     poolOf([{ ...one, capabilities: { ...one.capabilities, isGuess: true } }]);
     await pool.probe();
     const asked = ask();
@@ -506,8 +509,12 @@ describe('createPool', () => {
 
   it.each([
     ['lacks the model', noModel, 'open'],
-    ['loads its model', new ApiError('engine_overloaded', 'Loading model', { blame: away }), 'half-open'],
-    ['is not there', new ApiError('upstream_unreachable', 'Nobody.', { blame: away }), 'half-open'],
+    [
+      'loads its model',
+      new ApiError('engine_overloaded', 'Loading model', { blame: unavailable }),
+      'half-open',
+    ],
+    ['is not there', new ApiError('upstream_unreachable', 'Nobody.', { blame: unavailable }), 'half-open'],
   ])(
     'asks a server that %s again by itself, until it is well or answers all the same',
     async (_, error, still) => {
@@ -626,7 +633,7 @@ describe('createPool', () => {
       await line;
       await turn();
     }
-    const closing = new ApiError('engine_overloaded', 'Closed.', { blame: away });
+    const closing = new ApiError('engine_overloaded', 'Closed.', { blame: unavailable });
 
     it.each([
       ['fails on', broken],

@@ -3,7 +3,7 @@ import { chatRequest, chatResponse, createFakeEngine } from '../../../test/suppo
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { randomOf } from '../../../test/support/slot-server.ts';
 import { silent } from '../../base/log.ts';
-import { ApiError, away } from '../../core/errors.ts';
+import { ApiError, unavailable } from '../../core/errors.ts';
 import type { Engine, RateTold } from '../engines.ts';
 import { createPool } from './pool.ts';
 import { createRate } from './rate.ts';
@@ -33,7 +33,7 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
         if (tells) listener?.(told);
         if (isTaken) counts.served++;
         if (isTaken) resolve(chatResponse('ok'));
-        else reject(new ApiError('engine_overloaded', 'Slow down.', { blame: away, retryAfter: 5 }));
+        else reject(new ApiError('engine_overloaded', 'Slow down.', { blame: unavailable, retryAfter: 5 }));
       });
     });
   };
@@ -59,7 +59,7 @@ function crowded(clock: ManualClock, { stray = 0, wayMs = 0, seed = 3 } = {}) {
       const come = () => {
         if (inWork >= 48 || chance() < stray) {
           counts.refused++;
-          const error = new ApiError('engine_overloaded', 'Full.', { blame: away, retryAfter: 1 });
+          const error = new ApiError('engine_overloaded', 'Full.', { blame: unavailable, retryAfter: 1 });
           clock.after(2, () => reject(error));
           return;
         }

@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 import { onAbort } from '../../base/on-abort.ts';
-import { Turns } from '../../base/turns.ts';
+import { RoundRobinQueue } from '../../base/round-robin-queue.ts';
 import type { EngineCall } from '../engines.ts';
 
 interface Waiter<Place> {
@@ -11,13 +11,13 @@ interface Waiter<Place> {
 
 /** Who waits for a place: interactive work before batch work, and of each one org after the other. */
 export class WaitingRoom<Place> {
-  readonly #turns: Record<EngineCall['priority'], Turns<Waiter<Place>>> = {
-    interactive: new Turns(),
-    batch: new Turns(),
+  readonly #turns: Record<EngineCall['priority'], RoundRobinQueue<Waiter<Place>>> = {
+    interactive: new RoundRobinQueue(),
+    batch: new RoundRobinQueue(),
   };
 
   count(priority: EngineCall['priority']): number {
-    return this.#turns[priority].count;
+    return this.#turns[priority].size;
   }
 
   /**
@@ -26,10 +26,10 @@ export class WaitingRoom<Place> {
    */
   makeRoom(priority: EngineCall['priority'], org: string, reason: unknown): boolean {
     const turns = this.#turns[priority];
-    const own = turns.countOf(org);
-    const longest = turns.longest();
-    if (longest === undefined || turns.countOf(longest) <= own + 1) return own === 0;
-    turns.newestOf(longest)!.refuse(reason);
+    const own = turns.countFor(org);
+    const longest = turns.longestOwner();
+    if (longest === undefined || turns.countFor(longest) <= own + 1) return own === 0;
+    turns.newestFor(longest)!.refuse(reason);
     return true;
   }
 
@@ -71,11 +71,11 @@ export class WaitingRoom<Place> {
   /** Lets in whoever has a place, until one in turn finds none. */
   admit(): void {
     for (const turns of [this.#turns.interactive, this.#turns.batch])
-      for (let next = turns.first(); next; next = turns.first()) {
+      for (let next = turns.peek(); next; next = turns.peek()) {
         const place = next[1].find();
         if (place === undefined) return;
         // Its org goes behind the others.
-        turns.done(...next);
+        turns.dequeue(...next);
         next[1].enter(place);
       }
   }
@@ -83,6 +83,6 @@ export class WaitingRoom<Place> {
   /** Turns all of a priority away. */
   refuse(priority: EngineCall['priority'], reason: unknown): void {
     const turns = this.#turns[priority];
-    for (let next = turns.first(); next; next = turns.first()) next[1].refuse(reason);
+    for (let next = turns.peek(); next; next = turns.peek()) next[1].refuse(reason);
   }
 }

@@ -1,5 +1,5 @@
 import { isObject } from '../../base/fields.ts';
-import { plainReference, pointedAt } from '../../base/json-pointer.ts';
+import { decodeReference, resolvePointer } from '../../base/json-pointer.ts';
 import { type Schema, type SchemaObject, constrainsBeyond, keywords } from './keywords.ts';
 import { type Walk, inlined, mergeSchemas, normal } from './merge.ts';
 import { plainPattern } from './plain-pattern.ts';
@@ -34,7 +34,7 @@ function rewritten(root: Schema, mostRepeats: number, isMerging: boolean): Schem
     if (isMerging && (work += cost) > budget.work) throw tooManyBranches();
   };
   const walk: Walk = {
-    resolve: (reference) => pointedAt(root, plainReference(reference)) as Schema,
+    resolve: (reference) => resolvePointer(root, decodeReference(reference)) as Schema,
     step: () => spend(1),
     spend,
   };

@@ -1,5 +1,5 @@
 import { fieldsOf, isObject } from '../../base/fields.ts';
-import { plainReference, pointedAt } from '../../base/json-pointer.ts';
+import { decodeReference, resolvePointer } from '../../base/json-pointer.ts';
 import type { SchemaObject } from './keywords.ts';
 
 /** The members that a schema speaks of. */
@@ -50,7 +50,7 @@ function createShapes(root: SchemaObject) {
     if (++shapes > most.shapes || members > most.members || depth === most.depth) return own;
     const inner = (each: unknown) => shapeOf(each, depth + 1);
     const target =
-      typeof $ref === 'string' && $ref.startsWith('#') ? [pointedAt(root, plainReference($ref))] : [];
+      typeof $ref === 'string' && $ref.startsWith('#') ? [resolvePointer(root, decodeReference($ref))] : [];
     const either = [anyOf, oneOf].map(listOf).filter((branches) => branches.length > 0);
     const parts = [...target, ...listOf(allOf)].map(inner);
     return [...parts, ...either.map((branches) => eitherOf(branches.map(inner)))].reduce(bothOf, own);

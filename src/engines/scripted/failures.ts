@@ -1,4 +1,4 @@
-import { ApiError, final, unclear } from '../../core/errors.ts';
+import { ApiError, permanent, ambiguous } from '../../core/errors.ts';
 
 /** The error that `[[fail how]]` stands for: what a real upstream with this fault leads to. */
 export function failureFor(how: string): ApiError {
@@ -17,6 +17,6 @@ export function failureFor(how: string): ApiError {
     });
   if (status === 400 || status === 413 || status === 422) return new ApiError('request_refused', message);
   if (status >= 400 && status < 500)
-    return new ApiError('upstream_error', message, { blame: status === 404 ? unclear : final });
+    return new ApiError('upstream_error', message, { blame: status === 404 ? ambiguous : permanent });
   return new ApiError('upstream_error', message);
 }

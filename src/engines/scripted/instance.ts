@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-import { plainReference, pointedAt } from '../../base/json-pointer.ts';
+import { decodeReference, resolvePointer } from '../../base/json-pointer.ts';
 import type { JsonSchema } from '../../wire/chat/chat.ts';
 
 /**
@@ -47,7 +47,7 @@ function build(schema: unknown, root: JsonSchema, depth: number): unknown {
   if (depth > 64 || typeof schema !== 'object' || schema === null) return null;
   const { $ref, ...own } = schema as Keywords;
   if (typeof $ref === 'string')
-    return build(merge([pointedAt(root, plainReference($ref)), own]), root, depth + 1);
+    return build(merge([resolvePointer(root, decodeReference($ref)), own]), root, depth + 1);
   if ('const' in own) return own['const'];
   if (Array.isArray(own['enum'])) return own['enum'][0];
   if (Array.isArray(own['allOf'])) {
@@ -157,5 +157,5 @@ function merge(parts: unknown[]): Keywords {
 
 function deref(schema: unknown, root: JsonSchema): unknown {
   const ref = (schema as Keywords | null)?.['$ref'];
-  return typeof ref === 'string' ? pointedAt(root, plainReference(ref)) : schema;
+  return typeof ref === 'string' ? resolvePointer(root, decodeReference(ref)) : schema;
 }

@@ -3,7 +3,7 @@ import { createManualClock } from '../../../test/support/manual-clock.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { EngineCall } from '../engines.ts';
-import { away, final, unclear } from '../../core/errors.ts';
+import { unavailable, permanent, ambiguous } from '../../core/errors.ts';
 import { createScriptedEngine } from './scripted.ts';
 
 const json = <T>(value: T) => ({ value, text: JSON.stringify(value) });
@@ -121,15 +121,15 @@ describe('answers', () => {
 
 describe('failures', () => {
   it.each([
-    ['500', 'upstream_error', unclear],
-    ['400', 'request_refused', final],
-    ['404', 'upstream_error', unclear],
-    ['409', 'upstream_error', final],
+    ['500', 'upstream_error', ambiguous],
+    ['400', 'request_refused', permanent],
+    ['404', 'upstream_error', ambiguous],
+    ['409', 'upstream_error', permanent],
     ['401', 'upstream_error', { scope: 'account', certain: true }],
-    ['429', 'engine_overloaded', away],
-    ['timeout', 'upstream_timeout', unclear],
-    ['unreachable', 'upstream_unreachable', away],
-    ['invalid', 'invalid_upstream_response', unclear],
+    ['429', 'engine_overloaded', unavailable],
+    ['timeout', 'upstream_timeout', ambiguous],
+    ['unreachable', 'upstream_unreachable', unavailable],
+    ['invalid', 'invalid_upstream_response', ambiguous],
   ])('[[fail %s]] is %s, of %j', async (how, code, blame) => {
     const { engine } = setup();
     await expect(engine.generate(ask(`[[fail ${how}]]`), call())).rejects.toMatchObject({ code, blame });

@@ -39,7 +39,7 @@ export interface ScriptedEngine extends Engine {
 export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
   const { clock, delayMs = 0, contextLength = null } = options;
   const count = options.slots ?? 8;
-  const gate = createFairGate({ room: count, each: count, first: 'interactive' });
+  const gate = createFairGate({ capacity: count, maxPerOwner: count, priorityOwner: 'interactive' });
   const cache = createPrefixCache();
   const seen = new Map<string, number>();
   let stopping = new AbortController();

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
-import type { Flavor, OwnTraits } from '../../core/flavor.ts';
+import type { Flavor, CustomTraits } from '../../core/flavor.ts';
 import type { ModelInput, Serves } from '../../core/model.ts';
 import type { Capabilities } from '../engines.ts';
 import type { Timeouts } from './connection/timeouts.ts';
@@ -15,7 +15,7 @@ export interface UpstreamOptions {
   /** `auto` asks the server when it is started; `generic` if absent. */
   flavor?: Flavor | 'auto' | undefined;
   /** What is configured over its flavor. */
-  ownTraits?: OwnTraits | undefined;
+  ownTraits?: CustomTraits | undefined;
   /** Requests the upstream works on at once; null where nobody knows. */
   slots: number | null;
   /** What servers of its kind serve if absent. */

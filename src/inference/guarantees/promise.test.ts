@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { chatRequest, chatResponse, createFakeEngine, usage } from '../../../test/support/fake-engine.ts';
 import { createInlineSchemas } from '../../../test/support/inline-schemas.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
-import { ApiError, final } from '../../core/errors.ts';
+import { ApiError, permanent } from '../../core/errors.ts';
 import type { Capabilities } from '../../engines/engines.ts';
 import type { ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
 import { createPromise } from './promise.ts';
@@ -78,7 +78,7 @@ describe('a request without promises', () => {
   it('is not asked again when the engine fails', async () => {
     for (const error of [
       new ApiError('upstream_error', 'broken'),
-      new ApiError('upstream_error', 'refused', { blame: final }),
+      new ApiError('upstream_error', 'refused', { blame: permanent }),
       new ApiError('request_refused', 'refused'),
     ]) {
       const { outcome, asked } = await run(native, {}, [error]);
@@ -163,7 +163,7 @@ describe('a tool that must be called', () => {
     ['calls another tool', chatResponse(null, { calls: [['count', '{"n":1}']], finish: 'tool_calls' })],
     ['writes bad JSON', chatResponse(null, { calls: [['weather', '{"city":']], finish: 'tool_calls' })],
     ['misses the schema', chatResponse(null, { calls: [['weather', '{"city":3}']], finish: 'tool_calls' })],
-    ['refuses the request', new ApiError('upstream_error', 'needs a parser', { blame: final })],
+    ['refuses the request', new ApiError('upstream_error', 'needs a parser', { blame: permanent })],
   ])('is made of JSON under its parameters when the engine %s', async (_what, first) => {
     const { outcome, asked } = await run(native, { ...forced, stop: ['\n'] }, [
       first,
@@ -197,7 +197,7 @@ describe('a tool that must be called', () => {
   });
 
   it('is asked for without the response format where that was refused', async () => {
-    const refusal = new ApiError('upstream_error', 'no formats here', { blame: final });
+    const refusal = new ApiError('upstream_error', 'no formats here', { blame: permanent });
     const { outcome, asked } = await run(ollama, forced, [refusal, chatResponse('{"city":"Oslo"}')]);
     expect(callsOf(outcome).calls).toEqual(good);
     expect(asked.map((each) => 'response_format' in each)).toEqual([true, false]);
@@ -284,7 +284,7 @@ describe('a tool that must be called', () => {
   });
 
   it('has the first refusal told when everything is refused', async () => {
-    const refusal = (message: string) => new ApiError('upstream_error', message, { blame: final });
+    const refusal = (message: string) => new ApiError('upstream_error', message, { blame: permanent });
     const { outcome } = await run(native, forced, [refusal('first'), refusal('second')]);
     expect(outcome).toMatchObject({ message: 'first' });
     const { outcome: missed } = await run(native, forced, [chatResponse('no'), refusal('second')]);
@@ -412,7 +412,7 @@ describe('JSON that was promised', () => {
   it('is asked for in words alone where the engine knows no response formats, or refuses them', async () => {
     const unknown = await run({ jsonSchema: 'none' }, json, [chatResponse(good)]);
     const refused = await run(native, json, [
-      new ApiError('upstream_error', 'what is a response_format?', { blame: final }),
+      new ApiError('upstream_error', 'what is a response_format?', { blame: permanent }),
       chatResponse(good),
     ]);
     expect(callsOf(unknown.outcome).content).toBe(good);

@@ -1,5 +1,5 @@
 import { isObject } from '../../base/fields.ts';
-import { own, plainReference, pointedAt } from '../../base/json-pointer.ts';
+import { ownField, decodeReference, resolvePointer } from '../../base/json-pointer.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { endlessReference, unfolded } from './references.ts';
 import { childrenOf, type SchemaNode } from './walk.ts';
@@ -59,7 +59,7 @@ export function checkSchemaBudget(schema: unknown): void {
     return node;
   };
 
-  const dialect = own(schema, '$schema');
+  const dialect = ownField(schema, '$schema');
   if (dialect !== undefined && !(typeof dialect === 'string' && dialects.test(dialect)))
     throw new SchemaRefused('#/$schema', 'a dialect of JSON Schema that is not known', 'unsupported_keyword');
   const root = add(schema, '#', 0);
@@ -88,14 +88,14 @@ function referenced(
   root: unknown,
   { schema, pointer }: SchemaNode,
 ): { value: Record<string, unknown>; pointer: string } | null {
-  const reference = own(schema, '$ref');
+  const reference = ownField(schema, '$ref');
   if (reference === undefined) return null;
   const at = `${pointer}/$ref`;
   if (typeof reference !== 'string') throw new SchemaRefused(at, 'expected a string');
-  const plain = plainReference(reference);
+  const plain = decodeReference(reference);
   if (plain !== '#' && !plain.startsWith('#/'))
     throw new SchemaRefused(at, 'only references inside the schema (#/...) are followed');
-  const value = pointedAt(root, plain);
+  const value = resolvePointer(root, plain);
   if (typeof value === 'boolean') return null;
   if (!isObject(value)) throw new SchemaRefused(at, 'points to no schema');
   return { value, pointer: plain };
@@ -107,15 +107,15 @@ function checkNode({ schema, pointer }: SchemaNode): void {
   const unsupported = (keyword: string, what: string) => at(keyword, what, 'unsupported_keyword');
   const tooComplex = (keyword: string, what: string) => at(keyword, what, 'schema_too_complex');
   for (const keyword of refused)
-    if (own(schema, keyword) !== undefined) throw unsupported(keyword, 'this keyword is not supported');
-  if (pointer !== '#' && typeof own(schema, '$id') === 'string')
+    if (ownField(schema, keyword) !== undefined) throw unsupported(keyword, 'this keyword is not supported');
+  if (pointer !== '#' && typeof ownField(schema, '$id') === 'string')
     throw unsupported('$id', 'only the whole schema may have an identifier');
 
-  const values = own(schema, 'enum');
+  const values = ownField(schema, 'enum');
   if (Array.isArray(values) && values.length > schemaBudget.enumValues)
     throw tooComplex('enum', `more than ${schemaBudget.enumValues} values`);
-  const patterns: unknown[] = [own(schema, 'pattern')];
-  const byPattern = own(schema, 'patternProperties');
+  const patterns: unknown[] = [ownField(schema, 'pattern')];
+  const byPattern = ownField(schema, 'patternProperties');
   if (isObject(byPattern)) patterns.push(...Object.keys(byPattern));
   for (const pattern of patterns) {
     if (typeof pattern === 'string' && pattern.length > schemaBudget.patternLength)
@@ -127,7 +127,7 @@ function checkNode({ schema, pointer }: SchemaNode): void {
     ['minProperties', schemaBudget.leastItems],
     ['minLength', schemaBudget.leastLength],
   ] as const) {
-    const least = own(schema, keyword);
+    const least = ownField(schema, keyword);
     if (typeof least === 'number' && least > most) throw tooComplex(keyword, `more than ${most}`);
   }
 }

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../wire/chat/chat.ts';
 import { isObject } from '../../base/fields.ts';
-import { own, plainReference, pointedAt } from '../../base/json-pointer.ts';
+import { ownField, decodeReference, resolvePointer } from '../../base/json-pointer.ts';
 import { childrenOf } from './walk.ts';
 
 /**
@@ -19,10 +19,10 @@ export function relocated(schema: JsonSchema, at: string): JsonSchema {
   };
   for (let node = waiting.pop(); node; node = waiting.pop()) {
     for (const { value } of childrenOf(node, '')) visit(value);
-    const reference = own(node, '$ref');
+    const reference = ownField(node, '$ref');
     if (typeof reference !== 'string' || !reference.startsWith('#')) continue;
     // Some schemas keep definitions where no keyword leads.
-    visit(pointedAt(copy, plainReference(reference)));
+    visit(resolvePointer(copy, decodeReference(reference)));
     node['$ref'] = at + reference.slice(1);
   }
   // The whole has one identifier and one dialect, and they were this schema's own.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
-import { passing } from '../../core/errors.ts';
+import { transient } from '../../core/errors.ts';
 import type { SchemaJob, SchemaVerdict } from './job.ts';
 import { createSchemas } from './schemas.ts';
 
@@ -73,7 +73,7 @@ describe('createSchemas', () => {
 
   it('refuses what took too long for a while, and for longer each time', async () => {
     const { admit, jobs, clock } = gateOf(() => tooMuch);
-    const refusal = { code: 'schema_too_complex', blame: passing, param: 'tools[0]' };
+    const refusal = { code: 'schema_too_complex', blame: transient, param: 'tools[0]' };
     const storm = async (ms: number) => {
       await expect(admit('org_1', {})).rejects.toMatchObject(refusal);
       await clock.advance(ms);

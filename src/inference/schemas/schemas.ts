@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { onAbort, unlessAborted } from '../../base/on-abort.ts';
-import { ApiError, type Fault, invalid, passing } from '../../core/errors.ts';
+import { ApiError, type Fault, invalid, transient } from '../../core/errors.ts';
 import { schemaBudget } from './gate.ts';
 import type { SchemaRunner, SchemaVerdict } from './job.ts';
 import { createSchemaPool } from './pool.ts';
@@ -201,7 +201,7 @@ export function sourceOf({ schema, where }: GivenSchema): string {
 function tooMuch(where: string): ApiError {
   return new ApiError('schema_too_complex', `${where}: the schema takes too long to compile or to check`, {
     param: where,
-    blame: passing,
+    blame: transient,
   });
 }
 
@@ -217,7 +217,7 @@ export function createSchemaRefusal(
       await schemas.admit([given], orgId);
       return null;
     } catch (error) {
-      const isFinal = error instanceof ApiError && error.status === 422 && error.blame !== passing;
+      const isFinal = error instanceof ApiError && error.status === 422 && error.blame !== transient;
       return (isFinal && error.faults[0]) || null;
     }
   };

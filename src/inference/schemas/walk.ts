@@ -1,5 +1,5 @@
 import { isObject } from '../../base/fields.ts';
-import { escaped } from '../../base/json-pointer.ts';
+import { escapePointerPart } from '../../base/json-pointer.ts';
 
 /** One place of a schema that is a schema itself. */
 export interface SchemaNode {
@@ -60,6 +60,6 @@ export function* childrenOf(schema: Record<string, unknown>, pointer: string): G
       yield { value: value as Child['value'], pointer: at, applies };
     else if (holds === 'schemas' || !Array.isArray(value))
       for (const [key, each] of Object.entries(value))
-        if (isObject(each)) yield { value: each, pointer: `${at}/${escaped(key)}`, applies };
+        if (isObject(each)) yield { value: each, pointer: `${at}/${escapePointerPart(key)}`, applies };
   }
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { addressMatcher, machineOf, plainAddress } from '../../base/addresses.ts';
+import { addressMatcher, clientNetwork, normalizeAddress } from '../../base/addresses.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { ApiError } from '../../core/errors.ts';
@@ -66,7 +66,7 @@ export function limitConnections(
   app.server.maxConnections = limits.connections;
   app.server.on('drop', (dropped) => warn(dropped?.remoteAddress, 'all connections are taken'));
   app.server.on('connection', (socket: TrackedSocket) => {
-    const address = plainAddress(socket.remoteAddress ?? '');
+    const address = normalizeAddress(socket.remoteAddress ?? '');
     const known = isTrusted(address);
     const visit: ConnectionState = { machine: undefined, known, refused: false, timer: undefined };
     socket[carried] = visit;
@@ -74,7 +74,7 @@ export function limitConnections(
   });
 
   function enter(socket: Socket, visit: ConnectionState, address: string) {
-    const name = machineOf(address);
+    const name = clientNetwork(address);
     const machine = machines.get(name) ?? { open: 0, idle: new Map() };
     machines.set(name, machine);
     visit.machine = machine;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { LoopTurns } from '../../base/loop-turns.ts';
+import { LoopSlices } from '../../base/loop-slices.ts';
 import { ApiError } from '../../core/errors.ts';
 import { sendError } from '../send.ts';
 import type { Traffic } from './traffic.ts';
@@ -32,7 +32,7 @@ type PipelinedSocket = Socket & { [carried]?: Pipeline; parser?: Parser | null }
 export function serializePipelines(app: FastifyInstance, traffic: Traffic): void {
   const { server } = app;
   const [answer] = server.listeners('request') as [RequestListener];
-  const turns = new LoopTurns();
+  const turns = new LoopSlices();
   server.removeListener('request', answer);
   server.on('request', (request, response) => {
     const socket: PipelinedSocket = request.socket;

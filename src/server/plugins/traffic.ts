@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
-import { type Listed, putIn, takeOut } from '../../base/unordered.ts';
-import { type AnsweredCall, type CallKnown, loggedCall, tenths } from '../../core/call-known.ts';
+import { type ListEntry, addEntry, removeEntry } from '../../base/swap-remove-list.ts';
+import { type AnsweredCall, type CallTrace, toCallFields, roundToTenths } from '../../core/call-trace.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
@@ -18,7 +18,7 @@ export interface TrackedRequest {
   readonly signal: AbortSignal;
   caller: Caller | undefined;
   /** What is known of the call to an engine that it led to. */
-  readonly trace: CallKnown;
+  readonly trace: CallTrace;
   /** Called when it is over. */
   release: () => void;
   /** Resolves when nothing is done for it any more: after it is over, where the client went away. */
@@ -28,7 +28,7 @@ export interface TrackedRequest {
 }
 
 /** The same as it is counted. */
-interface InFlightRequest extends TrackedRequest, Listed {
+interface InFlightRequest extends TrackedRequest, ListEntry {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly response: ServerResponse;
@@ -93,10 +93,10 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       controller,
       began: clock.monotonic(),
       failure: undefined,
-      place: 0,
+      index: 0,
     };
     (request.raw as Carrier)[carried] = tracked;
-    putIn(inFlight, tracked);
+    addEntry(inFlight, tracked);
     reply.header('x-request-id', requestId).header('request-id', requestId);
     const version = printable(request.headers['anthropic-version']);
     if (version !== undefined) reply.header('anthropic-version', version);
@@ -105,24 +105,25 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   }
 
   function over(tracked: InFlightRequest): void {
-    takeOut(inFlight, tracked);
+    removeEntry(inFlight, tracked);
     tracked.release();
     const gone = !tracked.response.writableFinished;
     if (gone) tracked.controller.abort(new Error('the client went away'));
-    const ms = tenths(clock.monotonic() - tracked.began);
+    const ms = roundToTenths(clock.monotonic() - tracked.began);
     // What of an answer is paid that was left is known when its engine has been left, too.
-    if (gone && tracked.trace.asked !== undefined) void tracked.work.then(() => report(tracked, gone, ms));
+    if (gone && tracked.trace.serversAsked !== undefined)
+      void tracked.work.then(() => report(tracked, gone, ms));
     else report(tracked, gone, ms);
     if (inFlight.length === 0) settle();
   }
 
   function report(tracked: InFlightRequest, gone: boolean, ms: number): void {
-    const { request, caller, failure, trace: known } = tracked;
+    const { request, caller, failure, trace } = tracked;
     const { method, routeOptions } = request;
     // Where there is none, what stands in its place is the client's own, and may be anything.
     const route = routeOptions.url ?? 'unknown';
     const status = tracked.response.statusCode;
-    onAnswered?.({ method, route, status: gone ? 499 : status, ms, known });
+    onAnswered?.({ method, route, status: gone ? 499 : status, ms, trace });
     const fields = {
       request_id: tracked.requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
@@ -133,7 +134,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       org: caller?.orgId || undefined,
       key: caller?.keyId || undefined,
       code: failure?.code,
-      ...(known.asked !== undefined && loggedCall(known)),
+      ...(trace.serversAsked !== undefined && toCallFields(trace)),
       ...(gone && { gone }),
     };
     if (failure && failure.status >= 500)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inTurns } from '../../base/loop-turns.ts';
+import { runCooperatively } from '../../base/loop-slices.ts';
 import type { Batches } from '../../batches/batches.ts';
 import type { DateForm, ResultStream } from '../../core/batch.ts';
 import { parseCreateBatch } from '../../wire/batch/create.ts';
@@ -40,7 +40,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
       const { caller, body } = incoming;
       const { endpoints, windowMs } = batches;
       const most = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const { input, dryRun } = await inTurns(parseCreateBatch(body.utf8(), most));
+      const { input, dryRun } = await runCooperatively(parseCreateBatch(body.utf8(), most));
       if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
       const creation = idempotencyTokens(incoming, 'batches')(await body.sha256());
       const { batch, replayed } = await batches.create(caller, input, creation);

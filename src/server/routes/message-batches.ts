@@ -1,5 +1,5 @@
 import { splitLines } from '../../base/byte-lines.ts';
-import { inTurns } from '../../base/loop-turns.ts';
+import { runCooperatively } from '../../base/loop-slices.ts';
 import type { Batches } from '../../batches/batches.ts';
 import { isFinal } from '../../core/batch.ts';
 import { ApiError, notFound } from '../../core/errors.ts';
@@ -42,7 +42,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
           `Batches of ${endpoint} are not open on this server: batch.endpoints of its configuration would open them.`,
         );
       const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const requests = await inTurns(parseCreateMessageBatch(body.utf8(), most));
+      const requests = await runCooperatively(parseCreateMessageBatch(body.utf8(), most));
       const creation = idempotencyTokens(incoming, 'message_batches')(await body.sha256());
       const { batch, replayed } = await batches
         .create(caller, { endpoint, requests }, creation)

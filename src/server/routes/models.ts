@@ -1,7 +1,7 @@
 import { truncate } from '../../base/truncate.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
-import type { Scope } from '../../core/org.ts';
+import type { KeyScope } from '../../core/org.ts';
 import type { Inference } from '../../inference/inference.ts';
 import { pageOfModels, parseModelListQuery } from '../../wire/models/list.ts';
 import { type ModelState, presentModel, presentModels } from '../../wire/models/present.ts';
@@ -43,7 +43,7 @@ export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
 ]);
 
 /** How models are here. Slots that were found out are a guess, and are found out anew by whoever asks. */
-function stateIn(generate: Inference, scopes: readonly Scope[]): (model: Model) => ModelState {
+function stateIn(generate: Inference, scopes: readonly KeyScope[]): (model: Model) => ModelState {
   const isAdmin = scopes.includes('admin');
   return ({ id }) => {
     const isHere = generate.catalog.find(id) !== undefined;

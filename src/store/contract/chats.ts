@@ -1,13 +1,13 @@
-import type { ChatQuery, KeptChat } from '../../core/kept-chat.ts';
+import type { ChatQuery, StoredChat } from '../../core/stored-chat.ts';
 import type { StoredBytes } from './stored-bytes.ts';
 
 /** A kept chat completion without what it was asked. */
-export type AnsweredChat = Omit<KeptChat, 'messages'>;
+export type AnsweredChat = Omit<StoredChat, 'messages'>;
 
 /** Chat completions that are kept. One that has expired at `now` is not there. */
 export interface ChatStore {
   /** Returns what the org has stored now. */
-  insert(chat: KeptChat): Promise<StoredBytes[]>;
+  insert(chat: StoredChat): Promise<StoredBytes[]>;
   get(orgId: string, id: string, now: number): Promise<AnsweredChat | undefined>;
   /** What it was asked, as JSON text. */
   messages(orgId: string, id: string, now: number): Promise<string | undefined>;

@@ -1,8 +1,8 @@
 import type { Batch, Chunk } from '../../core/batch.ts';
-import type { SuspectRoom, Wish } from '../../core/fair-choice.ts';
+import type { SuspectAllowance, ClaimTarget } from '../../core/fair-queueing.ts';
 
 /** What a process may take of one model. */
-export interface Wanted extends Wish {
+export interface Wanted extends ClaimTarget {
   /** Under which the orgs' shares are counted. */
   model: string;
   /** What chunks may call it: its id and its aliases. */
@@ -11,7 +11,7 @@ export interface Wanted extends Wish {
 
 export interface ClaimOptions {
   now: number;
-  suspects: SuspectRoom;
+  suspects: SuspectAllowance;
   /** Batches that are passed over. */
   except?: string[];
   /** Nothing of any other batch is taken. */

@@ -1,4 +1,4 @@
-import type { ConversationItem, KeptConversation, Said } from '../../core/conversation.ts';
+import type { ConversationItem, StoredConversation, ConversationAppend } from '../../core/conversation.ts';
 import type { StoredBytes } from './stored-bytes.ts';
 
 export interface ItemPage {
@@ -12,19 +12,19 @@ export interface ItemPage {
 export interface ConversationStore {
   /** Returns what the org has stored now. */
   insert(
-    conversation: Omit<KeptConversation, 'bytes'>,
+    conversation: Omit<StoredConversation, 'bytes'>,
     items: readonly ConversationItem[],
   ): Promise<StoredBytes[]>;
-  get(orgId: string, id: string, now: number): Promise<KeptConversation | undefined>;
+  get(orgId: string, id: string, now: number): Promise<StoredConversation | undefined>;
   update(
     orgId: string,
     id: string,
     metadata: string,
     now: number,
     expiresAt: number,
-  ): Promise<KeptConversation | undefined>;
+  ): Promise<StoredConversation | undefined>;
   /** What the org has stored then; undefined when the conversation is gone. */
-  append(said: Said): Promise<StoredBytes[] | undefined>;
+  append(said: ConversationAppend): Promise<StoredBytes[] | undefined>;
   /** The items of a conversation of which it is known whose it is. */
   items(id: string, page: ItemPage): Promise<ConversationItem[]>;
   /** The bytes of each of them. */
@@ -35,7 +35,7 @@ export interface ConversationStore {
   /** All items, as JSON texts, oldest first. */
   texts(id: string): Promise<string[]>;
   /** The conversation without the item; undefined when there is no such. */
-  removeItem(orgId: string, id: string, itemId: string, now: number): Promise<KeptConversation | undefined>;
+  removeItem(orgId: string, id: string, itemId: string, now: number): Promise<StoredConversation | undefined>;
   remove(orgId: string, id: string, now: number): Promise<boolean>;
   /** Removes up to `limit` that have expired, and returns how many. */
   removeExpired(now: number, limit: number): Promise<number>;

@@ -1,4 +1,4 @@
-import type { Said } from '../../core/conversation.ts';
+import type { ConversationAppend } from '../../core/conversation.ts';
 import type { StoredResponse } from '../../core/response.ts';
 import type { StoredBytes } from './stored-bytes.ts';
 
@@ -34,7 +34,7 @@ export interface ResponseStore {
    * All of them, and all that was said in conversations, or, when it rejects, none. Nothing is added to a conversation that
    * is gone. Returns what their orgs have stored now.
    */
-  insert(responses: readonly StoredResponse[], said?: readonly Said[]): Promise<StoredBytes[]>;
+  insert(responses: readonly StoredResponse[], said?: readonly ConversationAppend[]): Promise<StoredBytes[]>;
   /** What an org has stored, conversations among it, and what has expired until it is swept. */
   storedBytes(orgId: string): Promise<number>;
   /** The response if it is the org's and not expired at `now`. */
@@ -49,7 +49,7 @@ export interface ResponseStore {
    * Ends an unfinished response, and adds to its conversation; the first end stays. False when it is finished or gone, and
    * then nothing is added.
    */
-  finish(id: string, end: ResponseEnd, said?: Said): Promise<boolean>;
+  finish(id: string, end: ResponseEnd, said?: ConversationAppend): Promise<boolean>;
   /** Says that the process which makes these is alive. Returns those that are still to be made. */
   renew(ids: string[], aliveUntil: number): Promise<string[]>;
   /** Up to `limit` unfinished responses that nobody makes any more at `now`. */

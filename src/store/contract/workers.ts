@@ -1,4 +1,4 @@
-import type { SlotAsk, LeasedShare } from '../../core/slot-leases.ts';
+import type { SlotRequest, LeasedShare } from '../../core/slot-leases.ts';
 import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Lease } from './claim.ts';
 
@@ -19,7 +19,11 @@ export interface WorkerStore {
   /**
    * Leases slots to `id` for some seconds, by model (`core/slot-leases.ts`), and answers its share of each. What is not asked for again lapses.
    */
-  leaseSlots(id: string, asks: Record<string, SlotAsk>, now: number): Promise<Record<string, LeasedShare>>;
+  leaseSlots(
+    id: string,
+    asks: Record<string, SlotRequest>,
+    now: number,
+  ): Promise<Record<string, LeasedShare>>;
   /** What `id` has leased. */
   leases(id: string): Promise<Lease[]>;
   /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */

@@ -1,7 +1,7 @@
 import type { Log } from '../../base/log.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { eachOperation, type Lane } from '../sql/lanes.ts';
+import { eachOperation, type PriorityClass } from '../sql/priority-classes.ts';
 import { createSqlStore, type StoreOperations } from '../sql/sql-store.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
@@ -18,7 +18,7 @@ export interface PostgresStoreOptions {
  * Connections of their own for each lane, ten together. A beat that was lost leaves time for another one before the leases
  * of the process end.
  */
-const shares: Record<Lane, Share> = {
+const shares: Record<PriorityClass, Share> = {
   beat: { connections: 1, bounds: { connect: 8_000, statement: 7_000, lock: 5_000, answer: 8_000 } },
   record: { connections: 1, bounds: usualBounds },
   engine: { connections: 3, bounds: usualBounds },
@@ -33,7 +33,7 @@ const shares: Record<Lane, Share> = {
 export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
   const dbs = Object.entries(shares).map(([lane, share]) => ({ lane, db: openPostgres(url, log, share) }));
   const stores = Object.fromEntries(dbs.map(({ lane, db }) => [lane, createSqlStore(db)])) as Record<
-    Lane,
+    PriorityClass,
     StoreOperations
   >;
   let started: Promise<void> | undefined;

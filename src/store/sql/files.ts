@@ -1,8 +1,8 @@
-import { isCounted, type StoredFile } from '../../core/file.ts';
+import { countsTowardQuota, type StoredFile } from '../../core/file.ts';
 import type { Db, Queries } from '../db.ts';
 import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
 import type { StoredBytes } from '../contract/stored-bytes.ts';
-import { claimToken, forgetResource, sweepTokens } from './creates.ts';
+import { claimToken, forgetResource, sweepTokens } from './idempotency.ts';
 import { files } from './rows.ts';
 import { allIn, Undo, undoable } from './statement.ts';
 import { addBytes } from './responses/stored-bytes.ts';
@@ -79,7 +79,7 @@ function names(rows: BlobRow[]): string[] {
 }
 
 function counted(some: readonly StoredFile[], sign: 1 | -1): StoredBytes[] {
-  return some.filter(isCounted).map(({ orgId, bytes }) => ({ orgId, bytes: sign * bytes }));
+  return some.filter(countsTowardQuota).map(({ orgId, bytes }) => ({ orgId, bytes: sign * bytes }));
 }
 
 /** Of files that are locked: a batch may have been created on one of them before they were. */

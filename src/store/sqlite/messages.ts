@@ -1,5 +1,5 @@
 import { ApiError, type ErrorCode } from '../../core/errors.ts';
-import type { Group } from '../sql/lanes.ts';
+import type { Group } from '../sql/priority-classes.ts';
 import { StoreError, type StoreErrorCode } from '../../core/store-error.ts';
 
 /**

@@ -3,11 +3,11 @@ import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { sleep, type Clock, type Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { oneTimer } from '../../base/one-timer.ts';
+import { createSharedTimer } from '../../base/shared-timer.ts';
 import { programFile } from '../../base/program.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
-import { eachOperation, type Group } from '../sql/lanes.ts';
+import { eachOperation, type Group } from '../sql/priority-classes.ts';
 import { type Reply, type Request, type WorkerOptions, unpackError } from './messages.ts';
 import { wasKilled } from './owner-file.ts';
 import { requireSqlite } from './version.ts';
@@ -49,8 +49,8 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
   let stopped: Promise<void> | undefined;
   let lastId = 0;
   const calls = new Map<number, Call>();
-  const unanswered = oneTimer(clock, answerMs);
-  const overdue = oneTimer(clock, overdueMs);
+  const unanswered = createSharedTimer(clock, answerMs);
+  const overdue = createSharedTimer(clock, overdueMs);
 
   const send = (request: Request, transfer: ArrayBuffer[] = []) => worker!.postMessage(request, transfer);
 

@@ -6,7 +6,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { ApiError } from '../../core/errors.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { type Lane, operations } from '../sql/lanes.ts';
+import { type PriorityClass, operations } from '../sql/priority-classes.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import { openSqlite } from './db.ts';
 import type { FileLock } from '../../base/file-lock.ts';
@@ -26,7 +26,7 @@ let db: Db | undefined;
 type Call = Extract<Request, { type: 'call' }>;
 
 /** Calls that wait: those in the lanes named first go before the others, however many there are. */
-const urgent: readonly Lane[] = ['beat', 'record'];
+const urgent: readonly PriorityClass[] = ['beat', 'record'];
 const waiting: Call[][] = [...urgent, 'others'].map(() => []);
 let working = false;
 let stopping = false;
@@ -64,7 +64,7 @@ function take(request: Request): void {
   }
   now = request.now;
   const { group, operation } = request;
-  const lane = group && (operations[group] as Record<string, Lane>)[operation];
+  const lane = group && (operations[group] as Record<string, PriorityClass>)[operation];
   const rank = urgent.findIndex((name) => name === lane);
   waiting.at(rank)!.push(request);
 }

@@ -2,7 +2,7 @@ import { present } from '../../base/fields.ts';
 import { string, object, oneOf, stringOrNull, orNull, array, nameRule, titleRule } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
-import { type ApiKey, type NewKey, type Scope, scopes } from '../../core/org.ts';
+import { type ApiKey, type NewKey, type KeyScope, scopes } from '../../core/org.ts';
 import { describe } from '../schema/explain.ts';
 import { nullable, parseInstant } from '../shared/instant.ts';
 import { parseBody, validator } from '../schema/validate.ts';
@@ -39,7 +39,7 @@ export const createKeySchema = object(
 interface Body {
   org_id: string;
   name?: string | null;
-  scopes?: Scope[] | null;
+  scopes?: KeyScope[] | null;
   models?: string[] | null;
   expires_at?: string | number | null;
 }

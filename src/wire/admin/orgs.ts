@@ -1,6 +1,6 @@
 import { string, object, oneOf, stringOrNull, orNull, titleRule } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
-import { beginsAgain, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
+import { nextPeriodStart, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
 import type { Org } from '../../core/org.ts';
 import { formatDollars, parseDollars } from '../../core/price.ts';
 import { parseBody, validator } from '../schema/validate.ts';
@@ -76,7 +76,7 @@ export function presentOrg(org: Org & { budget: SpentBudget | null }, now: numbe
 }
 
 function presentBudget(spent: SpentBudget, now: number) {
-  const again = beginsAgain(spent, now);
+  const again = nextPeriodStart(spent, now);
   return {
     amount: formatDollars(BigInt(spent.amount)),
     period: spent.period,

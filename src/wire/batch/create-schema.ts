@@ -1,5 +1,5 @@
 import * as t from '../schema/schema.ts';
-import { batchEndpoints, usualEndpoints } from '../../core/batch.ts';
+import { batchEndpoints, defaultEndpoints } from '../../core/batch.ts';
 
 /** `POST /v1/batches` (specification, section 4.1; api.md, section 5). */
 export const metadataLimits = { bytes: 16_384, levels: 8 } as const;
@@ -22,7 +22,7 @@ export const batchLineSchema = t.object(
 
 const fields = {
   endpoint: t.oneOf(batchEndpoints, {
-    description: `${usualEndpoints.join(' and ')} everywhere, others where batch.endpoints of the configuration opens them.`,
+    description: `${defaultEndpoints.join(' and ')} everywhere, others where batch.endpoints of the configuration opens them.`,
   }),
   completion_window: t.string({
     description: '24h, or what batch.completion_window of the configuration says: both mean the latter.',

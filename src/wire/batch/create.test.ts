@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { usualEndpoints } from '../../core/batch.ts';
+import { defaultEndpoints } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import { findMember, scanJson } from '../json/scan.ts';
 import { parseCreateBatch } from './create.ts';
@@ -13,7 +13,7 @@ const text = (value: object) => JSON.stringify(value);
 
 const twoDays = { requests: 10, bytes: 10_000, windowMs: 172_800_000 };
 
-const usual = { requests: 10_000, bytes: 33_554_432, windowMs: 86_400_000, endpoints: usualEndpoints };
+const usual = { requests: 10_000, bytes: 33_554_432, windowMs: 86_400_000, endpoints: defaultEndpoints };
 
 type Limits = { requests: number; bytes: number; windowMs?: number };
 

@@ -1,6 +1,6 @@
-import { byteCharacters, isAscii, textOfBytes } from '../../base/byte-text.ts';
+import { toBinaryString, isAscii, fromBinaryString } from '../../base/byte-text.ts';
 import { isObject } from '../../base/fields.ts';
-import { type BatchEndpoint, batchEndpoints, usualEndpoints } from '../../core/batch.ts';
+import { type BatchEndpoint, batchEndpoints, defaultEndpoints } from '../../core/batch.ts';
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import { imageUrlPaths, imageUrlsOff } from '../chat/request/image-urls.ts';
@@ -57,7 +57,7 @@ export function createLineChecker(options: LineCheckerOptions) {
   let { endpoint } = options;
   let namesFiles = false;
   let namesImageUrls = false;
-  const { endpoints = usualEndpoints } = options;
+  const { endpoints = defaultEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
   /** The fault of each other format, and the number of the first line that has it. */
@@ -155,10 +155,10 @@ export function createLineChecker(options: LineCheckerOptions) {
    */
   const check = (bytes: Uint8Array, number: number): LineVerdict => {
     // Halves what reading costs where a line is not ASCII.
-    const characters = byteCharacters(bytes);
+    const characters = toBinaryString(bytes);
     const isText = isAscii(bytes);
     const isQuick = isText || !characters.includes('\\u');
-    let judged = isQuick ? judge(characters, isText ? asItIs : textOfBytes) : undefined;
+    let judged = isQuick ? judge(characters, isText ? asItIs : fromBinaryString) : undefined;
     // What is wrong is told of the text itself.
     if (!judged || (judged.faults.length > 0 && !isText)) judged = judge(decodeUtf8(bytes) as string, asItIs);
     const { line, foreign } = judged;

@@ -1,6 +1,6 @@
 import { isId } from '../../base/ids.ts';
 import { invalid } from '../../core/errors.ts';
-import type { ChatQuery } from '../../core/kept-chat.ts';
+import type { ChatQuery } from '../../core/stored-chat.ts';
 import { string, object, literal, oneOf, metadataSchema } from '../schema/schema.ts';
 import { parseItemsQuery, type Query, textParam } from '../shared/query-params.ts';
 import { faultsError, parseBody, validator } from '../schema/validate.ts';

@@ -1,5 +1,5 @@
 import { unixSeconds } from '../../base/clock.ts';
-import type { KeptConversation } from '../../core/conversation.ts';
+import type { StoredConversation } from '../../core/conversation.ts';
 import { string, array, object, orNull, literal, oneOf, metadataSchema, unixTime } from '../schema/schema.ts';
 import { type AddFault, parseBody, validator } from '../schema/validate.ts';
 import { inputItemSchema } from '../responses/request/item-schema.ts';
@@ -38,7 +38,7 @@ export const deletedConversationSchema = object(
   { title: 'DeletedConversation' },
 );
 
-export function presentConversation({ id, createdAt, metadata }: KeptConversation) {
+export function presentConversation({ id, createdAt, metadata }: StoredConversation) {
   return {
     id,
     object: 'conversation' as const,

@@ -1,4 +1,4 @@
-import { byteCharacters } from '../../base/byte-text.ts';
+import { toBinaryString } from '../../base/byte-text.ts';
 import type { Fault } from '../../core/errors.ts';
 import { type JsonMember, scanJson } from '../json/scan.ts';
 import { readFrame, readRequests, type RequestLimits } from '../batch/create.ts';
@@ -30,7 +30,7 @@ export function* parseCreateMessageBatch(
   const lines: Uint8Array[] = [];
   let sinceLast = 0;
   for (const [index, request] of requests.entries()) {
-    const { inside, members } = scanJson(byteCharacters(request));
+    const { inside, members } = scanJson(toBinaryString(request));
     if (!members.every(isKnown)) faults.push(...unknownFields(request, index, maxFaults - faults.length));
     // What is no object is told of by the rules of a line.
     lines.push(inside < 0 ? request : lineOf(request, members));

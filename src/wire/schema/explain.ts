@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv';
-import { unescaped } from '../../base/json-pointer.ts';
+import { unescapePointerPart } from '../../base/json-pointer.ts';
 import type { Fault } from '../../core/errors.ts';
 import { quoted } from '../json/parse.ts';
 
@@ -48,7 +48,7 @@ function pathOf(error: ErrorObject, root: unknown): string {
   let path = '';
   let value = root;
   for (const segment of error.instancePath.split('/').slice(1)) {
-    const key = unescaped(segment);
+    const key = unescapePointerPart(segment);
     path = joinPath(path, Array.isArray(value) ? Number(key) : key);
     value = (value as Record<string, unknown> | undefined)?.[key];
   }

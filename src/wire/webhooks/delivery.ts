@@ -1,6 +1,6 @@
 import { unixSeconds } from '../../base/clock.ts';
 import { nullable } from '../shared/instant.ts';
-import { type Delivery, toldEvent } from '../../core/webhook.ts';
+import { type Delivery, toEventPayload } from '../../core/webhook.ts';
 
 const secondsOrNull = nullable(unixSeconds);
 
@@ -10,7 +10,7 @@ export function presentDelivery(delivery: Delivery) {
     id: delivery.id,
     object: 'webhook_delivery',
     webhook_id: delivery.webhookId,
-    event: toldEvent(delivery.event),
+    event: toEventPayload(delivery.event),
     status: delivery.status,
     attempts: delivery.attempts,
     created_at: unixSeconds(delivery.createdAt),

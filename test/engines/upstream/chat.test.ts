@@ -1,4 +1,4 @@
-import { unclear } from '../../../src/core/errors.ts';
+import { ambiguous } from '../../../src/core/errors.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
@@ -546,7 +546,7 @@ describe('what comes back', () => {
     'ERROR',
     'USER_CANCEL',
   ])('takes an answer that ended with %s for none, plain or streamed', async (finish_reason) => {
-    const expected = { code: 'invalid_upstream_response', blame: unclear };
+    const expected = { code: 'invalid_upstream_response', blame: ambiguous };
     const plain = await upstream(choice({ content: 'The answer is' }, finish_reason));
     await expect(plain.engine.generate(ask(), call())).rejects.toMatchObject(expected);
     const inPieces = await upstream(

@@ -1,4 +1,4 @@
-import { away, final, unclear } from '../../../src/core/errors.ts';
+import { unavailable, permanent, ambiguous } from '../../../src/core/errors.ts';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../src/engines/engines.ts';
@@ -53,8 +53,8 @@ describe('a server that only embeds with the model', () => {
   const embeds: Answer = (response) => send(response, 200, { data: [{ index: 0, embedding: [1, 0] }] });
   const absent = status(404, { detail: 'Not Found' });
   const words = 'This server does not support completions. Start it without `--embeddings`';
-  const lacking = { code: 'model_not_found', status: 404, param: 'model', blame: final };
-  const replicas = { code: 'upstream_error', blame: unclear };
+  const lacking = { code: 'model_not_found', status: 404, param: 'model', blame: permanent };
+  const replicas = { code: 'upstream_error', blame: ambiguous };
   /** Embeds, and answers the calls for answers one after the other; the last answer is that of all others, too. */
   const embedding = (...answers: Answer[]): Answer => {
     const next = answers.values();
@@ -85,7 +85,7 @@ describe('a server that only embeds with the model', () => {
     const { engine: other } = await upstream(embedding(absent, complete('Up.')));
     expect(said(await collect(other.stream(ask(), call())))).toBe('Up.');
     const { engine: failing } = await upstream(embedding(absent, status(503)));
-    await expect(generate(failing)).rejects.toMatchObject({ code: 'engine_overloaded', blame: away });
+    await expect(generate(failing)).rejects.toMatchObject({ code: 'engine_overloaded', blame: unavailable });
   });
 
   it('is told from one that has answered before, which is asked nothing else', async () => {
@@ -148,18 +148,18 @@ describe('statuses', () => {
       code: 'engine_overloaded',
       status: 503,
       retryAfter,
-      blame: { ...away, scope: 'model' },
+      blame: { ...unavailable, scope: 'model' },
     });
   });
 
   it.each([
-    [404, 'upstream_error', unclear],
-    [405, 'upstream_error', unclear],
-    [500, 'upstream_error', unclear],
-    [502, 'upstream_error', unclear],
-    [503, 'engine_overloaded', away],
-    [504, 'upstream_timeout', unclear],
-    [529, 'engine_overloaded', away],
+    [404, 'upstream_error', ambiguous],
+    [405, 'upstream_error', ambiguous],
+    [500, 'upstream_error', ambiguous],
+    [502, 'upstream_error', ambiguous],
+    [503, 'engine_overloaded', unavailable],
+    [504, 'upstream_timeout', ambiguous],
+    [529, 'engine_overloaded', unavailable],
   ])('F20: %i is %s, of %j', async (code, expected, blame) => {
     const { engine } = await upstream(status(code));
     await expect(generate(engine)).rejects.toMatchObject({ code: expected, blame });
@@ -174,7 +174,7 @@ describe('statuses', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: expected,
       status: told,
-      blame: final,
+      blame: permanent,
       message: expect.stringContaining('top_p must be under 1'),
     });
   });
@@ -187,7 +187,7 @@ describe('statuses', () => {
       const { fake, engine } = await upstream(status(429, { error }), { flavor: 'openai' });
       await expect(generate(engine)).rejects.toMatchObject({
         code: 'request_refused',
-        blame: final,
+        blame: permanent,
         message: expect.stringMatching(/in organization \[removed\] on .* Limit 30000/),
       });
       fake.answer = status(429, { error: { ...error, message: 'Rate limit reached for gpt-4o' } });
@@ -200,7 +200,7 @@ describe('statuses', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_error',
       status: 502,
-      blame: final,
+      blame: permanent,
     });
   });
 
@@ -228,7 +228,10 @@ describe('statuses', () => {
     const { fake, engine } = await upstream(
       status(400, { error: { message: "This model's maximum context length is 4096 tokens" } }),
     );
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'context_length_exceeded', blame: final });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+      blame: permanent,
+    });
     fake.answer = status(404, { error: { message: 'The model `x` does not exist.' } });
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'model_not_found',
@@ -310,7 +313,7 @@ describe('statuses', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'request_refused',
       message: expect.stringMatching(/status 500.*(?:response_format|json_object)/),
-      blame: final,
+      blame: permanent,
     });
   });
 
@@ -320,7 +323,7 @@ describe('statuses', () => {
     'CUDA error: out of memory in tools',
   ])("a 500 that names what the server has of its own is the server's: %j", async (message) => {
     const { engine } = await upstream(status(500, { error: { message } }));
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: unclear });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: ambiguous });
   });
 
   it.each(['tool_not_called', 'schema_not_met'])(
@@ -329,7 +332,7 @@ describe('statuses', () => {
       const message = 'The answer is not JSON.';
       const error = { type: 'server_error', code, message };
       const { fake, engine } = await upstream(status(502, { error }), { flavor: 'offpeak' });
-      const told = { code, message, blame: final };
+      const told = { code, message, blame: permanent };
       await expect(generate(engine)).rejects.toMatchObject(told);
       fake.answer = streamed([frame({ content: 'a' }), `data: ${JSON.stringify({ error })}\n\n`]);
       await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(told);
@@ -348,12 +351,12 @@ describe('statuses', () => {
     ['vllm', 400, 'API key not valid'],
   ] as const)('F22: not what a request may have it say: %s, %s', async (flavor, code, message) => {
     const { engine } = await upstream(status(code, { error: { message } }), { flavor });
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: final });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: permanent });
   });
 
   it('follows no redirect', async () => {
     const { fake, engine } = await upstream(status(307, '', { location: 'http://169.254.169.254/' }));
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: away });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: unavailable });
     expect(fake.received).toHaveLength(1);
   });
 });
@@ -364,7 +367,7 @@ describe('time', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_timeout',
       status: 504,
-      blame: unclear,
+      blame: ambiguous,
     });
   });
 
@@ -397,7 +400,7 @@ describe('time', () => {
       },
       { flavor: 'llama-server', timeouts: { idleMs: 100, firstByteMs: 60_000 } },
     );
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_timeout', blame: unclear });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_timeout', blame: ambiguous });
     expect(fake.received).toHaveLength(1);
   });
 
@@ -415,13 +418,19 @@ describe('connections', () => {
     const engine = engineAt(`http://127.0.0.1:${await freePort()}/v1`);
     open.push(engine);
     await engine.start();
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: away });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+      blame: unavailable,
+    });
   });
 
   it('F25: a name that does not resolve is unreachable too', async () => {
     const engine = engineAt('http://no-such-host.invalid/v1');
     open.push(engine);
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: away });
+    await expect(generate(engine)).rejects.toMatchObject({
+      code: 'upstream_unreachable',
+      blame: unavailable,
+    });
   });
 
   it.each([
@@ -433,7 +442,7 @@ describe('connections', () => {
     'F25: %s after %i bytes fails, counts as an attempt and is not repeated by itself',
     async (fault, bytes) => {
       const { fake, engine } = await damaged(fault, bytes, complete('x'.repeat(500)));
-      await expect(generate(engine)).rejects.toMatchObject({ status: 502, blame: unclear });
+      await expect(generate(engine)).rejects.toMatchObject({ status: 502, blame: ambiguous });
       expect(fake.received.length).toBeLessThan(2);
     },
   );
@@ -459,7 +468,7 @@ describe('connections', () => {
     await generate(engine);
     await nextTurn();
     fake.answer = (response) => response.socket?.end();
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: unclear });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_unreachable', blame: ambiguous });
     expect(fake.received).toHaveLength(3);
   });
 
@@ -478,7 +487,7 @@ describe('connections', () => {
         void clock.advance(ms).then(() => response.socket?.resetAndDestroy());
       };
       const outcome = await generate(engine).catch((error: unknown) => error);
-      if (sent === 2) expect(outcome).toMatchObject({ code: 'upstream_unreachable', blame: unclear });
+      if (sent === 2) expect(outcome).toMatchObject({ code: 'upstream_unreachable', blame: ambiguous });
       else expect(outcome).toMatchObject({ choices: [{ message: { content: 'after all' } }] });
       expect(fake.received).toHaveLength(sent);
     },
@@ -532,7 +541,7 @@ describe('streams', () => {
     const { engine } = await upstream(streamed(frames));
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({
       code: 'invalid_upstream_response',
-      blame: unclear,
+      blame: ambiguous,
     });
   });
 
@@ -716,7 +725,7 @@ describe('an answer without choices', () => {
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 0 } });
     for (const cut of [[empty({ usage })], ['data: [DONE]\n\n']]) {
       fake.answer = streamed(cut);
-      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ blame: unclear });
+      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ blame: ambiguous });
     }
   });
 });
@@ -745,7 +754,7 @@ describe('answers that are none', () => {
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'invalid_upstream_response',
       status: 502,
-      blame: unclear,
+      blame: ambiguous,
     });
   });
 
@@ -759,7 +768,7 @@ describe('answers that are none', () => {
       response.writeHead(200, { 'content-length': '5000' });
       response.write(JSON.stringify(completion()), () => response.socket?.end());
     });
-    await expect(generate(engine)).rejects.toMatchObject({ status: 502, blame: unclear });
+    await expect(generate(engine)).rejects.toMatchObject({ status: 502, blame: ambiguous });
   });
 
   it('F28: stops reading after 64 MiB', async () => {
@@ -796,11 +805,11 @@ describe('answers that are none', () => {
     const { fake, engine } = await upstream(status(200, { error: { message: 'CUDA out of memory' } }));
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_error',
-      blame: unclear,
+      blame: ambiguous,
       message: expect.not.stringContaining('CUDA'),
     });
     fake.answer = status(200, { error: { message: 'bad temperature', code: 400 } });
-    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: final });
+    await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: permanent });
     fake.answer = status(200, { error: 'loading' });
     await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error' });
   });
@@ -814,7 +823,7 @@ describe('an answer that Ollama gave up because the model repeated itself', () =
     const { fake, engine } = await upstream(complete('', { choices, usage: nothing }));
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'invalid_upstream_response',
-      blame: unclear,
+      blame: ambiguous,
     });
     fake.answer = complete('', { choices });
     expect((await generate(engine)).choices[0]).toMatchObject({ finish_reason: 'stop' });
@@ -823,13 +832,13 @@ describe('an answer that Ollama gave up because the model repeated itself', () =
   it('is none as a stream either', async () => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: nothing })}\n\n`;
     const { engine } = await upstream(streamed([frame({ content: 'la la' }), usage, 'data: [DONE]\n\n']));
-    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ blame: unclear });
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ blame: ambiguous });
   });
 });
 
 describe('a prompt that Ollama cut', () => {
   const cut = { usage: { prompt_tokens: 4_096, completion_tokens: 3, total_tokens: 4_099 } };
-  const tooLong = { code: 'context_length_exceeded', status: 400, blame: final };
+  const tooLong = { code: 'context_length_exceeded', status: 400, blame: permanent };
 
   it('is refused where its context is known, plain and streamed', async () => {
     const known = { flavor: 'ollama' as const, contextLength: 4_096 };

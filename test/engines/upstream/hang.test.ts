@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { silent } from '../../../src/base/log.ts';
-import { away } from '../../../src/core/errors.ts';
+import { unavailable } from '../../../src/core/errors.ts';
 import type { Flavor } from '../../../src/core/flavor.ts';
 import { createPool } from '../../../src/engines/pool/pool.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
@@ -97,7 +97,7 @@ describe('a server that is silent', () => {
     void engine.generate(ask(), call()).catch((error: unknown) => (outcome = error));
     await until('it is asked', () => server.fake.received.length > 0);
     for (let i = 0; i < 10; i++) await step(clock, server);
-    expect(outcome).toMatchObject({ code: 'upstream_timeout', blame: away });
+    expect(outcome).toMatchObject({ code: 'upstream_timeout', blame: unavailable });
   });
 
   it.each<[Flavor, Answer]>([

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { final } from '../../../src/core/errors.ts';
+import { permanent } from '../../../src/core/errors.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import type { Answer } from '../../support/fake-upstream.ts';
@@ -20,7 +20,12 @@ async function upstream(answer: Answer, options: Partial<UpstreamOptions> = {}) 
 const done = 'data: [DONE]\n\n';
 const scored = ask({ logprobs: true });
 const token = { token: 'a', logprob: -1, bytes: null, top_logprobs: [] };
-const ignored = { code: 'invalid_upstream_response', param: 'logprobs', blame: final, shouldRetry: false };
+const ignored = {
+  code: 'invalid_upstream_response',
+  param: 'logprobs',
+  blame: permanent,
+  shouldRetry: false,
+};
 const whole = (message: object, logprobs: unknown, finish_reason = 'stop') =>
   complete('', {
     choices: [{ index: 0, message: { role: 'assistant', ...message }, logprobs, finish_reason }],

@@ -11,7 +11,7 @@ import { createDiskBlobs } from '../../../src/blobs/disk/disk.ts';
 import { createIds } from '../../../src/base/ids.ts';
 import type { Log } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
-import { batchEndpoints, usualLimits } from '../../../src/core/batch.ts';
+import { batchEndpoints, defaultLimits } from '../../../src/core/batch.ts';
 import type { Model } from '../../../src/core/model.ts';
 import type { Engine } from '../../../src/engines/engines.ts';
 import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
@@ -155,7 +155,7 @@ export async function startServer(
     ids,
     log,
     random: systemRandom,
-    limits: { openBatchesPerOrg: 1000, lineBytes: usualLimits.lineBytes },
+    limits: { openBatchesPerOrg: 1000, lineBytes: defaultLimits.lineBytes },
     batch: {
       endpoints: batchEndpoints,
       priceFactor: 0.5,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { KeptChat } from '../../../src/core/kept-chat.ts';
+import type { StoredChat } from '../../../src/core/stored-chat.ts';
 import type { Stores } from '../conformance.ts';
 import { hour, nextId, start } from '../fixtures.ts';
 
 export function chatTests(on: Stores): void {
-  const add = async (fields: Partial<KeptChat> = {}) => {
-    const chat: KeptChat = {
+  const add = async (fields: Partial<StoredChat> = {}) => {
+    const chat: StoredChat = {
       id: nextId('chatcmpl_'),
       orgId: 'org_a',
       createdAt: start,
@@ -19,11 +19,11 @@ export function chatTests(on: Stores): void {
     await on.store.chats.insert(chat);
     return chat;
   };
-  const seen = (chat: KeptChat) => {
+  const seen = (chat: StoredChat) => {
     const { messages: _, ...rest } = chat;
     return rest;
   };
-  const bytesOf = ({ metadata, messages, body }: KeptChat) => Buffer.byteLength(metadata + messages + body);
+  const bytesOf = ({ metadata, messages, body }: StoredChat) => Buffer.byteLength(metadata + messages + body);
 
   describe('chat completions', () => {
     test('come back to their org, until they expire or are removed, and are counted', async () => {
@@ -56,7 +56,7 @@ export function chatTests(on: Stores): void {
     });
 
     test('are listed either way, in pages, by model and by metadata', async () => {
-      const made: KeptChat[] = [];
+      const made: StoredChat[] = [];
       for (const model of ['tiny', 'tiny', 'large']) made.push(await add({ model }));
       made.push(await add({ metadata: '{"a":"y"}' }));
       const list = async (query: object) =>

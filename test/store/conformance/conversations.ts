@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConversationItem, Said } from '../../../src/core/conversation.ts';
+import type { ConversationItem, ConversationAppend } from '../../../src/core/conversation.ts';
 import type { Stores } from '../conformance.ts';
 import { hour, nextId, start } from '../fixtures.ts';
 import { makeResponse } from './responses.ts';
@@ -25,7 +25,11 @@ export function conversationTests(on: Stores): void {
     await on.store.conversations.insert(made, items);
     return { ...made, bytes: bytesOf(items) };
   };
-  const saidIn = (conversationId: string, items: ConversationItem[], fields: Partial<Said> = {}): Said => ({
+  const saidIn = (
+    conversationId: string,
+    items: ConversationItem[],
+    fields: Partial<ConversationAppend> = {},
+  ): ConversationAppend => ({
     orgId: 'org_a',
     conversationId,
     items,

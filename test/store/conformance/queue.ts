@@ -18,7 +18,7 @@ import {
 
 /** Claiming among many orgs, batches and models. */
 export function queueTests(on: Stores): void {
-  const suspects = { from: 2, most: 1, alone: true };
+  const suspects = { from: 2, max: 1, alone: true };
   const want = (fields: Partial<Wanted> = {}): Wanted => {
     const model = fields.model ?? 'm1';
     return { model, names: [model], lines: 0, chunks: 1, before: {}, ...fields };
@@ -208,11 +208,11 @@ export function queueTests(on: Stores): void {
       await die(6);
       await on.store.batches.claim('dead', [want({ chunks: 4 })], {
         now: start,
-        suspects: { from: 2, most: 4, alone: false },
+        suspects: { from: 2, max: 4, alone: false },
       });
       await on.store.workers.reap(start);
       const kills = async (most: number, alone: boolean) => {
-        const { chunks } = await claim([want({ chunks: 9 })], { suspects: { from: 2, most, alone } });
+        const { chunks } = await claim([want({ chunks: 9 })], { suspects: { from: 2, max: most, alone } });
         await on.store.batches.release('w', chunks.map(lease));
         return chunks.map((chunk) => chunk.kills).toSorted((a, b) => a - b);
       };
@@ -227,7 +227,7 @@ export function queueTests(on: Stores): void {
         makeChunks(batch, 1).map((chunk) => ({ ...chunk, kills: 2 })),
       );
       const other = await addBatch(on.store, { total: 12, orgId: 'org_b', due: start + 1 });
-      const options = { suspects: { from: 2, most: 0, alone: false } };
+      const options = { suspects: { from: 2, max: 0, alone: false } };
       expect(ids((await claim([want({ chunks: 2 })], options)).chunks)).toEqual(place(other, 1, 2));
       expect(ids((await claim([want({ chunks: 2 })], options)).chunks)).toEqual(place(other, 3));
     });

@@ -108,7 +108,7 @@ export function workerTests(on: Stores): void {
       expect(await one('w')).toEqual([[1, 1]]);
       await die(now);
       expect(
-        await claimOf(on.store, 'v', batch.id, { count: 9, suspects: { from: 1, most: 0, alone: false } }),
+        await claimOf(on.store, 'v', batch.id, { count: 9, suspects: { from: 1, max: 0, alone: false } }),
       ).toEqual([]);
       expect(await one('v')).toEqual([[2, 1]]);
       expect(await one('v')).toEqual([[3, 1]]);

@@ -5,7 +5,7 @@ import type { LineResult } from '../../../src/store/contract/results.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import { failure, hour, lease, makeFile, output, start } from '../fixtures.ts';
 
-const suspects = { from: 2, most: 99, alone: true };
+const suspects = { from: 2, max: 99, alone: true };
 const cancelGraceMs = 1;
 /** Of every batch. */
 const windowEnd = start + 24 * hour;

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { type FileLock, isHeld, lockFile } from '../../../base/file-lock.ts';
+import { type FileLock, isLockHeld, lockFile } from '../../../base/file-lock.ts';
 import { CliError } from '../../shared/exit-codes.ts';
 
 /**
@@ -15,7 +15,7 @@ export function lockOutput(output: string, name: string): () => void {
   try {
     lock = lockFile(path);
   } catch (error) {
-    if (isHeld(error))
+    if (isLockHeld(error))
       throw new CliError(
         `Another run is writing ${name}.`,
         'Wait for it to end, or choose another output with -o.',

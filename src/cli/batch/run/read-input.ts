@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
-import { usualLimits } from '../../../core/batch.ts';
+import { defaultLimits } from '../../../core/batch.ts';
 import { CliError } from '../../shared/exit-codes.ts';
 
 /** What the command line knows of an input file. The server alone judges whether it is valid. */
@@ -42,7 +42,7 @@ export async function readInput(path: string, signal?: AbortSignal): Promise<Inp
     if (line.whole) digest.update('\n');
     const length = line.bytes.length + (line.whole ? 1 : 0);
     const isRequest = !isBlank(line.bytes);
-    const isFull = part.requests === usualLimits.requests || part.bytes + length > usualLimits.bytes;
+    const isFull = part.requests === defaultLimits.requests || part.bytes + length > defaultLimits.bytes;
     if (isFull && isRequest && part.requests > 0) {
       part = emptyPart(lines, line.offset);
       parts.push(part);

@@ -22,7 +22,7 @@ import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
 import { existingFile } from '../../shared/local-file.ts';
-import { counted } from '../../../base/words.ts';
+import { pluralize } from '../../../base/words.ts';
 import { interruptible } from '../../shared/signals.ts';
 
 interface Options extends ClientOptions {
@@ -141,7 +141,7 @@ async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void
   try {
     const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
     if (options.json !== true && run.state.parts.every(({ batch_id: id }) => id === null))
-      cli.terminal.note(`Uploading ${filename} (${counted(input.requests, 'request')}${batches}) ...`);
+      cli.terminal.note(`Uploading ${filename} (${pluralize(input.requests, 'request')}${batches}) ...`);
     const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to go on.';
     const stopped = new CliError('Stopped.', goOn, exitCodes.interrupted);
     await interruptible(cli, stopped, (signal) => parts.upload(signal));
@@ -258,10 +258,10 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
   }
   // Results on stdout are followed by nothing.
   const tell = (text: string) => (output === null ? terminal.note(text) : terminal.print(text));
-  const name = batches.length === 1 ? whole.id : counted(batches.length, 'batch');
+  const name = batches.length === 1 ? whole.id : pluralize(batches.length, 'batch');
   tell(`${name} ${paintStatus(whole, terminal)}: ${completed} completed, ${failed} failed`);
   const unsent = input.requests - completed - failed;
-  if (unsent > 0) tell(`${counted(unsent, 'request')} ${unsent === 1 ? 'has' : 'have'} no result.`);
+  if (unsent > 0) tell(`${pluralize(unsent, 'request')} ${unsent === 1 ? 'has' : 'have'} no result.`);
   if (output !== null)
     terminal.record([
       ['results', files.output && showPath(cli, files.output)],

@@ -1,4 +1,4 @@
-import { atOnce } from '../../../base/at-once.ts';
+import { mapConcurrent } from '../../../base/map-concurrent.ts';
 import { TransientFault, RemoteFileChanged, ModelFileError } from './faults.ts';
 import type { ModelFileDeps } from './model-file-deps.ts';
 import type { PartFile } from './part-file.ts';
@@ -72,5 +72,5 @@ export async function fetchFile(
 
   if (!file.ranges || file.size === null) return void (await withRetries(deps, call, fetchStream));
   const pieces = missingPieces(part.done, file.size, deps.pieceBytes);
-  await atOnce(connections, pieces, call.signal, fetchPiece);
+  await mapConcurrent(connections, pieces, call.signal, fetchPiece);
 }

@@ -1,4 +1,4 @@
-import { type FileLock, isHeld, lockFile } from '../../../base/file-lock.ts';
+import { type FileLock, isLockHeld, lockFile } from '../../../base/file-lock.ts';
 import type { ModelFs } from './model-file-deps.ts';
 
 /** The right to write a file's part. */
@@ -16,7 +16,7 @@ export async function takeLease(path: string, fs: ModelFs) {
     lock = lockFile(lockPath);
   } catch (error) {
     // Any other fault of a folder is met, and told, when the part is opened.
-    if (isHeld(error)) return undefined;
+    if (isLockHeld(error)) return undefined;
   }
   return {
     async release() {

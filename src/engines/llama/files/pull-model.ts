@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { showBytes } from '../../../base/bytes.ts';
+import { formatBytes } from '../../../base/bytes.ts';
 import { sum } from '../../../base/sum.ts';
 import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-file.ts';
 import { showSource } from '../../../core/model-source.ts';
@@ -66,7 +66,7 @@ async function checkSpace(folder: string, bytes: number, fs: ModelFs): Promise<v
   const free = bavail * bsize;
   if (bytes === 0 || bytes + spareBytes <= free) return;
   throw new ModelFileError(
-    `${showBytes(bytes)} are still to be fetched, but only ${showBytes(free)} are free in ${folder}.`,
+    `${formatBytes(bytes)} are still to be fetched, but only ${formatBytes(free)} are free in ${folder}.`,
     'Make room, or choose another folder.',
   );
 }

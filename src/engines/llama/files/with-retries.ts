@@ -10,7 +10,7 @@ export interface RetryCall {
 
 /** How often something is tried that brings no byte. */
 const attempts = 6;
-const pauses = { firstMs: 500, longestMs: 30_000 };
+const pauses = { initialMs: 500, maxMs: 30_000 };
 /** Of what a server asks for. */
 const longestWaitMs = 300_000;
 
@@ -24,7 +24,7 @@ export async function withRetries<T>(
   attempt: () => Promise<T | undefined>,
 ): Promise<T> {
   for (let failures = 0; ;) {
-    let pauseMs = pauses.firstMs;
+    let pauseMs = pauses.initialMs;
     try {
       const found = await attempt();
       if (found !== undefined) return found;

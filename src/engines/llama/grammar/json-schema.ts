@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/fields.ts';
-import { plainReference, pointedAt } from '../../../base/json-pointer.ts';
+import { decodeReference, resolvePointer } from '../../../base/json-pointer.ts';
 import { createJson } from './any-value.ts';
 import { arrayRule } from './array-rule.ts';
 import type { Conversion } from './conversion.ts';
@@ -31,7 +31,7 @@ export function schemaRule(b: GrammarBuilder, root: unknown): Element {
   let steps = 0;
   let depth = 0;
   const walk: Walk = {
-    resolve: (reference) => pointedAt(root, plainReference(reference)) as Schema,
+    resolve: (reference) => resolvePointer(root, decodeReference(reference)) as Schema,
     step() {
       if (++steps > maxSteps) throw tooManyBranches();
     },

@@ -1,4 +1,4 @@
-import { atOnce } from '../../../base/at-once.ts';
+import { mapConcurrent } from '../../../base/map-concurrent.ts';
 import type { Random } from '../../../base/random.ts';
 import { sum } from '../../../base/sum.ts';
 import { invalid } from '../../../core/errors.ts';
@@ -159,8 +159,12 @@ export function createCompleter(
 
     // As many at a time as there are sequences: requests of others come in between.
     const places = prompts.flatMap((prompt) => Array<RawPrompt>(made).fill(prompt)).entries();
-    const all = await atOnce(context.totalSequences, [...places], call.signal, ([at, prompt], signal) =>
-      runner.run({ ...call, signal, prompt: prompt.tokens }, (lease) => make(prompt, at, lease)),
+    const all = await mapConcurrent(
+      context.totalSequences,
+      [...places],
+      call.signal,
+      ([at, prompt], signal) =>
+        runner.run({ ...call, signal, prompt: prompt.tokens }, (lease) => make(prompt, at, lease)),
     );
     const kept = prompts.flatMap((prompt, at) =>
       likeliest(all.slice(at * made, (at + 1) * made), told, isScoredPrompt ? prompt.tokens.length : 0),

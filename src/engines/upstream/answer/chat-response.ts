@@ -9,7 +9,7 @@ import { givenChoices } from './given-choices.ts';
 import { readLogprobs } from './logprobs.ts';
 import { unusable } from './parse-body.ts';
 import { type Repairs, unicode } from './repairs.ts';
-import type { OwnTraits } from '../../../core/flavor.ts';
+import type { CustomTraits } from '../../../core/flavor.ts';
 import { checkedUsage, type Counting, type UsageReader } from './usage.ts';
 
 export interface ReadOptions extends Counting {
@@ -22,7 +22,7 @@ export interface ReadOptions extends Counting {
   /** Where the usage is told. */
   usageOf: UsageReader;
   /** The server's own words for why an answer ended. */
-  finishes: OwnTraits['finish'] | undefined;
+  finishes: CustomTraits['finish'] | undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ApiError, final, invalid } from '../../../core/errors.ts';
+import { ApiError, permanent, invalid } from '../../../core/errors.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
@@ -76,7 +76,7 @@ export function refusedDimensions(error: unknown, { dimensions }: Wanted): unkno
 /** What stands for embeddings that a server does not make, though it has the model. */
 export function noEmbeddings(): ApiError {
   const told = 'The server of this model makes no embeddings with it.';
-  return new ApiError('model_not_found', told, { param: 'model', blame: final });
+  return new ApiError('model_not_found', told, { param: 'model', blame: permanent });
 }
 
 /** No text has no tokens: some servers say zero where they mean that they do not know. */

@@ -1,4 +1,4 @@
-import { ApiError, final } from '../../../core/errors.ts';
+import { ApiError, permanent } from '../../../core/errors.ts';
 import type { ChatChunks, ChatResponse } from '../../../wire/chat/chat.ts';
 import { addToChoice } from '../../../wire/chat/stream/fold-chunks.ts';
 
@@ -34,7 +34,7 @@ export function noLogprobs(): ApiError {
   const words = "The model's server ignores logprobs: its answer has no log probabilities.";
   return new ApiError('invalid_upstream_response', words, {
     param: 'logprobs',
-    blame: final,
+    blame: permanent,
     shouldRetry: false,
   });
 }

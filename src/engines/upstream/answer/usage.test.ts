@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { CallKnown } from '../../../core/call-known.ts';
+import type { CallTrace } from '../../../core/call-trace.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { checkedUsage, usageReader } from './usage.ts';
 
@@ -137,7 +137,7 @@ describe('a usage in other words', () => {
   });
 
   it('is noted as it was reported', () => {
-    const known: CallKnown = {};
+    const known: CallTrace = {};
     const reading = { asked, answered: () => 1, repairs: new Set(), known };
     checkedUsage(
       { input_tokens: '200', cache_read_input_tokens: 800, output_tokens: -3, total_tokens: 1e12 },

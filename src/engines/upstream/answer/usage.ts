@@ -1,8 +1,8 @@
 import { ApiError } from '../../../core/errors.ts';
-import type { CallKnown, Reported } from '../../../core/call-known.ts';
+import type { CallTrace, ReportedUsage } from '../../../core/call-trace.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
-import type { OwnTraits, UsageFigure } from '../../../core/flavor.ts';
+import type { CustomTraits, UsageFigure } from '../../../core/flavor.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Repairs } from './repairs.ts';
 import { count, usageFigures } from './usage-figures.ts';
@@ -15,7 +15,7 @@ const usual: UsageReader = ({ usage, choices, x_groq: groq }) =>
   usage ?? (Array.isArray(choices) ? fieldsOf(choices[0])['usage'] : undefined) ?? fieldsOf(groq)['usage'];
 
 /** @param places where a server tells what, if not in `usage` */
-export function usageReader(places: OwnTraits['usage'] | undefined): UsageReader {
+export function usageReader(places: CustomTraits['usage'] | undefined): UsageReader {
   if (!places) return usual;
   return (answer) => {
     const of = (figure: UsageFigure) =>
@@ -39,7 +39,7 @@ export interface Counting {
   cutsAt?: number | null | undefined;
   repairs: Repairs;
   /** Where it is written down what the server told. */
-  known?: CallKnown | undefined;
+  known?: CallTrace | undefined;
 }
 
 /**
@@ -87,10 +87,10 @@ export function tooLongPrompt(context: number): ApiError {
 }
 
 /** Records the usage that a server reported, before it is checked. */
-export function noteReported(known: CallKnown | undefined, usage: unknown): void {
+export function noteReported(known: CallTrace | undefined, usage: unknown): void {
   if (!known) return;
-  const reported: Reported = { ...known.reported };
-  const add = (figure: keyof Reported, told: number | undefined) => {
+  const reported: ReportedUsage = { ...known.reported };
+  const add = (figure: keyof ReportedUsage, told: number | undefined) => {
     if (told !== undefined) reported[figure] = (reported[figure] ?? 0) + told;
   };
   const { prompt, cached, completion, total } = usageFigures(usage, anyNumber);

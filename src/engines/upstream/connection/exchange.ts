@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { onAbort } from '../../../base/on-abort.ts';
-import type { Listed } from '../../../base/unordered.ts';
+import type { ListEntry } from '../../../base/swap-remove-list.ts';
 import { errorForNetwork, isReset, seconds, timedOut } from './network-errors.ts';
 import type { Timeouts } from './timeouts.ts';
 
@@ -54,8 +54,8 @@ const staleWithinMs = 1000;
  * One object where it could be a dozen closures: hundreds of calls are in flight, and whatever each is made of is copied by every
  * collection of young garbage.
  */
-export class Exchange implements Dispatcher.DispatchHandler, Listed {
-  place = 0;
+export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
+  index = 0;
   readonly #door: Door;
   readonly #request: HttpRequest;
   readonly #sink: Sink;

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { ApiError, away } from '../../../core/errors.ts';
+import { ApiError, unavailable } from '../../../core/errors.ts';
 import type { Transport } from './transport.ts';
 
 /** Looks in `idle`, and how many of them without a sign of life are a hang: the last sign was somewhere between two others. */
@@ -115,5 +115,5 @@ export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWat
 /** The server's for certain: nothing of an answer had come, and none would. */
 function hung(): ApiError {
   const told = "The model's server answers nothing any more, and is taken to hang.";
-  return new ApiError('upstream_timeout', told, { blame: away });
+  return new ApiError('upstream_timeout', told, { blame: unavailable });
 }

@@ -1,4 +1,4 @@
-import { ApiError, unclear } from '../../../core/errors.ts';
+import { ApiError, ambiguous } from '../../../core/errors.ts';
 import type { Timeouts } from './timeouts.ts';
 
 /** Whether the peer dropped the connection, as opposed to refusing or never answering. */
@@ -28,7 +28,7 @@ export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts)
     );
   if (!sent) return new ApiError('upstream_unreachable', "The model's server cannot be reached.", cause);
   const told = "The model's server closed the connection before its answer was whole.";
-  return new ApiError('upstream_unreachable', told, { ...cause, blame: unclear });
+  return new ApiError('upstream_unreachable', told, { ...cause, blame: ambiguous });
 }
 
 const notHttp = new Set(['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_HEADERS_OVERFLOW']);

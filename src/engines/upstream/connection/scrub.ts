@@ -1,5 +1,5 @@
 import { truncate } from '../../../base/truncate.ts';
-import { keyRemover } from '../../../base/key-shapes.ts';
+import { createKeyScrubber } from '../../../base/key-shapes.ts';
 
 const longest = 1000;
 /** More is not looked at: nothing behind it would be shown. */
@@ -7,7 +7,7 @@ const longestRead = 20_000;
 /** So much of a secret in one piece is told by chance by nobody. */
 const piece = 8;
 
-const withoutKeys = keyRemover();
+const withoutKeys = createKeyScrubber();
 
 /**
  * An upstream's own words made fit for others: no credentials, no accounts, no addresses, no paths of its files, no

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fieldsOf, parsed } from '../../../base/fields.ts';
-import { ApiError, away, final, passing, unclear } from '../../../core/errors.ts';
+import { ApiError, unavailable, permanent, transient, ambiguous } from '../../../core/errors.ts';
 import { type FailureRow, meantStatus } from './failures.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 import { SystemPlaceError, systemRefusal } from '../systems/place-error.ts';
@@ -45,12 +45,12 @@ export function errorForStatus(
   const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
   if (fault) return fault(tail);
   if (refusal) return new SystemPlaceError(tail, refusal === 'everywhere');
-  const own = !isTold && words !== '' && { said: words };
+  const own = !isTold && words !== '' && { upstreamMessage: words };
   const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
       ...own,
-      blame: status === 429 ? { ...away, scope: 'model' } : away,
+      blame: status === 429 ? { ...unavailable, scope: 'model' } : unavailable,
       ...(retryAfter !== undefined && { retryAfter }),
     });
   if (status === 401 || status === 402 || status === 403)
@@ -64,7 +64,7 @@ export function errorForStatus(
     return new ApiError('upstream_timeout', `The model's server gave up waiting ${tail}`, { ...own });
   if (status >= 300 && status < 400)
     return new ApiError('upstream_error', `The model's server points elsewhere (status ${status}).`, {
-      blame: away,
+      blame: unavailable,
       shouldRetry: false,
     });
   if (status >= 400 && status < 500) return refused(said, status, tail);
@@ -99,7 +99,7 @@ function tooLong(tail: string): ApiError {
 /** The server works: it could not read what its model wrote for this request. At temperature 0 that is the same again. */
 function unreadable(tail: string): ApiError {
   const words = `The model's server could not read the answer of its model ${tail}`;
-  return new ApiError('invalid_upstream_response', words, { blame: passing });
+  return new ApiError('invalid_upstream_response', words, { blame: transient });
 }
 
 function refusedField(tail: string): ApiError {
@@ -112,7 +112,7 @@ function refused(said: UpstreamError, status: number, tail: string): ApiError {
   if (aboutTheRequest.has(status)) return refusedField(tail);
   if (absent.has(status)) return new AbsentError(tail);
   const words = `The model's server refused the request ${tail}`;
-  return new ApiError('upstream_error', words, { blame: final, shouldRetry: false });
+  return new ApiError('upstream_error', words, { blame: permanent, shouldRetry: false });
 }
 
 export function noModel(tail: string): ApiError {
@@ -124,7 +124,7 @@ export function noModel(tail: string): ApiError {
 /** What stands for an answer of a server that only embeds with the model. */
 export function noChat(tail: string): ApiError {
   const told = `The server of this model answers nothing with it, it only makes embeddings ${tail}`;
-  return new ApiError('model_not_found', told, { param: 'model', blame: final });
+  return new ApiError('model_not_found', told, { param: 'model', blame: permanent });
 }
 
 /** What was asked for is not there: the call, or the whole server, for a proxy answers so while that is rolled out. */
@@ -134,7 +134,7 @@ export class AbsentError extends ApiError {
 
   constructor(tail: string) {
     const words = `The model's server refused the request ${tail}`;
-    super('upstream_error', words, { blame: unclear, shouldRetry: false });
+    super('upstream_error', words, { blame: ambiguous, shouldRetry: false });
     this.tail = tail;
   }
 }

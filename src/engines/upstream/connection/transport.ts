@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Pool } from 'undici';
 import type { Clock } from '../../../base/clock.ts';
-import { oneTimer } from '../../../base/one-timer.ts';
+import { createSharedTimer } from '../../../base/shared-timer.ts';
 import { createSteadyLookup } from '../../../base/steady-lookup.ts';
-import { putIn, takeOut } from '../../../base/unordered.ts';
+import { addEntry, removeEntry } from '../../../base/swap-remove-list.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import { type HttpRequest, type Door, Exchange } from './exchange.ts';
 import { type Reply, ReplyInParts, type StreamedReply, WholeReply } from './replies.ts';
@@ -45,14 +45,14 @@ export function createTransport(options: TransportOptions) {
     pool,
     headers: Object.entries({ 'content-type': 'application/json', ...headers }).flat(),
     clock,
-    overdue: oneTimer(clock, timeouts.totalMs),
+    overdue: createSharedTimer(clock, timeouts.totalMs),
     begins(call, replyHeaders) {
       signs++;
-      takeOut(waiting, call);
+      removeEntry(waiting, call);
       onHeaders?.(replyHeaders);
     },
     goesOn: () => signs++,
-    fails: (call) => void takeOut(waiting, call),
+    fails: (call) => void removeEntry(waiting, call),
   };
 
   const atOnce = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };
@@ -60,7 +60,7 @@ export function createTransport(options: TransportOptions) {
   function send<T extends WholeReply | ReplyInParts>(request: HttpRequest, sink: T): T['reply'] {
     const call = new Exchange(door, request, sink);
     sink.call = call;
-    putIn(waiting, call);
+    addEntry(waiting, call);
     call.send();
     return sink.reply;
   }

@@ -1,4 +1,4 @@
-import type { Flavor, OwnFailure } from '../../../core/flavor.ts';
+import type { Flavor, CustomFailure } from '../../../core/flavor.ts';
 import type { FailureRow } from '../connection/failures.ts';
 import { anthropic, azure, deepseek, gemini, mistral, openai, openrouter, xai } from './hosted.ts';
 import { generic, llamaServer, offpeak, ollama, sglang, vllm } from './self-hosted.ts';
@@ -55,7 +55,7 @@ export function headersOf({
   return { ...beside, ...(apiKey && { [header]: scheme + apiKey }), ...headers };
 }
 
-function rowOf({ says, ...row }: OwnFailure): FailureRow {
+function rowOf({ says, ...row }: CustomFailure): FailureRow {
   const begins = (message: string) => message.toLowerCase().startsWith(says?.toLowerCase() ?? '');
   return { ...row, says: { test: begins } };
 }

@@ -1,4 +1,4 @@
-import type { OwnTraits } from '../../../core/flavor.ts';
+import type { CustomTraits } from '../../../core/flavor.ts';
 import type { ModelInput } from '../../../core/model.ts';
 import type { Capabilities, Op, Speech } from '../../engines.ts';
 import type { FailureRow } from '../connection/failures.ts';
@@ -78,11 +78,11 @@ export interface FlavorTraits {
   /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */
   openLimit?: true;
   /** Where chat completions and embeddings are behind the base of its URL, if not where everybody has them. */
-  paths?: OwnTraits['paths'];
+  paths?: CustomTraits['paths'];
   /** Where it tells its usage, if not in `usage`. */
-  usage?: OwnTraits['usage'];
+  usage?: CustomTraits['usage'];
   /** Its own words for why an answer ended (`finish-reason.ts` has those of others). */
-  finish?: OwnTraits['finish'];
+  finish?: CustomTraits['finish'];
   /** What it tells in a way of its own of why it refused or failed. */
   failures?: readonly FailureRow[];
   /** How it tells how it is, and what its model can do. */

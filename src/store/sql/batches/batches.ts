@@ -5,7 +5,7 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore, CreateBatchOutcome, OpenBatch } from '../../contract/batches.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { keepAmounts } from '../accounts/usage-report.ts';
-import { claimToken, forgetResource } from '../creates.ts';
+import { claimToken, forgetResource } from '../idempotency.ts';
 import { lockFile } from '../files.ts';
 import { batches, batchStates, chunks, files, packLines } from '../rows.ts';
 import { allIn, inLists, Undo, undoable } from '../statement.ts';

@@ -1,9 +1,15 @@
-import { advance, chooseChunks, mayTake, type OrgQueue, type ReadyChunk } from '../../../core/fair-choice.ts';
+import {
+  advance,
+  chooseChunks,
+  mayTake,
+  type OrgQueue,
+  type ReadyChunk,
+} from '../../../core/fair-queueing.ts';
 import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Claim, ClaimedBatch, ClaimOptions, Wanted } from '../../contract/claim.ts';
-import { faultsApart, nothing } from './own-fault.ts';
+import { isolateFailures, nothing } from './isolate-failures.ts';
 import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
 import { batchStates } from '../rows.ts';
@@ -28,7 +34,7 @@ const weight = 1;
 export function createClaiming(db: Db): Claiming {
   return {
     claim: (worker, wanted, options) =>
-      faultsApart(async (only, picked) => {
+      isolateFailures(async (only, picked) => {
         const isNeeded = ({ lines, chunks }: Wanted) => lines + chunks > 0;
         const names = new Set([
           ...(await readyNames(db, wanted.filter(isNeeded))),
@@ -55,7 +61,7 @@ export function createClaiming(db: Db): Claiming {
       }),
 
     claimClosings: (worker, count, except) =>
-      faultsApart(async (only, picked) => {
+      isolateFailures(async (only, picked) => {
         const filter = idFilter('batch_id', only ? { only } : { except });
         const ready = await db.all<{ batch_id: string }>(
           `${filter.with} SELECT batch_id FROM batch_chunks WHERE state = 'ready' AND seq = 0 ${filter.and}

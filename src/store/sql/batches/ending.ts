@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Batch, type FinalStatus, canMove } from '../../../core/batch.ts';
+import { type Batch, type FinalStatus, canTransition } from '../../../core/batch.ts';
 import type { StoredFile } from '../../../core/file.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore } from '../../contract/batches.ts';
@@ -8,7 +8,7 @@ import { finishChunks } from './chunks.ts';
 import { tell } from '../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
 import { holdsClosing, openClosing } from './record.ts';
-import { mayBeOfRows } from './own-fault.ts';
+import { mayBeOfRows } from './isolate-failures.ts';
 import { batches, batchStates, files } from '../rows.ts';
 
 type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
@@ -99,7 +99,7 @@ export function createEnding(db: Db): Ending {
           q,
           [written.output, written.errors].filter((file) => file !== null),
         );
-        const end = fault && canMove(batch.status, 'failed') ? 'failed' : batch.closing;
+        const end = fault && canTransition(batch.status, 'failed') ? 'failed' : batch.closing;
         if (fault) await batches.change(q, { closing: end, errors: [fault] }, { id: batch.id });
         await finalise(q, batch, end, written, now);
         await finishChunks(q, worker, [lease]);
@@ -177,7 +177,7 @@ async function finalise(
   written: { output: StoredFile | null; errors: StoredFile | null },
   now: number,
 ): Promise<void> {
-  if (!canMove(batch.status, end))
+  if (!canTransition(batch.status, end))
     throw new Error(`Batch ${batch.id} cannot go from ${batch.status} to ${end}.`);
   const set = {
     status: end,

@@ -1,5 +1,5 @@
 import { utcMonth } from '../../../core/budget.ts';
-import type { ReadyChunk } from '../../../core/fair-choice.ts';
+import type { ReadyChunk } from '../../../core/fair-queueing.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, Wanted } from '../../contract/claim.ts';
 import { isUsedUp } from '../accounts/spending.ts';

@@ -1,4 +1,4 @@
-import type { KeptChat } from '../../../core/kept-chat.ts';
+import type { StoredChat } from '../../../core/stored-chat.ts';
 import type { Db } from '../../db.ts';
 import type { AnsweredChat, ChatStore } from '../../contract/chats.ts';
 import { conditions, tableOf } from '../table.ts';
@@ -7,7 +7,7 @@ import { addBytes } from './stored-bytes.ts';
 
 type SizedRow = Pick<AnsweredChat, 'id' | 'metadata'> & { bytes: number };
 
-const chats = tableOf<KeptChat, 'messages'>('chats', { unread: ['messages'] })(
+const chats = tableOf<StoredChat, 'messages'>('chats', { unread: ['messages'] })(
   'id orgId createdAt expiresAt model metadata body messages',
 );
 const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';

@@ -1,4 +1,4 @@
-import type { ConversationItem, KeptConversation, Said } from '../../../core/conversation.ts';
+import type { ConversationItem, StoredConversation, ConversationAppend } from '../../../core/conversation.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { ConversationStore, ItemPage } from '../../contract/conversations.ts';
 import type { StoredBytes } from '../../contract/stored-bytes.ts';
@@ -6,7 +6,7 @@ import { createExpiring, isThere } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 import { conditions, tableOf } from '../table.ts';
 
-const conversations = tableOf<KeptConversation & { lastSeq: number }, 'lastSeq'>('conversations', {
+const conversations = tableOf<StoredConversation & { lastSeq: number }, 'lastSeq'>('conversations', {
   unread: ['lastSeq'],
 })('id orgId createdAt expiresAt bytes metadata lastSeq');
 
@@ -20,7 +20,7 @@ const conversationItems = tableOf<ItemRow, 'conversationId'>('conversation_items
 })('conversationId seq id item');
 
 export function createConversations(db: Db): ConversationStore {
-  const { find, updateMetadata, remove, removeExpired } = createExpiring<KeptConversation>(db, {
+  const { find, updateMetadata, remove, removeExpired } = createExpiring<StoredConversation>(db, {
     name: 'conversations',
     table: conversations,
     bytes: 'bytes + octet_length(metadata)',
@@ -48,7 +48,7 @@ export function createConversations(db: Db): ConversationStore {
       db.tx(async (q) => {
         const { id, orgId, createdAt, expiresAt, metadata } = conversation;
         await conversations.insert(q, [{ ...conversation, bytes: 0, lastSeq: 0 }]);
-        const said: Said = { orgId, conversationId: id, items, now: createdAt, expiresAt };
+        const said: ConversationAppend = { orgId, conversationId: id, items, now: createdAt, expiresAt };
         const own = { orgId, bytes: Buffer.byteLength(metadata) };
         return addBytes(q, [own, ...(await appendAll(q, [said]))]);
       }),
@@ -98,7 +98,7 @@ export function createConversations(db: Db): ConversationStore {
  * Adds what was said to those conversations that are there; returns what each of these has more. They come in one order, so
  * that of two transactions one waits and none is a victim.
  */
-export async function appendAll(q: Queries, said: readonly Said[]): Promise<StoredBytes[]> {
+export async function appendAll(q: Queries, said: readonly ConversationAppend[]): Promise<StoredBytes[]> {
   const added: StoredBytes[] = [];
   const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
   for (const { orgId, conversationId, items, now, expiresAt } of inOrder) {

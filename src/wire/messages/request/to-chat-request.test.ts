@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, away, invalid } from '../../../core/errors.ts';
+import { ApiError, unavailable, invalid } from '../../../core/errors.ts';
 import { remapError } from '../../shared/path-map.ts';
 import type { Block, MessagesRequest, MessagesTurn } from '../messages.ts';
 import { signatureFor } from '../signature.ts';
@@ -399,7 +399,7 @@ describe('an error about the chat request', () => {
       kind: 'overloaded',
       retryAfter: 3,
       shouldRetry: true,
-      blame: away,
+      blame: unavailable,
       param: 'stop_sequences',
     });
     for (const other of [new ApiError('upstream_error', 'Broken.'), new Error('any'), 'text'])

@@ -35,7 +35,11 @@ export function createRunner(sequences: readonly LlamaContextSequence[], batches
     lastUsed: 0,
     isBusy: false,
   }));
-  const gate = createFairGate({ room: slots.length, each: slots.length, first: 'interactive' });
+  const gate = createFairGate({
+    capacity: slots.length,
+    maxPerOwner: slots.length,
+    priorityOwner: 'interactive',
+  });
   let uses = 0;
 
   return {

@@ -1,19 +1,19 @@
 /** Entries that wait: those of one owner in their order, and owners in turns. */
-export class Turns<Entry> {
+export class RoundRobinQueue<Entry> {
   /** In the order of their turns. */
   readonly #owners = new Map<string, Set<Entry>>();
   #count = 0;
 
-  get count(): number {
+  get size(): number {
     return this.#count;
   }
 
-  countOf(owner: string): number {
+  countFor(owner: string): number {
     return this.#owners.get(owner)?.size ?? 0;
   }
 
   /** The owner with the most entries. */
-  longest(): string | undefined {
+  longestOwner(): string | undefined {
     let longest: string | undefined;
     let size = 0;
     for (const [owner, own] of this.#owners)
@@ -24,7 +24,7 @@ export class Turns<Entry> {
     return longest;
   }
 
-  newestOf(owner: string): Entry | undefined {
+  newestFor(owner: string): Entry | undefined {
     return [...(this.#owners.get(owner) ?? [])].at(-1);
   }
 
@@ -44,7 +44,7 @@ export class Turns<Entry> {
   }
 
   /** Whose turn it is, of the owners that may have one. */
-  first(mayGo: (owner: string, entry: Entry) => boolean = () => true): [string, Entry] | undefined {
+  peek(mayGo: (owner: string, entry: Entry) => boolean = () => true): [string, Entry] | undefined {
     for (const [owner, own] of this.#owners)
       for (const entry of own) {
         if (mayGo(owner, entry)) return [owner, entry];
@@ -54,7 +54,7 @@ export class Turns<Entry> {
   }
 
   /** Takes out one that had its turn; its owner goes behind the others. */
-  done(owner: string, entry: Entry): void {
+  dequeue(owner: string, entry: Entry): void {
     this.remove(owner, entry);
     const own = this.#owners.get(owner);
     if (!own) return;

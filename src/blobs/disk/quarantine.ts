@@ -6,13 +6,13 @@ import type { DiskFs } from './fs.ts';
 import { modifiedAtOf, pathOf } from './paths.ts';
 import { flushFolder } from './write.ts';
 
-export type Aside = Pick<Blobs, 'setAside' | 'bringBack' | 'listAside'> & {
+export type Quarantine = Pick<Blobs, 'quarantine' | 'restore' | 'listQuarantined'> & {
   /** Where a blob stands that was set aside. */
   pathOf: (name: string) => string;
 };
 
 /** Blobs out of use, in `<folder>/quarantine`. Since when each is there is the time of its file. */
-export function createAside(fs: DiskFs, folder: string): Aside {
+export function createQuarantine(fs: DiskFs, folder: string): Quarantine {
   const quarantine = join(folder, 'quarantine');
   const asidePath = (name: string) => join(quarantine, name);
 
@@ -30,10 +30,10 @@ export function createAside(fs: DiskFs, folder: string): Aside {
   return {
     pathOf: asidePath,
 
-    setAside: async (name, at) => move(pathOf(folder, name), asidePath(name), at),
-    bringBack: async (name) => move(asidePath(name), pathOf(folder, name)),
+    quarantine: async (name, at) => move(pathOf(folder, name), asidePath(name), at),
+    restore: async (name) => move(asidePath(name), pathOf(folder, name)),
 
-    async *listAside() {
+    async *listQuarantined() {
       for (const name of (await ifThere(() => fs.readdir(quarantine))) ?? []) {
         const since = isName(name) ? await modifiedAtOf(fs, asidePath(name)) : undefined;
         if (since !== undefined) yield { name, since: Math.round(since) };

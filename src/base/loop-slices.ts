@@ -1,5 +1,5 @@
 /** Runs work that pauses by itself; at each pause everything else is served. */
-export async function inTurns<T>(work: Generator<undefined, T>): Promise<T> {
+export async function runCooperatively<T>(work: Generator<undefined, T>): Promise<T> {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
@@ -11,7 +11,7 @@ export async function inTurns<T>(work: Generator<undefined, T>): Promise<T> {
  * Gives each caller a turn of the event loop of its own, one after the other: what is long and cannot be interrupted is done
  * one at a time, and everything else is served in between.
  */
-export class LoopTurns {
+export class LoopSlices {
   #last: Promise<void> = Promise.resolve();
 
   /** Resolves at the beginning of the turn. */

@@ -3,7 +3,7 @@
  * is thrown when all of it has ended.
  * @throws the signal's reason, too, once it aborted
  */
-export async function atOnce<Item, Result>(
+export async function mapConcurrent<Item, Result>(
   most: number,
   items: readonly Item[],
   given: AbortSignal,

@@ -13,7 +13,7 @@ export const nothing: Claim = { chunks: [], batches: [], faults: [] };
  * Claims, and where the database refuses that, claims of every batch that was chosen alone: what is wrong with one keeps no
  * other from being claimed.
  */
-export async function faultsApart(
+export async function isolateFailures(
   claim: (only: string[] | undefined, picked: Set<string>) => Promise<Claim>,
 ): Promise<Claim> {
   const picked = new Set<string>();

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
-import { oneTimer } from './one-timer.ts';
+import { createSharedTimer } from './shared-timer.ts';
 
 it('goes off for each in its time, and not for those that were cancelled', async () => {
   const clock = createManualClock();
-  const after = oneTimer(clock, 100);
+  const after = createSharedTimer(clock, 100);
   const rang: string[] = [];
   const start = (name: string) => after(() => void rang.push(name));
   start('a');
@@ -28,7 +28,7 @@ it('leaves no timer behind when nobody waits, and begins anew', async () => {
   const clock = createManualClock();
   const set: number[] = [];
   let cancelled = 0;
-  const after = oneTimer(
+  const after = createSharedTimer(
     {
       monotonic: () => clock.monotonic(),
       after(ms, fn) {
@@ -55,7 +55,7 @@ it('leaves no timer behind when nobody waits, and begins anew', async () => {
 
 it('takes who comes while it goes off', async () => {
   const clock = createManualClock();
-  const after = oneTimer(clock, 100);
+  const after = createSharedTimer(clock, 100);
   const rang: string[] = [];
   after(() => {
     rang.push('first');

@@ -6,12 +6,12 @@ import { listObjects } from './listing.ts';
 /** A blob is copied there and then removed where it was; since when is in the key, because listings tell nothing else. */
 const folder = 'quarantine/';
 
-export type Aside = Pick<Blobs, 'setAside' | 'bringBack' | 'listAside'> & {
+export type Quarantine = Pick<Blobs, 'quarantine' | 'restore' | 'listQuarantined'> & {
   /** Removes what was set aside under this name. */
   removeAside: (name: string) => Promise<void>;
 };
 
-export function createAside(client: S3Client): Aside {
+export function createQuarantine(client: S3Client): Quarantine {
   /** Of two processes that do the same with a blob, one comes too late. */
   async function move(from: string, to: string): Promise<void> {
     const headers = { 'x-amz-copy-source': `/${client.bucket}/${client.nameOf(from)}` };
@@ -28,16 +28,16 @@ export function createAside(client: S3Client): Aside {
   }
 
   return {
-    async setAside(name, at) {
+    async quarantine(name, at) {
       await move(placeOf(name), `${folder}${name}.${at}`);
     },
 
-    async bringBack(name) {
+    async restore(name) {
       const place = placeOf(name);
       for await (const { key } of entries(name)) await move(key, place);
     },
 
-    async *listAside() {
+    async *listQuarantined() {
       for await (const { name, since } of entries()) yield { name, since };
     },
 

@@ -1,5 +1,5 @@
 /** A chat completion that is kept. Instants are epoch milliseconds. */
-export interface KeptChat {
+export interface StoredChat {
   id: string;
   orgId: string;
   createdAt: number;

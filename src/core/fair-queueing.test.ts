@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { chooseChunks, type OrgQueue, type ReadyChunk, type Wish } from './fair-choice.ts';
+import { chooseChunks, type OrgQueue, type ReadyChunk, type ClaimTarget } from './fair-queueing.ts';
 
-const nobody = { from: 2, most: 0, alone: false };
-const wish = (fields: Partial<Wish>): Wish => ({ lines: 0, chunks: 0, before: {}, ...fields });
+const nobody = { from: 2, max: 0, alone: false };
+const wish = (fields: Partial<ClaimTarget>): ClaimTarget => ({ lines: 0, chunks: 0, before: {}, ...fields });
 
 function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyChunk> = {}): OrgQueue {
   const { start = 0, weight = 1, more = false } = fields;
@@ -25,7 +25,7 @@ function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyCh
   };
 }
 
-const orgs = (queues: OrgQueue[], of: Partial<Wish>, suspects = { ...nobody }) =>
+const orgs = (queues: OrgQueue[], of: Partial<ClaimTarget>, suspects = { ...nobody }) =>
   chooseChunks(queues, wish(of), suspects)
     .chunks.map(({ orgId }) => orgId)
     .join('');
@@ -78,11 +78,11 @@ describe('chooseChunks', () => {
       queue('b', 3, { kills: 3, due: 1 }),
       queue('c', 2, { due: 2 }),
     ];
-    const suspects = { from: 2, most: 2, alone: true };
+    const suspects = { from: 2, max: 2, alone: true };
     expect(orgs(queues(), { chunks: 9 }, suspects)).toBe('acac');
-    expect(suspects).toEqual({ from: 2, most: 0, alone: false });
-    expect(orgs(queues(), { chunks: 9 }, { from: 2, most: 0, alone: true })).toBe('bcc');
-    expect(orgs(queues(), { chunks: 9 }, { from: 2, most: 0, alone: false })).toBe('cc');
+    expect(suspects).toEqual({ from: 2, max: 0, alone: false });
+    expect(orgs(queues(), { chunks: 9 }, { from: 2, max: 0, alone: true })).toBe('bcc');
+    expect(orgs(queues(), { chunks: 9 }, { from: 2, max: 0, alone: false })).toBe('cc');
   });
 
   it('shares evenly among fifty orgs of one to a thousand batches', () => {

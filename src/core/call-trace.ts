@@ -1,29 +1,29 @@
 import type { Usage } from './usage.ts';
 
 /** What is known of a call. A call that is made again, for a promise that was not kept or at a fallback, is told by its last. */
-export interface CallKnown {
+export interface CallTrace {
   /** How many times it was made. */
   calls?: number;
   /** The server that was asked last, by the name of its replica. */
   server?: string;
   /** How many servers were asked. */
-  asked?: number;
+  serversAsked?: number;
   /** Milliseconds that it waited for a place. */
   queuedMs?: number;
   /** Milliseconds from then until something of a streamed answer, or all of one that comes whole, was there. */
-  firstMs?: number;
+  firstOutputMs?: number;
   /** The id that the server gave its answer. */
   answerId?: string;
   /** The model that is asked. */
   model?: string;
   /** What the server says that it took; absent where none said so, because nothing came to its end or the engine is our own. */
-  reported?: Reported;
+  reported?: ReportedUsage;
   /** What is paid for. */
   billed?: Usage;
 }
 
 /** Tokens as a server told them, right or wrong; what it did not tell is missing. Of what was asked apart they are added up. */
-export interface Reported extends Partial<Usage> {
+export interface ReportedUsage extends Partial<Usage> {
   totalTokens?: number;
 }
 
@@ -35,26 +35,36 @@ export interface AnsweredCall {
   /** 499 where its client left before the end of the answer. */
   status: number;
   ms: number;
-  known: CallKnown;
+  trace: CallTrace;
 }
 
 /** What a log says of a call. What was reported is told where something else is paid. */
-export function loggedCall(known: CallKnown): object {
-  const { calls = 1, server, asked, queuedMs = 0, firstMs, answerId, model, reported, billed } = known;
+export function toCallFields(known: CallTrace): object {
+  const {
+    calls = 1,
+    server,
+    serversAsked,
+    queuedMs = 0,
+    firstOutputMs,
+    answerId,
+    model,
+    reported,
+    billed,
+  } = known;
   return {
     model,
     server,
     calls: calls > 1 ? calls : undefined,
-    servers_asked: asked,
+    servers_asked: serversAsked,
     answer_id: answerId,
-    queued_ms: tenths(queuedMs),
-    first_ms: firstMs && tenths(firstMs),
+    queued_ms: roundToTenths(queuedMs),
+    first_ms: firstOutputMs && roundToTenths(firstOutputMs),
     ...loggedUsage(billed),
     reported: reported && !isPaid(reported, billed) ? loggedUsage(reported) : undefined,
   };
 }
 
-function loggedUsage({ inputTokens, cachedTokens, outputTokens, totalTokens }: Reported = {}) {
+function loggedUsage({ inputTokens, cachedTokens, outputTokens, totalTokens }: ReportedUsage = {}) {
   return {
     input_tokens: inputTokens,
     cached_tokens: cachedTokens,
@@ -64,7 +74,7 @@ function loggedUsage({ inputTokens, cachedTokens, outputTokens, totalTokens }: R
 }
 
 function isPaid(
-  { inputTokens, cachedTokens = 0, outputTokens = 0 }: Reported,
+  { inputTokens, cachedTokens = 0, outputTokens = 0 }: ReportedUsage,
   billed: Usage | undefined,
 ): boolean {
   return (
@@ -75,4 +85,4 @@ function isPaid(
 }
 
 /** Milliseconds as logs tell them. */
-export const tenths = (ms: number) => Math.round(ms * 10) / 10;
+export const roundToTenths = (ms: number) => Math.round(ms * 10) / 10;

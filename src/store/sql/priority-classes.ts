@@ -8,12 +8,12 @@ import type { StoreOperations } from './sql-store.ts';
  * `beat`: saying "alive"; touches one row and waits for nobody. `record`: answers of engines, one group at a time.
  * `engine`: whatever else the batch engine does by itself. `request`: what somebody asked for.
  */
-export type Lane = 'beat' | 'record' | 'engine' | 'request';
+export type PriorityClass = 'beat' | 'record' | 'engine' | 'request';
 
 export type Group = Exclude<keyof StoreOperations, 'ping' | 'scrub'>;
 
 const inLane =
-  <L extends Lane>(name: L) =>
+  <L extends PriorityClass>(name: L) =>
   <S extends string>(names: S) =>
     Object.fromEntries(words(names).map((operation) => [operation, name])) as Record<Words<S>, L>;
 
@@ -21,7 +21,9 @@ const requests = inLane('request');
 const engine = inLane('engine');
 
 /** Every operation by name, and its lane; the type makes it complete. */
-export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], Lane>> } = {
+export const operations: {
+  readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], PriorityClass>>;
+} = {
   installation: requests('id claim'),
   orgs: { ...requests('insert get list update'), ...engine('budgets noteUsedUp') },
   keys: requests('insert findByHash list revoke touch'),
@@ -53,13 +55,16 @@ export const operations: { readonly [G in Group]: Readonly<Record<keyof StoreOpe
 
 /** The operations of a store, each made by `make` from its group, name and lane. */
 export function eachOperation(
-  make: (group: Group, name: string, lane: Lane) => unknown,
+  make: (group: Group, name: string, lane: PriorityClass) => unknown,
 ): Pick<StoreOperations, Group> {
   return Object.fromEntries(
     Object.entries(operations).map(([group, lanes]) => [
       group,
       Object.fromEntries(
-        Object.entries(lanes).map(([name, lane]: [string, Lane]) => [name, make(group as Group, name, lane)]),
+        Object.entries(lanes).map(([name, lane]: [string, PriorityClass]) => [
+          name,
+          make(group as Group, name, lane),
+        ]),
       ),
     ]),
   ) as unknown as Pick<StoreOperations, Group>;

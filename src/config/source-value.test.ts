@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createChecker } from './located.ts';
-import { parseLocatedYaml } from './located-yaml.ts';
+import { createChecker } from './source-value.ts';
+import { parseSourceYaml } from './source-yaml.ts';
 
 function read(text: string, variables: Record<string, string> = {}) {
   const check = createChecker();
-  const root = parseLocatedYaml(text, 'a.yaml', (name) => variables[name], check);
+  const root = parseSourceYaml(text, 'a.yaml', (name) => variables[name], check);
   return { check, root };
 }
 

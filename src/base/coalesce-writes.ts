@@ -6,7 +6,10 @@
  * @param most values in a group
  * @returns writes a value; settles when it is written
  */
-export function grouped<T>(write: (values: T[]) => Promise<void>, most: number): (value: T) => Promise<void> {
+export function coalesceWrites<T>(
+  write: (values: T[]) => Promise<void>,
+  most: number,
+): (value: T) => Promise<void> {
   let waiting: Entry<T>[] = [];
   let isWriting = false;
 

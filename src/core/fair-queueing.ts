@@ -29,7 +29,7 @@ export interface OrgQueue {
   more: boolean;
 }
 
-export interface Wish {
+export interface ClaimTarget {
   /** Taken are chunks until there are so many lines, and so many chunks. */
   lines: number;
   chunks: number;
@@ -38,9 +38,9 @@ export interface Wish {
 }
 
 /** How many chunks may be taken whose owners died `from` times or more. `alone`: or one whose owners died more often. */
-export interface SuspectRoom {
+export interface SuspectAllowance {
   from: number;
-  most: number;
+  max: number;
   alone: boolean;
 }
 
@@ -57,7 +57,11 @@ export interface Choice {
 const lateCredit = 1_000_000;
 
 /** @param suspects is counted down by what is taken */
-export function chooseChunks(queues: readonly OrgQueue[], wish: Wish, suspects: SuspectRoom): Choice {
+export function chooseChunks(
+  queues: readonly OrgQueue[],
+  wish: ClaimTarget,
+  suspects: SuspectAllowance,
+): Choice {
   const chosen: ReadyChunk[] = [];
   const waiting = queues.map((queue) => ({ ...queue, at: 0 }));
   let lines = 0;
@@ -96,13 +100,13 @@ export function advance(est: number, weight: number): number {
 }
 
 /** Whether there is room for a chunk that may be a suspect. */
-export function mayTake({ kills }: ReadyChunk, { from, most, alone }: SuspectRoom): boolean {
+export function mayTake({ kills }: ReadyChunk, { from, max: most, alone }: SuspectAllowance): boolean {
   if (kills < from) return true;
   return kills === from ? most > 0 : alone;
 }
 
-function count({ kills }: ReadyChunk, suspects: SuspectRoom): void {
+function count({ kills }: ReadyChunk, suspects: SuspectAllowance): void {
   if (kills < suspects.from) return;
-  suspects.most = kills === suspects.from ? suspects.most - 1 : 0;
+  suspects.max = kills === suspects.from ? suspects.max - 1 : 0;
   suspects.alone = false;
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { atOnce } from './at-once.ts';
+import { mapConcurrent } from './map-concurrent.ts';
 
 const never = new AbortController().signal;
 
 test('so many are worked on at a time, and the results come in order', async () => {
   let running = 0;
   let most = 0;
-  const results = await atOnce(2, [3, 1, 2, 0], never, async (item) => {
+  const results = await mapConcurrent(2, [3, 1, 2, 0], never, async (item) => {
     most = Math.max(most, ++running);
     for (let i = 0; i < item; i++) await Promise.resolve();
     running--;
@@ -25,13 +25,13 @@ test('a failure ends the work on the others, begins no more, and is told when al
     told.push(`end ${item}`);
     signal.throwIfAborted();
   };
-  await expect(atOnce(2, ['good', 'bad', 'more'], never, work)).rejects.toThrow('bad');
+  await expect(mapConcurrent(2, ['good', 'bad', 'more'], never, work)).rejects.toThrow('bad');
   expect(told).toEqual(['begin good', 'begin bad', 'end good']);
 });
 
 test('nothing is begun for somebody who left', async () => {
   const left = AbortSignal.abort(new Error('left'));
   const work = () => Promise.reject(new Error('begun'));
-  await expect(atOnce(2, [1], left, work)).rejects.toThrow('left');
-  await expect(atOnce(2, [], left, work)).rejects.toThrow('left');
+  await expect(mapConcurrent(2, [1], left, work)).rejects.toThrow('left');
+  await expect(mapConcurrent(2, [], left, work)).rejects.toThrow('left');
 });

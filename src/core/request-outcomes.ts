@@ -1,5 +1,5 @@
 /** Outcomes of a model's requests so far, of interactive ones too. */
-export interface Fared {
+export interface RequestOutcomes {
   /**
    * Send time of the latest request that was answered, in monotonic milliseconds. A request that failed before this time and fails
    * again after it is at fault itself.

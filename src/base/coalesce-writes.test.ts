@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { grouped } from './grouped.ts';
+import { coalesceWrites } from './coalesce-writes.ts';
 
 /** Keeps what is written, each group when it is let through. */
 function createSink(isBad: (value: number) => boolean = () => false) {
@@ -22,7 +22,7 @@ function createSink(isBad: (value: number) => boolean = () => false) {
 describe('grouped', () => {
   it('writes the first at once, and all that came meanwhile together', async () => {
     const { groups, write, letThrough } = createSink();
-    const put = grouped(write, 10);
+    const put = coalesceWrites(write, 10);
     const all = Promise.all([1, 2, 3, 4].map(put));
     expect(groups).toEqual([[1]]);
     await letThrough();
@@ -37,7 +37,7 @@ describe('grouped', () => {
   it('settles a value only when it is written', async () => {
     const { write, letThrough } = createSink();
     let isWritten = false;
-    const writing = grouped(write, 10)(1).then(() => (isWritten = true));
+    const writing = coalesceWrites(write, 10)(1).then(() => (isWritten = true));
     await Promise.resolve();
     expect(isWritten).toBe(false);
     await letThrough();
@@ -47,7 +47,7 @@ describe('grouped', () => {
 
   it('makes no group larger than it may be', async () => {
     const { groups, write, letThrough } = createSink();
-    const put = grouped(write, 2);
+    const put = coalesceWrites(write, 2);
     const all = Promise.all([1, 2, 3, 4, 5, 6].map(put));
     await letThrough();
     await all;
@@ -56,7 +56,7 @@ describe('grouped', () => {
 
   it('lets a value that cannot be written harm only itself', async () => {
     const { write, letThrough } = createSink((value) => value === 3);
-    const put = grouped(write, 10);
+    const put = coalesceWrites(write, 10);
     const all = Promise.allSettled([1, 2, 3, 4].map(put));
     await letThrough();
     const outcomes = await all;
@@ -66,7 +66,7 @@ describe('grouped', () => {
 
   it('does not wait for each value of a group in turn when nothing can be written', async () => {
     let waits = 0;
-    const put = grouped(async () => {
+    const put = coalesceWrites(async () => {
       waits++;
       await Promise.resolve();
       throw new Error('away');

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from './clock.ts';
-import { type Listed, putIn, takeOut } from './unordered.ts';
+import { type ListEntry, addEntry, removeEntry } from './swap-remove-list.ts';
 
-class Waiting implements Listed, Timer {
-  place = 0;
+class Waiting implements ListEntry, Timer {
+  index = 0;
   readonly until: number;
   readonly fn: () => void;
   readonly #cancel: (own: Waiting) => void;
@@ -19,7 +19,10 @@ class Waiting implements Listed, Timer {
 }
 
 /** As `clock.after` with always the same `ms`, but all that wait share one timer: it goes off for the oldest, then for the next. */
-export function oneTimer(clock: Pick<Clock, 'monotonic' | 'after'>, ms: number): (fn: () => void) => Timer {
+export function createSharedTimer(
+  clock: Pick<Clock, 'monotonic' | 'after'>,
+  ms: number,
+): (fn: () => void) => Timer {
   const waiting: Waiting[] = [];
   let timer: Timer | undefined;
 
@@ -31,11 +34,11 @@ export function oneTimer(clock: Pick<Clock, 'monotonic' | 'after'>, ms: number):
     );
     timer = next === Infinity ? undefined : clock.after(next - now, ring);
     const due = waiting.filter(({ until }) => until <= now).toSorted((a, b) => a.until - b.until);
-    for (const each of due) if (takeOut(waiting, each)) each.fn();
+    for (const each of due) if (removeEntry(waiting, each)) each.fn();
   };
 
   const cancel = (own: Waiting) => {
-    takeOut(waiting, own);
+    removeEntry(waiting, own);
     if (waiting.length > 0) return;
     timer?.cancel();
     timer = undefined;
@@ -43,7 +46,7 @@ export function oneTimer(clock: Pick<Clock, 'monotonic' | 'after'>, ms: number):
 
   return (fn) => {
     const own = new Waiting(clock.monotonic() + ms, fn, cancel);
-    putIn(waiting, own);
+    addEntry(waiting, own);
     timer ??= clock.after(ms, ring);
     return own;
   };

@@ -1,8 +1,8 @@
-import { parseDuration } from './duration.ts';
-import { nearestWord } from './nearest-word.ts';
+import { parseDuration } from '../base/duration.ts';
+import { nearestWord } from '../base/nearest-word.ts';
 
 /** Something wrong with a value, told so that its author can go there and mend it. */
-export interface Problem {
+export interface ConfigProblem {
   /** A file path, a flag such as `--port`, or the name of an environment variable. */
   file: string;
   line: number | null;
@@ -11,18 +11,18 @@ export interface Problem {
 }
 
 /** `offpeak.yaml:12: models[0].id: must not be empty. Hint`. */
-export function formatProblem(problem: Problem): string {
+export function formatProblem(problem: ConfigProblem): string {
   const place = problem.line === null ? problem.file : `${problem.file}:${problem.line}`;
   return `${place}: ${problem.message}${problem.hint === null ? '' : `. ${problem.hint}`}`;
 }
 
 /** A value that knows where it was written. */
-export interface Located {
+export interface SourceValue {
   file: string;
   line: number | null;
   /** `models[0].engine.path`; '' for the root. */
   path: string;
-  value: Scalar | Located[] | Map<string, Located>;
+  value: Scalar | SourceValue[] | Map<string, SourceValue>;
   /** Text from a variable or a flag: `8080` may stand for a number. */
   loose: boolean;
   /** It may hold a secret, so messages do not quote it. */
@@ -40,20 +40,20 @@ export type Checker = ReturnType<typeof createChecker>;
 
 /** Reads located values as what they should be, and collects every problem instead of stopping at the first. */
 export function createChecker() {
-  const problems: Problem[] = [];
+  const problems: ConfigProblem[] = [];
 
-  function fail(at: Located, message: string, hint?: string): undefined {
+  function fail(at: SourceValue, message: string, hint?: string): undefined {
     const told = at.path === '' ? message : `${at.path}: ${message}`;
     problems.push({ file: at.file, line: at.line, message: told, hint: hint ?? null });
   }
 
-  function text(at: Located | undefined): string | undefined {
+  function text(at: SourceValue | undefined): string | undefined {
     if (at === undefined) return undefined;
     if (typeof at.value !== 'string') return fail(at, `expected text, found ${describe(at)}`, quoteHint(at));
     return at.value === '' ? fail(at, 'must not be empty') : at.value;
   }
 
-  function number(at: Located | undefined, bounds: Bounds = {}): number | undefined {
+  function number(at: SourceValue | undefined, bounds: Bounds = {}): number | undefined {
     if (at === undefined) return undefined;
     const found =
       at.loose && typeof at.value === 'string' && at.value.trim() !== '' ? Number(at.value) : at.value;
@@ -65,13 +65,13 @@ export function createChecker() {
     return found;
   }
 
-  function whole(at: Located | undefined, bounds: Bounds = {}): number | undefined {
+  function whole(at: SourceValue | undefined, bounds: Bounds = {}): number | undefined {
     const found = number(at, bounds);
     if (at === undefined || found === undefined || Number.isSafeInteger(found)) return found;
     return fail(at, `expected a whole number, not ${found}`);
   }
 
-  function choice<T extends string>(at: Located | undefined, options: readonly T[]): T | undefined {
+  function choice<T extends string>(at: SourceValue | undefined, options: readonly T[]): T | undefined {
     const found = text(at);
     if (at === undefined || found === undefined) return undefined;
     const chosen = options.find((option) => option === found);
@@ -88,13 +88,16 @@ export function createChecker() {
     whole,
     choice,
     /** The fields of an object; unknown ones are problems. Absent and null fields are undefined. */
-    object<K extends string>(at: Located | undefined, keys: readonly K[]): Partial<Record<K, Located>> {
+    object<K extends string>(
+      at: SourceValue | undefined,
+      keys: readonly K[],
+    ): Partial<Record<K, SourceValue>> {
       if (at === undefined) return {};
       if (!(at.value instanceof Map)) {
         fail(at, `expected an object with ${keys.join(', ')}, found ${describe(at)}`);
         return {};
       }
-      const fields: Partial<Record<string, Located>> = {};
+      const fields: Partial<Record<string, SourceValue>> = {};
       for (const [key, field] of at.value) {
         if ((keys as readonly string[]).includes(key)) {
           if (field.value !== null) fields[key] = field;
@@ -109,11 +112,11 @@ export function createChecker() {
       }
       return fields;
     },
-    list(at: Located | undefined): Located[] | undefined {
+    list(at: SourceValue | undefined): SourceValue[] | undefined {
       if (at === undefined) return undefined;
       return Array.isArray(at.value) ? at.value : fail(at, `expected a list, found ${describe(at)}`);
     },
-    flag(at: Located | undefined): boolean | undefined {
+    flag(at: SourceValue | undefined): boolean | undefined {
       if (at === undefined) return undefined;
       if (at.loose && (at.value === 'true' || at.value === 'false')) return at.value === 'true';
       return typeof at.value === 'boolean'
@@ -121,13 +124,13 @@ export function createChecker() {
         : fail(at, `expected true or false, found ${describe(at)}`);
     },
     /** A key, or another word that a header can carry. */
-    word(at: Located | undefined): string | undefined {
+    word(at: SourceValue | undefined): string | undefined {
       const found = text(at);
       if (at === undefined || found === undefined || /^[\x21-\x7e]+$/.test(found)) return found;
       return fail(at, 'must be printable characters without spaces');
     },
     /** An http:// or https:// URL, without slashes at its end. */
-    url(at: Located | undefined): string | undefined {
+    url(at: SourceValue | undefined): string | undefined {
       const found = text(at);
       if (at === undefined || found === undefined) return undefined;
       const protocol = URL.canParse(found) ? new URL(found).protocol : '';
@@ -135,7 +138,7 @@ export function createChecker() {
       return fail(at, 'expected an http:// or https:// URL', 'For example http://127.0.0.1:8000/v1');
     },
     /** `30d`, `25s` ... as milliseconds. */
-    duration(at: Located | undefined): number | undefined {
+    duration(at: SourceValue | undefined): number | undefined {
       if (at === undefined) return undefined;
       const found = typeof at.value === 'string' ? parseDuration(at.value) : undefined;
       return (
@@ -145,14 +148,14 @@ export function createChecker() {
   };
 }
 
-function describe(at: Located): string {
+function describe(at: SourceValue): string {
   if (Array.isArray(at.value)) return 'a list';
   if (at.value instanceof Map) return 'an object';
   if (at.value === null) return 'nothing';
   return at.hidden ? 'other text' : JSON.stringify(at.value);
 }
 
-function quoteHint(at: Located): string | undefined {
+function quoteHint(at: SourceValue): string | undefined {
   return typeof at.value === 'number' || typeof at.value === 'boolean'
     ? `Quote it: "${at.value}".`
     : undefined;

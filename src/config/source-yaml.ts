@@ -1,7 +1,7 @@
 import type * as Yaml from 'yaml';
 import type { Document, LineCounter, Node, Pair } from 'yaml';
-import { loadPackage } from './load-package.ts';
-import type { Checker, Located } from './located.ts';
+import { loadPackage } from '../base/load-package.ts';
+import type { Checker, SourceValue } from './source-value.ts';
 
 /** What `${name}` in a scalar stands for; undefined when there is no such thing. */
 export type Lookup = (name: string) => string | undefined;
@@ -10,12 +10,12 @@ export type Lookup = (name: string) => string | undefined;
  * Parses YAML into located values, with `${name}` replaced in every text (`$${` stands for a literal `${`).
  * Syntax errors, duplicate keys and unknown variables become problems of `check`; undefined when nothing can be read.
  */
-export function parseLocatedYaml(
+export function parseSourceYaml(
   text: string,
   file: string,
   lookup: Lookup,
   check: Checker,
-): Located | undefined {
+): SourceValue | undefined {
   const yaml = loadYaml();
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -65,9 +65,16 @@ interface Place {
   check: Checker;
 }
 
-function locate(node: Node | null, outer: Place): Located {
+function locate(node: Node | null, outer: Place): SourceValue {
   const line = node?.range ? outer.lines.linePos(node.range[0]).line : outer.line;
-  const at: Located = { file: outer.file, line, path: outer.path, value: null, loose: false, hidden: false };
+  const at: SourceValue = {
+    file: outer.file,
+    line,
+    path: outer.path,
+    value: null,
+    loose: false,
+    hidden: false,
+  };
   const place = { ...outer, line, depth: outer.depth + 1 };
   if (place.depth > maxDepth) {
     place.check.fail(at, 'nested too deeply');
@@ -83,7 +90,7 @@ function locate(node: Node | null, outer: Place): Located {
   return at;
 }
 
-function locatePair(pair: Pair<Node, Node | null>, place: Place): [string, Located] {
+function locatePair(pair: Pair<Node, Node | null>, place: Place): [string, SourceValue] {
   const key = place.yaml.isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
   const keyLine = pair.key.range ? place.lines.linePos(pair.key.range[0]).line : place.line;
   const path = place.path === '' ? key : `${place.path}.${key}`;
@@ -91,7 +98,7 @@ function locatePair(pair: Pair<Node, Node | null>, place: Place): [string, Locat
   return [key, { ...value, line: keyLine }];
 }
 
-function fill(at: Located, value: unknown, place: Place): void {
+function fill(at: SourceValue, value: unknown, place: Place): void {
   if (typeof value === 'string') {
     let missing = false;
     const filled = value.replace(/\$?\$\{([^}]*)\}/g, (whole, name: string) => {
