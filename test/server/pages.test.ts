@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer } from './support/start-server.ts';
@@ -18,16 +19,19 @@ afterAll(() => app.stop());
 const get = (path: string, headers = {}) => app.call('GET', path, { key: null, headers });
 
 describe('/docs', () => {
-  it('shows every page without a key, each with its heading, and nothing may run in it', async () => {
+  it('shows every page without a key, each with its heading, and allows one script by its hash', async () => {
     expect(names.length).toBeGreaterThan(20);
     for (const name of names) {
       const { status, headers, text } = await get(pathOf(name));
       expect([name, status, headers.get('content-type')]).toEqual([name, 200, 'text/html; charset=utf-8']);
-      expect(text).not.toMatch(/<script|<!--/);
+      expect(text).not.toMatch(/<!--/);
+      expect(text.match(/<script\b/g)).toEqual(['<script']);
       expect(text).toMatch(/<h1 id=/);
       const csp = headers.get('content-security-policy') ?? '';
       expect(csp).toContain("default-src 'none'");
       expect(csp).not.toMatch(/unsafe|https?:/);
+      const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(text) ?? [];
+      expect(csp).toContain(`script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`);
     }
   });
 
@@ -63,6 +67,15 @@ describe('/docs', () => {
     };
     await walk('/docs/');
     expect(names.map(pathOf).filter((path) => !reached.has(path))).toEqual([]);
+  });
+
+  it('finds the sections that have the words of a search', async () => {
+    const { status, text } = await get('/docs/search?q=idempotency+key');
+    expect(status).toBe(200);
+    expect(text).toMatch(/<main>[\s\S]*<mark>Idempotency<\/mark>/);
+    expect(text).toContain('value="idempotency key"');
+    for (const query of ['', '?q=', '?q=a&q=b', '?q=%3Cscript%3E'])
+      expect((await get(`/docs/search${query}`)).text).not.toMatch(/value="<|<main>[\s\S]*<script>[^\n]/);
   });
 
   it('gives a page as Markdown, too, and the headers alone to HEAD', async () => {

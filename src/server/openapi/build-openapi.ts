@@ -52,6 +52,44 @@ const errors: Record<number, string> = {
   507: 'The disk or the bucket of the server is full',
 };
 
+/** What a reader of the reference needs first: the key and a call. Markdown. */
+const introduction = `Batch inference at half price, files, and text generation in three formats, on your own engines.
+The [guides](./) explain each part.
+
+## Authentication
+
+Every call except those marked as open takes an API key as a bearer token. \`x-api-key\` is refused.
+
+\`\`\`
+Authorization: Bearer $OFFPEAK_API_KEY
+\`\`\`
+
+\`offpeak serve\` prints the first key when it starts on an empty data folder. \`offpeak keys create\` makes more of them, each with
+the scopes that its calls need.
+
+## A first call
+
+Set the base URL of your server, and take a model from \`GET /v1/models\`:
+
+\`\`\`sh
+curl -s $OFFPEAK_URL/v1/chat/completions \\
+  -H "Authorization: Bearer $OFFPEAK_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"model": "default", "messages": [{"role": "user", "content": "Hello"}]}'
+\`\`\`
+
+The same request in a batch costs half as much:
+
+\`\`\`sh
+curl -s $OFFPEAK_URL/v1/batches \\
+  -H "Authorization: Bearer $OFFPEAK_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"endpoint": "/v1/chat/completions", "completion_window": "24h", "requests": [
+        {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions",
+         "body": {"model": "default", "messages": [{"role": "user", "content": "Hello"}]}}]}'
+\`\`\`
+
+Every error has the same body; its \`code\` is one of those in [Errors](errors).
+`;
+
 /**
  * The OpenAPI 3.1 document, made from the routes and from the schemas that validate their input: these are
  * JSON Schema 2020-12, which is what OpenAPI 3.1 takes.
@@ -64,7 +102,7 @@ export function buildOpenApi(routes: readonly Route[], version: string): object 
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Offpeak', version, description: 'Batch inference, files and generation.' },
+    info: { title: 'Offpeak', version, description: introduction },
     servers: [{ url: '/' }],
     paths,
     components: {

@@ -1,6 +1,6 @@
 import { type Answer, bytes, jsonText } from '../answer.ts';
 
-/** A body that is there as a whole, bytes as they are and not a copy for each who asks; HEAD gets its headers alone. */
+/** A complete body, sent without a copy. HEAD gets the headers alone. */
 export function text(method: string, body: string | Uint8Array, headers: Record<string, string>): Answer {
   const content = typeof body === 'string' ? Buffer.from(body) : body;
   const all = { ...headers, 'content-length': String(content.length) };
@@ -11,7 +11,7 @@ async function* once(content: Uint8Array) {
   yield content;
 }
 
-/** Relative, so that it holds behind a proxy that puts something before the path. */
+/** A redirect. `location` is relative, so that it works behind a proxy that adds a prefix to the path. */
 export function moved(location: string, status: 302 | 308 = 308): Answer {
   return jsonText(status, '{}', { location });
 }

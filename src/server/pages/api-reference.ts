@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { isCheckout, packageFolder } from '../../base/program.ts';
-import { kept } from './kept.ts';
+import { memoizeAsync } from './memoize.ts';
 
-/** Nothing is asked of anybody but this server, and nothing is told to anybody. */
+/** Scalar loads from this server alone, and sends nothing elsewhere. */
 const settings = {
   url: '../openapi.json',
   withDefaultFonts: false,
@@ -16,11 +16,12 @@ const settings = {
   agent: { disabled: true },
   mcp: { disabled: true },
   defaultOpenFirstTag: true,
+  authentication: { preferredSecurityScheme: 'key' },
 };
 const start = `Scalar.createApiReference('#reference', ${JSON.stringify(settings)});`;
 const startHash = createHash('sha256').update(start).digest('base64');
 
-/** Scalar writes its style into the page as it goes: of styles alone it may do as it likes. */
+/** Scalar inserts styles while it runs, so any inline style is allowed. Scripts are allowed by origin and hash. */
 export const referenceHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; script-src 'self' 'sha256-${startHash}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -45,16 +46,18 @@ export const apiReference = `<!doctype html>
 </html>
 `;
 
-/** The package has the script as a file. */
-const zipped = kept(() => (isCheckout ? zipScript() : readFile(join(packageFolder, 'dist/scalar.js.gz'))));
+/** A package holds the script as a file; a checkout takes it from the Fastify plugin. */
+const zipped = memoizeAsync(() =>
+  isCheckout ? zipScript() : readFile(join(packageFolder, 'dist/scalar.js.gz')),
+);
 
-/** The script of the page, compressed and as it is, each the same bytes for all who ask. */
+/** The script of the page, gzipped and plain. All requests share the bytes. */
 export const apiReferenceScript = {
   zipped,
-  plain: kept(async () => promisify(gunzip)(await zipped())),
+  plain: memoizeAsync(async () => promisify(gunzip)(await zipped())),
 };
 
-/** The script, compressed, out of the Fastify plugin of Scalar, which holds all of it (docs/decisions/0009-documents.md). */
+/** Returns the gzipped script of Scalar, which its Fastify plugin contains (docs/decisions/0009-documents.md). */
 export async function zipScript(): Promise<Uint8Array> {
   const { default: fastify } = await import('fastify');
   const { default: plugin } = await import('@scalar/fastify-api-reference');

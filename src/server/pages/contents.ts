@@ -5,7 +5,7 @@ export interface Section {
   pages: readonly Page[];
 }
 
-/** The pages as the front page orders them, `docs/README.md`: each that it links to, below its heading. */
+/** The pages in the order of the links in `docs/README.md`, each below its heading. */
 export function contentsOf(library: Library): Section[] {
   const front = library.get('README')?.markdown ?? '';
   return front
@@ -20,8 +20,8 @@ export function contentsOf(library: Library): Section[] {
 }
 
 /**
- * The index for language models (llmstxt.org): every page with its first sentence.
- * @param at what stands before the names of pages in links: '' within `docs/`
+ * Returns the index for language models (llmstxt.org): every page with its first sentence.
+ * @param at the prefix of links to pages: `''` within `docs/`
  */
 export function llmsText(library: Library, at: string): string {
   const sections = contentsOf(library);

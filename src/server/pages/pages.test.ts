@@ -10,7 +10,7 @@ const pages = createPages();
 const get = (path: string, more: Partial<Incoming> = {}) =>
   pages
     .find((page) => page.path === path)!
-    .handle({ param: '', method: 'GET', headers: {}, ...more } as Incoming, {} as Services);
+    .handle({ param: '', method: 'GET', headers: {}, query: {}, ...more } as Incoming, {} as Services);
 
 async function bytesOf(answer: Answer): Promise<Uint8Array> {
   for await (const whole of (answer.kind === 'bytes' && answer.bytes) || []) return whole;
@@ -33,7 +33,7 @@ it('reads the pages again where they could not be read', async () => {
   const page: Answer = { kind: 'bytes', status: 200, headers: {}, bytes: null };
   vi.mocked(loadSite)
     .mockRejectedValueOnce(new Error('EMFILE'))
-    .mockResolvedValueOnce(() => page);
+    .mockResolvedValueOnce(async () => page);
   await expect(get('/docs/*')).rejects.toThrow('EMFILE');
   expect(await get('/docs/*')).toBe(page);
   expect(await get('/llms.txt')).toBe(page);

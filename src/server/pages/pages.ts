@@ -1,19 +1,20 @@
 import type { Answer } from '../answer.ts';
 import type { Incoming, MountedRoute } from '../route.ts';
 import { moved, text } from './answers.ts';
-import { kept } from './kept.ts';
+import { memoizeAsync } from './memoize.ts';
 
 /**
- * What people read of a server, without a key: the pages of `docs/`, each as Markdown too, their index for language models, and
- * the reference of the API. They are no operations of the API. All is loaded, read and made when it is first asked for.
+ * The pages that a server shows to people, without a key: those of `docs/` as HTML and as Markdown, their search, their index for
+ * language models, and the API reference. Each is loaded and rendered when it is first requested.
  */
 export function createPages(): MountedRoute[] {
-  const site = kept(async () => (await import('./site.ts')).loadSite());
-  const show = async (path: string, method: string) => (await site())(path, method);
+  const site = memoizeAsync(async () => (await import('./site.ts')).loadSite());
+  const show = async (path: string, method: string, query: unknown = '') =>
+    (await site())(path, method, typeof query === 'string' ? query : '');
   return [
     page('/', async () => moved('docs/', 302)),
     page('/docs', async () => moved('docs/')),
-    page('/docs/*', ({ param, method }) => show(param, method)),
+    page('/docs/*', ({ param, method, query }) => show(param, method, query['q'])),
     page('/docs/api', async ({ method }) => {
       const { apiReference, referenceHeaders } = await import('./api-reference.ts');
       return text(method, apiReference, referenceHeaders);
@@ -33,7 +34,7 @@ export function createPages(): MountedRoute[] {
   ];
 }
 
-/** Whether gzip is named, and not with a weight of zero. */
+/** True where `accept-encoding` names gzip with a weight above zero. */
 function takesGzip(accepted = ''): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(accepted);
 }

@@ -1,15 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Render, anchorOf, createRender, servedLink } from './render.ts';
+import { type Renderer, anchorOf, createRenderer, servedLink } from './render.ts';
 
 const library = new Set(['README', 'batches', 'engines/README', 'engines/clients']);
-let render: Render;
+let renderer: Renderer;
+const render = (markdown: string, from: string) => renderer.render(markdown, from);
 
 beforeAll(async () => {
-  render = await createRender(library);
+  renderer = await createRenderer(library);
 });
 
 describe('render', () => {
-  it('lets no HTML of a page through, nor schemes that run something', () => {
+  it('shows HTML of a page as text, and drops schemes that run code', () => {
     const hostile =
       '# <script>a</script>\n\n<img src=x onerror=b>\n\nx <b onclick=c>d</b> [e](javascript:f) [g](data:text/html,h) ![i](http://j)\n\n```html\n</code><script>k</script>\n```\n\n<!-- l -->\n';
     const html = render(hostile, 'batches');
@@ -55,4 +56,19 @@ it('anchors are what GitHub makes of a heading', () => {
   expect(anchorOf('What goes on to a server, and what does not')).toBe(
     'what-goes-on-to-a-server-and-what-does-not',
   );
+});
+
+it('splits a page into its headings with the text below each', () => {
+  const page =
+    '# Top\n\nIntro `a`.\n\n## Same\n\n| x | y |\n|---|---|\n| `b` | c |\n\n```sh\n# no heading\n```\n\n## Same\n';
+  expect(renderer.sections(page)).toEqual([
+    { depth: 1, heading: 'Top', anchor: '', text: 'Intro a.' },
+    {
+      depth: 2,
+      heading: 'Same',
+      anchor: 'same',
+      text: expect.stringMatching(/x\s+y.*b\s+c.*# no heading/) as string,
+    },
+    { depth: 2, heading: 'Same', anchor: 'same-1', text: '' },
+  ]);
 });

@@ -1,10 +1,25 @@
-import { type Library, plain } from './library.ts';
+import type { Tokens } from 'marked';
+import { plain, type Library } from './library.ts';
 
-/** What the Markdown of the page `from` becomes: HTML, of which nothing was HTML before. */
-export type Render = (markdown: string, from: string) => string;
+/** A heading of a page with the text below it, up to the next heading. */
+export interface PageSection {
+  depth: number;
+  /** Plain text. */
+  heading: string;
+  /** Its id on the page; '' for the page as a whole. */
+  anchor: string;
+  /** Plain text, code included. */
+  text: string;
+}
 
-/** Loaded when the first page is asked for: a start should not wait for it. */
-export async function createRender(library: Pick<Library, 'has'>): Promise<Render> {
+export interface Renderer {
+  /** Returns the HTML of a page; HTML in its Markdown is shown as text. `from` is the name of the page, for its links. */
+  render(markdown: string, from: string): string;
+  sections(markdown: string): PageSection[];
+}
+
+/** Loads the parser of Markdown: when the first page is shown, so that a start does not wait for it. */
+export async function createRenderer(library: Pick<Library, 'has'>): Promise<Renderer> {
   const { Marked } = await import('marked');
   let taken = new Map<string, number>();
   let page = '';
@@ -16,6 +31,12 @@ export async function createRender(library: Pick<Library, 'has'>): Promise<Rende
         const link = `<a class="anchor" href="#${id}" aria-hidden="true" tabindex="-1">#</a>`;
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)} ${link}</h${depth}>\n`;
       },
+      code: ({ text }) => `<div class="block"><pre><code>${escape(text)}\n</code></pre></div>\n`,
+      table({ header, rows }) {
+        const row = (cells: Tokens.TableCell[], tag: string) =>
+          `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>\n`;
+        return `<div class="table"><table>\n<thead>\n${row(header, 'th')}</thead>\n<tbody>${rows.map((cells) => row(cells, 'td')).join('')}</tbody></table></div>\n`;
+      },
       html: ({ text }) => (/^\s*<!--[\s\S]*-->\s*$/.test(text) ? '' : escape(text)),
       image: ({ text }) => escape(text),
       link({ href, tokens }) {
@@ -25,16 +46,33 @@ export async function createRender(library: Pick<Library, 'has'>): Promise<Rende
       },
     },
   });
-  return (markdown, from) => {
-    taken = new Map();
-    page = from;
-    return marked.parse(markdown, { async: false });
+  return {
+    render(markdown, from) {
+      taken = new Map();
+      page = from;
+      return marked.parse(markdown, { async: false });
+    },
+    sections(markdown) {
+      const found: PageSection[] = [];
+      const used = new Map<string, number>();
+      for (const token of marked.lexer(markdown)) {
+        if (token.type === 'heading') {
+          const { depth, text } = token as Tokens.Heading;
+          const id = unique(anchorOf(text), used);
+          found.push({ depth, heading: plain(text), anchor: depth === 1 ? '' : id, text: '' });
+        } else if (token.type !== 'html') {
+          const last = found.at(-1);
+          if (last) last.text = `${last.text} ${plain(token.raw.replaceAll(/^[|`~> -]+|\|/gm, ' '))}`.trim();
+        }
+      }
+      return found;
+    },
   };
 }
 
 /**
- * Where a link on the page `from` leads on the server, whose pages have no `.md` and whose README is the folder, relative as it
- * is; undefined for what is served nowhere: files outside `docs/`, and schemes other than HTTP.
+ * Returns where a link on the page `from` leads on the server, relative as it is: pages have no `.md` there, and a README is its
+ * folder. Undefined for what the server does not have: files outside `docs/`, and schemes other than HTTP.
  */
 export function servedLink(href: string, from: string, library: Pick<Library, 'has'>): string | undefined {
   if (/^(https?:\/\/|#)/.test(href)) return href;

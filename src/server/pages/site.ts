@@ -3,44 +3,77 @@ import { noSuchRoute } from '../to-api-error.ts';
 import { moved, text } from './answers.ts';
 import { contentsOf, llmsText } from './contents.ts';
 import { layOut, pageHeaders } from './layout.ts';
-import { type Library, type Page, readLibrary } from './library.ts';
-import { createRender, escape } from './render.ts';
+import { type Page, readLibrary } from './library.ts';
+import { memoizeAsync } from './memoize.ts';
+import { createRenderer, escape, type PageSection } from './render.ts';
+import { createSearch } from './search.ts';
 
-/** Answers with what stands at a path below `/docs/`. */
-export async function loadSite(): Promise<(path: string, method: string) => Answer> {
+/** Answers a path below `/docs/`. `query` is what the form of `/docs/search` sends. */
+export type Site = (path: string, method: string, query: string) => Promise<Answer>;
+
+export async function loadSite(): Promise<Site> {
   const library = await readLibrary();
-  const render = await createRender(library);
-  const known = new Map<Page, string>();
-  const shown = (one: Page) => {
-    const html = known.get(one) ?? wholePage(one, library, render(one.markdown, one.name));
-    known.set(one, html);
-    return html;
-  };
+  const renderer = await createRenderer(library);
+  const search = memoizeAsync(() => createSearch(library, ({ markdown }) => renderer.sections(markdown)));
+  const rendered = new Map<Page, string>();
 
-  return (path, method) => {
+  return async (path, method, query) => {
     if (path === 'llms.txt') return text(method, llmsText(library, ''), plainHeaders);
     if (path === '../llms.txt') return text(method, llmsText(library, 'docs/'), plainHeaders);
+    if (path === 'search') return text(method, await resultPage(query.trim()), pageHeaders);
     const source = path.endsWith('.md') ? library.get(path.slice(0, -'.md'.length)) : undefined;
     if (source) return text(method, source.markdown, markdownHeaders);
     if (library.has(`${path}/README`)) return moved(`${path.split('/').at(-1)}/`);
     const found = library.get(path === '' || path.endsWith('/') ? `${path}README` : path);
     if (!found) throw noSuchRoute();
-    return text(method, shown(found), pageHeaders);
+    return text(method, wholePage(found), pageHeaders);
   };
+
+  function wholePage(page: Page): string {
+    const html = rendered.get(page) ?? layOutPage(page);
+    rendered.set(page, html);
+    return html;
+  }
+
+  function layOutPage({ name, title, markdown }: Page): string {
+    const up = '../'.repeat(name.split('/').length - 1);
+    const contents = linksToHeadings(renderer.sections(markdown));
+    return layOut({
+      title,
+      up,
+      pages: linksToPages(name, up),
+      contents,
+      body: renderer.render(markdown, name),
+    });
+  }
+
+  async function resultPage(query: string): Promise<string> {
+    const body = `<h1>Search</h1>\n${(await search())(query)}`;
+    return layOut({ title: 'Search', up: '', pages: linksToPages('search', ''), contents: '', body, query });
+  }
+
+  function linksToPages(own: string, up: string): string {
+    const link = (name: string, label: string) => {
+      const current = name === own ? ' aria-current="page"' : '';
+      return `<li><a href="${up}${name.replace(/README$/, '') || './'}"${current}>${escape(label)}</a></li>`;
+    };
+    const sections = contentsOf(library).map(
+      ({ heading, pages }) =>
+        `<h2>${escape(heading)}</h2><ul>${pages.map((each) => link(each.name, each.title)).join('')}</ul>`,
+    );
+    return `<ul>${link('README', 'Start page')}${link('api', 'API reference')}</ul>${sections.join('')}`;
+  }
 }
 
-function wholePage({ name: own, title }: Page, library: Library, body: string): string {
-  const up = '../'.repeat(own.split('/').length - 1);
-  const link = (name: string, label: string) => {
-    const current = name === own ? ' aria-current="page"' : '';
-    return `<li><a href="${up}${name.replace(/README$/, '') || './'}"${current}>${escape(label)}</a></li>`;
-  };
-  const sections = contentsOf(library).map(
-    ({ heading, pages }) =>
-      `<h2>${escape(heading)}</h2><ul>${pages.map((each) => link(each.name, each.title)).join('')}</ul>`,
+/** A page with fewer than three headings needs no contents. */
+function linksToHeadings(sections: PageSection[]): string {
+  const shown = sections.filter(({ depth }) => depth === 2 || depth === 3);
+  if (shown.length < 3) return '';
+  const items = shown.map(
+    ({ depth, heading, anchor }) =>
+      `<li${depth === 3 ? ' class="deep"' : ''}><a href="#${anchor}">${escape(heading)}</a></li>`,
   );
-  const nav = `<ul>${link('README', 'Offpeak')}${link('api', 'API reference')}</ul>${sections.join('')}`;
-  return layOut({ title, nav, body });
+  return `<ul>${items.join('')}</ul>`;
 }
 
 const plainHeaders = textHeaders('text/plain');
