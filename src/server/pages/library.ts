@@ -12,7 +12,7 @@ export interface Page {
   markdown: string;
   /** Its first heading. */
   title: string;
-  /** The first sentence below that, without markup. */
+  /** First sentence below that, in a decision below its own heading, without markup. */
   summary: string;
 }
 
@@ -30,9 +30,10 @@ export async function readLibrary(): Promise<Library> {
 
 function pageOf(name: string, markdown: string): Page {
   const [, title = name, rest = ''] = /^# (.*)\n([\s\S]*)/m.exec(markdown) ?? [];
-  const paragraph = /^[A-Za-z`*[].*(?:\n.+)*/m.exec(rest)?.[0] ?? '';
-  const text = plain(paragraph).replace(/^Decision\. /, '');
-  return { name, markdown, title: plain(title), summary: firstSentence(text) };
+  // The decision sums up such a page; its context comes first.
+  const body = rest.split(/^## Decision$/m)[1] ?? rest;
+  const paragraph = /^[A-Za-z`*[].*(?:\n.+)*/m.exec(body)?.[0] ?? '';
+  return { name, markdown, title: plain(title), summary: firstSentence(plain(paragraph)) };
 }
 
 function firstSentence(text: string): string {
