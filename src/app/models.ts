@@ -19,7 +19,7 @@ import { type ModelSource, type RemoteSource, readModelSource } from '../core/mo
 import type { Engine } from '../engines/engines.ts';
 import type { Spawn } from '../engines/llama/child-process.ts';
 import { type ModelFiles, createModelFiles } from '../engines/llama/model-files.ts';
-import { createPool, type ServerPool } from '../engines/pool/pool.ts';
+import { createPool, type ReconfigurablePool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
 import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts';
@@ -82,7 +82,7 @@ export function publicModel(
       if (capabilities === known) return told;
       known = capabilities;
       told = serves ?? capabilities.serves;
-      if (told.includes('chat') && capabilities.speaks?.completions === 'native')
+      if (told.includes('chat') && capabilities.formats?.completions === 'native')
         told = [...told, 'completions'];
       return told;
     },
@@ -95,7 +95,7 @@ export function publicModel(
 /** What answers for a model, and what it was made of. */
 export interface ModelServers {
   config: ModelConfig;
-  pool: ServerPool;
+  pool: ReconfigurablePool;
   /** Those that the pool is to ask from now on. */
   replicas: readonly ReplicaOptions[];
 }
@@ -206,7 +206,7 @@ export interface ExaminedServer {
 
 /** Asks every server that models are configured with what it can do, in their order. */
 export async function examineServers(config: Config, how: { generates: boolean }): Promise<ExaminedServer[]> {
-  const { examineUpstream } = await import('../engines/upstream/probe/examine.ts');
+  const { examineUpstream } = await import('../engines/upstream/doctor/examine.ts');
   const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom) };
   const asked = config.models.flatMap((model) => {
     const { engine } = model;

@@ -106,7 +106,7 @@ function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngine
     const found = check.choice(format, words('native chat'));
     return found === 'chat' ? ('via chat' as const) : found;
   };
-  const speaks = omitUndefined({
+  const formats = omitUndefined({
     messages: spoken(fields.messages),
     responses: spoken(fields.responses),
     completions: completions === 'none' ? ('no' as const) : completions,
@@ -116,7 +116,7 @@ function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngine
     forcedTool: check.choice(fields.forced_tool, words('exact native strict filter none')),
     prefixCache: check.choice(fields.prefix_cache, words('slot shared none')),
     customTools: customTools && customTools === 'exact',
-    speaks: Object.keys(speaks).length > 0 ? speaks : undefined,
+    formats: Object.keys(formats).length > 0 ? formats : undefined,
   });
 }
 

@@ -136,7 +136,7 @@ export interface OpenAiEngineConfig {
     /** Whether it takes tools with free text, and holds their grammars. */
     customTools?: boolean;
     /** How it is asked in other formats than chat completions. */
-    speaks?: Partial<Record<'messages' | 'responses' | 'completions', 'native' | 'via chat' | 'no'>>;
+    formats?: Partial<Record<'messages' | 'responses' | 'completions', 'native' | 'via chat' | 'no'>>;
   };
   /** Sent with every call; their values may be secrets. */
   headers?: Record<string, string>;

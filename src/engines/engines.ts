@@ -36,12 +36,12 @@ export interface Engine extends Service {
   /** Tokens of the rendered prompt, or of what is embedded; undefined when the engine cannot tell. */
   countTokens(request: ChatRequest | EmbeddingsRequest): Promise<number | undefined>;
   /** Called with what the server tells of its limits, if it tells any. */
-  onRate?(listener: (told: RateTold) => void): void;
+  onRateLimit?(listener: (told: RateLimitStatus) => void): void;
   /**
    * Asks the server how it is, without giving it work. What it tells is new each time.
    * @throws ApiError when it is away or does not know us, as a request would find it
    */
-  probe(): Promise<Report>;
+  probe(): Promise<ProbeReport>;
   /**
    * Sends a minimal request: a chat of one token, or an embedding of one letter. Its outcome shows whether a failed request or the
    * server is at fault. A health route cannot, because a proxy may answer it.
@@ -51,13 +51,13 @@ export interface Engine extends Service {
 }
 
 /** What a server tells of its limits with an answer: how many more requests it takes until they are renewed. */
-export interface RateTold {
+export interface RateLimitStatus {
   remaining: number;
   resetMs: number;
 }
 
 /** What a server tells of itself; null or absent where it does not. */
-export interface Report {
+export interface ProbeReport {
   /** How many requests it works on at once. */
   slots: number | null;
   /** Requests that wait there for one of its slots. */
@@ -85,18 +85,18 @@ export interface Pool extends Engine {
    * Requests to have in flight so that no slot waits for us: some more than `slots` where that is a known number. 0 while
    * nobody takes any, 1 while it is tried out whether somebody does again.
    */
-  readonly most: number;
+  readonly maxInFlight: number;
   /** Whether other processes may ask the same servers, where they serve the same model. */
   readonly isShared: boolean;
   /** Outcomes of its requests, minimal ones included. */
-  readonly fared: RequestOutcomes;
+  readonly outcomes: RequestOutcomes;
   /** Why no replica takes requests at present; null while one does. */
   readonly waiting: WaitingCause | null;
   readonly replicas: readonly ReplicaState[];
   /** Requests to have in flight at servers that do not tell their slots; undefined where all of them do. */
-  readonly found: DiscoveredSlots | undefined;
+  readonly discovered: DiscoveredSlots | undefined;
   /** Servers of which it found that they take nothing at present; undefined where all do. */
-  readonly closed: ClosedServers | undefined;
+  readonly closedServers: ClosedServers | undefined;
   /** What other processes have in flight there, and what they found out; null where nobody else asks them. */
   share(share: Omit<SlotShare, 'lines'> | null): void;
   /** Called whenever there may be more room than before. */
@@ -116,19 +116,19 @@ export interface EngineCall {
   /** True for a line that failed before: its failures say nothing new about the server. */
   isRepeat?: boolean;
   /** Where what becomes known of the call is written down; nowhere if absent. */
-  known?: CallTrace;
+  trace?: CallTrace;
   /** The client's `anthropic-beta`, for servers whose operator passes that on. */
   betas?: string;
 }
 
 /** What else than chat completions an engine may be asked for in the words of the client. */
-export type Op = 'messages' | 'responses' | 'completions';
+export type ApiFormat = 'messages' | 'responses' | 'completions';
 
 /**
  * In the client's own words, as the chat completion that a request comes to, or not at all. `for stops`: in the client's words where a
  * plain text may end with a stop sequence, because nothing else reports which one it met.
  */
-export type Speech = 'native' | 'for stops' | 'via chat' | 'no';
+export type FormatSupport = 'native' | 'for stops' | 'via chat' | 'no';
 
 /** A checked request of any format. */
 export type NativeRequest = Record<string, unknown>;
@@ -138,9 +138,13 @@ export type NativeRequest = Record<string, unknown>;
  * Failures are those of chat.
  */
 export interface NativeCalls {
-  ask(op: Op, request: JsonBody<NativeRequest>, call: EngineCall): Promise<NativeAnswer>;
+  generate(op: ApiFormat, request: JsonBody<NativeRequest>, call: EngineCall): Promise<NativeAnswer>;
   /** Ends only after the answer did; otherwise it throws. */
-  stream(op: Op, request: JsonBody<NativeRequest>, call: EngineCall): AsyncIterable<readonly NativeEvent[]>;
+  stream(
+    op: ApiFormat,
+    request: JsonBody<NativeRequest>,
+    call: EngineCall,
+  ): AsyncIterable<readonly NativeEvent[]>;
 }
 
 /** One event of a streamed answer as it came; of completions the `choices` in `fields`, and no data. */
@@ -152,7 +156,7 @@ export interface NativeEvent {
   /** With the first event that tells them. */
   promptTokens?: number;
   /** What it adds to the answer: text, thoughts, arguments. */
-  said?: string;
+  delta?: string;
   /** With the last event. */
   usage?: ChatUsage;
 }
@@ -194,5 +198,5 @@ export interface Capabilities {
    */
   prefixCache: 'slot' | 'shared' | 'none';
   /** How it is asked in other formats. If absent `via chat`; completions, whose prompts are no chats, not at all. */
-  speaks?: Readonly<Partial<Record<Op, Speech>>>;
+  formats?: Readonly<Partial<Record<ApiFormat, FormatSupport>>>;
 }

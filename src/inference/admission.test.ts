@@ -8,7 +8,7 @@ function manualClock() {
   return { clock, advance: (ms: number) => (t += ms) };
 }
 
-const pool = (slots: number) => ({ slots, most: withHeadroom(slots), waiting: null });
+const pool = (slots: number) => ({ slots, maxInFlight: withHeadroom(slots), waiting: null });
 const withHeadroom = (slots: number) => slots + Math.ceil(slots / 8);
 
 describe('Admission', () => {
@@ -96,7 +96,7 @@ describe('Admission', () => {
   it('tries servers that take nothing by itself, whatever is leased', () => {
     const { clock } = manualClock();
     const waiting = { scope: 'replica', code: 'upstream_unreachable', message: 'x', since: 0 } as const;
-    const admission = new Admission({ slots: 64, most: 1, waiting }, clock);
+    const admission = new Admission({ slots: 64, maxInFlight: 1, waiting }, clock);
     admission.setOthers(0, 10);
     admission.lease(0);
     expect(admission.room).toBe(1);

@@ -10,7 +10,7 @@ const shortWaitMs = 10;
 /** One line in so many is how much the mean time of a line moves. */
 const meanOver = 64;
 
-type AdmittedPool = Pick<Pool, 'slots' | 'most' | 'waiting'>;
+type AdmittedPool = Pick<Pool, 'slots' | 'maxInFlight' | 'waiting'>;
 
 /**
  * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
@@ -51,7 +51,7 @@ export class Admission {
     const here = this.#interactive + this.#others;
     if (here > 0) this.#lastInteractive = this.#clock.monotonic();
     const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
-    const { slots, most } = this.#pool;
+    const { slots, maxInFlight: most } = this.#pool;
     if (idle) return most;
     const spare = Math.max(1, slots * (spareShare - shortWaitMs / this.#lineMs));
     return Math.min(most, Math.max(1, Math.floor(slots - spare)) - here);

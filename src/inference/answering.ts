@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts';
 import type { ApiError } from '../core/errors.ts';
 import type { Model } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
-import type { Engine, EngineCall, NativeRequest, Op } from '../engines/engines.ts';
+import type { Engine, EngineCall, NativeRequest, ApiFormat } from '../engines/engines.ts';
 import type { AnswerIdentity, NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import type { ChatMessage, ChatRequest, ChatResponse, ChatUsage, Tool } from '../wire/chat/chat.ts';
 import type {
@@ -95,11 +95,11 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringDeps) {
     /** The answer as the engine gave it: it is to be paid for, whether it can be named or not. */
     async native(
       { pool }: ServedModel,
-      op: Op,
+      op: ApiFormat,
       request: JsonBody<NativeRequest>,
       how: EngineCall,
     ): Promise<Answered<NativeAnswer>> {
-      const body = await pool.native.ask(op, request, how);
+      const body = await pool.native.generate(op, request, how);
       return { body, usage: usageOf(body.usage) };
     },
 
@@ -119,7 +119,7 @@ export function createAnswering({ schemas, clock, ids, log }: AnsweringDeps) {
       request: JsonBody<CompletionsRequest>,
       how: EngineCall,
     ): Promise<Answered<CompletionsResponse>> {
-      const { fields, usage } = await pool.native.ask('completions', request, how);
+      const { fields, usage } = await pool.native.generate('completions', request, how);
       const body = { ...completionName(model), choices: fields['choices'] as CompletionChoice[], usage };
       return { body, usage: usageOf(usage) };
     },
@@ -147,8 +147,8 @@ function toKeep(request: ChatRequest, { capabilities }: Engine): ChatRequest {
 }
 
 /** Whether a request goes on as its client wrote it: the engine speaks its format, and keeps by itself what is promised. */
-export function goesNatively({ capabilities }: Engine, op: Op, chat: ChatRequest): boolean {
-  const speech = capabilities.speaks?.[op];
+export function goesNatively({ capabilities }: Engine, op: ApiFormat, chat: ChatRequest): boolean {
+  const speech = capabilities.formats?.[op];
   const isSpoken = speech === 'native' || (speech === 'for stops' && isTextWithStops(chat));
   return isSpoken && keepsItself(chat, capabilities);
 }

@@ -99,7 +99,7 @@ describe('createGenerate', () => {
 
     function natively(stream: () => AsyncGenerator<NativeEvent[]>): void {
       const ask = async () => ({ text: '{"n":1.0}', fields: { n: 1 }, usage: counted });
-      Object.assign(engine, { native: { ask, stream } });
+      Object.assign(engine, { native: { generate: ask, stream } });
     }
 
     it('is answered under our id and the public name, and charged', async () => {
@@ -135,8 +135,8 @@ describe('createGenerate', () => {
     it('is charged for what had been said of a stream that is abandoned', async () => {
       natively(async function* () {
         yield events;
-        yield [{ type: 'content_block_delta', data: '{}', said: 'twelve bytes' }];
-        yield [{ type: 'content_block_delta', data: '{}', said: 'of many more' }];
+        yield [{ type: 'content_block_delta', data: '{}', delta: 'twelve bytes' }];
+        yield [{ type: 'content_block_delta', data: '{}', delta: 'of many more' }];
       });
       let lists = 0;
       for await (const _ of generate.nativeStream('messages', given, call, typeOf)) if (++lists === 2) break;

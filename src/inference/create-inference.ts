@@ -174,7 +174,7 @@ export function createInference({ models, accounts, schemas, clock, ids, log }: 
         return {
           lists: lane.pool.native.stream(op, request, how),
           read(events) {
-            for (const { usage, promptTokens, said } of events) {
+            for (const { usage, promptTokens, delta: said } of events) {
               meter.promptTokens ??= promptTokens;
               meter.said(said ?? '');
               if (usage) meter.told(usageOf(usage));
@@ -219,7 +219,7 @@ export function createInference({ models, accounts, schemas, clock, ids, log }: 
         return {
           lists: lane.pool.native.stream('completions', request, how),
           read(events) {
-            return events.map(({ fields, said, usage }): CompletionChunk => {
+            return events.map(({ fields, delta: said, usage }): CompletionChunk => {
               if (usage) {
                 meter.told(usageOf(usage));
                 return { ...name, choices: [], usage };
@@ -236,7 +236,7 @@ export function createInference({ models, accounts, schemas, clock, ids, log }: 
 
     room: (modelId) => lanes.get(modelId)?.admission.room ?? 0,
     slots: (modelId) => lanes.get(modelId)?.pool.slots ?? 0,
-    fared: (modelId) => lanes.get(modelId)?.pool.fared ?? noneFared,
+    fared: (modelId) => lanes.get(modelId)?.pool.outcomes ?? noneFared,
     waiting: (modelId) => lanes.get(modelId)?.pool.waiting ?? null,
     replicas: (modelId) => lanes.get(modelId)?.pool.replicas ?? [],
     standIns: () => [],
@@ -248,8 +248,8 @@ export function createInference({ models, accounts, schemas, clock, ids, log }: 
       ),
     contended: () => lanes.contended,
     limit: (modelId) => lanes.get(modelId)?.admission.limit ?? 0,
-    found: (modelId) => lanes.get(modelId)?.pool.found,
-    closed: (modelId) => lanes.get(modelId)?.pool.closed,
+    found: (modelId) => lanes.get(modelId)?.pool.discovered,
+    closed: (modelId) => lanes.get(modelId)?.pool.closedServers,
     lease(modelId, share) {
       const lane = lanes.get(modelId);
       lane?.admission.lease(share && share.lines);

@@ -5,7 +5,7 @@ import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import type { ClosedServers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
-import type { NativeEvent, NativeRequest, Op, Pool } from '../engines/engines.ts';
+import type { NativeEvent, NativeRequest, ApiFormat, Pool } from '../engines/engines.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { AnswerIdentity, PreparedRequest, NativeAnswer } from '../wire/prepared/prepared-request.ts';
@@ -44,17 +44,17 @@ export interface Inference extends Service {
    * Whether a request goes on to its engine as the client wrote it, because the engine speaks its format and keeps by itself
    * what is promised; `chat` is the same request as a chat completion.
    */
-  goesNatively(op: Op, chat: ChatRequest, caller: Caller): boolean;
+  goesNatively(op: ApiFormat, chat: ChatRequest, caller: Caller): boolean;
   /** The answer, told under our id and the model's public name. `chat` is checked like any other. */
   native<T>(
-    op: Op,
+    op: ApiFormat,
     request: Native,
     call: InteractiveCall,
     told: (answer: NativeAnswer, name: AnswerIdentity) => T,
   ): Promise<T>;
   /** The events of an answer; charged as `chatStream` is. */
   nativeStream<T>(
-    op: Op,
+    op: ApiFormat,
     request: Native,
     call: InteractiveCall,
     told: (event: NativeEvent, name: AnswerIdentity) => T,

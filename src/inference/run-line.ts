@@ -16,7 +16,7 @@ export function createRunLine(lanes: Lanes, answering: Answering): Inference['ru
       org: orgId,
       deadline,
       ...(isRepeat && { isRepeat }),
-      ...(known && { known }),
+      ...(known && { trace: known }),
     };
     const served = { pool, model };
     let answer: LineAnswer | undefined;

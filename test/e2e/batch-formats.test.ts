@@ -16,8 +16,8 @@ let fake: FakeUpstream;
 
 beforeAll(async () => {
   fake = await startFakeUpstream();
-  const speaks = { messages: 'native', responses: 'native', completions: 'no' } as const;
-  const capabilities = { speaks };
+  const formats = { messages: 'native', responses: 'native', completions: 'no' } as const;
+  const capabilities = { formats };
   const native = { ...upstreamEngine(fake.url), capabilities };
   const models = [testModel(), { ...testModel(native), id: 'native', aliases: [] }];
   running = await startApp({ models, batch: { endpoints: batchEndpoints } });

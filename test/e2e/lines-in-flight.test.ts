@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, expect, it } from 'vitest';
 import type { BatchEndpoint } from '../../src/core/batch.ts';
-import type { Speech } from '../../src/engines/engines.ts';
+import type { FormatSupport } from '../../src/engines/engines.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { jsonl, parseLines } from '../support/batch-lines.ts';
@@ -27,9 +27,9 @@ const megabyte = 1024 * 1024;
 /** Two bytes a letter in memory, three on the wire. */
 const long = '中'.repeat(megabyte / 2);
 
-const speaks = (messages: Speech, responses: Speech) => ({ speaks: { messages, responses } });
-const viaChat = speaks('via chat', 'via chat');
-const natively = speaks('native', 'native');
+const formats = (messages: FormatSupport, responses: FormatSupport) => ({ formats: { messages, responses } });
+const viaChat = formats('via chat', 'via chat');
+const natively = formats('native', 'native');
 
 const askUser = (content: string) => ({ messages: [{ role: 'user', content }] });
 const search = { name: 'search', parameters: { type: 'object', properties: {} } };

@@ -17,7 +17,7 @@ let fake: FakeUpstream;
 
 beforeAll(async () => {
   fake = await startFakeUpstream();
-  const capabilities = { speaks: { messages: 'native', responses: 'no', completions: 'no' } as const };
+  const capabilities = { formats: { messages: 'native', responses: 'no', completions: 'no' } as const };
   const native = { ...upstreamEngine(fake.url), capabilities };
   running = await startApp({
     models: [{ ...testModel(native), id: 'up', aliases: [] }],

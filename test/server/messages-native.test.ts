@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Flavor } from '../../src/core/flavor.ts';
-import type { Speech } from '../../src/engines/engines.ts';
+import type { FormatSupport } from '../../src/engines/engines.ts';
 import { message, send, streamed } from '../support/fake-upstream.ts';
 import { natively } from './support/native.ts';
 
@@ -89,7 +89,7 @@ describe('a request', () => {
     expect(JSON.parse(sent().text)).toEqual({ ...plain, ...mark, ...fields, model: 'real-name' });
   });
 
-  it.each<[Flavor, Speech | undefined, string]>([
+  it.each<[Flavor, FormatSupport | undefined, string]>([
     ['vllm', undefined, '/v1/chat/completions'],
     ['vllm', 'native', '/v1/messages'],
     ['offpeak', 'via chat', '/v1/chat/completions'],

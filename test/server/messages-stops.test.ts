@@ -25,7 +25,7 @@ afterEach(async () => {
 
 async function start(flavor: Flavor, answer: Answer, speech?: 'via chat') {
   fake = await startFakeUpstream(answer);
-  const capabilities = speech ? { speaks: { messages: speech } } : {};
+  const capabilities = speech ? { formats: { messages: speech } } : {};
   app = await startApp({ models: [testModel({ ...upstreamEngine(fake.url), flavor, capabilities })] });
 }
 

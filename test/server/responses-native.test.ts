@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../src/core/flavor.ts';
-import type { Speech } from '../../src/engines/engines.ts';
+import type { FormatSupport } from '../../src/engines/engines.ts';
 import { responded, send, streamed } from '../support/fake-upstream.ts';
 import { natively } from './support/native.ts';
 
@@ -135,7 +135,7 @@ describe('a request', () => {
     expect(sentBody()).toEqual({ ...plain, ...fields, model: 'real-name', store: false });
   });
 
-  it.each<[Flavor, Speech | undefined, string]>([
+  it.each<[Flavor, FormatSupport | undefined, string]>([
     ['vllm', undefined, '/v1/chat/completions'],
     ['azure', undefined, '/v1/chat/completions'],
     ['vllm', 'native', '/v1/responses'],

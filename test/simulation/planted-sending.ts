@@ -2,7 +2,7 @@ import { Demand } from '../../src/batches/queue/demand.ts';
 import { HeldChunks } from '../../src/batches/claimed/held-chunks.ts';
 import { WorkInHand } from '../../src/batches/claimed/work-in-hand.ts';
 import { ApiError, unavailable } from '../../src/core/errors.ts';
-import { Health } from '../../src/engines/pool/health.ts';
+import { Health } from '../../src/engines/pool/health/health.ts';
 import type { Inference } from '../../src/inference/inference.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 

@@ -23,7 +23,7 @@ export function upstreamEngine(url: string, slots = 8): OpenAiEngineConfig {
   const timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   const replicas = [{ url, apiKey: null, slots, weight: 1, drain: false }];
   // Most fakes speak chat completions alone.
-  const capabilities = { speaks: { responses: 'via chat' as const } };
+  const capabilities = { formats: { responses: 'via chat' as const } };
   return { kind: 'openai', flavor: 'openai', replicas, model: 'real-name', capabilities, timeouts };
 }
 

@@ -21,13 +21,13 @@ export function forgetfulPool(engine: Engine): Pool {
   const { native } = poolOf(engine);
   const state = {
     slots,
-    most: slots,
-    fared: { workedAt: 0, answers: 0, breaks: 0, isBreak: false },
+    maxInFlight: slots,
+    outcomes: { workedAt: 0, answers: 0, breaks: 0, isBreak: false },
     waiting: null,
     replicas: [],
     isShared: false,
-    found: undefined,
-    closed: undefined,
+    discovered: undefined,
+    closedServers: undefined,
   };
   return { ...engine, native, ...state, share() {}, onRoom() {} };
 }

@@ -1,5 +1,5 @@
-import type { Limit } from '../../src/engines/pool/limit.ts';
-import type { Sent } from '../../src/engines/pool/slot-finder.ts';
+import type { ConcurrencyLimit } from '../../src/engines/pool/concurrency/concurrency-limit.ts';
+import type { Sent } from '../../src/engines/pool/concurrency/adaptive-concurrency.ts';
 
 /** A server in virtual time: so many slots and a queue, first come, first served. */
 export interface SlotServer {
@@ -45,7 +45,11 @@ interface Request {
 const refusalMs = 1;
 
 /** Keeps the server as full as the limit says until all are answered. */
-export function serve(requests: number, server: SlotServer, limitOf: (now: () => number) => Limit): Served {
+export function serve(
+  requests: number,
+  server: SlotServer,
+  limitOf: (now: () => number) => ConcurrencyLimit,
+): Served {
   let now = 0;
   const limit = limitOf(() => now);
   const running = new Heap();
@@ -77,7 +81,7 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
     }
   };
   while (done < requests) {
-    while (sent < requests && inFlight() < limit.most) {
+    while (sent < requests && inFlight() < limit.maxInFlight) {
       const request = {
         work: server.workOf?.() ?? 1,
         ticket: limit.sent(),
@@ -115,14 +119,14 @@ export function serve(requests: number, server: SlotServer, limitOf: (now: () =>
       begin();
       continue;
     }
-    const isFull = inFlight() >= limit.most * 0.75;
+    const isFull = inFlight() >= limit.maxInFlight * 0.75;
     const { ticket, work, answeredAt } = unread.pop();
     done++;
     if (now > 1000) served.lateAnswers++;
     limit.answered(ticket, { at: answeredAt, work, isFull });
     if (done % Math.ceil(requests / 100) === 0) {
       served.slots.push(limit.slots);
-      served.most.push(limit.most);
+      served.most.push(limit.maxInFlight);
     }
     if (sent < requests) served.fill = busy / capacity;
   }

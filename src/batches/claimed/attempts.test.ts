@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Outcomes } from '../../engines/pool/outcomes.ts';
+import { Outcomes } from '../../engines/pool/health/outcomes.ts';
 import { unavailable, type Blame, transient, ambiguous } from '../../core/errors.ts';
 import { afterFailure, afterRefusal, type Attempts, isSaidAgain, isSpent, noAttempts } from './attempts.ts';
 

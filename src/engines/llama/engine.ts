@@ -6,7 +6,7 @@ import { systemRandom } from '../../base/system.ts';
 import type { ChatChunk, ChatChunks, ChatRequest } from '../../wire/chat/chat.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Capabilities, Engine, EngineCall, NativeEvent, NativeRequest } from '../engines.ts';
-import { giveLeastWork } from '../least-work.ts';
+import { sendMinimalRequest } from '../minimal-request.ts';
 import { pushIterable } from './push-iterable.ts';
 import { type Spawn, spawnChild } from './child-process.ts';
 import type { EngineResults, EngineRequest, Deltas, LoadOptions } from './protocol.ts';
@@ -69,7 +69,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
         forcedTool: 'exact',
         // Sequences of one context do not share what they have read.
         prefixCache: 'slot',
-        speaks: { completions: 'native' },
+        formats: { completions: 'native' },
       };
     },
     get pid() {
@@ -97,7 +97,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
 
     // Nothing else is native here.
     native: {
-      async ask(_, request, call) {
+      async generate(_, request, call) {
         const { choices, usage } = await make('complete', request, call);
         return { text: '', fields: { choices }, usage };
       },
@@ -114,7 +114,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       return supervisor.run({ op: 'embed', request }, { signal, priority });
     },
 
-    tryOut: (signal) => giveLeastWork(engine, signal),
+    tryOut: (signal) => sendMinimalRequest(engine, signal),
 
     async probe() {
       supervisor.requireRunning();

@@ -45,7 +45,7 @@ export type EngineResult = EngineResults[EngineRequest['op']];
 /** What is told of a streamed answer while it is made, as clients get it. Its usage comes with the end. */
 export interface Deltas {
   generate: Pick<ChatChunk, 'choices' | 'prompt'>;
-  complete: Pick<NativeEvent, 'fields' | 'said'>;
+  complete: Pick<NativeEvent, 'fields' | 'delta'>;
 }
 
 export type Delta = Deltas[keyof Deltas];

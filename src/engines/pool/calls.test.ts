@@ -39,7 +39,7 @@ async function read(lists: AsyncIterable<readonly object[]>) {
 
 describe('a stream whose server fails', () => {
   const asNative = (engine: FakeEngine): NativeCalls => ({
-    ask: () => Promise.reject(cut),
+    generate: () => Promise.reject(cut),
     stream: (_op, _request, how) => engine.stream(chatRequest(), how) as ReturnType<NativeCalls['stream']>,
   });
 

@@ -4,8 +4,8 @@ import { ApiError, isWorthRetryingElsewhere } from '../../core/errors.ts';
 import type { ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
 import { notesOf } from './call-notes.ts';
-import type { Entrance, Place } from './entrance.ts';
-import type { Outcomes } from './outcomes.ts';
+import type { AdmissionQueue, Reservation } from './admission-queue.ts';
+import type { Outcomes } from './health/outcomes.ts';
 import type { Replica } from './replica.ts';
 
 /** Other replicas that are asked after a failure: where it is certain that nothing was done, and where it is not. */
@@ -17,7 +17,7 @@ const tokensRead = 1 / 16;
 export interface CallsDeps {
   /** May be others later. */
   replicas: readonly Replica[];
-  entrance: Entrance;
+  entrance: AdmissionQueue;
   clock: Clock;
   fared: Outcomes;
 }
@@ -43,15 +43,19 @@ export function createCalls({
   let answered = 0;
 
   /** Where a call goes after a failure, if it should be asked again by itself. */
-  async function next(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Promise<Place | null> {
+  async function next(
+    call: EngineCall,
+    error: unknown,
+    tried: ReadonlySet<Replica>,
+  ): Promise<Reservation | null> {
     if (!isWorthRetryingElsewhere(error) || call.signal.aborted) return null;
     if (tried.size > (error.blame.certain ? elsewhere.certain : elsewhere.unclear)) return null;
-    return entrance.elsewhere(call, tried);
+    return entrance.reserveElsewhere(call, tried);
   }
 
   const slackOf = ({ deadline }: EngineCall) => deadline && deadline - clock.now();
 
-  function failed({ replica, sent }: Place, call: EngineCall, error: unknown): void {
+  function failed({ replica, sent }: Reservation, call: EngineCall, error: unknown): void {
     if (call.signal.aborted || !(error instanceof ApiError) || error instanceof Unsent)
       return replica.dropped(sent);
     replica.failed(sent, error, {
@@ -64,7 +68,7 @@ export function createCalls({
       if (other !== replica && other.account === replica.account) other.health.failed(error);
   }
 
-  function succeeded({ replica, sent }: Place, work: number): void {
+  function succeeded({ replica, sent }: Reservation, work: number): void {
     answered++;
     fared.answered(sent.at);
     replica.answered(sent, Math.max(1, work));
@@ -78,7 +82,7 @@ export function createCalls({
   }
 
   /** Sends a minimal request before a line that would be the first one after a pause. */
-  async function tryFirst({ replica, sent }: Place, call: EngineCall): Promise<void> {
+  async function tryFirst({ replica, sent }: Reservation, call: EngineCall): Promise<void> {
     const error = await unlessAborted(replica.tryOut(sent, slackOf(call)), call.signal);
     if (error) throw new Unsent(error);
   }
@@ -101,21 +105,21 @@ export function createCalls({
     idOf?: (answer: T) => unknown,
   ): Promise<T> {
     let tried: Set<Replica> | undefined;
-    const { known } = call;
+    const { trace: known } = call;
     const notes = known && notesOf(known, clock);
-    const entered = entrance.enter(call);
+    const entered = entrance.reserve(call);
     for (let at = entered instanceof Promise ? await entered : entered; ;) {
       const { replica } = at;
       notes?.sent(replica.name);
       try {
-        if (call.priority === 'batch' && replica.isTriedBy(at.sent)) await tryFirst(at, call);
+        if (call.priority === 'batch' && replica.isTestedBefore(at.sent)) await tryFirst(at, call);
         const answer = await run(replica.engine);
         notes?.answers(idOf?.(answer));
         succeeded(at, weigh(answer));
         return answer;
       } catch (error) {
         failed(at, call, error);
-        entrance.admit();
+        entrance.admitWaiting();
         tried = (tried ?? new Set<Replica>()).add(replica);
         const other = await next(call, error, tried);
         if (!other) {
@@ -125,7 +129,7 @@ export function createCalls({
         at = other;
       } finally {
         replica.left();
-        entrance.admit();
+        entrance.admitWaiting();
       }
     }
   }
@@ -135,8 +139,8 @@ export function createCalls({
     run: (engine: Engine) => AsyncIterable<readonly T[]>,
   ): AsyncGenerator<readonly T[]> {
     const tried = new Set<Replica>();
-    const notes = call.known && notesOf(call.known, clock);
-    for (let at = await entrance.enter(call); ;) {
+    const notes = call.trace && notesOf(call.trace, clock);
+    for (let at = await entrance.reserve(call); ;) {
       const { replica } = at;
       notes?.sent(replica.name);
       tried.add(replica);
@@ -145,7 +149,7 @@ export function createCalls({
       try {
         for await (const chunks of run(replica.engine)) {
           if (!begun) {
-            replica.health.answers();
+            replica.health.responded();
             notes?.answers(chunks[0]?.id);
           }
           begun = true;
@@ -154,7 +158,7 @@ export function createCalls({
           if (usage && isOpen) {
             isOpen = false;
             succeeded(at, workOf(usage));
-            entrance.admit();
+            entrance.admitWaiting();
           }
           yield chunks;
         }
@@ -164,7 +168,7 @@ export function createCalls({
       } catch (error) {
         if (isOpen) failed(at, call, error);
         isOpen = false;
-        entrance.admit();
+        entrance.admitWaiting();
         const other = begun ? null : await next(call, error, tried);
         if (!other) {
           gaveUp(call, error);
@@ -174,7 +178,7 @@ export function createCalls({
       } finally {
         if (isOpen) replica.dropped(at.sent);
         replica.left();
-        entrance.admit();
+        entrance.admitWaiting();
       }
     }
   }
@@ -189,10 +193,10 @@ export function createCalls({
         ({ promptTokens }) => promptTokens * tokensRead,
       ),
     native: {
-      ask: (op, request, call) =>
+      generate: (op, request, call) =>
         ask(
           call,
-          (engine) => nativeOf(engine).ask(op, request, call),
+          (engine) => nativeOf(engine).generate(op, request, call),
           ({ usage }) => workOf(usage),
           ({ fields }) => fields['id'],
         ),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Choice, chooseReplica } from './choose-replica.ts';
+import { type Candidate, chooseReplica } from './choose-replica.ts';
 
-function replicas(...loads: number[]): (Choice & { inFlight: number })[] {
+function replicas(...loads: number[]): (Candidate & { inFlight: number })[] {
   return loads.map((inFlight, at) => ({ name: `gpu-${at}`, inFlight, capacity: 16, slowness: 1 }));
 }
 

@@ -1,5 +1,5 @@
 /** What the choice looks at. */
-export interface Choice {
+export interface Candidate {
   /** The name of the replica, for the hash. */
   readonly name: string;
   readonly inFlight: number;
@@ -20,7 +20,7 @@ const mostSlowness = 4;
  * @param free replicas that have room
  * @param all replicas that take requests, with room or without
  */
-export function chooseReplica<T extends Choice>(
+export function chooseReplica<T extends Candidate>(
   free: readonly T[],
   all: readonly T[],
   prefix: string,
@@ -38,12 +38,12 @@ export function chooseReplica<T extends Choice>(
   return best(free, (replica) => -load(replica));
 }
 
-function load({ inFlight, capacity, slowness }: Choice): number {
+function load({ inFlight, capacity, slowness }: Candidate): number {
   return ((inFlight + 1) / capacity) * Math.min(mostSlowness, Math.max(1, slowness));
 }
 
 /** Grows with the capacity, so that a large replica is home to more prefixes. */
-function affinity(prefix: string, { name, capacity }: Choice): number {
+function affinity(prefix: string, { name, capacity }: Candidate): number {
   const uniform = (hash(`${prefix}\0${name}`) + 0.5) / 2 ** 32;
   return -capacity / Math.log(uniform);
 }

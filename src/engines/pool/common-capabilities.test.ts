@@ -11,7 +11,7 @@ const offpeak: Capabilities = {
   jsonSchema: 'exact',
   forcedTool: 'exact',
   prefixCache: 'shared',
-  speaks: { messages: 'native', responses: 'native', completions: 'native' },
+  formats: { messages: 'native', responses: 'native', completions: 'native' },
 };
 const ollama: Capabilities = {
   ...offpeak,
@@ -20,12 +20,12 @@ const ollama: Capabilities = {
   jsonSchema: 'native',
   forcedTool: 'none',
   prefixCache: 'slot',
-  speaks: { messages: 'native', completions: 'no' },
+  formats: { messages: 'native', completions: 'no' },
 };
 
 const server = (capabilities: Capabilities, isUnseen = false): CapableServer & { engine: Engine } => ({
   engine: { ...createFakeEngine(), capabilities },
-  isUnseen,
+  isUnknown: isUnseen,
 });
 const common = (...all: Partial<Capabilities>[]) =>
   commonCapabilities(all.map((one) => server({ ...offpeak, ...one })))();
@@ -41,7 +41,7 @@ describe('what servers of several kinds can', () => {
       jsonSchema: 'native',
       forcedTool: 'none',
       prefixCache: 'none',
-      speaks: { messages: 'native', responses: 'via chat', completions: 'no' },
+      formats: { messages: 'native', responses: 'via chat', completions: 'no' },
     };
     expect(common(offpeak, ollama)).toEqual(both);
     expect(common(ollama, offpeak)).toEqual(both);
@@ -72,9 +72,9 @@ describe('what servers of several kinds can', () => {
     const servers = [server(offpeak), guess];
     const of = commonCapabilities(servers);
     expect(of()).toMatchObject({ jsonSchema: 'exact', forcedTool: 'exact', contextLength: 8192 });
-    guess.isUnseen = false;
+    guess.isUnknown = false;
     expect(of()).toMatchObject({ jsonSchema: 'native', forcedTool: 'none', contextLength: 4096 });
-    guess.isUnseen = true;
+    guess.isUnknown = true;
     servers[0] = guess;
     expect(of()).toMatchObject({ jsonSchema: 'native', forcedTool: 'none' });
   });

@@ -1,9 +1,9 @@
-import type { Capabilities, Engine, Op, Speech } from '../engines.ts';
+import type { Capabilities, Engine, ApiFormat, FormatSupport } from '../engines.ts';
 
 export interface CapableServer {
   engine: Pick<Engine, 'capabilities'>;
   /** Nobody knows what it can, and it is sent nothing before somebody does. */
-  isUnseen: boolean;
+  isUnknown: boolean;
 }
 
 /**
@@ -14,7 +14,7 @@ export interface CapableServer {
 export function commonCapabilities(servers: readonly CapableServer[]): () => Capabilities {
   let known: readonly (Capabilities | null)[] = [];
   let common: Capabilities;
-  const told = ({ engine, isUnseen }: CapableServer) => (isUnseen ? null : engine.capabilities);
+  const told = ({ engine, isUnknown: isUnseen }: CapableServer) => (isUnseen ? null : engine.capabilities);
   const isKnown = () =>
     known.length === servers.length && servers.every((server, at) => told(server) === known[at]);
   return () => {
@@ -41,15 +41,15 @@ function commonOf(all: readonly Capabilities[]): Capabilities {
     jsonSchema: sameOf(each('jsonSchema')) ?? (each('jsonSchema').includes('none') ? 'none' : 'native'),
     forcedTool: sameOf(each('forcedTool')) ?? forcedByAll(each('forcedTool')),
     prefixCache: sameOf(each('prefixCache')) ?? 'none',
-    speaks: {
+    formats: {
       messages: spoken('messages', 'via chat'),
       responses: spoken('responses', 'via chat'),
       completions: spoken('completions', 'no'),
     },
   };
 
-  function spoken(op: Op, otherwise: Speech): Speech {
-    return sameOf(all.map(({ speaks }) => speaks?.[op] ?? otherwise)) ?? otherwise;
+  function spoken(op: ApiFormat, otherwise: FormatSupport): FormatSupport {
+    return sameOf(all.map(({ formats: speaks }) => speaks?.[op] ?? otherwise)) ?? otherwise;
   }
 }
 

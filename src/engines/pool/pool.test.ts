@@ -6,15 +6,15 @@ import type { CallTrace } from '../../core/call-trace.ts';
 import { ApiError, unavailable, permanent } from '../../core/errors.ts';
 import { leaseSlots, type SlotLease } from '../../core/slot-leases.ts';
 import type { ChatChunk, ChatResponse } from '../../wire/chat/chat.ts';
-import type { Engine, EngineCall, Report } from '../engines.ts';
-import { createPool, type ServerPool } from './pool.ts';
+import type { Engine, EngineCall, ProbeReport } from '../engines.ts';
+import { createPool, type ReconfigurablePool } from './pool.ts';
 import type { ReplicaOptions } from './replica.ts';
 
 interface Server extends Engine {
   /** Requests that wait for their answer, in order. */
   open: { call: EngineCall; answer: (text?: string) => void; fail: (error: Error) => void }[];
   asked: number;
-  probed: () => Promise<Report>;
+  probed: () => Promise<ProbeReport>;
   /** What comes of the least work: the same as of the latest request, unless a test says otherwise. */
   tried: () => Promise<void>;
 }
@@ -82,14 +82,14 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('createPool', () => {
   let clock: ManualClock;
-  let pool: ServerPool;
+  let pool: ReconfigurablePool;
 
   beforeEach(() => {
     clock = createManualClock();
   });
   afterEach(() => pool.stop());
 
-  function poolOf(servers: Server[], more: Partial<ReplicaOptions> = {}): ServerPool {
+  function poolOf(servers: Server[], more: Partial<ReplicaOptions> = {}): ReconfigurablePool {
     const replicas = servers.map((engine, at) => replicaOf(engine, at, more));
     const random = { bytes: (n: number) => new Uint8Array(n), float: () => 0.999_999 };
     pool = createPool({ replicas, queueMs: 10_000, clock, random, log: silent });
@@ -97,11 +97,11 @@ describe('createPool', () => {
   }
 
   /** Tells what other processes know of the servers, as they do each second. */
-  function tableOf(pools: readonly ServerPool[]) {
+  function tableOf(pools: readonly ReconfigurablePool[]) {
     let leases: SlotLease[] = [];
     return () => {
       for (const [at, each] of pools.entries()) {
-        const { closed } = each;
+        const { closedServers: closed } = each;
         const ask = { limit: 8, wants: 0, inFlight: 0, ...(closed && { closed }) };
         const renewed = leaseSlots(leases, `p${at}`, ask, clock.monotonic());
         leases = renewed.leases;
@@ -123,15 +123,18 @@ describe('createPool', () => {
     mine.open[0]!.fail(failure);
     await line;
     tell();
-    expect([own.closed?.['gpu-0']?.cause.code, other.waiting?.code]).toEqual([failure.code, failure.code]);
+    expect([own.closedServers?.['gpu-0']?.cause.code, other.waiting?.code]).toEqual([
+      failure.code,
+      failure.code,
+    ]);
     // What was heard is not told as found.
-    expect(other.closed).toBeUndefined();
+    expect(other.closedServers).toBeUndefined();
     expect(await settled(other.generate(chatRequest(), { ...forever, priority: 'batch' }))).toBe(
       failure.code,
     );
     expect(theirs.asked).toBe(0);
     // The one that found it tries it first.
-    await clock.advance(own.closed!['gpu-0']!.ms);
+    await clock.advance(own.closedServers!['gpu-0']!.ms);
     expect(own.replicas[0]!.health).not.toBe('open');
     expect(other.replicas[0]!.health).toBe('open');
     await clock.advance(2_000);
@@ -188,8 +191,9 @@ describe('createPool', () => {
       await turn();
       mine.open[0]?.fail(error);
       await lost;
-      if (error === failure) expect([own.waiting?.code, own.closed]).toEqual([failure.code, undefined]);
-      await clock.advance(own.closed?.['gpu-0']?.ms ?? 3_600_000);
+      if (error === failure)
+        expect([own.waiting?.code, own.closedServers]).toEqual([failure.code, undefined]);
+      await clock.advance(own.closedServers?.['gpu-0']?.ms ?? 3_600_000);
     }
   });
 
@@ -207,17 +211,17 @@ describe('createPool', () => {
 
   it('has the slots of all, and an eighth more in flight', () => {
     poolOf([server(16), server(8)]);
-    expect([pool.slots, pool.most]).toEqual([24, 27]);
+    expect([pool.slots, pool.maxInFlight]).toEqual([24, 27]);
   });
 
   it('begins once with half of the slots that were found before, where that is more', () => {
     const own = poolOf([server(null), server(null)]);
     const share = { others: 0, found: null, before: { 'gpu-0': 70, 'gpu-1': 12 } };
     own.share(share);
-    expect(own.found).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
+    expect(own.discovered).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
     own.share({ ...share, before: { 'gpu-0': 90 } });
     own.share(null);
-    expect(own.found).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
+    expect(own.discovered).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
   });
 
   it('asks another replica where one is away, and leaves that alone', async () => {
@@ -291,33 +295,33 @@ describe('createPool', () => {
     expect(await asked).toBe('upstream_error');
     expect(pool.replicas.map(({ health }) => health)).toEqual(['open', 'open', 'open']);
     expect(pool.waiting).toMatchObject({ scope: 'account' });
-    expect(pool.most).toBe(0);
+    expect(pool.maxInFlight).toBe(0);
   });
 
   it('has batches wait while nobody takes anything, and one request try whether somebody does again', async () => {
     const one = server(4);
     poolOf([one]);
     const heard: number[] = [];
-    pool.onRoom(() => heard.push(pool.most));
+    pool.onRoom(() => heard.push(pool.maxInFlight));
     const asked = settled(batch());
     await turn();
     one.open[0]!.fail(refused);
     expect(await asked).toBe('upstream_unreachable');
-    expect([pool.most, await settled(batch())]).toEqual([0, 'upstream_unreachable']);
+    expect([pool.maxInFlight, await settled(batch())]).toEqual([0, 'upstream_unreachable']);
     expect(one.asked).toBe(1);
     await clock.advance(1_000);
-    expect([pool.most, heard.at(-1)]).toEqual([1, 1]);
+    expect([pool.maxInFlight, heard.at(-1)]).toEqual([1, 1]);
     const tried = Promise.withResolvers<void>();
     one.tried = () => tried.promise;
     const trial = batch();
     await turn();
-    expect([pool.most, one.asked]).toEqual([0, 1]);
+    expect([pool.maxInFlight, one.asked]).toEqual([0, 1]);
     tried.resolve();
     await turn();
-    expect([pool.most, one.asked]).toEqual([5, 2]);
+    expect([pool.maxInFlight, one.asked]).toEqual([5, 2]);
     one.open[0]!.answer();
     await trial;
-    expect([pool.most, pool.waiting]).toEqual([5, null]);
+    expect([pool.maxInFlight, pool.waiting]).toEqual([5, null]);
   });
 
   it('gives a server that may be tried again no more than it works on, with what it was given before', async () => {
@@ -328,7 +332,7 @@ describe('createPool', () => {
     one.probed = () => Promise.reject(refused);
     await pool.probe();
     await clock.advance(1_000);
-    expect([pool.replicas[0]?.health, one.open.length, pool.most]).toEqual(['half-open', 2, 2]);
+    expect([pool.replicas[0]?.health, one.open.length, pool.maxInFlight]).toEqual(['half-open', 2, 2]);
     one.open[0]!.answer();
     one.open[0]!.answer();
     await Promise.all(asked);
@@ -369,9 +373,9 @@ describe('createPool', () => {
 
     async function expectOneTrialAfter(minutes: number): Promise<void> {
       await clock.advance(minutes * minute - 1);
-      expect(pool.most).toBe(0);
+      expect(pool.maxInFlight).toBe(0);
       await clock.advance(1);
-      expect(pool.most).toBe(1);
+      expect(pool.maxInFlight).toBe(1);
     }
 
     it('is tried again while there is time for the batch that was refused', async () => {
@@ -413,13 +417,13 @@ describe('createPool', () => {
       refuse();
       await line;
       tell();
-      expect(theirs.most).toBe(0);
+      expect(theirs.maxInFlight).toBe(0);
       for (let waited = 0; waited < 60; waited++) {
         await clock.advance(minute);
         tell();
       }
       await clock.advance(2_000);
-      expect(theirs.most).toBe(1);
+      expect(theirs.maxInFlight).toBe(1);
       await own.stop();
     });
 
@@ -433,7 +437,7 @@ describe('createPool', () => {
     const [one, other] = [server(1), server(1)];
     poolOf([one, other]);
     const known: CallTrace = {};
-    const asked = pool.generate(chatRequest(), { ...forever, known });
+    const asked = pool.generate(chatRequest(), { ...forever, trace: known });
     await turn();
     const first = one.asked === 1 ? one : other;
     first.open[0]!.fail(refused);
@@ -496,7 +500,7 @@ describe('createPool', () => {
     await pool.probe();
     one.probed = () => Promise.reject(refused);
     await pool.probe();
-    expect(pool.most).toBe(0);
+    expect(pool.maxInFlight).toBe(0);
     one.probed = () => Promise.reject(broken);
     await clock.advance(1_000);
     await turn();
@@ -559,7 +563,7 @@ describe('createPool', () => {
     error = refused;
     await clock.advance(300_000);
     expect(pool.replicas[0]).toMatchObject({ health: 'half-open', waiting: { code: refused.code } });
-    expect(pool.most).toBe(1);
+    expect(pool.maxInFlight).toBe(1);
     error = wrongKey;
     const trial = batch();
     await turn();
@@ -643,7 +647,7 @@ describe('createPool', () => {
       for (const failedBefore of [false, true, true]) {
         const failedAt = clock.monotonic();
         await lose(error, failedBefore);
-        expect([pool.waiting, pool.fared.workedAt]).toEqual([null, failedAt]);
+        expect([pool.waiting, pool.outcomes.workedAt]).toEqual([null, failedAt]);
         const single = ask();
         await turn();
         one.open[0]!.answer();
@@ -661,7 +665,7 @@ describe('createPool', () => {
       one.tried = () => Promise.reject(error);
       await lose(error);
       expect(pool.waiting).toMatchObject({ code: error.code });
-      expect(pool.fared.workedAt).toBe(Number.NEGATIVE_INFINITY);
+      expect(pool.outcomes.workedAt).toBe(Number.NEGATIVE_INFINITY);
       expect([await settled(batch()), one.asked]).toEqual([error.code, 1]);
     });
 
@@ -672,7 +676,7 @@ describe('createPool', () => {
         await settled(Promise.race([lose(broken), clock.advance(30_000)]));
         await clock.advance(30_000);
       }
-      expect([pool.fared.workedAt, one.asked]).toEqual([Number.NEGATIVE_INFINITY, 1]);
+      expect([pool.outcomes.workedAt, one.asked]).toEqual([Number.NEGATIVE_INFINITY, 1]);
     });
 
     it('once more closes no server that works on others, however often', async () => {
@@ -705,7 +709,7 @@ describe('createPool', () => {
 
     it('where credit is missing tells nothing by less work, which may be cheap enough', async () => {
       await lose(noCredit);
-      expect([tries, pool.fared.workedAt]).toEqual([0, Number.NEGATIVE_INFINITY]);
+      expect([tries, pool.outcomes.workedAt]).toEqual([0, Number.NEGATIVE_INFINITY]);
     });
 
     it('is not blamed for what was not sent', async () => {
@@ -803,7 +807,7 @@ describe('createPool', () => {
     await turn();
     for (let n = 0; n < 3; n++) one.open.at(-1)!.answer();
     await turn();
-    expect([pool.most, said]).toEqual([0, []]);
+    expect([pool.maxInFlight, said]).toEqual([0, []]);
     await clock.advance(5_000);
     for (const each of one.open.slice()) each.answer();
     await Promise.all(asked);
@@ -814,7 +818,7 @@ describe('createPool', () => {
     const one = server(16);
     poolOf([one]);
     const heard: number[] = [];
-    pool.onRoom(() => heard.push(pool.most));
+    pool.onRoom(() => heard.push(pool.maxInFlight));
     const fail = async () => {
       one.open.at(-1)!.fail(busy);
       await turn();
@@ -827,7 +831,7 @@ describe('createPool', () => {
     await clock.advance(10);
     await fail();
     await fail();
-    expect([pool.most, heard.at(-1)]).toEqual([0, 0]);
+    expect([pool.maxInFlight, heard.at(-1)]).toEqual([0, 0]);
     await clock.advance(5_000);
     expect(heard.at(-1)).toBeGreaterThan(0);
     one.open[0]!.answer();
@@ -923,7 +927,7 @@ describe('createPool', () => {
   it('sends nothing new to a replica that is drained', async () => {
     const one = server(4);
     poolOf([one], { isDraining: true });
-    expect(pool.most).toBe(0);
+    expect(pool.maxInFlight).toBe(0);
     expect(await settled(ask())).toBe('engine_overloaded');
     expect(one.asked).toBe(0);
   });

@@ -5,8 +5,8 @@ import { ApiError } from '../../core/errors.ts';
 import type { Pool } from '../engines.ts';
 import { createCalls } from './calls.ts';
 import { commonCapabilities } from './common-capabilities.ts';
-import { createEntrance } from './entrance.ts';
-import { Outcomes } from './outcomes.ts';
+import { createAdmissionQueue } from './admission-queue.ts';
+import { Outcomes } from './health/outcomes.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
 
 export interface PoolOptions {
@@ -24,7 +24,7 @@ export interface PoolOptions {
 }
 
 /** A pool whose servers may be others while it runs. */
-export interface ServerPool extends Pool {
+export interface ReconfigurablePool extends Pool {
   /**
    * Asks these from now on, at least one. Those of an engine that was among them before go on as they are; what others
    * have in flight ends there.
@@ -44,7 +44,7 @@ export function createPool({
   random,
   log,
   ...options
-}: PoolOptions): ServerPool {
+}: PoolOptions): ReconfigurablePool {
   const replicas = options.replicas.map(replicaOf);
   if (replicas.length === 0) throw new Error('a pool has at least one replica');
   /** Servers that are asked no more, and end what they have. */
@@ -53,16 +53,16 @@ export function createPool({
   let isStopped = false;
   const fared = new Outcomes();
   const capabilities = commonCapabilities(replicas);
-  const entrance = createEntrance(replicas, clock, queueMs);
+  const entrance = createAdmissionQueue(replicas, clock, queueMs);
 
   function replicaOf(one: ReplicaOptions): Replica {
     const onTried = (at: number, works: boolean) =>
       works ? fared.answered(at) : fared.failed(clock.monotonic(), false);
-    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onTried });
+    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onTested: onTried });
   }
 
   /** Asked for several times a line: it allocates nothing. */
-  function sum(of: 'slots' | 'most'): number {
+  function sum(of: 'slots' | 'maxInFlight'): number {
     let total = 0;
     for (const replica of replicas) total += replica[of];
     return total;
@@ -72,8 +72,8 @@ export function createPool({
 
   /** There may be room, or none any more: those who wait are let in, or told. */
   function changed(): void {
-    entrance.admit();
-    entrance.dismiss();
+    entrance.admitWaiting();
+    entrance.rejectWaiting();
     for (const listener of listeners) listener();
   }
 
@@ -85,7 +85,7 @@ export function createPool({
   }
 
   const probe = async () => {
-    await Promise.all(replicas.map((replica) => replica.health.look()));
+    await Promise.all(replicas.map((replica) => replica.health.probe()));
     return { slots: slots(), queued: null };
   };
 
@@ -96,26 +96,28 @@ export function createPool({
     get slots() {
       return Math.max(1, slots());
     },
-    get most() {
-      return sum('most');
+    get maxInFlight() {
+      return sum('maxInFlight');
     },
     isShared,
-    fared,
+    outcomes: fared,
     get waiting() {
       return entrance.waiting;
     },
     get replicas() {
       return replicas.map(({ state }) => state);
     },
-    get found() {
+    get discovered() {
       // Asked for with every line; most servers were told their slots.
-      if (replicas.every(({ found: most }) => most === null)) return undefined;
+      if (replicas.every(({ discovered: most }) => most === null)) return undefined;
       return Object.fromEntries(
-        replicas.flatMap(({ name, found: most }) => (most === null ? [] : [[name, most] as const])),
+        replicas.flatMap(({ name, discovered: most }) => (most === null ? [] : [[name, most] as const])),
       );
     },
-    get closed() {
-      const closed = replicas.flatMap((each) => (each.closed ? [[each.name, each.closed] as const] : []));
+    get closedServers() {
+      const closed = replicas.flatMap((each) =>
+        each.openForPeers ? [[each.name, each.openForPeers] as const] : [],
+      );
       return closed.length > 0 ? Object.fromEntries(closed) : undefined;
     },
     share(share) {
@@ -125,7 +127,7 @@ export function createPool({
         const others = ((share?.others ?? 0) * replica.slots) / all;
         replica.share(others, share?.found?.[name] ?? null, share?.before?.[name]);
       }
-      for (const replica of replicas) replica.heard(share?.closed?.[replica.name]);
+      for (const replica of replicas) replica.applyPeerReport(share?.closed?.[replica.name]);
     },
     onRoom: (listener) => void listeners.add(listener),
 
@@ -152,7 +154,7 @@ export function createPool({
       const gone = replicas.filter((replica) => !kept.includes(replica));
       replicas.splice(0, replicas.length, ...kept);
       for (const [at, replica] of kept.entries()) replica.set(asked[at]!);
-      for (const replica of kept) if (!known.has(replica.engine)) void replica.health.look();
+      for (const replica of kept) if (!known.has(replica.engine)) void replica.health.probe();
       for (const replica of gone) void end(replica);
       changed();
     },

@@ -3,12 +3,12 @@ import type { ApiError } from '../../core/errors.ts';
 import type { Closed } from '../../core/slot-leases.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import type { Engine, EngineCall } from '../engines.ts';
-import type { Choice } from './choose-replica.ts';
-import { Health, type ServerDeps } from './health.ts';
-import { createLimit, type Limit } from './limit.ts';
-import { createRate, type Rate } from './rate.ts';
-import type { Sent } from './slot-finder.ts';
-import { Tolerance } from './tolerance.ts';
+import type { Candidate } from './choose-replica.ts';
+import { Health, type ReplicaDeps } from './health/health.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency/concurrency-limit.ts';
+import { createRateLimit, type RateLimit } from './concurrency/rate-limit.ts';
+import type { Sent } from './concurrency/adaptive-concurrency.ts';
+import { RefusalBudget } from './health/refusal-budget.ts';
 
 /** One server of a model. As long as its engine is the same one, it is the same server. */
 export interface ReplicaOptions {
@@ -37,7 +37,7 @@ const newest = 0.1;
 const full = 0.75;
 
 /** One server of a model: what it has in flight, and how much that may be. */
-export class Replica implements Choice {
+export class Replica implements Candidate {
   readonly name: string;
   readonly engine: Engine;
   readonly account: string;
@@ -50,11 +50,11 @@ export class Replica implements Choice {
   #others = 0;
   #weight: number;
   #isDraining: boolean;
-  #limit: Limit;
-  #rate: Rate;
-  #tolerance = new Tolerance();
+  #limit: ConcurrencyLimit;
+  #rate: RateLimit;
+  #tolerance = new RefusalBudget();
   #turn: Timer | null = null;
-  #parts: ServerDeps;
+  #parts: ReplicaDeps;
   /** Calls that are not over, whether the server is done with them or not. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
@@ -63,22 +63,25 @@ export class Replica implements Choice {
   /** The one request that tries whether it works again. */
   #trial: Sent | null = null;
 
-  constructor({ name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions, parts: ServerDeps) {
+  constructor(
+    { name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions,
+    parts: ReplicaDeps,
+  ) {
     this.name = name;
     this.engine = engine;
     this.account = account;
     this.#weight = weight;
     this.#isDraining = isDraining;
     this.#parts = parts;
-    this.#limit = createLimit(engine.slots, () => parts.clock.monotonic(), slotsBefore);
-    this.#rate = createRate(() => parts.clock.monotonic());
+    this.#limit = createConcurrencyLimit(engine.slots, () => parts.clock.monotonic(), slotsBefore);
+    this.#rate = createRateLimit(() => parts.clock.monotonic());
     this.health = new Health(name, engine, {
       ...parts,
       inFlight: () => this.#inFlight,
-      onReport: (report) => this.#limit.learned(report),
+      onReport: (report) => this.#limit.applyReport(report),
       onPause: (ms) => this.#rate.paused(ms),
     });
-    engine.onRate?.((told) => this.#rate.told(told));
+    engine.onRateLimit?.((told) => this.#rate.reported(told));
   }
 
   /** What an operator may change of a server that runs. */
@@ -96,35 +99,35 @@ export class Replica implements Choice {
   }
 
   /** Requests to have in flight, where that was found out. */
-  get found(): number | null {
-    return this.#limit.found;
+  get discovered(): number | null {
+    return this.#limit.discovered;
   }
 
-  /** @param most what another process found; null where none does; @param before what was found last, by whomever */
-  share(others: number, most: number | null, before: number | undefined): void {
+  /** @param maxInFlight what another process found; null where none does; @param before what was found last, by whomever */
+  share(others: number, maxInFlight: number | null, before: number | undefined): void {
     this.#others = others;
-    if (before !== undefined && !this.#isBegun) this.#limit.begin(before);
+    if (before !== undefined && !this.#isBegun) this.#limit.seed(before);
     this.#isBegun ||= before !== undefined;
-    this.#limit.follow(most);
+    this.#limit.followPeer(maxInFlight);
   }
 
   /** For how long it takes nothing, as was found here. */
-  get closed(): Closed | null {
-    return this.#isDraining ? null : this.health.breaker.closed;
+  get openForPeers(): Closed | null {
+    return this.#isDraining ? null : this.health.breaker.openForPeers;
   }
 
   /** Another process found that it takes nothing. What is being worked on here speaks against that. */
-  heard(closed: Closed | undefined): void {
-    if (closed && !(this.isUp && this.#inFlight > 0)) this.health.heard(closed);
+  applyPeerReport(closed: Closed | undefined): void {
+    if (closed && !(this.isUp && this.#inFlight > 0)) this.health.applyPeerReport(closed);
   }
 
   get capacity(): number {
-    return this.#limit.most * this.#weight;
+    return this.#limit.maxInFlight * this.#weight;
   }
 
   /** Whether it takes requests, or may be tried. */
   get isUp(): boolean {
-    return !this.#isDraining && this.health.breaker.health === 'up';
+    return !this.#isDraining && this.health.breaker.state === 'up';
   }
 
   /**
@@ -132,20 +135,20 @@ export class Replica implements Choice {
    * not refused: a line that is sent and refused again and again would leave the process no time for anything else.
    */
   get wantsTrial(): boolean {
-    if (this.#isDraining || this.#trial || this.isUnseen || this.health.breaker.health !== 'half-open')
+    if (this.#isDraining || this.#trial || this.isUnknown || this.health.breaker.state !== 'half-open')
       return false;
     return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
   /** How many requests of batches may be in flight. */
-  get most(): number {
+  get maxInFlight(): number {
     if (this.#isDraining) return 0;
-    if (this.health.breaker.health === 'up') return this.#limit.most;
-    return this.wantsTrial ? Math.min(this.#limit.most, this.#inFlight + 1) : 0;
+    if (this.health.breaker.state === 'up') return this.#limit.maxInFlight;
+    return this.wantsTrial ? Math.min(this.#limit.maxInFlight, this.#inFlight + 1) : 0;
   }
 
-  get isUnseen(): boolean {
-    return this.health.isUnseen;
+  get isUnknown(): boolean {
+    return this.health.isUnknown;
   }
 
   /** It is left alone for failures that may each have been a request's own. */
@@ -154,7 +157,7 @@ export class Replica implements Choice {
   }
 
   get state(): ReplicaState {
-    const { health, waiting } = this.health.breaker;
+    const { state: health, waiting } = this.health.breaker;
     const { name, slots, inFlight } = this;
     return { name, health: this.#isDraining ? 'draining' : health, slots, inFlight, waiting };
   }
@@ -163,11 +166,11 @@ export class Replica implements Choice {
    * Whether a request may be sent now. An interactive one finds a place where batches have filled the slots, and is not
    * refused on a suspicion, which others' requests may have caused.
    */
-  takes(priority: EngineCall['priority']): boolean {
-    if (this.isUnseen) return false;
+  accepts(priority: EngineCall['priority']): boolean {
+    if (this.isUnknown) return false;
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
-    if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.most;
-    const most = this.#limit.most + Math.max(1, Math.ceil(this.slots / 8));
+    if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.maxInFlight;
+    const most = this.#limit.maxInFlight + Math.max(1, Math.ceil(this.slots / 8));
     const { reason } = this.health.breaker;
     if (reason === 'asked') return false;
     return this.#inFlight < (reason === 'certain' ? 1 : most);
@@ -210,12 +213,12 @@ export class Replica implements Choice {
   }
 
   answered(sent: Sent, work: number): void {
-    const isFull = this.#inFlight + this.#others >= this.#limit.most * full;
+    const isFull = this.#inFlight + this.#others >= this.#limit.maxInFlight * full;
     this.#left(sent);
     const at = this.#cameAt(sent);
     const pace = (at - sent.at) / work;
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
-    this.health.answered();
+    this.health.completed();
     this.#tolerance.answered();
     this.#limit.answered(sent, { at, work, isFull });
   }
@@ -227,8 +230,8 @@ export class Replica implements Choice {
   }
 
   /** True where this line would be the first request after a pause, and a minimal request can take its place. */
-  isTriedBy(sent: Sent): boolean {
-    return this.#trial === sent && this.health.isToldByLeast;
+  isTestedBefore(sent: Sent): boolean {
+    return this.#trial === sent && this.health.isTestable;
   }
 
   /** Sends a minimal request in the place of a line. @returns the server's failure, or null where it works again */
@@ -241,10 +244,10 @@ export class Replica implements Choice {
   /** @param call the failed call; its slack is the time until its answer is of no use, absent for interactive requests */
   failed(sent: Sent, error: ApiError, { slackMs, isLine, isRepeat }: FailedCall = {}): void {
     const isTrial = this.#trial === sent;
-    const { surplus } = this.#limit;
+    const { unverifiedShare: surplus } = this.#limit;
     this.#left(sent);
     this.#limit.dropped(sent);
-    if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.answers();
+    if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.responded();
     if (error.code === 'engine_overloaded') {
       if (!isTrial && this.#isStray()) return;
       // A line that is refused alone, or again, says nothing about the server's slots.
@@ -252,15 +255,21 @@ export class Replica implements Choice {
       if (!isItsOwn) this.#refused(sent, error);
     }
     // Who is refused again and again, and comes back at once, would keep all others from trying.
-    if (!error.blame.certain && !isTrial && this.health.breaker.health !== 'up') return;
-    this.health.failed(error, { sentAt: sent.at, surplus, slackMs, isLine: isLine && !isTrial, isRepeat });
-    if (!error.blame.certain) this.health.lookOnce();
+    if (!error.blame.certain && !isTrial && this.health.breaker.state !== 'up') return;
+    this.health.failed(error, {
+      sentAt: sent.at,
+      unverifiedShare: surplus,
+      slackMs,
+      isLine: isLine && !isTrial,
+      isRepeat,
+    });
+    if (!error.blame.certain) this.health.probeOnce();
   }
 
   /** Whether a refusal tells nothing of what it takes: it works on others, and nothing is known of a rate. */
   #isStray(): boolean {
     const works = this.isUp && this.#inFlight > 0 && !this.#rate.isKnown;
-    return works && this.#tolerance.takes();
+    return works && this.#tolerance.spend();
   }
 
   /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { lognormal } from '../../../test/support/slot-server.ts';
 import { leaseSlots, type SlotLease } from '../../core/slot-leases.ts';
-import { createLimit, type Limit } from './limit.ts';
-import type { Sent } from './slot-finder.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency/concurrency-limit.ts';
+import type { Sent } from './concurrency/adaptive-concurrency.ts';
 
 const slots = 64;
 const renewMs = 250;
@@ -11,7 +11,7 @@ const seeds = [1, 2, 3, 4, 5];
 /** A process that sends all it may to a server that others ask, too. */
 interface Process {
   name: string;
-  limit: Limit;
+  limit: ConcurrencyLimit;
   lines: number;
   others: number;
   inFlight: number;
@@ -35,7 +35,7 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
   const all = beginAt.map((renewsAt, at): Process => {
     return {
       name: `p${at}`,
-      limit: createLimit(null, () => now),
+      limit: createConcurrencyLimit(null, () => now),
       lines: 0,
       others: 0,
       inFlight: 0,
@@ -44,13 +44,13 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
   });
 
   function renew(one: Process): void {
-    const { most } = one.limit;
+    const { maxInFlight: most } = one.limit;
     const ask = { limit: most, wants: most, inFlight: one.inFlight, found: { gpu: most } };
     const renewed = leaseSlots(leases, one.name, ask, now);
     leases = renewed.leases;
     one.lines = renewed.share.lines;
     one.others = renewed.share.others;
-    one.limit.follow(renewed.share.found?.gpu ?? null);
+    one.limit.followPeer(renewed.share.found?.gpu ?? null);
     one.renewsAt = now + renewMs;
   }
 
@@ -80,13 +80,13 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
       working.splice(working.indexOf(next), 1);
       begin();
       const { of: one, sent } = next;
-      const isFull = one.inFlight + one.others >= one.limit.most * 0.75;
+      const isFull = one.inFlight + one.others >= one.limit.maxInFlight * 0.75;
       one.inFlight--;
       one.limit.answered(sent, { at: now, work: 1, isFull });
     } else renew(asks);
     send();
   }
-  return { busy, longestQueue, found: all.map(({ limit }) => limit.most) };
+  return { busy, longestQueue, found: all.map(({ limit }) => limit.maxInFlight) };
 }
 
 describe('processes that share a server which does not tell its slots', () => {

@@ -147,7 +147,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
       jsonSchema: 'native',
       forcedTool: 'native',
       prefixCache: 'shared',
-      speaks: { completions: 'native' },
+      formats: { completions: 'native' },
     },
     slots: count,
     stats: () => ({ calls, running: running(), waiting: waiting(), peak }),
@@ -208,7 +208,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
 
     // Nothing else is native here.
     native: {
-      ask: (_, request, call) =>
+      generate: (_, request, call) =>
         inSlot(call, async () => {
           const { choices, usage } = await completed(request, call);
           return { text: '', fields: { choices }, usage };
@@ -219,7 +219,7 @@ export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
           const { choices, usage } = await completed(request, call);
           const said = echoStripper(request.value as CompletionsRequest);
           for (const piece of choices.flatMap(piecesOf))
-            yield [{ type: '', data: '', fields: { choices: [piece] }, said: said(piece) }];
+            yield [{ type: '', data: '', fields: { choices: [piece] }, delta: said(piece) }];
           yield [{ type: '', data: '', usage }];
         } finally {
           release();

@@ -7,19 +7,19 @@ import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Engine, EngineCall } from '../engines.ts';
 import type { ReadOptions } from './answer/chat-response.ts';
 import { cutChunks, cutResponse } from './answer/cut-chat.ts';
-import { eachAlone, isApart, withMissing, withUsage } from './answer/choices.ts';
+import { eachAlone, isApart, withMissing, withUsage } from './request/split-choices.ts';
 import { requireLogprobs, requireLogprobsOf } from './answer/require-logprobs.ts';
 import { stopsOf } from './answer/stop-cut.ts';
-import type { Exchanges } from './connection/exchanges.ts';
-import { createChatAsking } from './probe/chat-asking.ts';
+import type { JsonClient } from './connection/json-client.ts';
+import { createEmbeddingOnlyCheck } from './probe/embedding-only.ts';
 import { withShortNames } from './request/short-names.ts';
-import type { Profile } from './probe/profile.ts';
-import type { SystemPlaces } from './systems/system-places.ts';
+import type { Prober } from './probe/prober.ts';
+import type { SystemPlacement } from './systems/system-placement.ts';
 
 export interface ChatCallsDeps {
-  exchanges: Exchanges;
-  profile: Profile;
-  systems: SystemPlaces;
+  exchanges: JsonClient;
+  profile: Prober;
+  systems: SystemPlacement;
   clock: Clock;
   newCallId: () => string;
 }
@@ -32,9 +32,9 @@ export function createChatCalls({
   clock,
   newCallId,
 }: ChatCallsDeps): Pick<Engine, 'generate' | 'stream'> {
-  const asking = createChatAsking(clock, () => profile.makesEmbedding());
+  const asking = createEmbeddingOnlyCheck(clock, () => profile.makesEmbedding());
 
-  const readingOf = (request: JsonBody<ChatRequest>, { known }: EngineCall): ReadOptions => ({
+  const readingOf = (request: JsonBody<ChatRequest>, { trace: known }: EngineCall): ReadOptions => ({
     asked: () => estimatePrompt(request.value),
     wanted: request.value.n ?? 1,
     alternatives: request.value.top_logprobs ?? 0,
@@ -47,9 +47,9 @@ export function createChatCalls({
   /** The checks and cuts of an answer. */
   function checksOf({ value }: JsonBody<ChatRequest>) {
     const stops = stopsOf(value);
-    const { traits, wording } = profile.now;
+    const { traits, request: wording } = profile.now;
     // Servers that are not sent the field are documented.
-    const isScored = value.logprobs === true && !traits.format && wording.members.has('logprobs');
+    const isScored = value.logprobs === true && !traits.dialect && wording.members.has('logprobs');
     return {
       whole: (answer: ChatResponse) => cutResponse(isScored ? requireLogprobs(answer) : answer, stops),
       inPieces(lists: ChatChunks) {
@@ -62,7 +62,7 @@ export function createChatCalls({
   async function complete(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse> {
     const { signal } = call;
     if (profile.now.traits.asStream) return foldChunks(stream(request, call));
-    const { dialect, chatPath, wording } = profile.now;
+    const { dialect, chatPath, request: wording } = profile.now;
     const body = Buffer.from(dialect.text(request, false, wording));
     const reading = readingOf(request, call);
     const told = checksOf(request);
@@ -75,7 +75,7 @@ export function createChatCalls({
 
   async function* stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks {
     const { signal } = call;
-    const { dialect, chatPath, wording } = profile.now;
+    const { dialect, chatPath, request: wording } = profile.now;
     const asked = Buffer.from(dialect.text(request, true, wording));
     const reading = readingOf(request, call);
     const told = checksOf(request);
@@ -84,8 +84,13 @@ export function createChatCalls({
       const reply = await asking(() => exchanges.open(chatPath, sent, signal), signal);
       if (!reply.isStream)
         return [[...toChunks(told.whole(dialect.read(reply.fields, reply.bytes, reading)))]];
-      const { body, finish, hurry } = reply;
-      const read = dialect.readStream(body, { ...reading, context: exchanges.context(), finish, hurry });
+      const { body, finish, expectEnd: hurry } = reply;
+      const read = dialect.readStream(body, {
+        ...reading,
+        context: exchanges.context(),
+        finish,
+        expectEnd: hurry,
+      });
       return begun(told.inPieces(read));
     }
     yield* await systems.asking(asked, begin);
@@ -94,7 +99,7 @@ export function createChatCalls({
   function* asksOf(body: JsonBody<ChatRequest>) {
     const wanted = body.value.n ?? 1;
     const whole = { body, first: 0, wanted, isRepeat: false };
-    const apart = isApart(body.value, profile.now.traits.choicesApart);
+    const apart = isApart(body.value, profile.now.traits.splitChoices);
     yield* withMissing(apart ? eachAlone(body, 0, wanted) : [whole]);
   }
 

@@ -26,7 +26,7 @@ export interface UpstreamOptions {
   passThrough?: readonly string[] | undefined;
   /** What is known better than by its flavor. */
   capabilities?:
-    | Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache' | 'customTools' | 'speaks'>>
+    | Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache' | 'customTools' | 'formats'>>
     | undefined;
   /** Sent with every call. */
   headers?: Readonly<Record<string, string>> | undefined;

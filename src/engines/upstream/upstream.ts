@@ -2,23 +2,23 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
 import { builtBody } from '../../wire/json/json-body.ts';
-import type { Engine, RateTold } from '../engines.ts';
-import { giveLeastWork } from '../least-work.ts';
+import type { Engine, RateLimitStatus } from '../engines.ts';
+import { sendMinimalRequest } from '../minimal-request.ts';
 import { createChatCalls } from './chat-calls.ts';
 import { addressOf } from './connection/address.ts';
 import { createConnections } from './connection/connections.ts';
-import { createExchanges } from './connection/exchanges.ts';
-import { createNotes } from './connection/notes.ts';
-import { rateTold } from './connection/rate-headers.ts';
+import { createJsonClient } from './connection/json-client.ts';
+import { createOperatorLog } from './connection/operator-log.ts';
+import { readRateLimit } from './connection/rate-headers.ts';
 import type { RefusalContext } from './connection/status-errors.ts';
 import { defaultTimeouts } from './connection/timeouts.ts';
 import { createEmbeddingsCall } from './embeddings-call.ts';
 import { headersOf } from './flavors/flavors.ts';
 import { createNativeCalls } from './native/native-calls.ts';
 import { countTimeouts } from './probe/count-tokens.ts';
-import { createProfile, type Profile } from './probe/profile.ts';
-import { watchServer } from './probe/watch.ts';
-import { createSystemPlaces } from './systems/system-places.ts';
+import { createProber, type Prober } from './probe/prober.ts';
+import { watchLiveness } from './probe/liveness.ts';
+import { createSystemPlacement } from './systems/system-placement.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 
 /**
@@ -34,11 +34,11 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const secrets = [apiKey ?? '', ...address.secrets, ...Object.values(options.headers ?? {})].filter(
     (secret) => secret.length > 2,
   );
-  const notes = createNotes(log, clock, { upstream: address.host, upstream_model: model });
+  const notes = createOperatorLog(log, clock, { upstream: address.host, upstream_model: model });
 
-  let onRate: ((told: RateTold) => void) | undefined;
+  let onRate: ((told: RateLimitStatus) => void) | undefined;
   function onHeaders(told: IncomingHttpHeaders): void {
-    const rate = onRate && rateTold(told, clock.now());
+    const rate = onRate && readRateLimit(told, clock.now());
     if (rate) onRate?.(rate);
   }
 
@@ -60,7 +60,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     note: notes.refusal,
   });
 
-  const profile: Profile = createProfile({
+  const profile: Prober = createProber({
     options,
     address,
     get: async (path) => connections.beside.get(path, never),
@@ -70,13 +70,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
   });
 
   const { idleMs } = timeouts;
-  const hangs = watchServer({ clock, idleMs, connections, address, profile });
+  const hangs = watchLiveness({ clock, idleMs, connections, address, profile });
 
-  const exchanges = createExchanges({
+  const exchanges = createJsonClient({
     transport() {
       const { work } = connections;
       // Of the others nobody knows whether their door is open while they work.
-      if (profile.now.traits.life) hangs.begin();
+      if (profile.now.traits.liveness) hangs.begin();
       return work;
     },
     pathOf: address.path,
@@ -84,7 +84,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     repairs: notes.repairs,
   });
 
-  const systems = createSystemPlaces((place) =>
+  const systems = createSystemPlacement((place) =>
     log.info(
       { upstream: address.host, upstream_model: model, place },
       'the upstream refuses system messages elsewhere',
@@ -112,13 +112,13 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
     ...createChatCalls({ exchanges, profile, systems, clock, newCallId: () => ids.next('call_') }),
     native: createNativeCalls(exchanges, profile),
     embed: createEmbeddingsCall(exchanges, profile, options),
-    onRate: (listener) => void (onRate = listener),
+    onRateLimit: (listener) => void (onRate = listener),
     probe: () => profile.probe(),
-    tryOut: (signal) => giveLeastWork(engine, signal),
+    tryOut: (signal) => sendMinimalRequest(engine, signal),
 
     async countTokens(request) {
-      const { traits, dialect, wording } = profile.now;
-      if (traits.counter.length === 0 || isEmbeddings(request)) return undefined;
+      const { traits, dialect, request: wording } = profile.now;
+      if (traits.tokenCounters.length === 0 || isEmbeddings(request)) return undefined;
       const text = systems.placed(dialect.text(builtBody(request), false, wording));
       return profile.countTokens(JSON.parse(text) as ChatRequest);
     },

@@ -17,7 +17,7 @@ const call = () => ({ signal: new AbortController().signal, priority: 'interacti
 const body = (request: Ask) => ({ value: { model: 'm', temperature: 0, ...request }, text: '' });
 
 async function ask(request: Ask): Promise<{ choices: CompletionChoice[]; usage: NativeEvent['usage'] }> {
-  const { fields, usage } = await engine.native!.ask('completions', body(request), call());
+  const { fields, usage } = await engine.native!.generate('completions', body(request), call());
   return { choices: fields['choices'] as CompletionChoice[], usage };
 }
 
@@ -146,7 +146,7 @@ describe('log probabilities of a prompt', () => {
     let told = '';
     for await (const events of engine.native!.stream('completions', body({ ...request, n: 1 }), call()))
       for (const event of events) {
-        said += event.said ?? '';
+        said += event.delta ?? '';
         told += ((event.fields?.['choices'] ?? []) as CompletionPiece[]).map((piece) => piece.text).join('');
       }
     expect(told).toBe(prompt + said);

@@ -23,7 +23,7 @@ test('it tells what it can do', () => {
     forcedTool: 'exact',
     inputs: [],
     prefixCache: 'slot',
-    speaks: { completions: 'native' },
+    formats: { completions: 'native' },
   });
   expect(engine.slots).toBe(4);
 });

@@ -474,7 +474,7 @@ describe('a request that goes on as it is', () => {
 
   it('tells what its answer used', async () => {
     fake.answer = (response) => send(response, 200, message('Hi.', { usage }));
-    expect(await engine.native!.ask('messages', given, call())).toMatchObject({ usage: used });
+    expect(await engine.native!.generate('messages', given, call())).toMatchObject({ usage: used });
   });
 
   it('is estimated by what it says where its server tells no usage, and by nothing around that', async () => {
@@ -484,7 +484,7 @@ describe('a request that goes on as it is', () => {
       { type: 'tool_use', id: 'toolu_1', name: 'f', input: { x: 1 } },
     ];
     fake.answer = (response) => send(response, 200, message('', { content, usage: undefined }));
-    const { usage: told } = await engine.native!.ask('messages', given, call());
+    const { usage: told } = await engine.native!.generate('messages', given, call());
     expect(told.completion_tokens).toBe(5);
   });
 

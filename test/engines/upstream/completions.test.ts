@@ -55,7 +55,7 @@ function echoing(response: ServerResponse, { text }: { text: string }) {
 
 const ask = async (request: Partial<Body>) => {
   const body = json({ model: 'public', prompt: 'a', ...request });
-  const { fields, usage: told } = await engine.native!.ask('completions', body, call());
+  const { fields, usage: told } = await engine.native!.generate('completions', body, call());
   return { choices: fields['choices'] as CompletionChoice[], usage: told };
 };
 const textsOf = ({ choices }: { choices: CompletionChoice[] }) =>
@@ -240,7 +240,7 @@ describe('a stream', () => {
       `${chunks({ choices: [{ index: 0, text: 'abcd', logprobs }] }, { choices: [{ index: 0, text: 'ef', finish_reason: 'length' }] })}data: [DONE]\n\n`,
     );
     for await (const events of engine.native!.stream('completions', request, call()))
-      for (const event of events) if (event.fields) said.push(event.said);
+      for (const event of events) if (event.fields) said.push(event.delta);
     expect(said).toEqual(['', 'ef']);
   });
 
@@ -266,8 +266,8 @@ describe('a stream', () => {
 
 it('a flavor or a configuration says who can', async () => {
   const speaks = async (flavor: Flavor, completions?: 'native' | 'no') => {
-    await start(flavor, completions ? { capabilities: { speaks: { completions } } } : {});
-    return engine.capabilities.speaks?.completions;
+    await start(flavor, completions ? { capabilities: { formats: { completions } } } : {});
+    return engine.capabilities.formats?.completions;
   };
   expect([await speaks('anthropic'), await speaks('gemini'), await speaks('generic')]).toEqual([
     'no',

@@ -99,7 +99,7 @@ describe('a server that only embeds with the model', () => {
     const { engine, fake } = await upstream(embedding(absent));
     const body = json({ model: 'public', prompt: 'a', messages: [], input: 'a', max_tokens: 1 });
     for (const op of ['completions', 'responses', 'messages'] as const)
-      await expect(engine.native!.ask(op, body, call())).rejects.toMatchObject(replicas);
+      await expect(engine.native!.generate(op, body, call())).rejects.toMatchObject(replicas);
     expect(paths(fake)).toEqual(['completions', 'responses', 'messages']);
   });
 

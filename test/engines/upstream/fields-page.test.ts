@@ -44,7 +44,7 @@ test('the page of completions tells what servers of each flavor can', () => {
     const able = traits.completions;
     if (!able) return [];
     const raw = able.includes('raw') ? 'yes' : 'only with a `suffix`';
-    const greedy = traits.choicesApart === 'greedy' ? '; `n` at temperature 0 one after the other' : '';
+    const greedy = traits.splitChoices === 'greedy' ? '; `n` at temperature 0 one after the other' : '';
     const several = able.includes('lists') && able.includes('n') ? `yes${greedy}` : 'one after the other';
     const rest = (['best_of', 'echo', 'suffix'] as const).map((ability) => yes(able.includes(ability)));
     return [[flavor, [raw, yes(able.includes('tokens')), several, ...rest]]];

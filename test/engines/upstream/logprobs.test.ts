@@ -90,10 +90,10 @@ describe('a completion without the log probabilities that were asked for', () =>
       complete('', { choices: [{ index: 0, text: 'a', finish_reason: 'stop' }] }),
     );
     for (const logprobs of [0, 3])
-      await expect(engine.native!.ask('completions', request({ logprobs }), call())).rejects.toMatchObject(
-        ignored,
-      );
-    const { fields } = await engine.native!.ask('completions', request(), call());
+      await expect(
+        engine.native!.generate('completions', request({ logprobs }), call()),
+      ).rejects.toMatchObject(ignored);
+    const { fields } = await engine.native!.generate('completions', request(), call());
     expect(fields).toMatchObject({ choices: [{ text: 'a', logprobs: null }] });
   });
 

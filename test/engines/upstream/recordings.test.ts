@@ -180,7 +180,7 @@ describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what 
   it('knows whether the tokens of several choices are told', () => {
     const { choices, usage } = answerOf(server, 'n')!;
     const isAlways = usage.completion_tokens !== 3 * choices.length && 'always';
-    expect(traits.choicesApart).toBe(isAlways || (took(server, 'n-greedy') ? undefined : 'greedy'));
+    expect(traits.splitChoices).toBe(isAlways || (took(server, 'n-greedy') ? undefined : 'greedy'));
   });
 
   it('knows how a call is forced', () => {
@@ -193,7 +193,7 @@ describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what 
   });
 
   it('knows what becomes of what is too long', () => {
-    expect(Boolean(traits.cutsPrompts)).toBe(took(server, 'too-long'));
+    expect(Boolean(traits.truncatesPrompts)).toBe(took(server, 'too-long'));
     expect(Boolean(traits.openLimit)).toBe(!took(server, 'many-tokens'));
   });
 });

@@ -128,7 +128,7 @@ it('cuts completions, with their log probabilities, behind the prompt', async ()
   };
   const choices = [{ index: 0, text: 'cocy', logprobs, finish_reason: 'stop' }];
   const engine = await upstream(complete('', { choices }));
-  const { fields } = await engine.native!.ask(
+  const { fields } = await engine.native!.generate(
     'completions',
     completions({ logprobs: 0, echo: false }),
     call(),
@@ -136,7 +136,7 @@ it('cuts completions, with their log probabilities, behind the prompt', async ()
   expect(fields).toMatchObject({
     choices: [{ text: 'coc', logprobs: { tokens: ['co', 'c'], text_offset: [0, 2] }, stop_reason: 'y' }],
   });
-  const echoed = await engine.native!.ask('completions', completions({ echo: true }), call());
+  const echoed = await engine.native!.generate('completions', completions({ echo: true }), call());
   expect(echoed.fields).toMatchObject({ choices: [{ text: 'say ycoc' }] });
 });
 

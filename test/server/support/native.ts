@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Flavor } from '../../../src/core/flavor.ts';
-import type { Speech } from '../../../src/engines/engines.ts';
+import type { FormatSupport } from '../../../src/engines/engines.ts';
 import { startApp, testModel, upstreamEngine } from '../../support/app.ts';
 import type { RunningApp } from '../../support/app.ts';
 import { complete, startFakeUpstream } from '../../support/fake-upstream.ts';
@@ -12,13 +12,13 @@ export function natively(usual: Flavor, endpoint: 'messages' | 'responses') {
   const native = {
     fake: undefined as unknown as FakeUpstream,
     running: undefined as unknown as RunningApp,
-    start: async (flavor: Flavor = usual, speech?: Speech, passThrough?: string[]) => {
+    start: async (flavor: Flavor = usual, speech?: FormatSupport, passThrough?: string[]) => {
       const key = `${flavor} ${speech} ${passThrough?.join()}`;
       const engine = {
         ...upstreamEngine(native.fake.url),
         flavor,
         ...(passThrough && { passThrough }),
-        capabilities: speech ? { speaks: { [endpoint]: speech } } : {},
+        capabilities: speech ? { formats: { [endpoint]: speech } } : {},
       };
       const app = apps.get(key) ?? (await startApp({ models: [testModel(engine)] }));
       apps.set(key, app);

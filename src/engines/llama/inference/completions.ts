@@ -117,7 +117,7 @@ export function createCompleter(
       const say = (text: string, tokens: readonly ScoredToken[], ending = notYet, said = text) => {
         if (!call.onDelta) return;
         const piece = { index: at, text, logprobs: isAsked && tokens.length > 0 ? write(tokens) : null };
-        call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, said });
+        call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, delta: said });
       };
       const tokens: ScoredToken[] = [];
       const answer = createAnswerText({

@@ -2,7 +2,7 @@ import type { ChatDelta } from '../../../wire/chat/chat.ts';
 import { freeTextArguments } from '../../../wire/chat/free-text.ts';
 import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
 import { signatureOf } from './chat-response.ts';
-import { unusable } from './parse-body.ts';
+import { unusable } from '../connection/parse-body.ts';
 
 type CallDelta = NonNullable<ChatDelta['tool_calls']>[number];
 

@@ -7,8 +7,8 @@ import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.
 import { finishReason, stopReason } from './finish-reason.ts';
 import { givenChoices } from './given-choices.ts';
 import { readLogprobs } from './logprobs.ts';
-import { unusable } from './parse-body.ts';
-import { type Repairs, unicode } from './repairs.ts';
+import { unusable } from '../connection/parse-body.ts';
+import { type Repairs, unicode } from '../connection/repairs.ts';
 import type { CustomTraits } from '../../../core/flavor.ts';
 import { checkedUsage, type Counting, type UsageReader } from './usage.ts';
 

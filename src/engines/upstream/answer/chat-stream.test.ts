@@ -20,7 +20,7 @@ const options = {
   finishes: undefined,
   context: { now: 0, secrets: [], note() {} },
   finish() {},
-  hurry() {},
+  expectEnd() {},
 };
 
 /** The calls that a client puts together. */

@@ -7,7 +7,7 @@ import { type ChunkReader, readChunks, type StreamOptions } from './chunk-stream
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
 import { readLogprobs } from './logprobs.ts';
-import { unicode } from './repairs.ts';
+import { unicode } from '../connection/repairs.ts';
 
 export interface ChatStreamOptions extends StreamOptions, Pick<ReadOptions, 'newCallId' | 'alternatives'> {}
 

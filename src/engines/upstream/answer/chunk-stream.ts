@@ -6,7 +6,7 @@ import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { createdOf, type ReadOptions } from './chat-response.ts';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { filteredChoices } from './given-choices.ts';
-import { parseObject, throwIfError, unusable } from './parse-body.ts';
+import { parseObject, throwIfError, unusable } from '../connection/parse-body.ts';
 import { readEach } from './sse-events.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import { checkedUsage } from './usage.ts';
@@ -17,7 +17,7 @@ export interface StreamOptions extends Omit<ReadOptions, 'newCallId' | 'alternat
   /** Called when the stream says that it is complete. */
   finish: () => void;
   /** Called when nothing is missing but that. */
-  hurry: () => void;
+  expectEnd: () => void;
 }
 
 /** How a stream is read, of chats or of texts. */
@@ -106,7 +106,7 @@ export async function* readChunks<Piece extends AnyPiece>(
       answered += said(piece);
     }
     // Some servers tell the usage with the last piece, and then nothing more.
-    if (isObject(counted) && isComplete()) options.hurry();
+    if (isObject(counted) && isComplete()) options.expectEnd();
     const told = { ...head, choices, usage: null, ...(prompt && { prompt }) };
     prompt = undefined;
     return told;

@@ -5,9 +5,9 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { splitTextInputs } from '../../../wire/shared/text-inputs.ts';
 import type { Embeddings } from '../../engines.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
-import { unusable } from './parse-body.ts';
+import { unusable } from '../connection/parse-body.ts';
 import type { ReadOptions } from './chat-response.ts';
-import type { Repairs } from './repairs.ts';
+import type { Repairs } from '../connection/repairs.ts';
 import { noteReported, tooLongPrompt, wasCut } from './usage.ts';
 import { usageFigures } from './usage-figures.ts';
 

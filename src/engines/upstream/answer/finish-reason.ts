@@ -1,7 +1,7 @@
 import type { FinishReason } from '../../../wire/chat/chat.ts';
 import type { Fields } from '../../../base/fields.ts';
-import { unusable } from './parse-body.ts';
-import type { Repairs } from './repairs.ts';
+import { unusable } from '../connection/parse-body.ts';
+import type { Repairs } from '../connection/repairs.ts';
 
 /** Reasons of all providers in lower case. `broken`: the server gave up, and another attempt may bring the answer. */
 const words: Readonly<Record<FinishReason | 'broken', string>> = {

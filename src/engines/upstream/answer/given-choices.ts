@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, isObject } from '../../../base/fields.ts';
-import { unusable } from './parse-body.ts';
+import { unusable } from '../connection/parse-body.ts';
 
 /** The choices of an answer whose prompt the server's filter took. */
 export function filteredChoices(wanted: number): Fields[] {

@@ -1,6 +1,6 @@
 import type { ChoiceLogprobs, TokenLogprob } from '../../../wire/chat/chat.ts';
 import { fieldsOf, isObject } from '../../../base/fields.ts';
-import { type Repairs, unicode } from './repairs.ts';
+import { type Repairs, unicode } from '../connection/repairs.ts';
 
 /**
  * Log probabilities with every key that clients insist on, or null where there are none. What is no token is left out.

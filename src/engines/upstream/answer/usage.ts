@@ -4,7 +4,7 @@ import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import type { CustomTraits, UsageFigure } from '../../../core/flavor.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
-import type { Repairs } from './repairs.ts';
+import type { Repairs } from '../connection/repairs.ts';
 import { count, usageFigures } from './usage-figures.ts';
 
 /** The usage in an answer or in one of its events; undefined without one. */

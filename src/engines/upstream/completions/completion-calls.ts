@@ -11,11 +11,11 @@ import { estimateTextPrompt } from '../../../wire/completions/request.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { NativeAnswer } from '../../../wire/prepared/prepared-request.ts';
 import type { EngineCall, NativeEvent } from '../../engines.ts';
-import { type Ask as AskOf, unexpected, withMissing, withUsage } from '../answer/choices.ts';
+import { type ChoiceRequest as AskOf, unexpected, withMissing, withUsage } from '../request/split-choices.ts';
 import { readChunks } from '../answer/chunk-stream.ts';
-import type { Exchanges } from '../connection/exchanges.ts';
-import { unusable } from '../answer/parse-body.ts';
-import type { Known, Profile } from '../probe/profile.ts';
+import type { JsonClient } from '../connection/json-client.ts';
+import { unusable } from '../connection/parse-body.ts';
+import type { ServerProfile, Prober } from '../probe/prober.ts';
 import { completionsText } from '../request/request-text.ts';
 import { checkedUsage } from '../answer/usage.ts';
 import { noLogprobs } from '../answer/require-logprobs.ts';
@@ -29,14 +29,17 @@ type Ask = AskOf<CompletionsRequest>;
 const path = '/completions';
 
 /** What a server is asked to go on with. */
-export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profile, 'now'>) {
-  const bodyOf = ({ body }: Ask, stream: boolean, { wording, completionsMembers: members }: Known) =>
-    Buffer.from(completionsText(body, stream, { ...wording, members }));
+export function createCompletionCalls(exchanges: JsonClient, profile: Pick<Prober, 'now'>) {
+  const bodyOf = (
+    { body }: Ask,
+    stream: boolean,
+    { request: wording, completionsMembers: members }: ServerProfile,
+  ) => Buffer.from(completionsText(body, stream, { ...wording, members }));
 
   const readingOf = (
     { body: { value }, wanted }: Ask,
-    { reading }: Known,
-    { known }: EngineCall,
+    { reading }: ServerProfile,
+    { trace: known }: EngineCall,
   ): Reading => ({
     asked: () => estimateTextPrompt(value),
     wanted,
@@ -46,7 +49,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     ...reading,
   });
 
-  async function once(ask: Ask, server: Known, call: EngineCall) {
+  async function once(ask: Ask, server: ServerProfile, call: EngineCall) {
     const reading = readingOf(ask, server, call);
     const { fields } = await exchanges.ask(path, bodyOf(ask, false, server), call.signal);
     const choices = readCompletion(fields, reading);
@@ -60,13 +63,13 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
     };
   }
 
-  async function opened(ask: Ask, server: Known, call: EngineCall) {
+  async function opened(ask: Ask, server: ServerProfile, call: EngineCall) {
     const reading = readingOf(ask, server, call);
     const reply = await exchanges.open(path, bodyOf(ask, true, server), call.signal);
     if (!reply.isStream) throw unusable('is not the stream that was asked for');
-    const { body, finish, hurry } = reply;
+    const { body, finish, expectEnd: hurry } = reply;
     const pieces = { ...pieceReader(reading), said: echoStripper(ask.body.value) };
-    return readChunks(body, { ...reading, context: exchanges.context(), finish, hurry }, pieces);
+    return readChunks(body, { ...reading, context: exchanges.context(), finish, expectEnd: hurry }, pieces);
   }
 
   return {
@@ -115,7 +118,7 @@ export function createCompletionCalls(exchanges: Exchanges, profile: Pick<Profil
 }
 
 /** True if log probabilities were requested and the server is sent the field. */
-function wantsScores({ body: { value } }: Ask, { completionsMembers: members }: Known): boolean {
+function wantsScores({ body: { value } }: Ask, { completionsMembers: members }: ServerProfile): boolean {
   return typeof value.logprobs === 'number' && members.has('logprobs');
 }
 

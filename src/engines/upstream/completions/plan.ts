@@ -3,17 +3,17 @@ import type { CompletionsRequest } from '../../../wire/completions/completions.t
 import { answersPerPrompt } from '../../../wire/completions/request.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import { type Ask, eachAlone, isApart } from '../answer/choices.ts';
+import { type ChoiceRequest, eachAlone, isApart } from '../request/split-choices.ts';
 import { allAbilities } from '../flavors/usual.ts';
 import type { CompletionAbility, FlavorTraits } from '../flavors/traits.ts';
 import { splitTextInputs } from '../../../wire/shared/text-inputs.ts';
 
 /** What is known of a server; where its kind takes none, whoever configured that it does knows better. */
-type Server = Pick<FlavorTraits, 'completions' | 'choicesApart'>;
+type Server = Pick<FlavorTraits, 'completions' | 'splitChoices'>;
 
 export interface Plan {
   /** To be asked one after the other, because a request holds one slot. */
-  asks: Ask<CompletionsRequest>[];
+  asks: ChoiceRequest<CompletionsRequest>[];
   /** The text that each prompt's choices are to begin with, which the server does not tell. */
   prefixes: readonly string[] | null;
 }
@@ -24,7 +24,7 @@ export interface Plan {
  */
 export function planOf(
   body: JsonBody<CompletionsRequest>,
-  { completions: abilities = allAbilities, choicesApart: apart }: Server,
+  { completions: abilities = allAbilities, splitChoices: apart }: Server,
 ): Plan {
   const { prompt, echo, logprobs, suffix, best_of: bestOf } = body.value;
   const can = (ability: CompletionAbility) => abilities.includes(ability);
@@ -58,7 +58,7 @@ function asksOf(
   n: number,
   isWhole: boolean,
   hasN: boolean,
-): Ask<CompletionsRequest>[] {
+): ChoiceRequest<CompletionsRequest>[] {
   if (isWhole && hasN) return [{ body, first: 0, wanted: prompts.length * n, isRepeat: false }];
   return prompts.flatMap((prompt, at) => {
     const one = isWhole ? body : editBody(body, { prompt: prompt as string | number[] });

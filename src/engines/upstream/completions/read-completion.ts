@@ -10,8 +10,8 @@ import { type Fields, fieldsOf, isObject } from '../../../base/fields.ts';
 import { finishReason, stopReason } from '../answer/finish-reason.ts';
 import { givenChoices } from '../answer/given-choices.ts';
 import { readLogprobs } from '../answer/logprobs.ts';
-import { unusable } from '../answer/parse-body.ts';
-import { type Repairs, unicode } from '../answer/repairs.ts';
+import { unusable } from '../connection/parse-body.ts';
+import { type Repairs, unicode } from '../connection/repairs.ts';
 
 export type Reading = Omit<ReadOptions, 'newCallId'>;
 

@@ -16,7 +16,7 @@ export interface Sink {
 }
 
 /** What all calls to a server share, and who knows of each. */
-export interface Door {
+export interface ConnectionHooks {
   pool: Pool;
   /** Of every request: names and values in turn. */
   headers: string[];
@@ -24,10 +24,10 @@ export interface Door {
   /** Calls it when a call has taken as long as one may. */
   overdue: (fn: () => void) => Timer;
   /** The first of an answer is there. */
-  begins(call: Exchange, headers: IncomingHttpHeaders): void;
+  onStart(call: Exchange, headers: IncomingHttpHeaders): void;
   /** More of it is. */
-  goesOn(): void;
-  fails(call: Exchange): void;
+  onProgress(): void;
+  onFailure(call: Exchange): void;
 }
 
 export interface HttpRequest {
@@ -56,7 +56,7 @@ const staleWithinMs = 1000;
  */
 export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   index = 0;
-  readonly #door: Door;
+  readonly #door: ConnectionHooks;
   readonly #request: HttpRequest;
   readonly #sink: Sink;
   #controller: Dispatcher.DispatchController | undefined;
@@ -71,7 +71,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   #ending: Timer | undefined;
   #unwatch: (() => void) | undefined;
 
-  constructor(door: Door, request: HttpRequest, sink: Sink) {
+  constructor(door: ConnectionHooks, request: HttpRequest, sink: Sink) {
     this.#door = door;
     this.#request = request;
     this.#sink = sink;
@@ -114,7 +114,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   }
 
   #fail(error: unknown): void {
-    this.#door.fails(this);
+    this.#door.onFailure(this);
     this.#sink.fail(error);
   }
 
@@ -127,7 +127,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   }
 
   /** The answer is there, and only a word more may come: it fails unless that comes in a moment. */
-  hurry(): void {
+  expectEnd(): void {
     if (this.#settled) return;
     const late = () => this.cancel(timedOut('did not say that it is done'));
     this.#ending ??= this.#door.clock.after(endGraceMs, late);
@@ -153,13 +153,13 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
     // Statuses below 200 only announce the real one.
     if (this.#settled || status < 200) return;
-    this.#door.begins(this, headers);
+    this.#door.onStart(this, headers);
     this.#sink.start(status, headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return;
-    this.#door.goesOn();
+    this.#door.onProgress();
     if (!this.#sink.data(chunk)) controller.pause();
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rateTold } from './rate-headers.ts';
+import { readRateLimit } from './rate-headers.ts';
 
 const now = Date.parse('2026-11-22T10:00:00Z');
 
@@ -12,7 +12,7 @@ describe('rateTold', () => {
     ['20', 20_000],
   ])('reads what is left of requests and when it is renewed: %s', (reset, resetMs) => {
     const headers = { 'x-ratelimit-remaining-requests': '59', 'x-ratelimit-reset-requests': reset };
-    expect(rateTold(headers, now)).toEqual({ remaining: 59, resetMs });
+    expect(readRateLimit(headers, now)).toEqual({ remaining: 59, resetMs });
   });
 
   it('reads instants', () => {
@@ -20,7 +20,7 @@ describe('rateTold', () => {
       'anthropic-ratelimit-requests-remaining': '3',
       'anthropic-ratelimit-requests-reset': '2026-11-22T10:00:04Z',
     };
-    expect(rateTold(headers, now)).toEqual({ remaining: 3, resetMs: 4_000 });
+    expect(readRateLimit(headers, now)).toEqual({ remaining: 3, resetMs: 4_000 });
   });
 
   it('counts tokens once none are left', () => {
@@ -30,8 +30,8 @@ describe('rateTold', () => {
       'x-ratelimit-remaining-tokens': remaining,
       'x-ratelimit-reset-tokens': '9s',
     });
-    expect(rateTold(tokens('12'), now)).toEqual({ remaining: 50, resetMs: 1_000 });
-    expect(rateTold(tokens('0'), now)).toEqual({ remaining: 0, resetMs: 9_000 });
+    expect(readRateLimit(tokens('12'), now)).toEqual({ remaining: 50, resetMs: 1_000 });
+    expect(readRateLimit(tokens('0'), now)).toEqual({ remaining: 0, resetMs: 9_000 });
   });
 
   it.each([
@@ -41,6 +41,6 @@ describe('rateTold', () => {
     [{ 'x-ratelimit-remaining-requests': '5', 'x-ratelimit-reset-requests': 'soon' }],
     [{ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '24h' }],
   ])('makes nothing of %j', (headers) => {
-    expect(rateTold(headers, now)).toBeNull();
+    expect(readRateLimit(headers, now)).toBeNull();
   });
 });

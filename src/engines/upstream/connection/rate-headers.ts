@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RateTold } from '../../engines.ts';
+import type { RateLimitStatus } from '../../engines.ts';
 
 /** Where the limits of requests and of tokens stand. */
 const names = ['requests', 'tokens'].flatMap((of) => [
@@ -12,8 +12,8 @@ const names = ['requests', 'tokens'].flatMap((of) => [
  * takes.
  * @param now epoch milliseconds
  */
-export function rateTold(headers: IncomingHttpHeaders, now: number): RateTold | null {
-  let found: RateTold | null = null;
+export function readRateLimit(headers: IncomingHttpHeaders, now: number): RateLimitStatus | null {
+  let found: RateLimitStatus | null = null;
   for (const { of, remaining: at, reset } of names) {
     if (headers[at] === undefined) continue;
     const remaining = Number(headers[at]);

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../../../core/errors.ts';
-import { createUnread } from '../answer/unread.ts';
+import { createByteQueue } from './byte-queue.ts';
 import type { Exchange, Sink } from './exchange.ts';
 
 export interface Reply<Body> {
@@ -12,7 +12,7 @@ export interface Reply<Body> {
 export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
   /** Everything that matters has come; or will have in a moment, and the body fails if it has not ended then. */
   finish: () => void;
-  hurry: () => void;
+  expectEnd: () => void;
 }
 
 /** Counts the bytes of an answer and cancels its call where they are too many. */
@@ -20,7 +20,7 @@ abstract class Bounded {
   readonly #longest: number;
   #bytes = 0;
   /** Of the call whose answer it is, set before anything comes. */
-  call!: Pick<Exchange, 'cancel' | 'finish' | 'hurry' | 'resume'>;
+  call!: Pick<Exchange, 'cancel' | 'finish' | 'expectEnd' | 'resume'>;
 
   constructor(longest: number) {
     this.#longest = longest;
@@ -69,7 +69,7 @@ export class WholeReply extends Bounded implements Sink {
 /** An answer that is there at its headers. Who leaves the loop over its body early closes the connection, unless `finish` was called. */
 export class ReplyInParts extends Bounded implements Sink {
   readonly #told = Promise.withResolvers<StreamedReply>();
-  readonly #unread = createUnread();
+  readonly #unread = createByteQueue();
 
   get reply(): Promise<StreamedReply> {
     return this.#told.promise;
@@ -83,7 +83,7 @@ export class ReplyInParts extends Bounded implements Sink {
       headers,
       body: this.#unread.read(() => call.resume(), leave),
       finish: () => call.finish(),
-      hurry: () => call.hurry(),
+      expectEnd: () => call.expectEnd(),
     });
   }
 

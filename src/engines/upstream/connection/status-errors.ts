@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fieldsOf, parsed } from '../../../base/fields.ts';
 import { ApiError, unavailable, permanent, transient, ambiguous } from '../../../core/errors.ts';
-import { type FailureRow, meantStatus } from './failures.ts';
+import { type FailureRule, effectiveStatus } from './failure-rules.ts';
 import { retryAfterSeconds } from './retry-after.ts';
-import { SystemPlaceError, systemRefusal } from '../systems/place-error.ts';
+import { SystemPlacementError, systemRefusal } from './system-refusal.ts';
 import { scrub } from './scrub.ts';
 
 export interface Refusal {
@@ -18,7 +18,7 @@ export interface RefusalContext {
   now: number;
   secrets: readonly string[];
   /** What this kind of server tells in a way of its own. */
-  failures?: readonly FailureRow[] | undefined;
+  failures?: readonly FailureRule[] | undefined;
   /** Takes what the upstream said and no client is told, fit to be logged. */
   note: (status: number, words: string) => void;
 }
@@ -32,7 +32,7 @@ export function errorForStatus(
   { now, secrets, failures, note }: RefusalContext,
 ): ApiError {
   const said = readError(text);
-  const status = meantStatus({ ...said, status: given }, failures);
+  const status = effectiveStatus({ ...said, status: given }, failures);
   const words = scrub(said.message, secrets);
   const missed = missedPromises.find((code) => status >= 500 && code === said.code);
   if (missed) return new ApiError(missed, words);
@@ -44,7 +44,7 @@ export function errorForStatus(
   if (!isTold) note(status, words);
   const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
   if (fault) return fault(tail);
-  if (refusal) return new SystemPlaceError(tail, refusal === 'everywhere');
+  if (refusal) return new SystemPlacementError(tail, refusal === 'everywhere');
   const own = !isTold && words !== '' && { upstreamMessage: words };
   const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)

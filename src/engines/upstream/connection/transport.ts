@@ -5,7 +5,7 @@ import { createSharedTimer } from '../../../base/shared-timer.ts';
 import { createSteadyLookup } from '../../../base/steady-lookup.ts';
 import { addEntry, removeEntry } from '../../../base/swap-remove-list.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import { type HttpRequest, type Door, Exchange } from './exchange.ts';
+import { type HttpRequest, type ConnectionHooks, Exchange } from './exchange.ts';
 import { type Reply, ReplyInParts, type StreamedReply, WholeReply } from './replies.ts';
 import type { Timeouts } from './timeouts.ts';
 import { loadUndici } from './undici.ts';
@@ -41,18 +41,18 @@ export function createTransport(options: TransportOptions) {
   /** Of which nothing has come. */
   const waiting: Exchange[] = [];
   let signs = 0;
-  const door: Door = {
+  const door: ConnectionHooks = {
     pool,
     headers: Object.entries({ 'content-type': 'application/json', ...headers }).flat(),
     clock,
     overdue: createSharedTimer(clock, timeouts.totalMs),
-    begins(call, replyHeaders) {
+    onStart(call, replyHeaders) {
       signs++;
       removeEntry(waiting, call);
       onHeaders?.(replyHeaders);
     },
-    goesOn: () => signs++,
-    fails: (call) => void removeEntry(waiting, call),
+    onProgress: () => signs++,
+    onFailure: (call) => void removeEntry(waiting, call),
   };
 
   const atOnce = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };

@@ -1,5 +1,5 @@
 import type { Flavor, CustomFailure } from '../../../core/flavor.ts';
-import type { FailureRow } from '../connection/failures.ts';
+import type { FailureRule } from '../connection/failure-rules.ts';
 import { anthropic, azure, deepseek, gemini, mistral, openai, openrouter, xai } from './hosted.ts';
 import { generic, llamaServer, offpeak, ollama, sglang, vllm } from './self-hosted.ts';
 import type { UpstreamOptions } from '../upstream-options.ts';
@@ -55,7 +55,7 @@ export function headersOf({
   return { ...beside, ...(apiKey && { [header]: scheme + apiKey }), ...headers };
 }
 
-function rowOf({ says, ...row }: CustomFailure): FailureRow {
+function rowOf({ says, ...row }: CustomFailure): FailureRule {
   const begins = (message: string) => message.toLowerCase().startsWith(says?.toLowerCase() ?? '');
   return { ...row, says: { test: begins } };
 }

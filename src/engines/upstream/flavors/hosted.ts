@@ -8,13 +8,13 @@ const thoughts = words('messages.reasoning messages.reasoning_content');
 
 const service: FlavorTraits = {
   ...usual,
-  life: 'chat', // the list of models is told by another machine than the one that hangs
+  liveness: 'chat', // the list of models is told by another machine than the one that hangs
 };
 
 export const openai: FlavorTraits = {
   ...service,
   // Encrypted reasoning, custom tools and the phases of an answer are lost otherwise.
-  speaks: { responses: 'native' },
+  formats: { responses: 'native' },
   // From GPT-5 on, with grammars of lark and regex; older models refuse them.
   customTools: /^gpt-(?:[5-9]|\d\d)/,
   completions: allAbilities, // by models that have them; the others say so
@@ -35,7 +35,7 @@ export const openai: FlavorTraits = {
     [/^gpt-5\./, { effort: { minimal: 'low' } }],
     [/^gpt-\d/, { effort: { none: 'low', minimal: 'low' } }],
   ],
-  counter: [], // it counts requests of another format only
+  tokenCounters: [], // it counts requests of another format only
   // The account is out of credit (429), or at the limit it set itself (400). Others call a rate so.
   failures: [
     { code: 'insufficient_quota', means: 402 },
@@ -45,7 +45,7 @@ export const openai: FlavorTraits = {
 
 export const azure: FlavorTraits = {
   ...openai,
-  speaks: {}, // it has responses at one of its addresses, not below that of a deployment
+  formats: {}, // it has responses at one of its addresses, not below that of a deployment
   auth: { header: 'api-key', scheme: '' }, // the bearer is for tokens of Entra ID
   fields: [], // what it takes depends on the version of the API, and it refuses the rest
   names: {}, // older versions and models know max_tokens alone
@@ -155,14 +155,14 @@ export const anthropic: FlavorTraits = {
   // By this version the fields for sampling are still read.
   auth: { header: 'x-api-key', scheme: '', beside: { 'anthropic-version': '2023-06-01' } },
   longToolNames: true, // up to 128
-  format: 'messages', // its chat completions ignore formats and strict tools
+  dialect: 'messages', // its chat completions ignore formats and strict tools
   rootUnions: 'refused', // "input_schema does not support oneOf, allOf, or anyOf at the top level"
-  speaks: { messages: 'native' }, // signed thinking, marks for its cache and citations are lost otherwise
+  formats: { messages: 'native' }, // signed thinking, marks for its cache and citations are lost otherwise
   // Schemas go as output_config.format; models that do not have it refuse it.
   fields: words('top_k thinking_budget_tokens'), // by some models
   names: {}, // all members are translated
   // How hard to think is translated by the generation of the model (`messages/thinking.ts`).
-  counter: ['count_tokens'],
+  tokenCounters: ['count_tokens'],
   noEmbeddings: true,
   inputs: ['image', 'file'],
 };

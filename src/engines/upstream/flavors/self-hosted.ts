@@ -20,15 +20,15 @@ export const vllm: FlavorTraits = {
   ),
   // Every version knows max_tokens; old ones know no other.
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' },
-  choicesApart: 'greedy', // it refuses with 400 to make several where nothing is left to chance
+  splitChoices: 'greedy', // it refuses with 400 to make several where nothing is left to chance
   openLimit: true, // max_tokens beyond max_model_len is a 400; left out, it is what the prompt leaves
   effort: 'switch', // every word is taken today, and given to the template; older versions refuse none
-  counter: ['messages'], // /tokenize renders messages as chat completions do
+  tokenCounters: ['messages'], // /tokenize renders messages as chat completions do
   // max_model_len stands in /v1/models, num_requests_waiting in /metrics; its slots are not told.
   report: 'vllm',
   // Names and adapters that it has are listed; one that is loaded when it is asked for opens with its first request.
   listsAll: true,
-  life: 'vllm', // the door answers whatever the engine does, which is a process of its own
+  liveness: 'vllm', // the door answers whatever the engine does, which is a process of its own
   inputs: ['image', 'audio'], // a part of another type is refused
 };
 
@@ -48,10 +48,10 @@ export const sglang: FlavorTraits = {
   names: { ...maxTokens, repeat_penalty: 'repetition_penalty' }, // every version knows max_tokens
   // Every word is taken today; none switches the template, in older versions only by its variables.
   effort: 'switch',
-  counter: ['text'], // /tokenize does not know messages
+  tokenCounters: ['text'], // /tokenize does not know messages
   // max_model_len stands in /v1/models, num_queue_reqs in /metrics where it was started with them.
   report: 'sglang',
-  life: 'sglang', // the door answers whatever the engine does, which is a process of its own
+  liveness: 'sglang', // the door answers whatever the engine does, which is a process of its own
   inputs: ['image', 'audio'], // there is no part for files
 };
 
@@ -61,7 +61,7 @@ export const llamaServer: FlavorTraits = {
   longToolNames: true,
   // Echo, best_of and suffix are passed over; of n answers and of several prompts the tokens of one are told.
   completions: ['raw', 'tokens'],
-  choicesApart: 'always', // the usage of n choices is that of one of them; older versions make one
+  splitChoices: 'always', // the usage of n choices is that of one of them; older versions make one
   jsonSchema: 'native', // response_format becomes a grammar
   schemas: { mostRepeats: 1_900 }, // near 2,000 it refuses the grammar (400 "failed to parse grammar")
   forcedTool: 'filter', // an object as tool_choice is read as "auto" (llama.cpp #26535); "required" works
@@ -75,7 +75,7 @@ export const llamaServer: FlavorTraits = {
   // max_tokens is the one name that all versions read.
   names: { ...maxTokens, repetition_penalty: 'repeat_penalty' },
   effort: 'template', // reasoning_effort itself is not read by every version
-  counter: ['input_tokens', 'template'], // the first came in 2026, the others are older
+  tokenCounters: ['input_tokens', 'template'], // the first came in 2026, the others are older
   // Tells total_slots, the context of one and the modalities; /v1/models answers while it loads, too.
   // A grammar that lets a quote into a string, or bytes that are no UTF-8: the same request fails again.
   failures: [
@@ -85,7 +85,7 @@ export const llamaServer: FlavorTraits = {
   progress: 'return_progress', // an event a batch of the prompt, 2,048 tokens; older versions pass it over
   // Cheap for the few requests it takes; a plain one that was left keeps its slot for seconds.
   asStream: 'queued',
-  life: 'slots', // answered by the loop that decodes; /props and /v1/models are not
+  liveness: 'slots', // answered by the loop that decodes; /props and /v1/models are not
   inputs: ['image', 'audio'], // with a projector; a part of another type is refused
 };
 
@@ -102,17 +102,17 @@ export const ollama: FlavorTraits = {
   fields: [], // its chat completions know no other; the rest is set in the Modelfile
   names: maxTokens, // the newer name is not read
   effort: { minimal: 'low', xhigh: 'max' }, // only none, low, medium, high and max are taken by every model
-  counter: [], // it has none (ollama #4186)
+  tokenCounters: [], // it has none (ollama #4186)
   // Capabilities and context of the model; one that is not there is found before a request finds it.
   report: 'show',
-  life: 'door', // it listens while it works; a small chat would wait behind long ones
-  cutsPrompts: true, // the oldest messages go first, then the middle of what is left
+  liveness: 'door', // it listens while it works; a small chat would wait behind long ones
+  truncatesPrompts: true, // the oldest messages go first, then the middle of what is left
   inputs: ['image'], // images alone are documented
 };
 
 export const offpeak: FlavorTraits = {
   ...usual,
-  speaks: { messages: 'native', responses: 'native' }, // passes on what its own engine takes
+  formats: { messages: 'native', responses: 'native' }, // passes on what its own engine takes
   completions: allAbilities, // refuses by itself what its engine cannot
   jsonSchema: 'exact', // conformed to or an error, whatever the engine behind it
   schemas: 'any',
@@ -129,9 +129,9 @@ export const offpeak: FlavorTraits = {
   signsCalls: 'passed on', // what stands behind it may
   reasoningDetails: true, // likewise
   effort: 'as given', // translates it for the engine behind it
-  counter: ['input_tokens'], // our own
+  tokenCounters: ['input_tokens'], // our own
   listsAll: true, // all that the key may use, with their aliases
-  life: 'door', // it answers while it works; a small chat would wait behind long ones
+  liveness: 'door', // it answers while it works; a small chat would wait behind long ones
   inputs: ['image', 'audio', 'file'], // refuses by itself what its model does not take
 };
 

@@ -1,11 +1,7 @@
 import type { CustomTraits } from '../../../core/flavor.ts';
 import type { ModelInput } from '../../../core/model.ts';
-import type { Capabilities, Op, Speech } from '../../engines.ts';
-import type { FailureRow } from '../connection/failures.ts';
-import type { Apart } from '../answer/choices.ts';
-import type { CountWay } from '../probe/count-tokens.ts';
-import type { EffortWay } from '../request/reasoning-effort.ts';
-import type { ReportWay } from '../probe/reports.ts';
+import type { Capabilities, ApiFormat, FormatSupport } from '../../engines.ts';
+import type { FailureRule } from '../connection/failure-rules.ts';
 
 /**
  * What servers can do with raw prompts: go on with a text as it is (`raw`), take a list of them (`lists`), token ids, make
@@ -20,7 +16,44 @@ export type CompletionAbility = 'raw' | 'lists' | 'tokens' | 'n' | 'best_of' | '
  * (`/health_generate`). `slots`: `/slots`, which is answered between two steps of the work (llama-server). `chat`: a chat of
  * one token, where nobody queues behind others: one that is full would seem to hang. `door`: any answer.
  */
-export type LifeWay = 'vllm' | 'sglang' | 'slots' | 'chat' | 'door';
+export type LivenessProbe = 'vllm' | 'sglang' | 'slots' | 'chat' | 'door';
+
+/**
+ * How a server tells the tokens of a prompt.
+ * `input_tokens`: `/v1/chat/completions/input_tokens` takes the request as it is (llama-server since 2026, Offpeak).
+ * `count_tokens`: `/v1/messages/count_tokens` takes what a message is asked for with (Anthropic).
+ * `messages`: `/tokenize` takes messages and tools (vLLM).
+ * `template`: `/apply-template` renders the prompt, `/tokenize` cuts it (llama-server before).
+ * `text`: `/tokenize` takes text alone (SGLang): exact but for what the template puts around a message.
+ */
+export type TokenCounter = 'input_tokens' | 'count_tokens' | 'messages' | 'template' | 'text';
+
+/**
+ * How a server tells how it is.
+ * `models`: its entry in `/v1/models` (by whatever name the length of the context has there). `vllm` and `sglang`: the
+ * same, and in `/metrics` how many requests wait. `props`: `/props` (llama-server). `show`: `/api/show`, and `/api/ps` for
+ * the context that it runs with (Ollama).
+ */
+export type ReportSource = 'models' | 'vllm' | 'sglang' | 'props' | 'show';
+
+/** Members of a request; null removes one. */
+export type RequestMembers = Readonly<Record<string, unknown>>;
+
+/**
+ * A server's form of the reasoning effort (`flavors/`).
+ * `as given`: by `reasoning_effort`. A record: the same, with its own word for some of ours, or the members that replace it.
+ * `switch`: as given, and `none` by switching the template, because older versions do not know the word.
+ * `template`: by variables of the chat template alone. `left out`: never.
+ */
+export type EffortMapping =
+  | 'as given'
+  | 'switch'
+  | 'template'
+  | 'left out'
+  | Readonly<Record<string, string | RequestMembers>>;
+
+/** When several choices are not asked for together (`flavors/`). */
+export type SplitChoices = 'always' | 'greedy';
 
 /** What servers of one kind do. */
 export interface FlavorTraits {
@@ -29,9 +62,9 @@ export interface FlavorTraits {
   /** The header that carries the key, what stands before it there, and headers that go beside it. */
   auth: { header: string; scheme: string; beside?: Readonly<Record<string, string>> };
   /** What it speaks, if not chat completions (`dialects.ts`). */
-  format?: 'messages';
+  dialect?: 'messages';
   /** How requests in other formats go on to it, unless its configuration says otherwise; `via chat` if absent. */
-  speaks?: Readonly<Partial<Record<Exclude<Op, 'completions'>, Speech>>>;
+  formats?: Readonly<Partial<Record<Exclude<ApiFormat, 'completions'>, FormatSupport>>>;
   /** What it can do with raw prompts; absent where it takes none. */
   completions?: readonly CompletionAbility[];
   jsonSchema: Capabilities['jsonSchema'];
@@ -68,13 +101,13 @@ export interface FlavorTraits {
   /** Takes names of tools of more than 64 characters; others get shorter ones (`request/short-names.ts`). */
   longToolNames?: true;
   /** Its form of the reasoning effort. */
-  effort: EffortWay;
+  effort: EffortMapping;
   /** Reads `cache_control` of parts, tools and requests; other servers find prefixes by themselves, and some refuse the member. */
   cacheControl?: true;
   /** Takes the reasoning of earlier turns as `thinking` parts of their content, and not as members of messages. */
   thinkingParts?: boolean;
   /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
-  counter: readonly CountWay[];
+  tokenCounters: readonly TokenCounter[];
   /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */
   openLimit?: true;
   /** Where chat completions and embeddings are behind the base of its URL, if not where everybody has them. */
@@ -84,17 +117,17 @@ export interface FlavorTraits {
   /** Its own words for why an answer ended (`finish-reason.ts` has those of others). */
   finish?: CustomTraits['finish'];
   /** What it tells in a way of its own of why it refused or failed. */
-  failures?: readonly FailureRow[];
+  failures?: readonly FailureRule[];
   /** How it tells how it is, and what its model can do. */
-  report: ReportWay;
+  report: ReportSource;
   /** That it makes none, whatever the model. */
   noEmbeddings?: true;
   /** That it refuses every model that is not in its `/v1/models`. */
   listsAll?: true;
   /** When several choices are asked for one after the other: always, or where nothing is left to chance (temperature 0). */
-  choicesApart?: Apart;
+  splitChoices?: SplitChoices;
   /** That it leaves out what does not fit its context, and answers all the same. */
-  cutsPrompts?: true;
+  truncatesPrompts?: true;
   /** The member that makes it tell, at the beginning of a stream, how far it is with the prompt and what it had read of it before. */
   progress?: string;
   /**
@@ -104,7 +137,7 @@ export interface FlavorTraits {
    */
   asStream?: 'at once' | 'queued';
   /** By what it shows that it works, while it answers none of its calls; its door if absent. */
-  life?: LifeWay;
+  liveness?: LivenessProbe;
   /** What it may take beside text; whether the model does is known to whoever configures it. */
   inputs: readonly ModelInput[];
 }

@@ -14,7 +14,7 @@ export const usual: FlavorTraits = {
   without: [], // what a server does not know, it passes over
   names: maxTokens,
   effort: 'as given', // the one name that is documented anywhere
-  counter: [],
+  tokenCounters: [],
   report: 'models', // everybody lists models; some tell the length of the context there
   inputs: ['image', 'audio', 'file'],
 };

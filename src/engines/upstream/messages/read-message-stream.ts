@@ -1,7 +1,7 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
-import { parseObject, unusable } from '../answer/parse-body.ts';
-import { errorInStream } from '../answer/stream-errors.ts';
+import { parseObject, unusable } from '../connection/parse-body.ts';
+import { errorInStream } from '../connection/stream-errors.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import { addUsage, ending, refusalOf } from './read-message.ts';
 

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
-import { unusable } from '../answer/parse-body.ts';
+import { unusable } from '../connection/parse-body.ts';
 
 /**
  * The fields of a message as those of a chat completion, to be read like any other.

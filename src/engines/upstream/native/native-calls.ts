@@ -5,15 +5,15 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import type { EngineCall, NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
 import { createCompletionCalls } from '../completions/completion-calls.ts';
-import type { Profile } from '../probe/profile.ts';
-import type { Exchanges } from '../connection/exchanges.ts';
+import type { Prober } from '../probe/prober.ts';
+import type { JsonClient } from '../connection/json-client.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import { fieldsOf, isObject, parsed } from '../../../base/fields.ts';
-import { unusable } from '../answer/parse-body.ts';
+import { unusable } from '../connection/parse-body.ts';
 import { readEach } from '../answer/sse-events.ts';
-import { errorInStream } from '../answer/stream-errors.ts';
+import { errorInStream } from '../connection/stream-errors.ts';
 import { checkedUsage, type Counting } from '../answer/usage.ts';
-import type { Wording } from '../request/request-text.ts';
+import type { RequestProfile } from '../request/request-text.ts';
 import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
@@ -24,14 +24,14 @@ const formats: Record<'messages' | 'responses', NativeFormat> = {
 };
 
 /** What a server is asked in the words of clients. */
-export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, 'now'>): NativeCalls {
+export function createNativeCalls(exchanges: JsonClient, profile: Pick<Prober, 'now'>): NativeCalls {
   const completions = createCompletionCalls(exchanges, profile);
   return {
-    async ask(op, request, call) {
+    async generate(op, request, call) {
       if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
-      const { signal, known } = call;
+      const { signal, trace: known } = call;
       const format: NativeFormat = formats[op];
-      const { wording } = profile.now;
+      const { request: wording } = profile.now;
       const body = bodyOf(request, format, wording);
       const headers = headersOf(request, format, wording, call);
       request.release?.();
@@ -40,14 +40,14 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       const answered = () => estimateText(said);
       const counted = checkedUsage(usage, { ...readingOf(request, known), answered });
       const text = bytes.toString();
-      return { text: format.mended?.(fields, text) ?? text, fields, usage: counted };
+      return { text: format.corrected?.(fields, text) ?? text, fields, usage: counted };
     },
     async *stream(op, request, call) {
       if (op === 'completions')
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
-      const { signal, known } = call;
+      const { signal, trace: known } = call;
       const format: NativeFormat = formats[op];
-      const { wording } = profile.now;
+      const { request: wording } = profile.now;
       const asked = bodyOf(request, format, wording);
       const headers = headersOf(request, format, wording, call);
       request.release?.();
@@ -64,7 +64,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
         if (!named) return null;
         const told = readEvent(named);
         if (!told) return null;
-        const { begins, ends, said = '' } = told;
+        const { begins, ends, delta: said = '' } = told;
         saidBytes += Buffer.byteLength(said);
         if (begins) {
           const atFirst = { ...reading, answered: () => 0, known: undefined };
@@ -81,7 +81,7 @@ export function createNativeCalls(exchanges: Exchanges, profile: Pick<Profile, '
       if (!isOver) throw unusable('ended in the middle');
     },
   };
-  function readingOf(request: JsonBody<NativeRequest>, known: EngineCall['known']): Counting {
+  function readingOf(request: JsonBody<NativeRequest>, known: EngineCall['trace']): Counting {
     return { asked: () => estimateText(request.text), repairs: exchanges.repairs, known };
   }
 }
@@ -102,7 +102,7 @@ function withName(event: EventSourceMessage, context: RefusalContext): EventSour
 function headersOf(
   { value }: JsonBody<NativeRequest>,
   { members, betas }: NativeFormat,
-  { passThrough }: Pick<Wording, 'passThrough'>,
+  { passThrough }: Pick<RequestProfile, 'passThrough'>,
   { betas: named = '' }: EngineCall,
 ): string[] | undefined {
   const own = betas?.(value, (member) => members.has(member) || passThrough.includes(member)) ?? [];
@@ -117,7 +117,7 @@ const betaHeader = 'anthropic-beta';
 function bodyOf(
   { value, text }: JsonBody<NativeRequest>,
   { members }: NativeFormat,
-  { model, passThrough }: Pick<Wording, 'model' | 'passThrough'>,
+  { model, passThrough }: Pick<RequestProfile, 'model' | 'passThrough'>,
 ): Buffer {
   const edits: Edits = new Map([['model', JSON.stringify(model)]]);
   for (const name in value) if (!members.has(name) && !passThrough.includes(name)) edits.set(name, null);

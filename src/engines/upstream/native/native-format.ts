@@ -17,16 +17,16 @@ export interface NativeFormat {
    */
   read(answer: Fields): { usage: Fields; said: string };
   /** The text of an answer with what its server reported wrongly put right. */
-  mended?(answer: Fields, text: string): string;
+  corrected?(answer: Fields, text: string): string;
   /**
    * Reads the events of one stream, in order; null for those that are of no answer.
    * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's
    */
-  createReader(context: RefusalContext): (event: EventSourceMessage) => NativeTold | null;
+  createReader(context: RefusalContext): (event: EventSourceMessage) => UncountedEvent | null;
 }
 
 /** An event of which nothing is counted yet. */
-export interface NativeTold extends NativeEvent {
+export interface UncountedEvent extends NativeEvent {
   /** What the first one tells of the usage. */
   begins?: Fields;
   /** What the last one tells of it. */

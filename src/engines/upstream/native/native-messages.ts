@@ -2,8 +2,8 @@ import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { editMembers } from '../../../wire/json/edit-members.ts';
 import { addUsage } from '../messages/read-message.ts';
 import { requireUnbroken } from '../answer/finish-reason.ts';
-import { parseObject, unusable } from '../answer/parse-body.ts';
-import { errorInStream } from '../answer/stream-errors.ts';
+import { parseObject, unusable } from '../connection/parse-body.ts';
+import { errorInStream } from '../connection/stream-errors.ts';
 import { betasOf } from './anthropic-betas.ts';
 import type { NativeFormat } from './native-format.ts';
 
@@ -26,7 +26,7 @@ export const nativeMessages: NativeFormat = {
     });
     return { usage: fieldsOf(usage), said: said.join('') };
   },
-  mended: (answer, text) =>
+  corrected: (answer, text) =>
     isAtStop(answer) ? editMembers(text, new Map([['stop_reason', '"stop_sequence"']])) : text,
   /** The first and the last events tell the usage, those between what is said; all go on as they are. */
   createReader(context) {
@@ -52,7 +52,7 @@ export const nativeMessages: NativeFormat = {
       }
       if (type === 'content_block_delta') {
         const { text, thinking, partial_json: json } = fieldsOf(parseObject(data)['delta']);
-        return { type, data, said: stringOr(text ?? thinking ?? json, '') };
+        return { type, data, delta: stringOr(text ?? thinking ?? json, '') };
       }
       if (type !== 'message_stop') return { type, data };
       if (!isFinished) throw unusable('ended in the middle');

@@ -1,6 +1,6 @@
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
-import { parseObject, unusable } from '../answer/parse-body.ts';
-import { errorInStream } from '../answer/stream-errors.ts';
+import { parseObject, unusable } from '../connection/parse-body.ts';
+import { errorInStream } from '../connection/stream-errors.ts';
 import type { NativeFormat } from './native-format.ts';
 
 /**
@@ -32,7 +32,7 @@ export const nativeResponses: NativeFormat = {
       if (type === 'response.completed' || type === 'response.incomplete')
         return { type, data, fields, ends: read(response).usage };
       if (!type.endsWith('.delta')) return { type, data, fields };
-      return { type, data, fields, said: stringOr(fields['delta'], '') };
+      return { type, data, fields, delta: stringOr(fields['delta'], '') };
     },
 };
 

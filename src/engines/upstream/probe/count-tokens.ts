@@ -1,18 +1,9 @@
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
+import type { TokenCounter } from '../flavors/traits.ts';
 import type { Timeouts } from '../connection/timeouts.ts';
 import type { Reply } from '../connection/replies.ts';
 import { count } from '../answer/usage-figures.ts';
-
-/**
- * How a server tells the tokens of a prompt.
- * `input_tokens`: `/v1/chat/completions/input_tokens` takes the request as it is (llama-server since 2026, Offpeak).
- * `count_tokens`: `/v1/messages/count_tokens` takes what a message is asked for with (Anthropic).
- * `messages`: `/tokenize` takes messages and tools (vLLM).
- * `template`: `/apply-template` renders the prompt, `/tokenize` cuts it (llama-server before).
- * `text`: `/tokenize` takes text alone (SGLang): exact but for what the template puts around a message.
- */
-export type CountWay = 'input_tokens' | 'count_tokens' | 'messages' | 'template' | 'text';
 
 /** Nobody waits long for a number that can be estimated. */
 export const countTimeouts: Timeouts = {
@@ -32,8 +23,8 @@ export type Post = (path: string, body: unknown) => Promise<Reply<Buffer>>;
 export type Counter = (request: ChatRequest) => Promise<number | undefined>;
 
 /** Asks in the first way that the server has; one that it has not is not tried again. */
-export function createCounter(ways: () => readonly CountWay[], post: Post): Counter {
-  const missing = new Set<CountWay>();
+export function createCounter(ways: () => readonly TokenCounter[], post: Post): Counter {
+  const missing = new Set<TokenCounter>();
   return async (request) => {
     for (const way of ways()) {
       if (missing.has(way)) continue;
@@ -58,7 +49,7 @@ function read({ status, body }: Reply<Buffer>): Fields {
 
 type Ask = (path: string, body: unknown) => Promise<Fields>;
 
-const counters: Record<CountWay, (request: ChatRequest, ask: Ask) => Promise<number | undefined>> = {
+const counters: Record<TokenCounter, (request: ChatRequest, ask: Ask) => Promise<number | undefined>> = {
   async input_tokens(request, ask) {
     return count((await ask('/v1/chat/completions/input_tokens', request))['input_tokens']);
   },

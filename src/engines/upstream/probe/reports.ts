@@ -1,21 +1,14 @@
 import { type ModelInput, modelInputs } from '../../../core/model.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import type { Report } from '../../engines.ts';
+import type { ProbeReport } from '../../engines.ts';
 import type { Address } from '../connection/address.ts';
 import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
 import { modelsIn } from '../flavors/find-flavor.ts';
+import type { ReportSource } from '../flavors/traits.ts';
 import { noModel } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/replies.ts';
-import { unusable } from '../answer/parse-body.ts';
+import { unusable } from '../connection/parse-body.ts';
 import { count } from '../answer/usage-figures.ts';
-
-/**
- * How a server tells how it is.
- * `models`: its entry in `/v1/models` (by whatever name the length of the context has there). `vllm` and `sglang`: the
- * same, and in `/metrics` how many requests wait. `props`: `/props` (llama-server). `show`: `/api/show`, and `/api/ps` for
- * the context that it runs with (Ollama).
- */
-export type ReportWay = 'models' | 'vllm' | 'sglang' | 'props' | 'show';
 
 export interface QuestionDeps {
   /** The upstream's name of the model. */
@@ -30,11 +23,11 @@ export interface QuestionDeps {
 }
 
 /** @throws ApiError when the server is away or does not know us or the model, as a request would find it */
-export function askHowItIs(way: ReportWay, parts: QuestionDeps): Promise<Report> {
+export function askHowItIs(way: ReportSource, parts: QuestionDeps): Promise<ProbeReport> {
   return ways[way](parts);
 }
 
-const ways: Record<ReportWay, (parts: QuestionDeps) => Promise<Report>> = {
+const ways: Record<ReportSource, (parts: QuestionDeps) => Promise<ProbeReport>> = {
   models: ofModels,
 
   vllm: (parts) => withQueue(parts, 'vllm:num_requests_waiting'),
@@ -81,7 +74,7 @@ const ways: Record<ReportWay, (parts: QuestionDeps) => Promise<Report>> = {
   },
 };
 
-async function ofModels(parts: QuestionDeps): Promise<Report> {
+async function ofModels(parts: QuestionDeps): Promise<ProbeReport> {
   const list = objectOf(await parts.get(parts.address.path('/models')), parts);
   const entries = modelsIn(list);
   const named = entries.find(
@@ -108,7 +101,7 @@ function isEmpty({ data }: Fields): boolean {
 /** vLLM and SGLang, OpenRouter, Groq, Mistral. */
 const contextNames = ['max_model_len', 'context_length', 'context_window', 'max_context_length'];
 
-async function withQueue(parts: QuestionDeps, name: string): Promise<Report> {
+async function withQueue(parts: QuestionDeps, name: string): Promise<ProbeReport> {
   const [report, metrics] = await Promise.all([
     ofModels(parts),
     parts.get(parts.address.rootPath('/metrics')).catch(() => undefined),

@@ -8,7 +8,7 @@ import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { blocksOf, chatFields } from '../messages/read-message.ts';
 import { messageChunks } from '../messages/read-message-stream.ts';
 import { withThinking } from '../messages/thinking.ts';
-import { chatText, type Wording } from './request-text.ts';
+import { chatText, type RequestProfile } from './request-text.ts';
 import { sentSchemas } from './sent-schemas.ts';
 
 /** The format in which a server is asked for what is a chat completion to us. */
@@ -16,7 +16,7 @@ export interface Dialect {
   /** Behind the base of its URL. */
   path: string;
   /** The text to send. */
-  text(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string;
+  text(request: JsonBody<ChatRequest>, stream: boolean, wording: RequestProfile): string;
   /** @param bytes of which `fields` were read */
   read(fields: Fields, bytes: Buffer, options: ReadOptions): ChatResponse;
   readStream(bytes: AsyncIterable<Uint8Array>, options: ChatStreamOptions): ChatChunks;

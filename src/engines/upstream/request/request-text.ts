@@ -7,7 +7,7 @@ import { editedText } from '../../../wire/json/edit-body.ts';
 import type { Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { hasOtherMembers, type Members, pickMembers } from '../../../wire/json/pick-members.ts';
-import type { Report } from '../../engines.ts';
+import type { ProbeReport } from '../../engines.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 import { ofChatsAlone, toolMembers } from './request-members.ts';
 import { effortMembers } from './reasoning-effort.ts';
@@ -15,7 +15,7 @@ import { sentSchemas } from './sent-schemas.ts';
 import { withThoughts } from './thoughts.ts';
 
 /** What a server is told, and in which words. */
-export interface Wording {
+export interface RequestProfile {
   /** The upstream's name of the model. */
   model: string;
   traits: Pick<
@@ -36,7 +36,7 @@ export interface Wording {
   /** Whether it gets tools with free text as they are. */
   customTools: boolean;
   /** What the server told of its model. */
-  told: Report;
+  report: ProbeReport;
   /** What goes on at all. */
   members: Members;
   /** Members of the request that its operator lets through. */
@@ -44,8 +44,8 @@ export interface Wording {
 }
 
 /** The text to send for a chat request: the client's bytes, but for what must differ. */
-export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: Wording): string {
-  const { traits, customTools, told, members } = wording;
+export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wording: RequestProfile): string {
+  const { traits, customTools, report: told, members } = wording;
   const { body, edits } = allowed(request, wording);
   const { value } = body;
   setStream(edits, value, stream, members);
@@ -58,7 +58,7 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
     const isUnmarked = !traits.cacheControl && hasMarks(given[at]!);
     const text = isUnmarked ? asText(message) : message;
     const thinking = withThoughts(text, given[at]!, members.get('messages'));
-    const theirMessage = worded(thinking, traits);
+    const theirMessage = adaptMessage(thinking, traits);
     const isLast = at === value.messages.length - 1;
     return withCustomCalls(isLast && traits.prefixesLast ? asPrefix(theirMessage) : theirMessage, customs);
   };
@@ -82,11 +82,11 @@ export function chatText(request: JsonBody<ChatRequest>, stream: boolean, wordin
 export function completionsText(
   request: JsonBody<CompletionsRequest>,
   stream: boolean,
-  wording: Pick<Wording, 'model' | 'told' | 'members'> & {
+  wording: Pick<RequestProfile, 'model' | 'report' | 'members'> & {
     traits: Pick<FlavorTraits, 'names' | 'openLimit'>;
   },
 ): string {
-  const { traits, told, members } = wording;
+  const { traits, report: told, members } = wording;
   const { body, edits } = allowed(request, wording);
   const { value } = body;
   setStream(edits, value, stream, members);
@@ -131,7 +131,7 @@ function setNames(
 }
 
 /** A message as the server knows such; itself where nothing differs. */
-function worded(given: ChatMessage, traits: Wording['traits']): ChatMessage {
+function adaptMessage(given: ChatMessage, traits: RequestProfile['traits']): ChatMessage {
   const { developerRole, signsCalls, callIds, thinkingParts } = traits;
   if (given.role === 'developer') return developerRole ? given : { ...given, role: 'system' };
   const message = thinkingParts ? withThinkingPart(given) : given;
@@ -225,7 +225,7 @@ const unsigned = { google: { thought_signature: 'skip_thought_signature_validato
 /** The text to send for embeddings; floats are asked for, since some servers ignore base64 and none refuses floats. */
 export function embeddingsText(
   request: JsonBody<EmbeddingsRequest>,
-  wording: Pick<Wording, 'model' | 'members'>,
+  wording: Pick<RequestProfile, 'model' | 'members'>,
 ): string {
   const { body, edits } = allowed(request, wording);
   if (body.value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
@@ -238,7 +238,7 @@ export function embeddingsText(
  */
 function allowed<T extends Record<string, unknown>>(
   request: JsonBody<T>,
-  { model, members }: Pick<Wording, 'model' | 'members'>,
+  { model, members }: Pick<RequestProfile, 'model' | 'members'>,
 ): { body: JsonBody<T>; edits: Edits } {
   const { value } = request;
   const named = JSON.stringify(model);

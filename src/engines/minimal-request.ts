@@ -1,0 +1,28 @@
+import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { CompletionsRequest } from '../wire/completions/completions.ts';
+import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
+import { builtBody } from '../wire/json/json-body.ts';
+import type { Engine } from './engines.ts';
+
+/** The engine puts its own model name in. */
+const model = '';
+
+/** Sends an engine a minimal request (`Engine.tryOut`). */
+export async function sendMinimalRequest(
+  engine: Pick<Engine, 'capabilities' | 'generate' | 'embed' | 'native'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { serves } = engine.capabilities;
+  const call = { signal, priority: 'batch' } as const;
+  if (serves.includes('chat')) {
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    const chat: ChatRequest & Record<string, unknown> = { model, messages, max_completion_tokens: 1 };
+    await engine.generate(builtBody(chat), call);
+  } else if (serves.includes('embeddings')) {
+    const text: EmbeddingsRequest & Record<string, unknown> = { model, input: 'a' };
+    await engine.embed(builtBody(text), call);
+  } else {
+    const prompt: CompletionsRequest & Record<string, unknown> = { model, prompt: 'a', max_tokens: 1 };
+    await engine.native?.generate('completions', builtBody(prompt), call);
+  }
+}

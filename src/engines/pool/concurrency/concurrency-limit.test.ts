@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { lognormal, serve } from '../../../../test/support/slot-server.ts';
+import { createConcurrencyLimit } from './concurrency-limit.ts';
+
+const still = () => 0;
+const answer = { at: 0, work: 1, isFull: true };
+
+describe('createConcurrencyLimit', () => {
+  it.each([
+    [1, 2],
+    [4, 5],
+    [8, 9],
+    [64, 72],
+  ])('gives %i slots %i requests', (slots, maxInFlight) => {
+    expect(createConcurrencyLimit(slots, still)).toMatchObject({ slots, maxInFlight });
+  });
+
+  it('takes the word of the server where nothing is configured', () => {
+    const limit = createConcurrencyLimit(null, still);
+    expect(limit.slots).toBe(8);
+    limit.applyReport({ slots: 32, queued: null });
+    expect(limit).toMatchObject({ slots: 32, maxInFlight: 36 });
+    limit.applyReport({ slots: null, queued: 0 });
+    expect(limit.slots).toBe(32);
+  });
+
+  it('takes the word of the configuration rather than that of the server', () => {
+    const limit = createConcurrencyLimit(16, still);
+    limit.applyReport({ slots: 32, queued: null });
+    expect(limit.slots).toBe(16);
+  });
+
+  it('begins with half of what was found earlier, which may be too much by now', () => {
+    const served = (slots: number) =>
+      serve(slots * 100, { slots: () => slots, timeOf: lognormal(1_000, 0.2, 3) }, (now) => {
+        const limit = createConcurrencyLimit(null, now);
+        limit.seed(70);
+        expect(limit.maxInFlight).toBe(35);
+        return limit;
+      });
+    const [shrunk, same] = [served(4), served(70)];
+    expect(shrunk.longestQueue).toBeLessThanOrEqual(40);
+    expect(Math.max(...shrunk.most.slice(-50))).toBeLessThanOrEqual(8);
+    expect(same.fill).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it('tells which share it was never seen to work on: the headroom, or most where it is only found out', () => {
+    expect(createConcurrencyLimit(64, still).unverifiedShare).toBeCloseTo(1 / 9);
+    expect(createConcurrencyLimit(null, still).unverifiedShare).toBeCloseTo(0.3);
+    const growing = createConcurrencyLimit(null, still);
+    growing.refused(7);
+    expect(growing.unverifiedShare).toBeLessThan(0.2);
+    const following = createConcurrencyLimit(null, still);
+    following.followPeer(72);
+    expect(following.unverifiedShare).toBeCloseTo(1 / 9);
+  });
+
+  it('gives as many as there were after a refusal', () => {
+    const limit = createConcurrencyLimit(64, still);
+    limit.refused(60);
+    expect(limit).toMatchObject({ slots: 60, maxInFlight: 60 });
+  });
+
+  it('loses three tenths at most to refusals that come together', () => {
+    let now = 1000;
+    const limit = createConcurrencyLimit(64, () => now);
+    for (let left = 71; left >= 0; left--) limit.refused(left);
+    expect(limit.maxInFlight).toBe(50);
+    now += 250;
+    limit.refused(0);
+    expect(limit.maxInFlight).toBe(35);
+  });
+
+  it('never gives less than one', () => {
+    let now = 0;
+    const limit = createConcurrencyLimit(4, () => now);
+    for (let refusal = 0; refusal < 20; refusal++) {
+      limit.refused(0);
+      now += 1000;
+    }
+    expect(limit).toMatchObject({ slots: 1, maxInFlight: 1 });
+  });
+
+  it('gives a little more after twenty rounds without a refusal, until it gives all again', () => {
+    const limit = createConcurrencyLimit(64, still);
+    limit.refused(0);
+    const rounds = (count: number) => {
+      for (let left = count * limit.maxInFlight; left > 0; left--) limit.answered(limit.sent(), answer);
+    };
+    rounds(19);
+    expect(limit.maxInFlight).toBe(50);
+    rounds(1);
+    expect(limit.maxInFlight).toBe(53);
+    for (let step = 0; step < 10; step++) rounds(20);
+    expect(limit).toMatchObject({ slots: 64, maxInFlight: 72 });
+  });
+
+  it.each([null, 48, 64, 100])('learns what a server refuses, told %s', (told) => {
+    for (const sigma of [0, 0.3]) {
+      const served = serve(
+        48 * 400,
+        { slots: () => 48, timeOf: lognormal(50, sigma, 5), refusesAbove: 48 },
+        (now) => createConcurrencyLimit(told, now),
+      );
+      expect(served.fill).toBeGreaterThanOrEqual(0.9);
+      expect(served.lateRefusals).toBeLessThan(served.lateAnswers * 0.05);
+    }
+  });
+
+  it.each([null, 64])('loses little to a refusal for no reason, told %s', (told) => {
+    let isRefused = false;
+    const served = serve(
+      64 * 300,
+      {
+        slots: () => 64,
+        timeOf: () => 50,
+        isSpurious: (now) => now > 3000 && !isRefused && (isRefused = true),
+      },
+      (now) => createConcurrencyLimit(told, now),
+    );
+    expect(served.refusals).toBe(1);
+    expect(served.fill).toBeGreaterThanOrEqual(0.96);
+    const [before, after] = [served.most[18]!, served.most.slice(20)];
+    expect(Math.max(...after)).toBeGreaterThanOrEqual(72);
+    expect(Math.min(...after.slice(0, 6)) / before).toBeGreaterThanOrEqual(0.7);
+  });
+});
