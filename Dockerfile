@@ -1,4 +1,4 @@
-# The package that npm would publish, built from this checkout, and Node. Nothing of the build stays in the image.
+# Node and the npm package built from this checkout. The image contains no build tools.
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY . .
@@ -11,13 +11,13 @@ RUN --mount=type=bind,from=build,source=/tmp/offpeak.tgz,target=/tmp/offpeak.tgz
     npm install --global --no-audit --no-fund /tmp/offpeak.tgz \
  && npm cache clean --force \
  && install --directory --owner node --group node --mode 0700 /data
-# Less garbage lies about, for a few hundredths more of the processor.
+# Save memory for a little more CPU (docs/sizing.md).
 ENV MALLOC_ARENA_MAX=2 NODE_OPTIONS=--max-semi-space-size=16
 USER 1000:1000
 WORKDIR /data
 VOLUME /data
 EXPOSE 8080
-# Work in flight has 25 seconds to end (drain): stop the container with at least --stop-timeout 30.
+# `drain` is 25 seconds: stop the container with at least --stop-timeout 30.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

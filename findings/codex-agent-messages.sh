@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Codex hands a task to a sub-agent as an item of the type agent_message, whose part of the type encrypted_content holds plain
-# text when the provider is not OpenAI. A server that drops the item, or leaves the part out, starts a sub-agent without a task.
-# Needs node and npm. Exits with 1 when Codex behaves otherwise.
+# Codex passes a task to a sub-agent as an agent_message item. Its encrypted_content part is plain text if the provider is not
+# OpenAI. A server that drops the item or the part starts a sub-agent without a task.
+# Needs node and npm. Exits with 1 when Codex behaves differently.
 set -eu
 version=0.169.0
 folder=$(mktemp -d "${HOME}/.finding-XXXXXX")

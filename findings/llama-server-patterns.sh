@@ -1,6 +1,6 @@
 #!/bin/sh
-# The chat completions of llama.cpp's server take a `pattern` with `\d` and do not hold it: status 200, no warning, any string.
-# The same pattern with `[0-9]` is held. Exits non-zero once that is different.
+# The llama.cpp server accepts a `pattern` with `\d` and does not enforce it: status 200, no warning, any string.
+# It enforces the same pattern with `[0-9]`. Exits non-zero when that changes.
 # Needs python3 with venv; uses the demo model of this repository (npm run demo fetches it).
 set -eu
 model=$(cd "$(dirname "$0")/.." && pwd)/models/offpeak-tiny.gguf

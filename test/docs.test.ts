@@ -25,7 +25,7 @@ import { validator } from '../src/wire/schema/validate.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** The text below each heading of `level`, by heading. */
+/** Text below each heading of `level`, by heading. */
 function sections(text: string, level: number): Map<string, string> {
   const parts = text.split(new RegExp(`^#{${level}} `, 'm')).slice(1);
   return new Map(
@@ -36,20 +36,20 @@ function sections(text: string, level: number): Map<string, string> {
   );
 }
 
-/** The first cell of each row that is code, without its backticks. */
+/** First cells that are code, without backticks. */
 function firstCells(text: string): string[] {
   return [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? '');
 }
 
 describe('docs/errors.md', () => {
-  it('has every code of the catalogue with its status, and no other', () => {
+  it('lists every code of the catalogue with its status, and no other', () => {
     const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)];
-    const told = rows.map(([, code, status]) => `${code} ${status}`);
+    const listed = rows.map(([, code, status]) => `${code} ${status}`);
     const known = Object.entries(catalogue).map(([code, { status }]) => `${code} ${status}`);
-    expect(told.toSorted()).toEqual(known.toSorted());
+    expect(listed.toSorted()).toEqual(known.toSorted());
   });
 
-  it('says of every code when it comes and what to do', () => {
+  it('describes the cause and the remedy of every code', () => {
     const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| \d{3} \|(.*)\|(.*)\|$/gm)];
     const lacking = rows.filter(
       ([, , when = '', advice = '']) => when.trim() === '' || advice.trim().length < 5,
@@ -59,10 +59,10 @@ describe('docs/errors.md', () => {
 });
 
 describe('docs/http-api.md', () => {
-  it('has every call below its tag, with its scope, and no other', () => {
+  it('lists every call below its tag with its scope, and no other', () => {
     const scopes: Record<string, string> = { open: 'no key', key: 'any key' };
     const parts = sections(read('docs/http-api.md'), 3);
-    const told = [...parts].flatMap(([tag, text]) =>
+    const listed = [...parts].flatMap(([tag, text]) =>
       [...text.matchAll(/^\| `([A-Z]+ .*)` \| (.*) \| .+ \|$/gm)].map((row) => [tag, ...row.slice(1)]),
     );
     const known = routes.map(({ method, path, access, docs: { tag } }) => [
@@ -71,18 +71,18 @@ describe('docs/http-api.md', () => {
       scopes[access] ?? `\`${access}\``,
     ]);
     const inOrder = (rows: string[][]) => rows.map((row) => row.join(' | ')).toSorted();
-    expect(inOrder(told)).toEqual(inOrder(known));
+    expect(inOrder(listed)).toEqual(inOrder(known));
   });
 });
 
 describe('docs/configuration.md', () => {
   const parts = sections(read('docs/configuration.md'), 3);
 
-  it.each(Object.entries(configKeys))('has every key of %s, and no other', (name, keys) => {
+  it.each(Object.entries(configKeys))('lists every key of %s, and no other', (name, keys) => {
     expect(firstCells(parts.get(name) ?? '')).toEqual([...keys]);
   });
 
-  it('has every variable, and what it sets', () => {
+  it('lists every variable and what it sets', () => {
     const environment = read('docs/configuration.md').split('## Environment')[1] ?? '';
     expect(firstCells(environment).toSorted()).toEqual(
       ['OFFPEAK_CONFIG', 'OFFPEAK_URL', 'PORT', ...Object.keys(environmentKeys)].toSorted(),
@@ -93,11 +93,11 @@ describe('docs/configuration.md', () => {
 });
 
 describe('docs/metrics.md', () => {
-  it('has every name below what it is, with its labels, and no other', async () => {
+  it('lists every metric with its type and labels, and no other', async () => {
     const { registry } = createCounters();
     createGauges(registry, { version: '' } as GaugesDeps);
     const known = registry.getMetricsAsArray().map((metric) => {
-      // Its type knows nothing of them.
+      // The declared type lacks these properties.
       const { name, type, labelNames } = metric as unknown as Record<'name' | 'type', string> & {
         labelNames: string[];
       };
@@ -115,13 +115,13 @@ describe('deploy/prometheus-rules.yml', () => {
   };
   const rules = groups.flatMap((group) => group.rules);
 
-  it('reads metrics of docs/metrics.md alone', () => {
+  it('uses only metrics of docs/metrics.md', () => {
     const known = new Set(read('docs/metrics.md').match(/(?<=^\| `)offpeak_\w+/gm));
     const named = rules.flatMap(({ expr }) => expr.match(/offpeak_\w+/g) ?? []);
     expect(named.filter((name) => !known.has(name.replace(/_count$/, '')))).toEqual([]);
   });
 
-  it('has the alerts of docs/metrics.md', () => {
+  it('lists the alerts of docs/metrics.md', () => {
     expect(rules.map(({ alert }) => alert)).toEqual(read('docs/metrics.md').match(/(?<=^\| `)Offpeak\w+/gm));
   });
 });
@@ -129,7 +129,7 @@ describe('deploy/prometheus-rules.yml', () => {
 describe('docs/reliability.md', () => {
   const rows = [...read('docs/reliability.md').matchAll(/^\| (F\d\d) \|.*\| ([^|]+) \|$/gm)];
 
-  it.each(rows.map(([, id, tests]) => [id!, tests!]))('%s names tests where its row says', (id, tests) => {
+  it.each(rows.map(([, id, tests]) => [id!, tests!]))('%s is named by the tests of its row', (id, tests) => {
     const paths = [...tests.matchAll(/`([^`]+)`/g)].map(([, path]) => path!);
     expect(paths.length).toBeGreaterThan(0);
     for (const path of paths) expect(withoutComments(read(path)), path).toMatch(new RegExp(`\\b${id}\\b`));
@@ -139,7 +139,7 @@ describe('docs/reliability.md', () => {
     return source.replaceAll(/^\s*\/\/.*$/gm, '');
   }
 
-  it('has every fault from F01 to F55, if only among those that are not tried', () => {
+  it('names every fault from F01 to F55', () => {
     const page = read('docs/reliability.md');
     const all = Array.from({ length: 55 }, (_, n) => `F${`${n + 1}`.padStart(2, '0')}`);
     expect(all.filter((id) => !page.includes(id))).toEqual([]);
@@ -162,13 +162,13 @@ describe('pages that comments refer to', () => {
       ].map(([, page, place]) => ({ file, page: page!, place: place ?? '' })),
     );
 
-  it('exist, with the sections that are named', () => {
+  it('exist with the named sections', () => {
     expect(references.length).toBeGreaterThan(50);
-    const wrong = references.filter(({ page, place }) => !stands(page, place));
+    const wrong = references.filter(({ page, place }) => !exists(page, place));
     expect(wrong).toEqual([]);
   });
 
-  function stands(page: string, place: string): boolean {
+  function exists(page: string, place: string): boolean {
     const path = ['docs/design', 'docs', '.']
       .map((folder) => join(folder, page))
       .find((each) => existsSync(join(root, each)));
@@ -203,11 +203,11 @@ describe('docs/clients.md', () => {
   it.each([
     ['openai', openaiCells],
     ['anthropic', anthropicCells],
-  ])('has every cell of the matrix of %s, and no other', (family, cells) => {
+  ])('lists every cell of the matrix of %s, and no other', (family, cells) => {
     expect(cellsOf(`What works: ${family}`).map(([, cell]) => cell)).toEqual([...cells]);
   });
 
-  it('has what every error becomes', () => {
+  it('lists the exception for every error', () => {
     const rows = [
       ...(parts.get('Errors') ?? '').matchAll(/^\| (\d+) \| `(\w+)` \| `(\w+)` \| (yes|no) \|$/gm),
     ];
@@ -221,15 +221,15 @@ describe('docs/clients.md', () => {
     );
   });
 
-  it('has every program that is tried, in the version that is tried', () => {
+  it('lists every tested program with its version', () => {
     const text = parts.get('What works: frameworks and programs') ?? '';
-    const told = [...text.matchAll(/^\| ([^|]+ \([\d.]+\)) \|/gm)].map(([, program]) => program);
-    expect([...new Set(told)]).toEqual(
+    const listed = [...text.matchAll(/^\| ([^|]+ \([\d.]+\)) \|/gm)].map(([, program]) => program);
+    expect([...new Set(listed)]).toEqual(
       programs.flatMap((program) => (program.checkout ? [] : [nameOf(program)])),
     );
   });
 
-  it('has the versions that the tests use', () => {
+  it('lists the tested versions', () => {
     const { devDependencies } = JSON.parse(read('package.json')) as {
       devDependencies: Record<string, string>;
     };
@@ -237,8 +237,8 @@ describe('docs/clients.md', () => {
     const javascript = (...names: string[]) => names.map((name) => minor(devDependencies[name])).join(', ');
     const python = (name: string) => minor(new RegExp(`^${name}==(.*)$`, 'm').exec(pinned)?.[1]);
     const pinned = read('test/sdk/python/requirements.txt');
-    const told = [...read('docs/clients.md').matchAll(/^\| `(\S+)` \| ([\d., ]+) \| (\w+) \|$/gm)];
-    expect(told.map(([, ...row]) => row)).toEqual([
+    const listed = [...read('docs/clients.md').matchAll(/^\| `(\S+)` \| ([\d., ]+) \| (\w+) \|$/gm)];
+    expect(listed.map(([, ...row]) => row)).toEqual([
       ['openai', javascript('openai6', 'openai'), 'JavaScript'],
       ['openai', python('openai'), 'Python'],
       ['@anthropic-ai/sdk', javascript('anthropic0', '@anthropic-ai/sdk'), 'JavaScript'],
@@ -254,15 +254,15 @@ describe('docs/cli.md', () => {
   const commands = leaves(program);
   const shared = ['--url', '--key-file', '--key', '--json'];
 
-  it('has every command, and no other', () => {
+  it('lists every command, and no other', () => {
     expect([...parts.keys()].toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
   });
 
-  it.each(commands)('has every flag of $name, and no other', ({ name, command }) => {
-    const told = [...(parts.get(name) ?? '').matchAll(/--[a-z][a-z0-9-]*/g)].map(([flag]) => flag);
+  it.each(commands)('lists every flag of $name, and no other', ({ name, command }) => {
+    const listed = [...(parts.get(name) ?? '').matchAll(/--[a-z][a-z0-9-]*/g)].map(([flag]) => flag);
     const known = command.options.map((option) => option.long ?? '');
-    expect(known.filter((flag) => !shared.includes(flag) && !told.includes(flag))).toEqual([]);
-    expect(told.filter((flag) => !known.includes(flag))).toEqual([]);
+    expect(known.filter((flag) => !shared.includes(flag) && !listed.includes(flag))).toEqual([]);
+    expect(listed.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 });
 
@@ -276,7 +276,7 @@ describe('docs/batches.md', () => {
   const fences = fencesOf('docs/batches.md', read('docs/batches.md'));
   const parts = sections(read('docs/batches.md'), 2);
 
-  it('shows a batch that is one, with every field', () => {
+  it('shows a valid batch with every field', () => {
     const batch = JSON.parse(fences.find(({ name }) => name === 'batch')?.text ?? '') as object;
     expect(validator(batchSchema as never)(batch)).toEqual([]);
     expect(Object.keys(batch).toSorted()).toEqual(
@@ -284,21 +284,21 @@ describe('docs/batches.md', () => {
     );
   });
 
-  it('has every state', () => {
+  it('lists every state', () => {
     expect(firstCells(parts.get('The batch object') ?? '').toSorted()).toEqual(batchStatuses.toSorted());
   });
 
-  it('has every reason to wait', () => {
-    const told = parts.get('Why a batch waits') ?? '';
-    const rows = [...told.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) =>
+  it('lists every reason to wait', () => {
+    const listed = parts.get('Why a batch waits') ?? '';
+    const rows = [...listed.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) =>
       cell.replaceAll('`', '').split(', '),
     );
     expect(rows.flat().toSorted()).toEqual(waitingReasons.toSorted());
   });
 
-  it('has every call', () => {
-    const told = read('docs/batches.md').split('## The batch object')[0] ?? '';
+  it('lists every call', () => {
+    const listed = read('docs/batches.md').split('## The batch object')[0] ?? '';
     for (const { path } of routes.filter((route) => route.path.startsWith('/v1/batches')))
-      expect(told).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/(errors|resume))/, ''));
+      expect(listed).toContain(path.replace(':batch_id', '{id}').replace(/.*(?=\/(errors|resume))/, ''));
   });
 });

@@ -8,8 +8,8 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { allFences } from './fences.ts';
 
-// The configurations of docs/engines are run as they stand there, but for the host, in whose place one server listens: it is
-// asked where, with which key and for which model the API of each provider wants to be asked.
+// Runs the configurations of docs/engines with one fake server in place of every host, and checks that requests have the path,
+// the key and the model that the API of each provider expects.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const configs = allFences(root).filter(
@@ -17,15 +17,15 @@ const configs = allFences(root).filter(
     page.startsWith('docs/engines/') && language === 'yaml' && text.includes('kind: openai'),
 );
 
-/** What a request of a format comes to: the path, what stands in the header of the key, the model. */
-type Asked = [path: string, key: Record<string, string>, model: string];
+/** Path, key header and model of a request at the upstream. */
+type UpstreamRequest = [path: string, key: Record<string, string>, model: string];
 
 const bearer = (name: string) => ({ authorization: `Bearer ${secret(name)}` });
 const secret = (name: string) => `${name}-0123456789`;
 const chat = '/v1/chat/completions';
 
-/** Requests for chat completions, by the page and the name of the model there. */
-const chats: Record<string, Asked> = {
+/** Expected chat completion requests, by page and model. */
+const chats: Record<string, UpstreamRequest> = {
   'anthropic claude': ['/v1/messages', { 'x-api-key': secret('ANTHROPIC_API_KEY') }, 'claude-sonnet-5'],
   'azure gpt-4.1-mini': [
     '/openai/deployments/my-deployment/chat/completions?api-version=2024-10-21',
@@ -45,7 +45,7 @@ const chats: Record<string, Asked> = {
   'others deepseek': [chat, bearer('DEEPSEEK_API_KEY'), 'deepseek-chat'],
   'others glm': ['/api/paas/v4/chat/completions', bearer('ZAI_API_KEY'), 'glm-5'],
   'others grok': [chat, bearer('XAI_API_KEY'), 'grok-4'],
-  // Names no model of the server, so it is asked for the id.
+  // Without `model`, the id is sent.
   'others qwen3-32b': [chat, bearer('OTHER_KEY'), 'others qwen3-32b'],
   'sglang qwen3-32b': [chat, {}, 'Qwen/Qwen3-32B'],
   'vllm qwen3-32b': [chat, {}, 'Qwen/Qwen3-32B'],
@@ -79,8 +79,8 @@ afterAll(async () => {
   await upstream.close();
 });
 
-/** What the server was asked by this request. */
-async function askedBy(path: string, body: object): Promise<Asked[]> {
+/** Upstream requests caused by this request. */
+async function requestsFor(path: string, body: object): Promise<UpstreamRequest[]> {
   const before = upstream.received.length;
   await offpeak.api.post(path, body);
   return upstream.received
@@ -88,26 +88,28 @@ async function askedBy(path: string, body: object): Promise<Asked[]> {
     .filter(({ text }) => text.includes('Rome'))
     .map(({ path: came, headers, text }) => [
       came,
-      Object.fromEntries(Object.entries(headers).filter(([name]) => keyHeaders.includes(name))) as Asked[1],
+      Object.fromEntries(
+        Object.entries(headers).filter(([name]) => keyHeaders.includes(name)),
+      ) as UpstreamRequest[1],
       (JSON.parse(text) as { model: string }).model,
     ]);
 }
 
 describe('the configurations of docs/engines', () => {
-  it('are those of this test', () => {
+  it('are all tested', () => {
     expect(ids.toSorted()).toEqual(Object.keys(chats).toSorted());
   });
 
-  it.each(Object.entries(chats))('ask for a chat completion: %s', async (model, asked) => {
+  it.each(Object.entries(chats))('send a chat completion: %s', async (model, expected) => {
     const messages = [{ role: 'user', content: 'Rome' }];
-    expect(await askedBy('/v1/chat/completions', { model, messages })).toEqual([asked]);
+    expect(await requestsFor('/v1/chat/completions', { model, messages })).toEqual([expected]);
   });
 
-  it('pass a request on in its own format where the page says so', async () => {
-    const response = await askedBy('/v1/responses', { model: 'openai gpt-4.1-mini', input: 'Rome' });
+  it('pass requests on natively where the page says so', async () => {
+    const response = await requestsFor('/v1/responses', { model: 'openai gpt-4.1-mini', input: 'Rome' });
     expect(response).toEqual([['/v1/responses', ...chats['openai gpt-4.1-mini']!.slice(1)]]);
     const messages = [{ role: 'user', content: 'Rome' }];
     const message = { model: 'anthropic claude', max_tokens: 9, messages };
-    expect(await askedBy('/v1/messages', message)).toEqual([chats['anthropic claude']]);
+    expect(await requestsFor('/v1/messages', message)).toEqual([chats['anthropic claude']]);
   });
 });

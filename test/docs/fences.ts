@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A fenced block of a page. */
+/** Fenced code block of a page. */
 export interface Fence {
-  /** `docs/batches.md:12`, the line of its fence. */
+  /** Page and line, such as `docs/batches.md:12`. */
   at: string;
   page: string;
   language: string;
   text: string;
-  /** What the comment before it says: the name under which a test of its own runs it, or why nothing does. */
+  /** From the comment before the block: name for a test of its own, or the reason why no test runs it. */
   name?: string;
   notRun?: string;
 }
 
-/** All fenced blocks of README.md and of the pages in docs/ that name a language. */
+/** Returns all fenced blocks with a language in README.md and docs/. */
 export function allFences(root: string): Fence[] {
   const pages = readdirSync(join(root, 'docs'), { recursive: true })
     .map((path) => `docs/${String(path)}`)
@@ -23,7 +23,7 @@ export function allFences(root: string): Fence[] {
   );
 }
 
-/** @param text of the page, whose blocks may stand in lists */
+/** @param text of the page; blocks may be inside lists */
 export function fencesOf(page: string, text: string): Fence[] {
   const blocks = text.matchAll(
     /(?:<!-- (?:test: (?<name>\S+)|not run: (?<notRun>.+?)) -->\n)?^(?<indent> *)```(?<language>\w+)\n(?<text>[\s\S]*?)^ *```$/gm,
@@ -42,13 +42,13 @@ export function fencesOf(page: string, text: string): Fence[] {
   });
 }
 
-/** What one block says of a whole, and the blocks of its page and language before it that it goes on from. */
+/** Returns a block with the earlier blocks of its page and language that it continues, as one program. */
 export function programOf(fence: Fence, fences: readonly Fence[]): string {
   const mine = fences.filter(({ page, language }) => page === fence.page && language === fence.language);
   const before = mine.slice(0, mine.indexOf(fence));
   const isWhole = /^(import|from) /m.test(fence.text);
   const previous = isWhole ? undefined : before.findLast((each) => each.notRun === undefined);
   if (!previous) return fence.text;
-  // Names of the block before may be given anew.
+  // A block may redeclare names of the one before.
   return `${programOf(previous, fences)}\n${fence.language === 'js' ? `{\n${fence.text}}` : fence.text}`;
 }

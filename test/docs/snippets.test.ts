@@ -13,8 +13,8 @@ import type { Installed } from '../support/install-packages.ts';
 import { allFences, programOf } from './fences.ts';
 import type { Fence } from './fences.ts';
 
-// Every block of README.md and docs/ that names a language is run against one server with a scripted engine, or parsed. What
-// cannot be says why, in a comment before it: <!-- not run: the reason -->.
+// Runs every block of README.md and docs/ that has a language against one server with a scripted engine, or parses it. A block
+// that cannot run has a reason in a comment before it: <!-- not run: the reason -->.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const fences = allFences(root);
@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 afterAll(() => place.remove());
 
-/** Addresses of the pages are those of a server as it starts by itself. */
+/** Replaces the default address of a server, which the pages use. */
 const here = (text: string) => text.replaceAll('http://127.0.0.1:8080', server.ready.url);
 
 async function runs(program: string, argv: string[]): Promise<string> {
@@ -66,7 +66,7 @@ const yamlSources = (text: string) => ({
   readFile: () => text,
 });
 
-/** A piece of a configuration, put where it belongs. */
+/** Completes a fragment of a configuration. */
 function wholeConfig(text: string): string {
   const keys = Object.keys(parse(text.replaceAll(/\$\{\w+\}/g, 'x')) as object);
   const indented = (by: number) => text.replaceAll(/^/gm, ' '.repeat(by));
@@ -75,7 +75,7 @@ function wholeConfig(text: string): string {
   return text;
 }
 
-const ways: Record<string, (fence: Fence) => Promise<unknown>> = {
+const runners: Record<string, (fence: Fence) => Promise<unknown>> = {
   json: async ({ text }) =>
     expect(() =>
       text
@@ -94,18 +94,18 @@ const ways: Record<string, (fence: Fence) => Promise<unknown>> = {
 };
 
 const needs: Record<string, () => string | undefined> = {
-  sh: () => (spawnSync('curl', ['--version']).status === 0 ? undefined : 'there is no curl'),
+  sh: () => (spawnSync('curl', ['--version']).status === 0 ? undefined : 'curl is not installed'),
   python: () => ('missing' in python ? python.missing : undefined),
 };
 
-/** Blocks that take arguments or listen, and where they are run. */
+/** Blocks that take arguments or listen, with the tests that run them. */
 const ownTests: Record<string, string> = {
   events: 'test/docs/snippets.test.ts',
   'message-batch': 'test/docs/snippets.test.ts',
   'receiver.mjs': 'test/sdk/webhooks.test.ts',
 };
 
-/** What blocks print that promise something. */
+/** Checks of the output of named blocks. */
 const prints: Record<string, (text: string) => void> = {
   js: (text) =>
     expect(JSON.parse(text)).toMatchObject({ custom_id: 'a', response: { status_code: 200 }, error: null }),
@@ -119,43 +119,43 @@ const prints: Record<string, (text: string) => void> = {
 };
 
 describe('snippets of the pages', () => {
-  it('are all of a language that is run or parsed, or say why they are not', () => {
+  it('have a language that is run or parsed, or a reason not to', () => {
     expect(fences.length).toBeGreaterThan(40);
     for (const [name, file] of Object.entries(ownTests)) {
       expect(fences.map((fence) => fence.name)).toContain(name);
       expect(readFileSync(join(root, file), 'utf8')).toContain(`'${name}'`);
     }
     expect(
-      fences.filter(({ language, notRun }) => !(language in ways) && !notRun).map(({ at }) => at),
+      fences.filter(({ language, notRun }) => !(language in runners) && !notRun).map(({ at }) => at),
     ).toEqual([]);
   });
 
-  const tried = fences.filter(
-    ({ notRun, name = '', language }) => language in ways && !notRun && !(name in ownTests),
+  const runnable = fences.filter(
+    ({ notRun, name = '', language }) => language in runners && !notRun && !(name in ownTests),
   );
-  it.for(tried.map((fence) => [`${fence.at} (${fence.language})`, fence] as const))(
+  it.for(runnable.map((fence) => [`${fence.at} (${fence.language})`, fence] as const))(
     '%s',
     async ([, fence], { skip }) => {
-      const lacking = needs[fence.language]?.();
-      if (lacking) return skip(lacking);
-      const told = String(await ways[fence.language]?.(fence));
-      prints[fence.name ?? '']?.(told);
+      const missing = needs[fence.language]?.();
+      if (missing) return skip(missing);
+      const output = String(await runners[fence.language]?.(fence));
+      prints[fence.name ?? '']?.(output);
     },
   );
 
-  it('go on from a batch that was made', async () => {
+  it('continue from a created batch', async () => {
     const batch = JSON.parse(await runs('sh', ['-euc', named('create')])) as { id: string };
     place.write('events.mjs', named('events'));
-    const told = await runs(process.execPath, ['events.mjs', server.ready.url, batch.id]);
-    expect(told.trim().split('\n').at(-1)).toBe('completed 1');
+    const output = await runs(process.execPath, ['events.mjs', server.ready.url, batch.id]);
+    expect(output.trim().split('\n').at(-1)).toBe('completed 1');
   });
 
-  it('make a batch with the client of another format', async () => {
+  it('create a batch with the Anthropic client', async () => {
     place.write('messages.mjs', named('message-batch'));
     expect((await runs(process.execPath, ['messages.mjs', server.ready.url])).trim()).toBe('rome succeeded');
   });
 
-  it('show a request and a configuration that are what the text says', async () => {
+  it('show a valid request and configuration', async () => {
     expect((await place.run(['files', 'validate', 'requests.jsonl'])).code).toBe(0);
     expect(loadConfig(yamlSources(named('offpeak.yaml'))).models[0]).toMatchObject({
       id: 'qwen3-32b',
@@ -163,7 +163,7 @@ describe('snippets of the pages', () => {
     });
   });
 
-  it('open endpoints whose files the command line checks and runs', async () => {
+  it('enable endpoints whose files the command line validates and runs', async () => {
     const body = { model: 'default', max_tokens: 9, messages: [{ role: 'user', content: 'Hello.' }] };
     place.write(
       'messages.jsonl',
