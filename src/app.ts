@@ -28,7 +28,7 @@ import { createEgress } from './events/egress.ts';
 import { createWebhooks } from './events/create-webhooks.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
-import { closeToOthers } from './files/private-folder.ts';
+import { restrictPermissions } from './files/restrict-permissions.ts';
 import { createInference } from './inference/create-inference.ts';
 import { withFallbacks } from './inference/fallbacks.ts';
 import { withLineFallbacks } from './inference/line-fallbacks.ts';
@@ -106,27 +106,27 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   });
   const schemas = createSchemas(shared);
   const counts = config.metrics && (await import('./metrics/counters.ts')).createCounters();
-  const generate = createInference({
+  const service = createInference({
     ...shared,
     models: serving.models,
     accounts: counts ? charging(accounts, counts) : accounts,
     schemas,
   });
-  const { catalog } = generate;
-  const single = withFallbacks(generate);
+  const { catalog, peers, capacity } = service;
+  const inference = withFallbacks(service);
   const { limits, drainMs } = config;
   const files = createFiles({
     ...shared,
     store,
     blobs,
-    catalog: generate.fleet,
+    catalog: peers,
     limits: {
       fileBytes: limits.bytesPerBatch,
       lines: limits.requestsPerBatch,
       lineBytes: limits.lineBytes,
     },
     endpoints: config.batch.endpoints,
-    others: {
+    userFiles: {
       purposes: config.files.purposes.filter((purpose) => purpose !== 'batch'),
       fileBytes: config.files.bytes,
       bytesPerOrg: limits.responseBytesPerOrg,
@@ -142,7 +142,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     store: counts ? { ...store, results: counts.instrument(store.results) } : store,
     blobs,
     files,
-    generate: withLineFallbacks(generate, time),
+    ...withLineFallbacks(service, time),
+    catalog,
+    peers,
     budgets: accounts.budgets,
     limits,
     drainMs,
@@ -152,7 +154,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const responses = createResponses({
     ...shared,
     store,
-    inference: single,
+    inference,
+    catalog,
     budgets: accounts.budgets,
     limits,
     exclusive: embedded,
@@ -172,7 +175,10 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...shared,
     files,
     batches,
-    generate: single,
+    inference,
+    capacity,
+    catalog,
+    peers,
     responses,
     webhooks,
     accounts,
@@ -191,7 +197,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       ...config.metrics,
       version: packageVersion(),
       counts,
-      generate: single,
+      catalog,
+      capacity,
       batches: store.batches,
       isOutOfBudget: (orgId) => accounts.budgets.waiting(orgId) !== null,
       time,
@@ -215,7 +222,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     blobs,
     installation,
     pulls,
-    generate,
+    service,
     accounts,
     ...(metrics ? [metrics] : []),
     files,
@@ -237,7 +244,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     const next = read();
     hide(secretsOf(next));
     await createStartPulls(modelFiles, modelSources(next).filter(isRemote), log).start();
-    const { replaced } = await serving.replace(next, (models) => generate.replaceModels(models));
+    const { replaced } = await serving.replace(next, (models) => service.replaceModels(models));
     const models = next.models.map(({ id }) => id);
     log.info({ models, replaced }, 'The configuration was read again.');
     const waiting = unreadKeys.filter((key) => !isDeepStrictEqual(next[key], config[key]));
@@ -272,7 +279,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     async start() {
       await makeFolder(config.data, 0o700);
       try {
-        await closeToOthers(config.data, log);
+        await restrictPermissions(config.data, log);
         for (const part of parts) await part.start();
         await accounts.makeFirstKeys();
         // What was said on the way stands before what the command says of it.

@@ -131,8 +131,8 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     record: [],
     queue: ['claimed', 'lines', 'record'],
     run: ['queue', 'record', 'claimed', 'lines'],
-    close: ['lines'],
-    watch: ['claimed'],
+    finalize: ['lines'],
+    maintenance: ['claimed'],
     read: [],
   },
   cli: {

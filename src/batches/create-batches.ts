@@ -4,60 +4,58 @@ import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
 import type { BatchPicture } from '../store/contract/batches.ts';
 import type { Batches } from './batches.ts';
-import type { BatchesDeps, Ground } from './ground.ts';
+import type { BatchesDeps, BatchContext } from './batch-context.ts';
 import type { BatchView } from '../wire/batch/present.ts';
-import { Closer } from './close/closer.ts';
+import { Finalizer } from './finalize/finalizer.ts';
 import {
   type BatchInput,
   createBatch,
   type CreateDeps,
   freezePrices,
-  hearOfModels,
+  refreshPeerModels,
   openInput,
   retryBatch,
 } from './create/create.ts';
 import { failedLines, requireFailures } from './create/failed-lines.ts';
 import { removeFiles, requireFinished } from './remove.ts';
 import { isDatabaseUnavailable } from '../core/database-fault.ts';
-import { runTimes } from './risk.ts';
+import { runTimes } from './deadline-risk.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { countInput } from './create/count-input.ts';
 import { estimateUsage } from './create/estimate.ts';
-import { Heartbeat, leaseLifeMs } from './watch/heartbeat.ts';
-import { Followers } from './read/followers.ts';
-import { Readers, readResults } from './read/results.ts';
+import { Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
+import { BatchEventStreams } from './read/event-streams.ts';
+import { ResultReaders, readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
-import { suspectKills } from './claimed/suspects.ts';
-import { amountOf, viewOf } from './read/view.ts';
-import { modelsOf, surroundingsOf, suspectedOf, waitingOf } from './read/waiting.ts';
-import { loadOf } from './watch/load.ts';
-import { Watch } from './watch/watch.ts';
+import { suspectKills } from './claimed/poison-suspects.ts';
+import { totalAmount, toBatchView } from './read/view.ts';
+import { namedModels, createWaitSources, crashSuspected, findWaiting } from './read/waiting.ts';
+import { currentLoad } from './maintenance/load.ts';
+import { Maintenance } from './maintenance/maintenance.ts';
 
 /** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
-export function createBatches(parts: BatchesDeps): Batches {
-  const { store, generate, time, ids, log, batch: settings } = parts;
-  const { catalog, fleet } = generate;
+export function createBatches(deps: BatchesDeps): Batches {
+  const { store, catalog, peers, time, ids, log, batch: settings } = deps;
   const worker = ids.next('wrk_');
-  const load = () => loadOf(generate);
+  const load = () => currentLoad(deps);
   // A heartbeat reads and writes, and touches no batch.
   const probe = () => store.workers.beat(worker, load());
-  if (!parts.exclusive) fleet.askBy(async () => (await probe()).others);
+  if (!deps.exclusive) peers.refreshBy(async () => (await probe()).others);
   const isAway = (error: unknown) => isDatabaseUnavailable(error, probe);
-  const missing = new MissingModels({ ...parts, fleet, lostAfterMs: settings.lostModelAfterMs });
-  fleet.onLearn(() => missing.learned());
+  const missing = new MissingModels({ ...deps, lostAfterMs: settings.lostModelAfterMs });
+  peers.onUpdate(() => missing.onPeersUpdated());
   const hours = new OpenHours(catalog, time);
-  const ground: Ground = {
-    ...parts,
+  const context: BatchContext = {
+    ...deps,
     worker,
-    fleet,
     missing,
     hours,
     isAway,
     holdsLeases: (since) => heartbeat.holds(since),
   };
-  const closer = new Closer(ground);
-  const runner = new Runner({ ...ground, closer });
+  const finalizer = new Finalizer(context);
+  const runner = new Runner({ ...context, finalizer });
   // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
@@ -67,34 +65,34 @@ export function createBatches(parts: BatchesDeps): Batches {
     );
   };
   const heartbeat: Heartbeat = new Heartbeat({
-    ...ground,
+    ...context,
     load,
     giveBackStrays: () => runner.giveBackStrays(),
     onReaped: () => runner.wake(),
-    moveWindows: parts.exclusive ? moveWindows : null,
+    moveWindows: deps.exclusive ? moveWindows : null,
     onReturn: (leases) => runner.work.keepOnly(leases),
   });
-  const watch = new Watch({
-    ...ground,
+  const maintenance = new Maintenance({
+    ...context,
     work: runner.work,
     onWork: () => runner.wake(),
-    purge: (batchId) => closer.purge(batchId),
+    purge: (batchId) => finalizer.purge(batchId),
   });
   // Windows are counted in the database's time, whatever the wall clock of this machine says.
-  const creating: CreateDeps = { ...parts, clock: time, catalog: fleet };
-  const reading = { ...parts, readers: new Readers() };
+  const creating: CreateDeps = { ...deps, clock: time, catalog: peers };
+  const reading = { ...deps, readers: new ResultReaders() };
   let stopping: Promise<void> | null = null;
   let started = false;
 
-  const surroundings = surroundingsOf({ ...ground, storage: (id) => runner.storage(id) });
+  const waitSources = createWaitSources({ ...context, storage: (id) => runner.storage(id) });
 
   const view = async ({ batch, ledger, running, errorSummary }: BatchPicture): Promise<BatchView> => {
     const waiting =
-      waitingOf(batch, running - runner.work.held.unsentOf(batch.id), surroundings) ??
-      (running === 0 && (await isSuspected(batch)) ? suspectedOf(batch) : null);
-    const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch, modelsOf(batch)) : null;
-    const times = runTimes(ground, batch.orgId, batch.model);
-    return viewOf(batch, ledger, { running, errorSummary, waiting, ahead, times });
+      findWaiting(batch, running - runner.work.chunks.unsentOf(batch.id), waitSources) ??
+      (running === 0 && (await isSuspected(batch)) ? crashSuspected(batch) : null);
+    const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch, namedModels(batch)) : null;
+    const times = runTimes(context, batch.orgId, batch.model);
+    return toBatchView(batch, ledger, { running, errorSummary, waiting, ahead, times });
   };
 
   const isSuspected = async ({ id, status, closing }: Batch) =>
@@ -102,8 +100,8 @@ export function createBatches(parts: BatchesDeps): Batches {
     closing === null &&
     ((await store.batches.leastKills(id)) ?? 0) >= suspectKills;
 
-  const followers = new Followers({
-    clock: parts.clock,
+  const eventStreams = new BatchEventStreams({
+    clock: deps.clock,
     log,
     async look(id) {
       const picture = await store.batches.picture(id);
@@ -114,9 +112,9 @@ export function createBatches(parts: BatchesDeps): Batches {
   /** Removes what was written of the input. */
   const priceAndCount = async (caller: Caller, opened: BatchInput) => {
     try {
-      await hearOfModels(fleet, opened);
-      const prices = freezePrices(fleet, caller, opened);
-      return { prices, counted: await countInput(parts, caller.orgId, opened) };
+      await refreshPeerModels(peers, opened);
+      const prices = freezePrices(peers, caller, opened);
+      return { prices, counted: await countInput(deps, caller.orgId, opened) };
     } finally {
       await opened.sealed?.discard();
     }
@@ -153,7 +151,7 @@ export function createBatches(parts: BatchesDeps): Batches {
     windowMs: settings.completionWindowMs,
 
     async start() {
-      if (parts.exclusive) {
+      if (deps.exclusive) {
         await store.workers.clear();
         await store.workers.reap(time.now() + leaseLifeMs);
       }
@@ -162,7 +160,7 @@ export function createBatches(parts: BatchesDeps): Batches {
       if (stopping) return heartbeat.stop();
       started = true;
       runner.start();
-      watch.start();
+      maintenance.start();
     },
 
     stop() {
@@ -180,14 +178,14 @@ export function createBatches(parts: BatchesDeps): Batches {
       const opened = await openInput(creating, caller, input);
       const { index } = opened;
       const { prices, counted } = await priceAndCount(caller, opened);
-      const byModel = estimateUsage(index, fleet.idOf, counted);
+      const byModel = estimateUsage(index, peers.idOf, counted);
       return {
         endpoint: input.endpoint,
         total: index.count,
         exactInput: counted.every((tokens) => tokens !== undefined),
         usage: [...byModel.values()].reduce(addUsage, noUsage),
-        amount: amountOf(byModel, prices, settings.priceFactor),
-        listAmount: amountOf(byModel, prices, 1),
+        amount: totalAmount(byModel, prices, settings.priceFactor),
+        listAmount: totalAmount(byModel, prices, 1),
       };
     },
 
@@ -207,8 +205,8 @@ export function createBatches(parts: BatchesDeps): Batches {
     async remove(caller, id) {
       const batch = await owned(caller.orgId, id);
       requireFinished(batch, 'it can be deleted');
-      await removeFiles(parts, caller, batch);
-      await closer.purge(id);
+      await removeFiles(deps, caller, batch);
+      await finalizer.purge(id);
       await store.batches.remove(caller.orgId, id);
     },
 
@@ -241,7 +239,7 @@ export function createBatches(parts: BatchesDeps): Batches {
       const of = await owned(caller.orgId, id);
       requireFailures(of);
       const errors = await readResults(reading, of, 'errors', 0);
-      const lines = await failedLines({ ...parts, now: time.now() }, of, errors.bytes);
+      const lines = await failedLines({ ...deps, now: time.now() }, of, errors.bytes);
       const { id: newId, replayed } = await retryBatch(creating, caller, { of, lines }, creation);
       runner.wake();
       return { batch: await viewOwned(caller.orgId, newId), replayed };
@@ -249,7 +247,7 @@ export function createBatches(parts: BatchesDeps): Batches {
 
     async follow(caller, id, signal) {
       await owned(caller.orgId, id);
-      return followers.follow(id, signal);
+      return eventStreams.follow(id, signal);
     },
 
     async results(caller, id, stream, after) {
@@ -258,10 +256,10 @@ export function createBatches(parts: BatchesDeps): Batches {
   };
 
   async function stopOnce(): Promise<void> {
-    followers.stop();
+    eventStreams.stop();
     if (!started) return;
-    await watch.stop();
-    await runner.drain(parts.drainMs);
+    await maintenance.stop();
+    await runner.drain(deps.drainMs);
     await heartbeat.stop();
     // Leases that cannot be given back now run out by themselves.
     await store.workers

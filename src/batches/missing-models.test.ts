@@ -3,7 +3,7 @@ import { createManualClock, type ManualClock } from '../../test/support/manual-c
 import { createCatalog } from '../core/model.ts';
 import { StoreTime } from '../base/store-time.ts';
 import type { WorkerLoad } from '../core/worker-load.ts';
-import { Fleet } from '../inference/fleet.ts';
+import { Peers } from '../inference/peers.ts';
 import { MissingModels } from './missing-models.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
@@ -15,7 +15,7 @@ describe('MissingModels (F34)', () => {
   let found: Record<string, number>;
   let looks: number;
   let catalog = createCatalog([model]);
-  let fleet: Fleet;
+  let peers: Peers;
   let missing: MissingModels;
 
   beforeEach(() => {
@@ -32,10 +32,10 @@ describe('MissingModels (F34)', () => {
       find: (name: string) => catalog.find(name),
       idOf: (name: string) => catalog.idOf(name),
     };
-    fleet = new Fleet(own, clock);
+    peers = new Peers(own, clock);
     missing = new MissingModels({
       store: { workers: { missingModels } },
-      fleet,
+      peers,
       clock,
       time: new StoreTime(clock),
       lostAfterMs: 10 * minute,
@@ -43,13 +43,13 @@ describe('MissingModels (F34)', () => {
   });
 
   function learn(others: readonly WorkerLoad[]): void {
-    fleet.learn(others);
-    missing.learned();
+    peers.update(others);
+    missing.onPeersUpdated();
   }
 
   async function lookAfter(ms: number): Promise<string[]> {
     await clock.advance(ms);
-    await missing.look();
+    await missing.refresh();
     return missing.lost;
   }
 

@@ -14,7 +14,7 @@ export class OpenHours {
   }
 
   /** Those of a model or, for null, those that all models have in common. */
-  of(model: string | null): Hours | undefined {
+  find(model: string | null): Hours | undefined {
     if (model !== null) return this.#catalog.find(model)?.hours;
     const [first, ...others] = this.#catalog.list();
     return others.every(({ hours }) => hours === first?.hours) ? first?.hours : undefined;
@@ -22,12 +22,12 @@ export class OpenHours {
 
   /** Which share of its places lines of a model may have now, from 0 to 1. */
   share(model: string): number {
-    return shareAt(this.of(model), this.#time.now());
+    return shareAt(this.find(model), this.#time.now());
   }
 
   /** Why lines of a model wait for their hours; null when they do not. */
   waiting(model: string): Waiting | null {
-    const hours = this.of(model);
+    const hours = this.find(model);
     if (!hours || hours.share > 0) return null;
     const { isOpen, since, until } = hoursAt(hours, this.#time.now());
     const message = `Batches of the model run in certain hours: ${hoursText(hours)}.`;

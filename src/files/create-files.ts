@@ -56,7 +56,7 @@ export function createFiles(deps: FilesDeps): Files {
 
   /** Whatever does not become a row leaves no blob. */
   async function commit(file: StoredFile, creation: Creation | undefined, discard: () => Promise<void>) {
-    const most = deps.others?.bytesPerOrg;
+    const most = deps.userFiles?.bytesPerOrg;
     const inserted = await store.files.insert(file, creation, clock.now(), most);
     if (inserted.outcome === 'created') return { file, replayed: false };
     await discard();
@@ -76,12 +76,12 @@ export function createFiles(deps: FilesDeps): Files {
   }
 
   const parts: InlineDeps = { find, read };
-  const keepsOthers = (deps.others?.purposes.length ?? 0) > 0;
+  const keepsOthers = (deps.userFiles?.purposes.length ?? 0) > 0;
 
   return {
     inline: async (orgId, text, mostBytes, hold) =>
       keepsOthers ? inlineFiles(parts, orgId, text, mostBytes, hold) : text,
-    purposes: ['batch', ...(deps.others?.purposes ?? [])],
+    purposes: ['batch', ...(deps.userFiles?.purposes ?? [])],
     get,
     start: () => sweeper.start(),
     stop: () => sweeper.stop(),

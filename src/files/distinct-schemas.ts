@@ -14,7 +14,7 @@ export type CheckSchema = (given: PlacedSchema, orgId: string) => Promise<Fault 
  * What is tried of one file. The lines behind are not worse off than without the check: they tell themselves what is
  * wrong when they run.
  */
-const most = { schemas: 256, characters: 4 << 20, atOnce: 8, waitMs: 5_000 } as const;
+const limits = { schemas: 256, characters: 4 << 20, atOnce: 8, waitMs: 5_000 } as const;
 
 /**
  * The schemas in the lines of one upload: each distinct one is tried once, while further lines come in, so that one which
@@ -38,13 +38,13 @@ export class DistinctSchemas {
    * @param textOf what a string of the body says
    * @param placed puts the place of the line before that of the schema
    */
-  note(body: ChatBody, textOf: (characters: string) => string, placed: (fault: Fault) => Fault): void {
+  add(body: ChatBody, textOf: (characters: string) => string, placed: (fault: Fault) => Fault): void {
     if (!body.response_format && !body.tools && !body.functions) return;
     for (const { schema, where } of guaranteedSchemas(body)) {
       const text = JSON.stringify(schema);
       if (this.#seen.has(text)) continue;
       this.#characters += text.length;
-      if (this.#seen.size === most.schemas || this.#characters > most.characters) continue;
+      if (this.#seen.size === limits.schemas || this.#characters > limits.characters) continue;
       const order = this.#seen.size;
       this.#seen.add(text);
       const given: PlacedSchema = { schema: JSON.parse(textOf(text)), where };
@@ -59,7 +59,7 @@ export class DistinctSchemas {
   /** The faults there are, in the order of the lines, when all are known or that has taken too long. */
   async faults(clock: Clock): Promise<Fault[]> {
     const late = new AbortController();
-    const wait = sleep(clock, most.waitMs, late.signal).then(() => this.drop());
+    const wait = sleep(clock, limits.waitMs, late.signal).then(() => this.drop());
     while (this.#running.size > 0 && (await this.#settled(wait)));
     late.abort();
     return this.#faults.toSorted((a, b) => a.order - b.order).map(({ fault }) => fault);
@@ -77,7 +77,7 @@ export class DistinctSchemas {
   }
 
   #begin(): void {
-    while (this.#running.size < most.atOnce) {
+    while (this.#running.size < limits.atOnce) {
       const next = this.#waiting.shift();
       if (!next) return;
       const run = next().finally(() => {

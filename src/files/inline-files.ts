@@ -16,7 +16,7 @@ export interface InlineDeps {
 export type Hold = (bytes: number) => void | Promise<void>;
 
 /** So many files one request may name. */
-const mostFiles = 100;
+const maxFiles = 100;
 
 /** What `Files.inline` promises, where files are kept for it. */
 export async function inlineFiles(
@@ -31,8 +31,8 @@ export async function inlineFiles(
   const body = parseExact(text);
   const parts = fileParts(body);
   if (parts.length === 0) return text;
-  if (parts.length > mostFiles)
-    throw invalid(parts[mostFiles]!.place, `a request may name ${mostFiles} files, and this is one more`);
+  if (parts.length > maxFiles)
+    throw invalid(parts[maxFiles]!.place, `a request may name ${maxFiles} files, and this is one more`);
   const tooLarge = (place: string) =>
     invalid(place, `with this file the request has more than ${mostBytes} bytes`);
   const files: StoredFile[] = [];

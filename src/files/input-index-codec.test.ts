@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeIndex, encodeIndex } from './input-index-codec.ts';
-import { type InputIndex, placeOf, prefixLevels } from './input-index.ts';
+import { type InputIndex, lineRefAt, prefixLevels } from './input-index.ts';
 
 const u32 = fc.nat({ max: 0xffffffff });
 const anyIndex: fc.Arbitrary<InputIndex> = fc
@@ -33,8 +33,8 @@ const small: InputIndex = {
 
 describe('the index of an input file', () => {
   it('has numbers for the place of a line that is past its end, too', () => {
-    expect(placeOf(small, 0)).toEqual({ line: 0, offset: 0, length: 10 });
-    expect(placeOf(small, 1)).toEqual({ line: 1, offset: 0, length: 0 });
+    expect(lineRefAt(small, 0)).toEqual({ line: 0, offset: 0, length: 10 });
+    expect(lineRefAt(small, 1)).toEqual({ line: 1, offset: 0, length: 0 });
   });
 
   it('survives being written and read, wherever it stands in memory', () => {

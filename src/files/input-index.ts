@@ -24,6 +24,6 @@ export interface InputIndex {
 }
 
 /** Where a line stands; one that is past the end of the index is empty. */
-export function placeOf({ offset, length, sum }: InputIndex, line: number): LineRef {
+export function lineRefAt({ offset, length, sum }: InputIndex, line: number): LineRef {
   return { line, offset: offset[line] ?? 0, length: length[line] ?? 0, ...(sum && { sum: sum[line]! }) };
 }

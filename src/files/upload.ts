@@ -12,7 +12,7 @@ import { type CheckedLine, type LineChecker, createLineChecker } from '../wire/b
 import { type SplitItem, type SplitLine, Splitter } from '../wire/batch/split.ts';
 import { type CheckSchema, DistinctSchemas } from './distinct-schemas.ts';
 import type { SealedUpload, Upload, UploadMeta } from './files.ts';
-import { gathered } from './gathered-writer.ts';
+import { bufferedWriter } from './buffered-writer.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { encodeIndex } from './input-index-codec.ts';
 import { UploadFaults } from './upload-faults.ts';
@@ -26,7 +26,7 @@ export interface FileLimits {
 }
 
 /** Files that are kept as they come, for other purposes than batches. */
-export interface OtherFiles {
+export interface UserFiles {
   purposes: readonly UploadPurpose[];
   /** Of one file. */
   fileBytes: number;
@@ -43,7 +43,7 @@ export interface UploadDeps {
   /** Of batches, that are open; the usual ones if absent. */
   endpoints?: readonly BatchEndpoint[];
   /** None are taken if absent. */
-  others?: OtherFiles;
+  userFiles?: UserFiles;
   checkSchema: CheckSchema;
 }
 
@@ -92,12 +92,12 @@ export class SpooledUpload implements Upload {
     this.#deps = deps;
     this.#target = target;
     this.#blobId = blobId;
-    this.#writer = gathered(writer);
+    this.#writer = bufferedWriter(writer);
     this.#splitter = new Splitter({ lineBytes: deps.limits.lineBytes, guess: source === 'file' });
     this.#schemas = new DistinctSchemas(deps.checkSchema, caller.orgId);
     this.#checker = createLineChecker({
       source,
-      takesFiles: (deps.others?.purposes.length ?? 0) > 0,
+      takesFiles: (deps.userFiles?.purposes.length ?? 0) > 0,
       ...(deps.endpoints && { endpoints: deps.endpoints }),
       refuseModel: (name, serves) => refusal(() => modelFor(deps.catalog, caller, name, serves)),
       takesImageUrls: (name) => (deps.catalog.find(name) ?? { imageUrls: true }).imageUrls === true,
@@ -153,7 +153,7 @@ export class SpooledUpload implements Upload {
   }
 
   async #requireSize(purpose: UploadPurpose | 'unknown'): Promise<void> {
-    const { limits, others } = this.#deps;
+    const { limits, userFiles: others } = this.#deps;
     const mayBeBatch = purpose === 'batch' || purpose === 'unknown';
     const forOthers = purpose === 'batch' ? 0 : (others?.fileBytes ?? 0);
     const most = Math.max(mayBeBatch ? limits.fileBytes : 0, forOthers);
@@ -242,7 +242,7 @@ export class SpooledUpload implements Upload {
     const { prompt, customId, textOf } = checked;
     if (!prompt) return;
     const { number } = line;
-    this.#schemas.note(prompt.chat, textOf, (given) => {
+    this.#schemas.add(prompt.chat, textOf, (given) => {
       const fault = prompt.mapFault(given);
       return this.#inLine({ ...fault, line: number, custom_id: customId, param: `body.${fault.param}` });
     });

@@ -70,7 +70,7 @@ describe('Admission', () => {
   it('counts its own lines, and shares with other processes', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(64), clock);
-    admission.setOthers(8, 2);
+    admission.setPeers(8, 2);
     expect(admission.room).toBe(24);
     const leave = admission.enter('batch');
     expect(admission.room).toBe(23);
@@ -84,7 +84,7 @@ describe('Admission', () => {
     const admission = new Admission(pool(64), clock);
     admission.lease(20);
     expect(admission.room).toBe(20);
-    admission.setOthers(0, 10);
+    admission.setPeers(0, 10);
     admission.enter('batch');
     expect(admission.room).toBe(19);
     admission.lease(0);
@@ -97,7 +97,7 @@ describe('Admission', () => {
     const { clock } = manualClock();
     const waiting = { scope: 'replica', code: 'upstream_unreachable', message: 'x', since: 0 } as const;
     const admission = new Admission({ slots: 64, maxInFlight: 1, waiting }, clock);
-    admission.setOthers(0, 10);
+    admission.setPeers(0, 10);
     admission.lease(0);
     expect(admission.room).toBe(1);
   });
@@ -105,11 +105,11 @@ describe('Admission', () => {
   it('leaves every process one line while there is room at all, however many share the slots', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(1), clock);
-    admission.setOthers(0, 5);
+    admission.setPeers(0, 5);
     expect(admission.room).toBe(1);
     admission.enter('batch');
     expect(admission.room).toBe(0);
-    admission.setOthers(1, 5);
+    admission.setPeers(1, 5);
     expect(admission.room).toBeLessThan(0);
   });
 });

@@ -66,7 +66,7 @@ export class Admission {
     return Math.min(all, this.#leased ?? Math.max(1, Math.floor(all / this.#processes)));
   }
 
-  setOthers(interactive: number, processes: number): void {
+  setPeers(interactive: number, processes: number): void {
     this.#others = interactive;
     this.#processes = Math.max(1, processes);
   }

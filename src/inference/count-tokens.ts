@@ -5,12 +5,12 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../wire/embeddings/embeddings.ts';
 
 /** No vocabulary in use has a longer token: 128 spaces, or 128 dashes. */
-const longestToken = 128;
+const maxTokenBytes = 128;
 /** More text is not sent to a server for the sake of a number. */
-const mostSentBytes = 4 * 2 ** 20;
+const maxSentBytes = 4 * 2 ** 20;
 /** Counts of one model that run at once; of one org half of them. */
-const atOnce = 4;
-const mostWaiting = 1_000;
+const maxConcurrent = 4;
+const maxWaiting = 1_000;
 
 /** Tokens of the prompt as the engine counts them; undefined where it cannot tell. */
 export type CountPrompt = (
@@ -25,9 +25,9 @@ export type CountPrompt = (
  */
 export function createCountPrompt(engine: Engine): CountPrompt {
   const gate = createFairGate({
-    capacity: atOnce,
-    maxPerOwner: atOnce / 2,
-    maxWaiting: mostWaiting,
+    capacity: maxConcurrent,
+    maxPerOwner: maxConcurrent / 2,
+    maxWaiting,
     fullError: () =>
       new ApiError('rate_limit_exceeded', 'Too many requests wait to have their tokens counted.', {
         retryAfter: 1,
@@ -37,17 +37,17 @@ export function createCountPrompt(engine: Engine): CountPrompt {
     const bytes = textBytes(request);
     const { contextLength } = engine.capabilities;
     if (contextLength !== null && !isEmbeddings(request)) requirePossible(bytes, contextLength);
-    else if (bytes > mostSentBytes) return undefined;
+    else if (bytes > maxSentBytes) return undefined;
     return gate.within(orgId, 1, signal, () => engine.countTokens(request));
   };
 }
 
 function requirePossible(bytes: number, contextLength: number): void {
-  if (bytes <= contextLength * longestToken) return;
+  if (bytes <= contextLength * maxTokenBytes) return;
   throw new ApiError(
     'context_length_exceeded',
     `The messages have ${bytes} bytes of text. This model's context holds ${contextLength} tokens, and tokens have ` +
-      `${longestToken} bytes at most, so they cannot fit and are not counted. Shorten the messages.`,
+      `${maxTokenBytes} bytes at most, so they cannot fit and are not counted. Shorten the messages.`,
     { param: 'messages' },
   );
 }

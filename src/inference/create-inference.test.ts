@@ -23,7 +23,7 @@ import type { ChatChunk, ChatChunks, ChatRequest } from '../wire/chat/chat.ts';
 import { createInference } from './create-inference.ts';
 import type { AnswerIdentity, NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import { lineFormats } from '../wire/batch/line-formats.ts';
-import type { Inference, InteractiveCall } from './inference.ts';
+import type { InferenceService, InteractiveCall } from './inference.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
 const prices = { input: 1, cachedInput: 1, output: 1 };
@@ -35,10 +35,10 @@ const model = (id: string, serves: Model['serves']): Model => ({
   createdAt: 0,
 });
 
-describe('createGenerate', () => {
+describe('createInference', () => {
   let engine: FakeEngine;
   let charged: Parameters<Accounts['charge']>[0][];
-  let generate: Inference;
+  let service: InferenceService;
   let call: InteractiveCall;
   let schemas: Schemas;
 
@@ -47,7 +47,7 @@ describe('createGenerate', () => {
     charged = [];
     const clock = createManualClock();
     schemas = createInlineSchemas(clock);
-    generate = createInference({
+    service = createInference({
       models: [
         { model: model('m', ['chat']), pool: poolOf(engine, { clock, isShared: true }) },
         { model: model('vectors', ['embeddings']), pool: poolOf(createFakeEngine(), { clock }) },
@@ -76,7 +76,7 @@ describe('createGenerate', () => {
         ],
       });
     for (const request of [said('a', '1'), said('a', '2'), said('b', '1')])
-      await generate.chat(request, call);
+      await service.inference.chat(request, call);
     const prefixes = engine.asked.map((asked) => asked.call.prefix);
     expect(prefixes[0]).toBe(prefixes[1]);
     expect(prefixes[0]).not.toBe(prefixes[2]);
@@ -104,7 +104,7 @@ describe('createGenerate', () => {
 
     it('is answered under our id and the public name, and charged', async () => {
       natively(async function* () {});
-      const answer = await generate.native('messages', given, call, named);
+      const answer = await service.inference.native('messages', given, call, named);
       expect(answer).toMatch(/^\{"n":1\.0\} as chatcmpl_[0-9a-f]{32} of m$/);
       expect(charged).toMatchObject([charge]);
     });
@@ -114,8 +114,8 @@ describe('createGenerate', () => {
       const answer = () => {
         throw new TypeError('no such output');
       };
-      await expect(generate.native('messages', given, call, answer)).rejects.toThrow(TypeError);
-      expect([charged, generate.interactiveLoad()]).toMatchObject([[charge], {}]);
+      await expect(service.inference.native('messages', given, call, answer)).rejects.toThrow(TypeError);
+      expect([charged, service.capacity.interactiveLoad()]).toMatchObject([[charge], {}]);
     });
 
     it('is charged as a stream, and counted out before its end was read', async () => {
@@ -124,9 +124,9 @@ describe('createGenerate', () => {
         yield [{ type: 'message_stop', data: '{}', usage: counted }];
       });
       const types: string[] = [];
-      for await (const list of generate.nativeStream('messages', given, call, typeOf)) {
+      for await (const list of service.inference.nativeStream('messages', given, call, typeOf)) {
         types.push(...list);
-        expect(generate.interactiveLoad()).toEqual(types.length < 3 ? { m: 1 } : {});
+        expect(service.capacity.interactiveLoad()).toEqual(types.length < 3 ? { m: 1 } : {});
       }
       expect(types).toEqual(['message_start', 'ping', 'message_stop']);
       expect(charged).toMatchObject([charge]);
@@ -139,7 +139,8 @@ describe('createGenerate', () => {
         yield [{ type: 'content_block_delta', data: '{}', delta: 'of many more' }];
       });
       let lists = 0;
-      for await (const _ of generate.nativeStream('messages', given, call, typeOf)) if (++lists === 2) break;
+      for await (const _ of service.inference.nativeStream('messages', given, call, typeOf))
+        if (++lists === 2) break;
       expect(charged).toMatchObject([
         { usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 } },
       ]);
@@ -151,17 +152,17 @@ describe('createGenerate', () => {
         throw new ApiError('upstream_error', 'broken');
       });
       const reading = async () => {
-        for await (const _ of generate.nativeStream('messages', given, call, typeOf));
+        for await (const _ of service.inference.nativeStream('messages', given, call, typeOf));
       };
       await expect(reading()).rejects.toThrow('broken');
-      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
+      expect([charged, service.capacity.interactiveLoad()]).toEqual([[], {}]);
     });
   });
 
   describe('chat', () => {
     it('answers under our id and the public name, and charges what it took', async () => {
       engine.answers = [chatResponse('hi')];
-      const response = await generate.chat(chatRequest({ model: 'm-alias' }), call);
+      const response = await service.inference.chat(chatRequest({ model: 'm-alias' }), call);
       expect(response).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_[0-9a-f]{32}$/) });
       expect(charged).toEqual([
         {
@@ -188,9 +189,12 @@ describe('createGenerate', () => {
     ] as [string, Partial<ChatRequest>, string[] | null, string, number][])(
       'refuses %s before any engine is asked',
       async (_what, more, models, code, status) => {
-        const chat = generate.chat(chatRequest(more), { ...call, caller: { ...call.caller, models } });
+        const chat = service.inference.chat(chatRequest(more), {
+          ...call,
+          caller: { ...call.caller, models },
+        });
         await expect(chat).rejects.toMatchObject({ code, status });
-        expect([engine.asked, charged, generate.interactiveLoad()]).toEqual([[], [], {}]);
+        expect([engine.asked, charged, service.capacity.interactiveLoad()]).toEqual([[], [], {}]);
       },
     );
 
@@ -208,25 +212,27 @@ describe('createGenerate', () => {
         type: 'json_schema',
         json_schema: { name: 'x', schema: { type: 'integer' } },
       } as const;
-      const answer = generate.chat(chatRequest({ response_format: format }), call);
+      const answer = service.inference.chat(chatRequest({ response_format: format }), call);
       expect(await asked.promise).toBe('org_1');
-      expect(generate.interactiveLoad()).toEqual({});
+      expect(service.capacity.interactiveLoad()).toEqual({});
       tried.resolve();
       expect(await answer).toMatchObject({ choices: [{ message: { content: '7' } }] });
     });
 
     it('takes no place for a prompt that cannot be read', async () => {
       const request = { value: { model: 'm', prompt: null as unknown as string }, text: '{}' };
-      await expect(generate.completions(request, call)).rejects.toThrow(TypeError);
-      const stream = generate.completionsStream(request, call)[Symbol.asyncIterator]();
+      await expect(service.inference.completions(request, call)).rejects.toThrow(TypeError);
+      const stream = service.inference.completionsStream(request, call)[Symbol.asyncIterator]();
       await expect(stream.next()).rejects.toThrow(TypeError);
-      expect(generate.interactiveLoad()).toEqual({});
+      expect(service.capacity.interactiveLoad()).toEqual({});
     });
 
     it('charges nothing for an answer that never came', async () => {
       engine.answers = [new ApiError('upstream_timeout', 'too slow')];
-      await expect(generate.chat(chatRequest(), call)).rejects.toMatchObject({ code: 'upstream_timeout' });
-      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
+      await expect(service.inference.chat(chatRequest(), call)).rejects.toMatchObject({
+        code: 'upstream_timeout',
+      });
+      expect([charged, service.capacity.interactiveLoad()]).toEqual([[], {}]);
     });
   });
 
@@ -239,7 +245,7 @@ describe('createGenerate', () => {
 
     it('gives every chunk one id and the public name, and charges the usage it ends with', async () => {
       engine.chunks = [chatChunk('a'), chatChunk(null, 'stop'), usageChunk(9, 2)];
-      const seen = await read(generate.chatStream(chatRequest(), call));
+      const seen = await read(service.inference.chatStream(chatRequest(), call));
       expect(new Set(seen.map((chunk) => `${chunk.id.slice(0, 9)} ${chunk.model}`))).toEqual(
         new Set(['chatcmpl_ m']),
       );
@@ -249,18 +255,18 @@ describe('createGenerate', () => {
 
     it('charges what was produced when the client leaves, and gives the slot back', async () => {
       engine.chunks = [chatChunk('in a few'), chatChunk(' words'), chatChunk('c'), usageChunk(9, 3)];
-      const seen = await read(generate.chatStream(chatRequest(), call), 2);
+      const seen = await read(service.inference.chatStream(chatRequest(), call), 2);
       expect(seen).toHaveLength(2);
       expect(charged).toMatchObject([
         { usage: { inputTokens: 11, cachedTokens: 0, outputTokens: 4, reasoningTokens: 0 } },
       ]);
-      expect(generate.interactiveLoad()).toEqual({});
+      expect(service.capacity.interactiveLoad()).toEqual({});
     });
 
     it('charges all of an answer that was made before it was streamed, whenever the client leaves', async () => {
       engine.answers = [chatResponse('no JSON'), chatResponse('{}')];
       const request = chatRequest({ response_format: { type: 'json_object' } });
-      await read(generate.chatStream(request, call), 1);
+      await read(service.inference.chatStream(request, call), 1);
       expect(charged).toMatchObject([
         { usage: { inputTokens: 14, cachedTokens: 4, outputTokens: 10, reasoningTokens: 0 } },
       ]);
@@ -274,31 +280,31 @@ describe('createGenerate', () => {
       async (_how, more) => {
         engine.answers = [chatResponse('{}')];
         engine.chunks = [chatChunk('a'), chatChunk(null, 'stop'), usageChunk(9, 1)];
-        const stream = generate.chatStream(chatRequest(more), call)[Symbol.asyncIterator]();
+        const stream = service.inference.chatStream(chatRequest(more), call)[Symbol.asyncIterator]();
         const seen: ChatChunk[] = [];
         while (!seen.at(-1)?.usage) {
-          if (seen.length > 0) expect(generate.interactiveLoad()).toEqual({ m: 1 });
+          if (seen.length > 0) expect(service.capacity.interactiveLoad()).toEqual({ m: 1 });
           seen.push(...((await stream.next()).value ?? []));
         }
-        expect(generate.interactiveLoad()).toEqual({});
+        expect(service.capacity.interactiveLoad()).toEqual({});
         await stream.return?.();
-        expect([charged.length, generate.interactiveLoad()]).toEqual([1, {}]);
+        expect([charged.length, service.capacity.interactiveLoad()]).toEqual([1, {}]);
       },
     );
 
     it('charges nothing when the engine breaks, whatever had come', async () => {
       engine.chunks = [chatChunk('a'), new ApiError('invalid_upstream_response', 'cut')];
-      await expect(read(generate.chatStream(chatRequest(), call))).rejects.toMatchObject({
+      await expect(read(service.inference.chatStream(chatRequest(), call))).rejects.toMatchObject({
         code: 'invalid_upstream_response',
       });
-      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
+      expect([charged, service.capacity.interactiveLoad()]).toEqual([[], {}]);
     });
 
     it('charges what was produced when the engine ends because the client left', async () => {
       engine.chunks = [chatChunk('a'), new Error('the client left')];
       const left = new AbortController();
       const reading = async () => {
-        for await (const _ of generate.chatStream(chatRequest(), { ...call, signal: left.signal }))
+        for await (const _ of service.inference.chatStream(chatRequest(), { ...call, signal: left.signal }))
           left.abort();
       };
       await expect(reading()).rejects.toThrow();
@@ -307,10 +313,10 @@ describe('createGenerate', () => {
 
     it('charges nothing when nothing was produced', async () => {
       engine.chunks = [new ApiError('upstream_error', 'broken')];
-      await expect(read(generate.chatStream(chatRequest(), call))).rejects.toMatchObject({
+      await expect(read(service.inference.chatStream(chatRequest(), call))).rejects.toMatchObject({
         code: 'upstream_error',
       });
-      expect([charged, generate.interactiveLoad()]).toEqual([[], {}]);
+      expect([charged, service.capacity.interactiveLoad()]).toEqual([[], {}]);
     });
   });
 
@@ -321,7 +327,7 @@ describe('createGenerate', () => {
     };
 
     it('answers with vectors, and charges the prompt', async () => {
-      const response = await generate.embeddings(request(), call);
+      const response = await service.inference.embeddings(request(), call);
       expect(response).toMatchObject({
         model: 'vectors',
         data: [{ index: 0, embedding: [0.5, -1] }, { index: 1 }],
@@ -332,7 +338,7 @@ describe('createGenerate', () => {
     });
 
     it('answers in base64 where that was asked for', async () => {
-      const response = await generate.embeddings(request('base64'), call);
+      const response = await service.inference.embeddings(request('base64'), call);
       const bytes = Buffer.from(response.data[0]!.embedding as string, 'base64');
       expect([bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([0.5, -1]);
     });
@@ -344,9 +350,9 @@ describe('createGenerate', () => {
       id: string,
       value: Record<string, unknown>,
     ) =>
-      generate.runLine({
+      service.inference.runLine({
         priced: [],
-        model: generate.catalog.find(id)!,
+        model: service.catalog.find(id)!,
         orgId: call.caller.orgId,
         asked: lineFormats[endpoint].prepare({ value, text: JSON.stringify(value) }),
         prefix: 'p',
@@ -369,7 +375,7 @@ describe('createGenerate', () => {
         return admit(all, orgId, signal);
       };
       await expect(line('/v1/chat/completions', 'm', { ...request.value })).rejects.toThrow('called off');
-      await expect(generate.chat(request, call)).rejects.toThrow('called off');
+      await expect(service.inference.chat(request, call)).rejects.toThrow('called off');
       expect(given).toEqual([client.signal, client.signal]);
     });
 
@@ -398,34 +404,36 @@ describe('createGenerate', () => {
     it('counts what a line of embeddings has, too', async () => {
       const value = { model: 'vectors', input: 'a' };
       const asked = lineFormats['/v1/embeddings'].prepare({ value, text: JSON.stringify(value) });
-      const asks = { model: generate.catalog.find('vectors')!, orgId: 'org_1', asked, signal: call.signal };
-      expect(await generate.countLine(asks)).toBe(11);
+      const asks = { model: service.catalog.find('vectors')!, orgId: 'org_1', asked, signal: call.signal };
+      expect(await service.inference.countLine(asks)).toBe(11);
     });
 
     it('takes a place while it runs, and gives it back whatever happens', async () => {
       let answer!: (error: Error) => void;
       engine.generate = () => new Promise((_resolve, reject) => (answer = reject));
-      const before = generate.room('m');
+      const before = service.capacity.room('m');
       const running = line('/v1/chat/completions', 'm', { ...chatRequest().value });
       await new Promise((resolve) => setImmediate(resolve));
-      expect([generate.room('m'), generate.interactiveLoad()]).toEqual([before - 1, {}]);
+      expect([service.capacity.room('m'), service.capacity.interactiveLoad()]).toEqual([before - 1, {}]);
       answer(new ApiError('upstream_error', 'broken'));
       await expect(running).rejects.toMatchObject({ code: 'upstream_error' });
-      expect(generate.room('m')).toBe(before);
+      expect(service.capacity.room('m')).toBe(before);
     });
   });
 
   it('knows no room at models it does not serve', () => {
-    expect([generate.room('x'), generate.slots('x'), generate.slots('m')]).toEqual([0, 0, 4]);
+    expect([service.capacity.room('x'), service.capacity.slots('x'), service.capacity.slots('m')]).toEqual([
+      0, 0, 4,
+    ]);
   });
 
   it('makes room for interactive calls elsewhere', () => {
-    const before = generate.room('m');
-    generate.fleet.learn([{ interactive: { m: 2 }, serves: ['m'] }]);
-    expect([...generate.contended()]).toEqual(['m']);
-    generate.lease('m', { lines: 100, others: 0, found: null });
-    expect(generate.room('m')).toBeLessThan(before);
-    expect(generate.room('m')).toBe(generate.limit('m'));
-    expect(generate.room('vectors')).toBe(before);
+    const before = service.capacity.room('m');
+    service.peers.update([{ interactive: { m: 2 }, serves: ['m'] }]);
+    expect([...service.capacity.sharedModels()]).toEqual(['m']);
+    service.capacity.lease('m', { lines: 100, others: 0, found: null });
+    expect(service.capacity.room('m')).toBeLessThan(before);
+    expect(service.capacity.room('m')).toBe(service.capacity.limit('m'));
+    expect(service.capacity.room('vectors')).toBe(before);
   });
 });

@@ -3,6 +3,7 @@ import { ApiError, unavailable, permanent } from '../core/errors.ts';
 import { createCatalog, type Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import { withFallbacks } from './fallbacks.ts';
+import type { Capacity } from './capacity.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
 
 const gone = new ApiError('upstream_unreachable', 'It is gone.', { blame: unavailable });
@@ -33,14 +34,13 @@ function made(script: Script) {
     for await (const piece of stream(request)) text += piece;
     return text;
   };
-  const generate = withFallbacks({
+  const scripted = { chat: whole, completions: whole, chatStream: stream, completionsStream: stream };
+  const inference = withFallbacks({
+    inference: scripted as unknown as Inference,
+    capacity: {} as Capacity,
     catalog: createCatalog(models),
-    chat: whole,
-    completions: whole,
-    chatStream: stream,
-    completionsStream: stream,
-  } as unknown as Inference);
-  return { generate, asked };
+  });
+  return { inference, asked };
 }
 
 const request = { value: { model: 'a' }, text: '{"model":"a"}' } as never;
@@ -60,18 +60,18 @@ describe('the fallbacks of a model', () => {
     'are asked before the first piece of a %s, and never after it',
     async (way) => {
       const early = made({ a: [gone], b: [gone], c: ['all', ' of it'] });
-      expect(await read(early.generate[way](request, call))).toEqual({
+      expect(await read(early.inference[way](request, call))).toEqual({
         told: ['all', ' of it'],
         error: null,
       });
       expect(early.asked).toEqual(['a', 'b', 'c']);
 
       const late = made({ a: ['begun', gone], b: ['another'] });
-      expect(await read(late.generate[way](request, call))).toEqual({ told: ['begun'], error: gone });
+      expect(await read(late.inference[way](request, call))).toEqual({ told: ['begun'], error: gone });
       expect(late.asked).toEqual(['a']);
 
       const second = made({ a: [gone], b: ['begun', gone], c: ['another'] });
-      expect(await read(second.generate[way](request, call))).toEqual({ told: ['begun'], error: gone });
+      expect(await read(second.inference[way](request, call))).toEqual({ told: ['begun'], error: gone });
       expect(second.asked).toEqual(['a', 'b']);
     },
   );
@@ -80,18 +80,18 @@ describe('the fallbacks of a model', () => {
     'answer a %s in turn, or its first error is told',
     async (way) => {
       const answered = made({ a: [gone], b: ['fine'] });
-      expect(await answered.generate[way](request, call)).toBe('fine');
+      expect(await answered.inference[way](request, call)).toBe('fine');
       const other = new ApiError('upstream_error', 'It failed.', { blame: unavailable });
       const failed = made({ a: [gone], b: [other], c: [other] });
-      await expect(failed.generate[way](request, call)).rejects.toBe(gone);
+      await expect(failed.inference[way](request, call)).rejects.toBe(gone);
       expect(failed.asked).toEqual(['a', 'b', 'c']);
     },
   );
 
   it('are not asked for what is wrong with the request', async () => {
-    const { generate, asked } = made({ a: [refused], b: ['fine'] });
-    await expect(generate.chat(request, call)).rejects.toBe(refused);
-    expect(await read(generate.chatStream(request, call))).toEqual({ told: [], error: refused });
+    const { inference, asked } = made({ a: [refused], b: ['fine'] });
+    await expect(inference.chat(request, call)).rejects.toBe(refused);
+    expect(await read(inference.chatStream(request, call))).toEqual({ told: [], error: refused });
     expect(asked).toEqual(['a', 'a']);
   });
 });

@@ -1,59 +1,63 @@
 import { isWorthRetryingElsewhere } from '../core/errors.ts';
 import { fallbacksFor } from '../core/model-access.ts';
 import type { Serves } from '../core/model.ts';
-import type { Caller } from '../core/org.ts';
 import { type JsonBody, builtBody } from '../wire/json/json-body.ts';
-import type { Inference, InteractiveCall } from './inference.ts';
+import type { Inference, InferenceService, InteractiveCall } from './inference.ts';
 
 /**
- * The same, but where a model takes nothing, or fails for another reason than the request before anything of an answer has
- * come, the next of its fallbacks is asked that the caller may use. Who answered stands in the answer, and is what is paid.
- * Lines of batches wait for a while before (`line-fallbacks.ts`).
+ * Inference for single requests. If a model is unavailable, or fails before its answer has begun and not because of the
+ * request, the request goes to the next fallback that the caller may use. The answer names the model that gave it, and that
+ * model is charged. Batch lines have a grace period first (`line-fallbacks.ts`).
  */
-export function withFallbacks(generate: Inference): Inference {
-  const { catalog } = generate;
-
-  /** The name that was asked for, and those in its place. */
-  function namesFor(name: string, caller: Caller, serves: Serves): string[] {
-    const model = catalog.find(name);
-    if (!model?.fallbacks?.length) return [name];
-    return [name, ...fallbacksFor(catalog, model, caller, serves).map(({ id }) => id)];
-  }
-
-  function orElse<Request extends { model: string }, Answer>(
+export function withFallbacks({
+  inference,
+  capacity,
+  catalog,
+}: Pick<InferenceService, 'inference' | 'capacity' | 'catalog'>): Inference {
+  function withFallback<Request extends { model: string }, Answer>(
     run: (request: JsonBody<Request>, call: InteractiveCall) => Answer,
-    turns: (names: readonly string[], run: (name: string) => Answer) => Answer,
+    runEach: (names: readonly string[], run: (name: string) => Answer) => Answer,
     serves: Serves,
   ): typeof run {
     return (request, call) => {
-      const names = namesFor(request.value.model, call.caller, serves);
-      if (names.length === 1) return run(request, call);
-      return turns(names, (name) => run(renamed(request, name), call));
+      const { model: name } = request.value;
+      const model = catalog.find(name);
+      if (!model?.fallbacks?.length) return run(request, call);
+      const names = [name, ...fallbacksFor(catalog, model, call.caller, serves).map(({ id }) => id)];
+      return runEach(names, (each) => run(renamed(request, each), call));
     };
   }
 
   return {
-    ...generate,
-    chat: orElse((request, call) => generate.chat(request, call), firstAnswer, 'chat'),
-    chatStream: orElse((request, call) => generate.chatStream(request, call), inTurn, 'chat'),
-    embeddings: orElse((request, call) => generate.embeddings(request, call), firstAnswer, 'embeddings'),
-    completions: orElse((request, call) => generate.completions(request, call), firstAnswer, 'completions'),
-    completionsStream: orElse(
-      (request, call) => generate.completionsStream(request, call),
-      inTurn,
+    ...inference,
+    chat: withFallback((request, call) => inference.chat(request, call), firstAnswer, 'chat'),
+    chatStream: withFallback((request, call) => inference.chatStream(request, call), firstStream, 'chat'),
+    embeddings: withFallback(
+      (request, call) => inference.embeddings(request, call),
+      firstAnswer,
+      'embeddings',
+    ),
+    completions: withFallback(
+      (request, call) => inference.completions(request, call),
+      firstAnswer,
+      'completions',
+    ),
+    completionsStream: withFallback(
+      (request, call) => inference.completionsStream(request, call),
+      firstStream,
       'completions',
     ),
 
-    /** A model that takes nothing is answered for by others, which may speak another format. */
+    /** False while a fallback answers for the model: it may support other formats. */
     goesNatively(op, chat, caller) {
-      if (!generate.goesNatively(op, chat, caller)) return false;
+      if (!inference.goesNatively(op, chat, caller)) return false;
       const model = catalog.find(chat.model);
-      return !model?.fallbacks?.length || generate.waiting(model.id) === null;
+      return !model?.fallbacks?.length || capacity.waiting(model.id) === null;
     },
   };
 }
 
-/** The first answer that one of them gives; where none does, the first error. What no other would mend is thrown at once. */
+/** Returns the first answer, or throws the first error if all fail. An error that another model would not avoid is thrown at once. */
 export async function firstAnswer<From, T>(
   from: readonly From[],
   run: (each: From) => Promise<T>,
@@ -69,28 +73,28 @@ export async function firstAnswer<From, T>(
   throw first;
 }
 
-async function* inTurn<T>(
+async function* firstStream<T>(
   names: readonly string[],
   run: (name: string) => AsyncIterable<T>,
 ): AsyncGenerator<T> {
   let first: unknown;
   for (const name of names) {
-    let begun = false;
+    let hasBegun = false;
     try {
       for await (const each of run(name)) {
-        begun = true;
+        hasBegun = true;
         yield each;
       }
       return;
     } catch (error) {
       first ??= error;
-      if (begun || !isWorthRetryingElsewhere(error)) throw error;
+      if (hasBegun || !isWorthRetryingElsewhere(error)) throw error;
     }
   }
   throw first;
 }
 
-/** The text keeps the name that was asked for; engines replace it by their own. */
+/** The text keeps the requested name; engines replace it by their own. */
 function renamed<T extends { model: string }>(body: JsonBody<T>, model: string): JsonBody<T> {
   if (body.value.model === model) return body;
   const value = { ...body.value, model };

@@ -1,13 +1,9 @@
 import type { Service } from '../base/service.ts';
 import type { CallTrace } from '../core/call-trace.ts';
-import type { RequestOutcomes } from '../core/request-outcomes.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
-import type { ClosedServers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
 import type { Usage } from '../core/usage.ts';
-import type { NativeEvent, NativeRequest, ApiFormat, Pool } from '../engines/engines.ts';
-import type { ReplicaState } from '../core/replica-state.ts';
-import type { WaitingCause } from '../core/waiting.ts';
+import type { NativeEvent, NativeRequest, ApiFormat } from '../engines/engines.ts';
 import type { AnswerIdentity, PreparedRequest, NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
@@ -17,97 +13,69 @@ import type {
 } from '../wire/completions/completions.ts';
 import type { EmbeddingsRequest, EmbeddingsResponse } from '../wire/embeddings/embeddings.ts';
 import type { JsonBody } from '../wire/json/json-body.ts';
-import type { Fleet } from './fleet.ts';
+import type { Capacity } from './capacity.ts';
+import type { Peers } from './peers.ts';
+import type { PooledModel } from './served-models.ts';
 
 /**
- * The one way to run a request, for HTTP and for batches: resolve the model, admit, call the engine, check what was
- * promised (schemas, forced tools), meter. Bodies are validated by their wire schema before they come here.
+ * The one way to run a request, for HTTP and for batches: resolve the model, admit, call the engine, check the guarantees
+ * (schemas, forced tools), meter. Bodies are validated by their wire schema before.
  */
-export interface Inference extends Service {
-  /** Of the models that are served now. */
-  readonly catalog: Catalog;
-  /** What the other processes serve and do; for their models, too, batches may be created here. */
-  readonly fleet: Fleet;
-  /**
-   * Serves these models from now on. What is in flight ends where it began; a pool that is not among them any more stops
-   * when it has nothing left to do. Pools that are among them go on as they are.
-   * @throws what a new pool throws when it is started; then everything is as before
-   */
-  replaceModels(models: readonly ServedModel[]): Promise<void>;
+export interface Inference {
   chat(request: JsonBody<ChatRequest>, call: InteractiveCall): Promise<ChatResponse>;
   /**
-   * Chunks as a client of ours should see them, the usage chunk last and always (the route drops it when it was not asked
-   * for). What it brought is charged when it ends, throws or is abandoned.
+   * Chunks as the client sees them. The usage chunk always comes last; the route drops it unless the client asked for it.
+   * The usage is charged when the stream ends, throws or is abandoned.
    */
   chatStream(request: JsonBody<ChatRequest>, call: InteractiveCall): ChatChunks;
   /**
-   * Whether a request goes on to its engine as the client wrote it, because the engine speaks its format and keeps by itself
-   * what is promised; `chat` is the same request as a chat completion.
+   * True if the engine gets the request as the client wrote it, because the engine supports its format and all guarantees.
+   * @param chat the same request as a chat completion
    */
   goesNatively(op: ApiFormat, chat: ChatRequest, caller: Caller): boolean;
-  /** The answer, told under our id and the model's public name. `chat` is checked like any other. */
+  /** Runs a request that `goesNatively`; `present` puts our id and the model's public name into the answer. */
   native<T>(
     op: ApiFormat,
     request: Native,
     call: InteractiveCall,
-    told: (answer: NativeAnswer, name: AnswerIdentity) => T,
+    present: (answer: NativeAnswer, name: AnswerIdentity) => T,
   ): Promise<T>;
-  /** The events of an answer; charged as `chatStream` is. */
+  /** Events of an answer; charged as `chatStream` is. */
   nativeStream<T>(
     op: ApiFormat,
     request: Native,
     call: InteractiveCall,
-    told: (event: NativeEvent, name: AnswerIdentity) => T,
+    present: (event: NativeEvent, name: AnswerIdentity) => T,
   ): AsyncIterable<readonly T[]>;
   /**
-   * Tokens of the rendered prompt; an estimate (a token for four bytes) where the engine cannot tell. Takes no slot and
-   * costs nothing, but the model must be one the caller may use, and few are counted at once (`createCountPrompt`).
+   * Tokens of the rendered prompt, or an estimate (bytes / 4) where the engine cannot count. Takes no slot and is free, but
+   * the caller needs access to the model, and few counts run at once (`createCountPrompt`).
    */
   countTokens(request: ChatRequest, call: Pick<InteractiveCall, 'caller' | 'signal'>): Promise<number>;
-  /** The same of a line of a batch; undefined where its engine cannot tell, or the line is a raw prompt. */
+  /** Prompt tokens of a batch line; undefined where its engine cannot count, and for raw prompts. */
   countLine(line: Pick<LineCall, 'model' | 'orgId' | 'asked' | 'signal'>): Promise<number | undefined>;
   embeddings(request: JsonBody<EmbeddingsRequest>, call: InteractiveCall): Promise<EmbeddingsResponse>;
   completions(request: JsonBody<CompletionsRequest>, call: InteractiveCall): Promise<CompletionsResponse>;
   /** As `chatStream`. */
   completionsStream(request: JsonBody<CompletionsRequest>, call: InteractiveCall): CompletionChunks;
-  /** One batch line: not charged here, the recording transaction bills it. Throws ApiError like the others. */
+  /** Runs one batch line. The transaction that records the result charges for it. */
   runLine(line: LineCall): Promise<LineAnswer>;
-  /** How many more batch lines `modelId` can take now; may be negative. */
-  room(modelId: string): number;
-  /** How many requests `modelId` works on at once. */
-  slots(modelId: string): number;
-  /** Outcomes of the requests of `modelId`, which show if others succeed. */
-  fared(modelId: string): RequestOutcomes;
-  /**
-   * Why nobody takes requests of `modelId` at present; null while somebody does.
-   * @param priced names of those that may do so in its place; all of its fallbacks if absent
-   */
-  waiting(modelId: string, priced?: readonly string[]): WaitingCause | null;
-  /** The servers of `modelId`, each with how it is. */
-  replicas(modelId: string): readonly ReplicaState[];
-  /** Models that answer lines of `modelId` in its place, where it takes none; none where it does. */
-  standIns(modelId: string): readonly string[];
-  /** Called whenever some model may have more room than before. */
-  onRoom(listener: () => void): void;
-  /** Where the engine of `modelId` keeps prompts it has read (engines.ts, `Capabilities`). */
-  prefixCache(modelId: string): 'slot' | 'shared' | 'none';
-  /** Interactive calls in flight by model, for the heartbeat. */
-  interactiveLoad(): Record<string, number>;
-  /** Models whose servers other processes may ask, too: those share what may be in flight there. */
-  contended(): ReadonlySet<string>;
-  /** How many batch lines of `modelId` all processes together may have in flight. */
-  limit(modelId: string): number;
-  /** What of that was found out, because servers do not tell it; undefined where all of them do. */
-  found(modelId: string): DiscoveredSlots | undefined;
-  /** Which of its servers were found to take nothing; undefined where all do. */
-  closed(modelId: string): ClosedServers | undefined;
-  /** What this process may have among them; null where that cannot be agreed upon. */
-  lease(modelId: string, share: SlotShare | null): void;
 }
 
-export interface ServedModel {
-  model: Model;
-  pool: Pool;
+/** Inference with its models and their capacity. Starting it starts the engines. */
+export interface InferenceService extends Service {
+  inference: Inference;
+  capacity: Capacity;
+  /** Models that this process serves now. */
+  catalog: Catalog;
+  /** Models and load of the other processes on the database. */
+  peers: Peers;
+  /**
+   * Serves these models from now on. Requests in flight end in the pool where they began. A pool that is no longer listed
+   * stops when it is idle; the others go on.
+   * @throws the error of a new pool that cannot start; nothing has changed then
+   */
+  replaceModels(models: readonly PooledModel[]): Promise<void>;
 }
 
 /** A request as the client wrote it, and as a chat completion. */
@@ -121,9 +89,9 @@ export interface InteractiveCall {
   /** `req_...`, the id of the ledger row. */
   requestId: string;
   signal: AbortSignal;
-  /** Called with the id of the model that answers, as soon as something of its answer is there. */
-  answers?: (model: string) => void;
-  /** Where what becomes known of it is written down. */
+  /** Called with the id of the model that answers, as soon as its answer begins. */
+  onModel?: (model: string) => void;
+  /** Collects what the log line of the call says. */
   known?: CallTrace;
   /** The client's `anthropic-beta`. */
   betas?: string;
@@ -131,18 +99,17 @@ export interface InteractiveCall {
 
 export interface LineCall {
   model: Model;
-  /** Models that may be paid for it. */
+  /** Names of the models whose prices the batch froze. */
   priced: readonly string[];
-  /** Whose batch it is. */
   orgId: string;
   asked: PreparedRequest;
   prefix: string;
-  /** When the batch expires, in epoch milliseconds. */
+  /** Epoch milliseconds at which the batch expires. */
   deadline: number;
-  /** True if it failed before. */
+  /** True if the line failed before. */
   isRepeat?: boolean;
   signal: AbortSignal;
-  /** Where what becomes known of it is written down. */
+  /** Collects what the log line of the call says. */
   known?: CallTrace;
 }
 
@@ -150,6 +117,6 @@ export interface LineAnswer {
   /** The endpoint's normal response body, or its JSON text. */
   body: object | string;
   usage: Usage;
-  /** Which of the priced models is paid, where another one answered. */
+  /** Name of the priced model that is charged, if a fallback answered. */
   model?: string;
 }

@@ -4,36 +4,39 @@ import { ApiError } from '../core/errors.ts';
 import { type Hours, parseHours } from '../core/hours.ts';
 import { createCatalog, type Model } from '../core/model.ts';
 import type { Waiting } from '../core/waiting.ts';
+import type { Capacity } from './capacity.ts';
 import type { Inference, LineCall } from './inference.ts';
 import { withLineFallbacks } from './line-fallbacks.ts';
 
 const night = (share: number): Hours => ({ ...parseHours('22:00-06:00')!, share });
 
 /** A model that takes nothing, and one in its place for the lines of batches, at an instant. */
-function made(spare: Partial<Model>, at: string, scripted: Partial<Inference> = {}) {
+function made(
+  spare: Partial<Model>,
+  at: string,
+  { room = 0, runLine }: { room?: number; runLine?: Inference['runLine'] } = {},
+) {
   const clock = createManualClock(Date.parse(at));
   const of = (id: string, more: Partial<Model>): Model => {
     const prices = { input: 0, cachedInput: 0, output: 0 };
     return { id, aliases: [], serves: ['chat'], prices, createdAt: 0, ...more };
   };
   const down: Waiting = { reason: 'engine_unavailable', message: 'It is down.', since: clock.now() };
-  return withLineFallbacks(
-    {
-      catalog: createCatalog([
-        of('m', { fallbacks: ['spare'], batchFallbacksAfterMs: 0 }),
-        of('spare', spare),
-      ]),
-      waiting: (id: string) => (id === 'm' ? down : null),
-      room: (id: string) => (id === 'm' ? 0 : 4),
-      ...scripted,
-    } as Partial<Inference> as Inference,
-    clock,
-  );
+  const catalog = createCatalog([
+    of('m', { fallbacks: ['spare'], batchFallbacksAfterMs: 0 }),
+    of('spare', spare),
+  ]);
+  const capacity = {
+    waiting: (id: string) => (id === 'm' ? down : null),
+    room: (id: string) => (id === 'm' ? room : 4),
+  } as Partial<Capacity> as Capacity;
+  const inference = { runLine } as Inference;
+  return { catalog, ...withLineFallbacks({ inference, capacity, catalog }, clock) };
 }
 
 function standingIn(spare: Partial<Model>, at: string) {
-  const generate = made(spare, at);
-  return [generate.standIns('m'), generate.room('m'), generate.waiting('m')?.message];
+  const { capacity } = made(spare, at);
+  return [capacity.activeFallbacks('m'), capacity.room('m'), capacity.waiting('m')?.message];
 }
 
 describe('withLineFallbacks', () => {
@@ -46,8 +49,8 @@ describe('withLineFallbacks', () => {
   });
 
   it('tells of those that no fallback may answer for that they wait', () => {
-    const generate = made({}, '2026-01-10T12:00:00Z');
-    expect([generate.waiting('m', ['spare']), generate.waiting('m', ['m'])?.message]).toEqual([
+    const { capacity } = made({}, '2026-01-10T12:00:00Z');
+    expect([capacity.waiting('m', ['spare']), capacity.waiting('m', ['m'])?.message]).toEqual([
       null,
       'It is down.',
     ]);
@@ -67,9 +70,9 @@ describe('withLineFallbacks', () => {
       asked.push(id);
       return Promise.reject(new ApiError('upstream_unreachable', `${id} is down`));
     };
-    const generate = made({}, '2026-01-10T12:00:00Z', { room: (id) => (id === 'm' ? room : 4), runLine });
-    const call = { model: generate.catalog.find('m')!, priced } as Partial<LineCall> as LineCall;
-    await expect(generate.runLine(call)).rejects.toThrow(first);
+    const { catalog, inference } = made({}, '2026-01-10T12:00:00Z', { room, runLine });
+    const call = { model: catalog.find('m')!, priced } as Partial<LineCall> as LineCall;
+    await expect(inference.runLine(call)).rejects.toThrow(first);
     expect(asked).toEqual(expected);
   });
 });

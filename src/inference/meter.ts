@@ -1,33 +1,33 @@
 import { noUsage, type Usage } from '../core/usage.ts';
 import { tokensOfBytes } from '../wire/chat/request/estimate-prompt.ts';
 
-/** What a stream has brought so far. */
-export class Meter {
-  /** Tokens of the prompt, where they are told before the end. */
+/** Counts the text and usage of one stream. */
+export class StreamMeter {
+  /** Tokens of the prompt, where the engine reports them before the end. */
   promptTokens: number | undefined;
-  /** Null before anything of the answer came: then nobody knows that the prompt was read. */
+  /** Null until the answer begins: the engine may not have read the prompt yet. */
   #bytes: number | null = null;
   #usage: Usage | null = null;
-  #done: () => void;
+  #onDone: () => void;
 
-  /** @param done called when the engine is done: how long the client reads is its own affair */
-  constructor(done: () => void) {
-    this.#done = done;
+  /** @param onDone called when the engine is done; the client may read for longer */
+  constructor(onDone: () => void) {
+    this.#onDone = onDone;
   }
 
-  /** What the client is given of the answer; a piece without text says that it has begun. */
-  said(text: string): void {
+  /** Adds text of the answer. An empty piece still shows that the answer has begun. */
+  addText(text: string): void {
     this.#bytes = (this.#bytes ?? 0) + Buffer.byteLength(text);
   }
 
-  /** What the whole answer took; what is told first counts. */
-  told(usage: Usage): void {
+  /** Sets the usage of the whole answer; the first call counts. */
+  setUsage(usage: Usage): void {
     this.#usage ??= usage;
-    this.#done();
+    this.#onDone();
   }
 
-  /** What it took by now: where nobody told, the prompt, and a token for four bytes of what was said. */
-  async spent(countPrompt: () => Promise<number>): Promise<Usage> {
+  /** Usage so far. If the engine reported none: the prompt, and bytes / 4 of the answer. */
+  async usage(countPrompt: () => Promise<number>): Promise<Usage> {
     if (this.#usage) return this.#usage;
     if (this.#bytes === null) return noUsage;
     const inputTokens = this.promptTokens ?? (await countPrompt());
@@ -35,34 +35,33 @@ export class Meter {
   }
 }
 
-export interface Metered<List, Told> {
+export interface MeteredSource<List, Presented> {
   lists: AsyncIterable<List>;
-  /** Counts a list, and makes of it what the client is told. */
-  read: (list: List) => Told;
-  /** The engine is done with it, or was left. */
+  /** Counts a list, and turns it into the client's form. */
+  read: (list: List) => Presented;
+  /** The engine is done, or the client has left. */
   leave: () => void;
-  /** The first list is there. */
-  begun: () => void;
-  /** Charges what it took. */
+  /** Called before the first list is read. */
+  onFirst: () => void;
+  /** Charges the usage. */
   settle: () => Promise<void>;
 }
 
 /**
- * A stream that is paid when it ends, or its client leaves it. One that was broken off on our side, or its engine's, is no
- * answer, and costs nothing.
- * @param signal of the client: it aborts when that leaves
+ * A stream that is charged when it ends or its client leaves. A stream that our side or the engine breaks off is free.
+ * @param signal aborts when the client leaves
  */
-export async function* metered<List, Told>(
-  open: () => Promise<Metered<List, Told>>,
+export async function* meterStream<List, Presented>(
+  open: () => Promise<MeteredSource<List, Presented>>,
   signal: AbortSignal,
-): AsyncGenerator<Told> {
-  const { lists, read, leave, begun, settle } = await open();
-  let isBegun = false;
+): AsyncGenerator<Presented> {
+  const { lists, read, leave, onFirst, settle } = await open();
+  let hasBegun = false;
   let isBroken = false;
   try {
     for await (const list of lists) {
-      if (!isBegun) begun();
-      isBegun = true;
+      if (!hasBegun) onFirst();
+      hasBegun = true;
       yield read(list);
     }
   } catch (error) {

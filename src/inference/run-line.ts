@@ -1,15 +1,15 @@
 import type { EngineCall } from '../engines/engines.ts';
-import { type Answering, goesNatively } from './answering.ts';
+import { type EngineCalls, goesNatively } from './engine-calls.ts';
 import type { Inference, LineAnswer } from './inference.ts';
-import type { Lanes } from './lanes.ts';
+import type { ServedModels } from './served-models.ts';
 
-/** Runs lines of batches, in the format of each. */
-export function createRunLine(lanes: Lanes, answering: Answering): Inference['runLine'] {
+/** Runs batch lines, each in its own format. */
+export function createRunLine(models: ServedModels, calls: EngineCalls): Inference['runLine'] {
   return async ({ model, orgId, asked, prefix, deadline, isRepeat, signal, known }) => {
-    const { pool, admission } = lanes.of(model.id);
+    const { pool, admission } = models.require(model.id);
     const leave = admission.enter('batch');
     if (known) known.model = model.id;
-    const how: EngineCall = {
+    const engineCall: EngineCall = {
       signal,
       priority: 'batch',
       prefix,
@@ -21,17 +21,18 @@ export function createRunLine(lanes: Lanes, answering: Answering): Inference['ru
     const served = { pool, model };
     let answer: LineAnswer | undefined;
     try {
-      if (asked.kind === 'embeddings') answer = await answering.embed(served, asked.request(), how);
-      else if (asked.kind === 'completions') answer = await answering.complete(served, asked.request(), how);
+      if (asked.kind === 'embeddings') answer = await calls.embed(served, asked.request(), engineCall);
+      else if (asked.kind === 'completions')
+        answer = await calls.complete(served, asked.request(), engineCall);
       else {
-        // What is asked is not kept here: it is let go when it is sent.
-        const promised = await answering.promise(served, asked.chat, orgId, signal);
+        // No variable holds the built request, so that its memory is free once it is sent.
+        const guarantee = await calls.guarantee(served, asked.chat, orgId, signal);
         const { native } = asked;
         if (native && goesNatively(pool, native.op, asked.chat)) {
-          const { body, usage } = await answering.native(served, native.op, native.request(), how);
-          answer = { body: native.answer(body, answering.name(model)), usage };
+          const { body, usage } = await calls.native(served, native.op, native.request(), engineCall);
+          answer = { body: native.answer(body, calls.name(model)), usage };
         } else {
-          const { body, usage } = await answering.chat(served, asked.request(), promised, how);
+          const { body, usage } = await calls.chat(served, asked.request(), guarantee, engineCall);
           answer = { body: asked.present(body), usage };
         }
       }

@@ -30,14 +30,15 @@ const server: ReplicaState = { name: 'http://gpu', health: 'up', slots: 8, inFli
 
 function read(open: GaugesDeps['batches']['open'], waiting: () => WaitingCause | null = () => null) {
   const registry = new Registry();
-  const generate = {
-    catalog: { list: () => [{ id: 'tiny' }] },
+  const catalog = { list: () => [{ id: 'tiny' }] } as unknown as GaugesDeps['catalog'];
+  const capacity = {
     replicas: () => [{ ...server, health: waiting() ? 'open' : 'up' }],
     interactiveLoad: () => ({ tiny: 2 }),
     waiting,
-  } as unknown as GaugesDeps['generate'];
+  } as GaugesDeps['capacity'];
   const readings = createGauges(registry, {
-    generate,
+    catalog,
+    capacity,
     batches: { open },
     isOutOfBudget: (orgId) => orgId === 'spent',
     time: clock,

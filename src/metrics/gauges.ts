@@ -1,12 +1,14 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { waitingFor } from '../core/waiting.ts';
-import type { Inference } from '../inference/inference.ts';
+import type { Catalog } from '../core/model.ts';
+import type { Capacity } from '../inference/capacity.ts';
 import type { BatchStore, OpenBatch } from '../store/contract/batches.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 
 export interface GaugesDeps {
-  generate: Pick<Inference, 'catalog' | 'replicas' | 'interactiveLoad' | 'waiting'>;
+  catalog: Catalog;
+  capacity: Pick<Capacity, 'replicas' | 'interactiveLoad' | 'waiting'>;
   /** Of all processes. */
   batches: Pick<BatchStore, 'open'>;
   /** True for an org that has used up its budget. */
@@ -25,7 +27,7 @@ const healths = ['up', 'draining', 'half-open', 'open'] as const satisfies Repli
 
 /** What is so at the moment; read when somebody asks, by `read`, and set into the registry. */
 export function createGauges(registry: Registry, parts: GaugesDeps): { read(): Promise<void> } {
-  const { generate, batches: stored, time, clock, version } = parts;
+  const { catalog, capacity, batches: stored, time, clock, version } = parts;
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name, help, labelNames, registers: [registry] });
 
@@ -69,15 +71,15 @@ export function createGauges(registry: Registry, parts: GaugesDeps): { read(): P
 
   function readModels(): void {
     for (const each of [...Object.values(ofModel), ...Object.values(ofServer)]) each.reset();
-    const load = generate.interactiveLoad();
-    for (const { id: model } of generate.catalog.list()) {
+    const load = capacity.interactiveLoad();
+    for (const { id: model } of catalog.list()) {
       ofModel.interactive.set({ model }, load[model] ?? 0);
-      const cause = generate.waiting(model);
+      const cause = capacity.waiting(model);
       if (cause) {
         const { reason, since } = waitingFor(cause);
         ofModel.waiting.set({ model, reason }, Math.max(0, clock.now() - since) / 1000);
       }
-      for (const { name: server, slots, inFlight, health } of generate.replicas(model)) {
+      for (const { name: server, slots, inFlight, health } of capacity.replicas(model)) {
         ofServer.slots.set({ model, server }, slots);
         ofServer.inFlight.set({ model, server }, inFlight);
         for (const each of healths)

@@ -6,7 +6,8 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from '../core/errors.ts';
 import type { ConversationAppend } from '../core/conversation.ts';
 import type { StoredResponse } from '../core/response.ts';
-import { answerWhole } from '../inference/answer-whole.ts';
+import type { Catalog } from '../core/model.ts';
+import { runRequest } from '../inference/run-request.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
 import type { ChatChoice, ChatRequest } from '../wire/chat/chat.ts';
 import { type JsonBody, builtBody } from '../wire/json/json-body.ts';
@@ -35,6 +36,7 @@ import { toTexts } from './stored-body.ts';
 export interface ResponsesDeps {
   store: ResponsesContext['store'];
   inference: Inference;
+  catalog: Catalog;
   /** Throws where an org may spend nothing more. */
   budgets: { require(orgId: string): void };
   clock: Clock;
@@ -71,7 +73,7 @@ interface Kept {
 
 /** Responses over any store. Starting it ends what a process that died left unfinished. */
 export function createResponses(deps: ResponsesDeps): Responses {
-  const { inference, clock, ids, limits } = deps;
+  const { inference, catalog, clock, ids, limits } = deps;
   const { responses: store, conversations, chats } = deps.store;
   const maxBytes = limits.conversationBytes;
   const roomBytes = conversationsAtOnce * maxBytes;
@@ -93,7 +95,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     quota.note(await store.insert(rows, all));
   }, groupRows);
   const context: ResponsesContext = { store: deps.store, clock, ids, quota, memory, maxBytes, ttlMs };
-  const prepare = createPreparer(context, inference.catalog);
+  const prepare = createPreparer(context, catalog);
   const stored = createStoredResponses(context, background);
   const newCallId = () => ids.next('call_');
   const seconds = () => unixSeconds(clock.now());
@@ -146,7 +148,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       at: seconds,
       newCallId,
     });
-    return answerWhole(inference, asked, call);
+    return runRequest(inference, asked, call);
   }
 
   /** Makes a request ready, but no response. */

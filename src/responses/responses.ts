@@ -18,7 +18,7 @@ import type { ResponseSession } from './session.ts';
  * Responses: chat completions in another form, which are kept, read back and continued. Each belongs to an org; another
  * org's is `not_found`, like one that never was. Requests are validated by their wire schema before they come here.
  *
- * Making one throws what `generate` throws, told in the places of the request, and `previous_response_not_found` (404)
+ * Making one throws what `Inference` throws, told in the places of the request, and `previous_response_not_found` (404)
  * where a conversation to be continued is gone, `validation_error` (422) where it is too large, `storage_quota_exceeded`
  * (402) where the org stores too much, and `rate_limit_exceeded` (429) where too many wait.
  */

@@ -7,10 +7,13 @@ import type { Batches } from '../batches/batches.ts';
 import type { CallTrace } from '../core/call-trace.ts';
 import type { ResourceName } from '../core/errors.ts';
 import type { DateForm } from '../core/batch.ts';
+import type { Catalog } from '../core/model.ts';
 import type { Caller, KeyScope } from '../core/org.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { Files } from '../files/files.ts';
+import type { Capacity } from '../inference/capacity.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
+import type { Peers } from '../inference/peers.ts';
 import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
 import type { Schema } from '../wire/schema/schema.ts';
@@ -21,7 +24,11 @@ import type { FormPart } from './read-form.ts';
 export interface Services {
   files: Files;
   batches: Batches;
-  generate: Inference;
+  inference: Inference;
+  capacity: Pick<Capacity, 'discoveredSlots' | 'replicas' | 'slots'>;
+  /** Models that this process serves. */
+  catalog: Catalog;
+  peers: Peers;
   responses: Responses;
   webhooks: Webhooks;
   accounts: Accounts;
@@ -150,5 +157,5 @@ export function interactiveCall({
   onModel: answers,
   trace: known,
 }: Incoming): InteractiveCall {
-  return { caller, requestId, signal, answers, known };
+  return { caller, requestId, signal, onModel: answers, known };
 }

@@ -137,11 +137,11 @@ describe('500', () => {
   ];
 
   it.each(inside.map((thrown) => [thrown]))('says nothing of %s, and the log says all', async (thrown) => {
-    const generate = {
+    const inference = {
       chat: () => Promise.reject(thrown),
       chatStream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(thrown) }) }),
     } as unknown as Inference;
-    const broken = await startServer({ generate });
+    const broken = await startServer({ inference });
     for (const stream of [false, true]) {
       const answer = await broken.call('POST', '/v1/chat/completions', {
         json: { model: 'tiny', messages: [{ role: 'user', content: 'x' }], stream },

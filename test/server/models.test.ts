@@ -86,8 +86,8 @@ describe('a model that only other processes serve', () => {
       ...(key && { key }),
     });
 
-  beforeAll(() => app.generate.fleet.learn([other]));
-  afterAll(() => app.generate.fleet.learn([]));
+  beforeAll(() => app.peers.update([other]));
+  afterAll(() => app.peers.update([]));
 
   it('200: is listed behind those of this one, for batches', async () => {
     const { json } = await app.call('GET', '/v1/models');

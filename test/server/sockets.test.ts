@@ -247,15 +247,15 @@ describe('a WebSocket', () => {
   it('stops its engine when the client leaves', async () => {
     const client = await open();
     client.send({ ...create, input: '[[hang]]' });
-    await expect.poll(() => app.generate.interactiveLoad()['tiny']).toBe(1);
+    await expect.poll(() => app.capacity.interactiveLoad()['tiny']).toBe(1);
     client.close();
-    await expect.poll(() => app.generate.interactiveLoad()['tiny'] ?? 0).toBe(0);
+    await expect.poll(() => app.capacity.interactiveLoad()['tiny'] ?? 0).toBe(0);
   });
 
   it('is closed when the server drains: at once without a turn, after it with one', async () => {
     const [idle, busy] = [await open(), await open()];
     busy.send({ ...create, input: '[[delay 300]] late' });
-    await expect.poll(() => app.generate.interactiveLoad()['tiny']).toBe(1);
+    await expect.poll(() => app.capacity.interactiveLoad()['tiny']).toBe(1);
     const stopped = app.server.stop();
     expect(await idle.closed).toEqual({ code: 1001 });
     expect(last(await busy.turn()).type).toBe('response.completed');

@@ -129,7 +129,7 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
       await expect.poll(charged).toEqual(words === undefined ? [] : [[true, words]]);
       expect(report()!.fields).toMatchObject({ model: 'tiny', server: 'only', servers_asked: 1 });
       expect(report()!.fields['output_tokens']).toBe(words);
-      expect(app.generate.interactiveLoad()).toEqual({});
+      expect(app.capacity.interactiveLoad()).toEqual({});
     },
   );
 });
@@ -206,7 +206,7 @@ describe('a client that reads slowly', () => {
     connection.socket.destroy();
   });
 
-  const load = () => slow.generate.interactiveLoad();
+  const load = () => slow.capacity.interactiveLoad();
 
   it.each(formats)(
     'is cut off by $path when it takes nothing for 30 s, and frees its place',

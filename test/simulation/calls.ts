@@ -56,12 +56,12 @@ export class Calls {
     this.#sample();
   }
 
-  /** `generate` as one process sees it, with every line noted. */
-  seenThrough(process: SimProcess, generate: Inference): Inference {
-    return { ...generate, runLine: (line) => this.#run(process, generate, line) };
+  /** Inference as one process sees it, with every line noted. */
+  seenThrough(process: SimProcess, inference: Inference): Inference {
+    return { ...inference, runLine: (line) => this.#run(process, inference, line) };
   }
 
-  async #run(process: SimProcess, generate: Inference, line: LineCall): Promise<LineAnswer> {
+  async #run(process: SimProcess, inference: Inference, line: LineCall): Promise<LineAnswer> {
     const [, name = '', at = ''] = /item (\w+) (\d+)/.exec(line.asked.request().text) ?? [];
     const batchId = this.#world.idOf(name);
     const lane = laneOf(process, line.model.id);
@@ -70,7 +70,7 @@ export class Calls {
     const call = this.#begin(process, batchId, Number(at), lane);
     this.#shares.sent(batchId, line.model.id);
     try {
-      const answer = await generate.runLine(line);
+      const answer = await inference.runLine(line);
       call.answered = true;
       this.#unrecorded.set(call, `${batchId}/${at}`);
       this.#judgeEnd(call, batchId, Number(at));

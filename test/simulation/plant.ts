@@ -1,4 +1,4 @@
-import type { BatchesDeps } from '../../src/batches/ground.ts';
+import type { BatchesDeps } from '../../src/batches/batch-context.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Operation } from './store-view.ts';
 import type { World } from './world.ts';

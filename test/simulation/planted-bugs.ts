@@ -1,4 +1,4 @@
-import { ChunkLines } from '../../src/batches/lines/lines.ts';
+import { ChunkLines } from '../../src/batches/lines/chunk-lines.ts';
 import { ApiError, unavailable } from '../../src/core/errors.ts';
 import type { Inference } from '../../src/inference/inference.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
@@ -119,16 +119,16 @@ export const plantedBugs: Record<string, Plant> = {
     }),
 
   'failures that count are tried for ever': (parts) => {
-    const { generate } = parts;
+    const { inference } = parts;
     const runLine: Inference['runLine'] = async (line) => {
       try {
-        return await generate.runLine(line);
+        return await inference.runLine(line);
       } catch (error) {
         if (!(error instanceof ApiError) || error.blame.certain) throw error;
         throw new ApiError(error.code, error.message, { blame: { ...unavailable, scope: 'model' } });
       }
     };
-    return { ...parts, generate: { ...generate, runLine } };
+    return { ...parts, inference: { ...inference, runLine } };
   },
 
   'a row is missed where results are read in order': (parts) =>

@@ -1,6 +1,6 @@
-import { Demand } from '../../src/batches/queue/demand.ts';
-import { HeldChunks } from '../../src/batches/claimed/held-chunks.ts';
-import { WorkInHand } from '../../src/batches/claimed/work-in-hand.ts';
+import { ClaimDemand } from '../../src/batches/queue/claim-demand.ts';
+import { ClaimedChunks } from '../../src/batches/claimed/claimed-chunks.ts';
+import { LocalWork } from '../../src/batches/claimed/local-work.ts';
 import { ApiError, unavailable } from '../../src/core/errors.ts';
 import { Health } from '../../src/engines/pool/health/health.ts';
 import type { Inference } from '../../src/inference/inference.ts';
@@ -10,31 +10,31 @@ import { around, inClass, inSql, type Plant } from './plant.ts';
 const failing =
   (told: (error: ApiError) => ApiError): Plant =>
   (parts) => {
-    const { generate } = parts;
+    const { inference } = parts;
     const runLine: Inference['runLine'] = async (line) => {
       try {
-        return await generate.runLine(line);
+        return await inference.runLine(line);
       } catch (error) {
         throw error instanceof ApiError ? told(error) : error;
       }
     };
-    return { ...parts, generate: { ...generate, runLine } };
+    return { ...parts, inference: { ...inference, runLine } };
   };
 
 /** Bugs in what is sent to engines, by whom and how often. */
 export const plantedSending: Record<string, Plant> = {
-  'work goes on when its lease is lost': inClass(WorkInHand, 'keepOnly', () => () => {}),
+  'work goes on when its lease is lost': inClass(LocalWork, 'keepOnly', () => () => {}),
   'a line is sent twice': inClass(
-    HeldChunks,
+    ClaimedChunks,
     'take',
     (original) =>
-      function (this: HeldChunks, held) {
+      function (this: ClaimedChunks, held) {
         const ref = original.call(this, held);
         if (ref && ref.line % 5 === 0) held.todo.push(ref);
         return ref;
       },
   ),
-  'a line that is to be sent again is forgotten': inClass(HeldChunks, 'putBack', () => () => {}),
+  'a line that is to be sent again is forgotten': inClass(ClaimedChunks, 'putBack', () => () => {}),
   'an engine that takes nothing is asked on and on': inClass(Health, 'failed', () => () => {}),
   "a refusal is never the line's own": failing((error) =>
     error.code === 'engine_overloaded' && error.blame.scope === 'replica'
@@ -42,28 +42,28 @@ export const plantedSending: Record<string, Plant> = {
       : error,
   ),
   'an answer without choices is none': (parts) => {
-    const { generate } = parts;
+    const { inference } = parts;
     const runLine: Inference['runLine'] = async (line) => {
-      const answer = await generate.runLine(line);
+      const answer = await inference.runLine(line);
       if (!JSON.stringify(answer.body).includes('content_filter')) return answer;
       throw new ApiError('invalid_upstream_response', 'The answer has no choices.');
     };
-    return { ...parts, generate: { ...generate, runLine } };
+    return { ...parts, inference: { ...inference, runLine } };
   },
   'no server is tried out': inClass(Health, 'tryOut', () => async () => null),
   'more is sent than there is room for': inClass(
-    Demand,
+    ClaimDemand,
     'room',
     (original) =>
-      function (this: Demand, model) {
+      function (this: ClaimDemand, model) {
         return original.call(this, model) + 9;
       },
   ),
   'slots are left idle': inClass(
-    Demand,
+    ClaimDemand,
     'room',
     (original) =>
-      function (this: Demand, model) {
+      function (this: ClaimDemand, model) {
         return original.call(this, model) > 3 ? 1 : 0;
       },
   ),

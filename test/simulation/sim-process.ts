@@ -4,14 +4,14 @@ import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
-import type { BatchesDeps } from '../../src/batches/ground.ts';
+import type { BatchesDeps } from '../../src/batches/batch-context.ts';
 import { defaultLimits } from '../../src/core/batch.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 import { createCatalog } from '../../src/core/model.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import { createInference } from '../../src/inference/create-inference.ts';
-import type { Inference } from '../../src/inference/inference.ts';
+import type { Peers } from '../../src/inference/peers.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { noBudgets } from '../support/no-budgets.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
@@ -50,7 +50,7 @@ export class SimProcess implements Worker {
     const clock = this.time;
     const random = this.#random;
     const ids = createIds(clock, random);
-    const generate = createInference({
+    const { inference, capacity, catalog, peers } = createInference({
       models: createEngines(world, this).map(({ model, engine }) => ({
         model,
         pool: poolOf(engine, { clock, random, isShared: true }),
@@ -73,7 +73,10 @@ export class SimProcess implements Worker {
         purposes: ['batch'],
         inline: async (_orgId, text) => text,
       } as Partial<Files> as Files,
-      generate: world.calls.seenThrough(this, withGone(generate)),
+      inference: world.calls.seenThrough(this, inference),
+      capacity,
+      catalog,
+      peers: withGone(peers),
       budgets: noBudgets,
       clock,
       time: new StoreTime(clock),
@@ -161,10 +164,9 @@ function traced(world: World, process: SimProcess): Log {
 }
 
 /** A model that a process told of which is there no more. */
-function withGone(generate: Inference): Inference {
-  const { fleet } = generate;
+function withGone(peers: Peers): Peers {
   const gone = createCatalog([modelOf('gone')]);
-  const known = fleet.find.bind(fleet);
-  fleet.find = (name) => known(name) ?? gone.find(name);
-  return generate;
+  const known = peers.find.bind(peers);
+  peers.find = (name) => known(name) ?? gone.find(name);
+  return peers;
 }

@@ -8,7 +8,7 @@ import type { Batch } from '../../src/core/batch.ts';
 import type { Hours } from '../../src/core/hours.ts';
 import type { Batches } from '../../src/batches/batches.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
-import type { BatchesDeps } from '../../src/batches/ground.ts';
+import type { BatchesDeps } from '../../src/batches/batch-context.ts';
 import type { Engine } from '../../src/engines/engines.ts';
 import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
 import type { Files } from '../../src/files/files.ts';
@@ -125,7 +125,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
       { clock: own, random, isShared: processes > 1 },
     );
   });
-  const generates = pools.map((pool, n) =>
+  const services = pools.map((pool, n) =>
     createInference({
       models: [{ model, pool }],
       accounts: { charge: () => {}, budgets },
@@ -135,7 +135,10 @@ export async function startSingle(database: Database, options: SingleOptions = {
       log: silent,
     }),
   );
-  const parts: Omit<BatchesDeps, 'generate' | 'clock' | 'time' | 'store'> = {
+  const parts: Omit<
+    BatchesDeps,
+    'inference' | 'capacity' | 'catalog' | 'peers' | 'clock' | 'time' | 'store'
+  > = {
     budgets,
     blobs: blobs.seenThrough(async (operation, name) => {
       blobCalls.push(operation);
@@ -169,10 +172,19 @@ export async function startSingle(database: Database, options: SingleOptions = {
     drainMs,
     exclusive,
   };
-  const all = generates.map((generate, n) => {
+  const all = services.map(({ inference, capacity, catalog, peers }, n) => {
     const own = clocks[n]!;
     const seen = storeThrough(store, async (_name, _args, operate) => alive(own, await operate()));
-    return createBatches({ ...parts, generate, store: seen, clock: own, time: new StoreTime(own) });
+    return createBatches({
+      ...parts,
+      inference,
+      capacity,
+      catalog,
+      peers,
+      store: seen,
+      clock: own,
+      time: new StoreTime(own),
+    });
   });
   const [batches] = all as [Batches, ...Batches[]];
 
@@ -206,7 +218,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     settle,
     /** The model has this id and these aliases from now on. */
     rename: (id: string, ...others: string[]) =>
-      settle(generates[0]!.replaceModels([{ model: { ...model, id, aliases: others }, pool: pools[0]! }])),
+      settle(services[0]!.replaceModels([{ model: { ...model, id, aliases: others }, pool: pools[0]! }])),
     /** As kill -9 does; what it has in flight goes on at the engine. */
     kill: (process: number) => clocks[process]!.kill(),
     /** Calls that the engine works on, those that wait there, and all that it was sent. */
@@ -253,7 +265,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
         requestId: 'req',
         signal: new AbortController().signal,
       };
-      return generates[0]!.chat(builtBody(value), call as unknown as InteractiveCall).then(
+      return services[0]!.inference.chat(builtBody(value), call as unknown as InteractiveCall).then(
         ({ choices }) => choices[0]!.message.content ?? '',
         (error: ApiError) => error.code,
       );

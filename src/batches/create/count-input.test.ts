@@ -30,8 +30,8 @@ function counting(models: string[], countLine: Inference['countLine'], field = '
   blobs.put(input.file.blobId, Buffer.from(text));
   // Of other bytes.
   delete input.index.sum;
-  const parts = { blobs, clock, generate: { catalog, countLine } };
-  return { clock, counted: countInput(parts, 'o', { ...input, sealed: null }) };
+  const deps = { blobs, clock, catalog, inference: { countLine } };
+  return { clock, counted: countInput(deps, 'o', { ...input, sealed: null }) };
 }
 
 const lines = (count: number) => Array.from({ length: count }, () => 'm1');

@@ -1,36 +1,37 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
-import type { Model } from '../../core/model.ts';
-import { placeOf } from '../../files/input-index.ts';
+import type { Catalog, Model } from '../../core/model.ts';
+import { lineRefAt } from '../../files/input-index.ts';
 import type { Inference } from '../../inference/inference.ts';
 import { fileParts } from '../../wire/file/file-parts.ts';
-import { ChunkLines } from '../lines/lines.ts';
+import { ChunkLines } from '../lines/chunk-lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import type { BatchInput } from './create.ts';
 
 /** Read ahead and counted at the same time: each model takes its turns. */
 const atOnce = 16;
 /** No more is counted then. */
-const mostMs = 5_000;
+const maxMs = 5_000;
 
 export interface CountDeps {
   blobs: Blobs;
   clock: Clock;
-  generate: Pick<Inference, 'catalog' | 'countLine'>;
+  catalog: Catalog;
+  inference: Pick<Inference, 'countLine'>;
 }
 
 /** Prompt tokens by line, as the engines count them; undefined where one cannot tell, or not in time. */
 export async function countInput(
-  { blobs, clock, generate }: CountDeps,
+  { blobs, clock, catalog, inference }: CountDeps,
   orgId: string,
   { file, index }: BatchInput,
 ): Promise<(number | undefined)[]> {
   const counted: (number | undefined)[] = Array.from({ length: index.count });
-  const models = index.models.map((name) => generate.catalog.find(name));
+  const models = index.models.map((name) => catalog.find(name));
   const mute = new Set<Model>();
   const late = new AbortController();
-  const timer = clock.after(mostMs, () => late.abort(new Error('Counting took too long.')));
+  const timer = clock.after(maxMs, () => late.abort(new Error('Counting took too long.')));
 
   const count = async (lines: ChunkLines, ref: LineRef): Promise<void> => {
     const model = models[index.model[ref.line]!];
@@ -41,14 +42,14 @@ export async function countInput(
     } = await lines.read(ref);
     // What a file holds is read when the line is run.
     if (text.includes('"file_id"') && fileParts(JSON.parse(text)).length > 0) return;
-    const tokens = await generate.countLine({ model, orgId, asked, signal: late.signal });
+    const tokens = await inference.countLine({ model, orgId, asked, signal: late.signal });
     if (tokens === undefined) mute.add(model);
     else counted[ref.line] = tokens;
   };
 
   for (let from = 0; from < index.count && !late.signal.aborted; from += atOnce) {
     const refs = Array.from({ length: Math.min(atOnce, index.count - from) }, (_, at) =>
-      placeOf(index, from + at),
+      lineRefAt(index, from + at),
     );
     const lines = new ChunkLines(blobs, file.blobId);
     await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);

@@ -25,7 +25,7 @@ describe('createBatch', () => {
   let outcome: CreateBatchOutcome | Error;
   let created: { batch: Batch; chunks: Chunk[]; inlineFile: StoredFile | undefined }[];
   let discarded: number;
-  let parts: CreateDeps;
+  let deps: CreateDeps;
 
   beforeEach(() => {
     file = makeFile();
@@ -72,7 +72,7 @@ describe('createBatch', () => {
       prices,
       createdAt: 0,
     });
-    parts = {
+    deps = {
       store,
       files,
       catalog: { ...createCatalog([model('m'), model('n')]), refresh: async () => {} },
@@ -84,8 +84,8 @@ describe('createBatch', () => {
   });
 
   const create = (more: object = {}) =>
-    createBatch(parts, caller, { endpoint, inputFileId: file.id, ...more }, undefined);
-  const inline = () => createBatch(parts, caller, { endpoint, requests: [Buffer.from('{}')] }, undefined);
+    createBatch(deps, caller, { endpoint, inputFileId: file.id, ...more }, undefined);
+  const inline = () => createBatch(deps, caller, { endpoint, requests: [Buffer.from('{}')] }, undefined);
 
   it('begins with everything frozen that may change later', async () => {
     names = ['m', 'm-alias'];
@@ -132,7 +132,7 @@ describe('createBatch', () => {
         ...more,
       });
       const catalog = createCatalog([model('m', { fallbacks: ['n'], batchFallbacksAfterMs: 0 }), model('n')]);
-      parts = { ...parts, catalog: { ...catalog, refresh: async () => {} } };
+      deps = { ...deps, catalog: { ...catalog, refresh: async () => {} } };
       await create();
       expect({ ...created[0]?.batch.prices }).toEqual(frozen);
     },
@@ -160,7 +160,7 @@ describe('createBatch', () => {
     ],
     [
       'a model the key may not use',
-      () => createBatch(parts, { ...caller, models: ['n'] }, { endpoint, inputFileId: file.id }, undefined),
+      () => createBatch(deps, { ...caller, models: ['n'] }, { endpoint, inputFileId: file.id }, undefined),
       'model_not_allowed',
       403,
     ],

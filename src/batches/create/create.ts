@@ -53,10 +53,10 @@ const pieceBytes = 65_536;
  * Where the requests of a new batch stand: the uploaded file it names, or its inline requests validated and written as a
  * file of their own (api.md, section 5).
  */
-export async function openInput(parts: CreateDeps, caller: Caller, input: CreateBatch): Promise<BatchInput> {
+export async function openInput(deps: CreateDeps, caller: Caller, input: CreateBatch): Promise<BatchInput> {
   const opened = input.requests
-    ? await newInput(parts, caller, jsonLines(input.requests), 'inline')
-    : await storedInput(parts, caller, input);
+    ? await newInput(deps, caller, jsonLines(input.requests), 'inline')
+    : await storedInput(deps, caller, input);
   if (opened.file.endpoint !== input.endpoint) {
     await opened.sealed?.discard();
     throw invalid(
@@ -112,7 +112,7 @@ async function newInput(
   }
 }
 
-export async function hearOfModels(catalog: KnownModels, { index }: BatchInput): Promise<void> {
+export async function refreshPeerModels(catalog: KnownModels, { index }: BatchInput): Promise<void> {
   if (index.models.some((name) => !catalog.find(name))) await catalog.refresh();
 }
 
@@ -135,13 +135,13 @@ export function freezePrices(
   return prices;
 }
 
-interface Making {
+interface BatchOptions {
   input: CreateBatch;
   creation: Creation | undefined;
   retryOf: string | null;
 }
 
-interface Made {
+interface CreatedBatch {
   id: string;
   /** It had been made before. */
   replayed: boolean;
@@ -149,38 +149,38 @@ interface Made {
 
 /** Plans and inserts the batch in one transaction. */
 export async function createBatch(
-  parts: CreateDeps,
+  deps: CreateDeps,
   caller: Caller,
   input: CreateBatch,
   creation: Creation | undefined,
-): Promise<Made> {
-  const opened = await openInput(parts, caller, input);
-  return insertBatch(parts, caller, opened, { input, creation, retryOf: null });
+): Promise<CreatedBatch> {
+  const opened = await openInput(deps, caller, input);
+  return insertBatch(deps, caller, opened, { input, creation, retryOf: null });
 }
 
 /** The same of the failed lines of another batch: with what that was created with, and what holds now. */
 export async function retryBatch(
-  parts: CreateDeps,
+  deps: CreateDeps,
   caller: Caller,
   { of, lines }: Retry,
   creation: Creation | undefined,
-): Promise<Made> {
+): Promise<CreatedBatch> {
   const input: CreateBatch = {
     endpoint: of.endpoint,
     ...(of.metadata !== null && { metadata: of.metadata }),
     outputExpiresAfterSeconds: of.resultTtlMs / 1000,
   };
-  const opened = await newInput(parts, caller, lines, 'file');
-  return insertBatch(parts, caller, opened, { input, creation, retryOf: of.id });
+  const opened = await newInput(deps, caller, lines, 'file');
+  return insertBatch(deps, caller, opened, { input, creation, retryOf: of.id });
 }
 
 async function insertBatch(
-  parts: CreateDeps,
+  deps: CreateDeps,
   caller: Caller,
   opened: BatchInput,
-  { input, creation, retryOf }: Making,
-): Promise<Made> {
-  const { store, catalog, ids, clock, limits, batch: settings } = parts;
+  { input, creation, retryOf }: BatchOptions,
+): Promise<CreatedBatch> {
+  const { store, catalog, ids, clock, limits, batch: settings } = deps;
   const { batch, chunks } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
     throw error;
@@ -199,7 +199,7 @@ async function insertBatch(
   throw refusal(outcome.outcome);
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
-    await hearOfModels(catalog, opened);
+    await refreshPeerModels(catalog, opened);
     const made = newBatch();
     return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
   }

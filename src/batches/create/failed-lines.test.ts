@@ -14,14 +14,14 @@ it.each([1, 2, 3, 5, 7, 100])('cuts out what failed, in its order, from pieces o
   const batch = makeBatch({ status: 'completed', err: 3 });
   const starts = lines.map((_, at) => Buffer.byteLength(lines.slice(0, at).join('')) + at);
   const index = { offset: starts, length: lines.map((line) => Buffer.byteLength(line)) };
-  const parts = {
+  const deps = {
     store: { files: { get: async () => makeFile() } },
     files: { index: async () => index, read: async () => inPieces(content, size) },
     now: 0,
   } as unknown as FailedLinesDeps;
   const errors = [4, 1, 3].map((line) => JSON.stringify({ id: lineRequestId(batch.id, line) })).join('\n');
   const cut: Uint8Array[] = [];
-  for await (const piece of await failedLines(parts, batch, inPieces(Buffer.from(errors), size)))
+  for await (const piece of await failedLines(deps, batch, inPieces(Buffer.from(errors), size)))
     cut.push(piece);
   expect(Buffer.concat(cut).toString()).toBe('twö\nfour\nfive\n');
 });

@@ -1,5 +1,5 @@
 import type { Chunk } from '../../core/batch.ts';
-import { type InputIndex, placeOf, prefixLevels } from '../../files/input-index.ts';
+import { type InputIndex, lineRefAt, prefixLevels } from '../../files/input-index.ts';
 
 /** Prefixes under this many bytes are not worth keeping together: level 0 is 256 bytes, level 2 is 1,024. */
 const firstWorthyLevel = 2;
@@ -131,7 +131,7 @@ function stripe(groups: number[][][]): number[][] {
 }
 
 function toChunk(batchId: string, seq: number, lines: number[], index: InputIndex, models: string[]): Chunk {
-  const refs = lines.map((line) => placeOf(index, line));
+  const refs = lines.map((line) => lineRefAt(index, line));
   const est = lines.reduce((sum, line) => sum + index.est[line]!, 0);
   return {
     batchId,

@@ -13,13 +13,13 @@ export function asApiError(error: unknown): ApiError {
 }
 
 /** An error that quotes the upstream's message about itself. */
-export class SaidError extends ApiError {
+export class QuotedError extends ApiError {
   constructor({ code, message, upstreamMessage: said, blame }: ApiError) {
     super(code, withUpstreamMessage(message, said), { blame });
   }
 }
 
 /** Whether the database or the disk cannot be used at present: what a line needs of them is there again later. */
-export function isStorageAway(error: unknown): boolean {
+export function isStorageUnavailable(error: unknown): boolean {
   return isDatabaseOutage(error) || (error instanceof BlobError && !isBlobLost(error));
 }

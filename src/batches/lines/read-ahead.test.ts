@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryBlobs } from '../../../test/support/memory-blobs.ts';
 import type { BlobPlace } from '../../blobs/blobs.ts';
-import { ChunkLines } from './lines.ts';
-import { readAhead, type Upcoming } from './read-ahead.ts';
+import { ChunkLines } from './chunk-lines.ts';
+import { readAhead, type ReadAheadChunk } from './read-ahead.ts';
 
 const mebibyte = 1024 * 1024;
 
 /** A chunk of lines at these places. */
-function chunk(seq: number, places: readonly BlobPlace[]): Upcoming {
+function chunk(seq: number, places: readonly BlobPlace[]): ReadAheadChunk {
   const lines = new ChunkLines(createMemoryBlobs(), 'blob_1');
   return { blob: 'blob_1', lines, refs: places.map((place, at) => ({ line: seq * 100 + at, ...place })) };
 }

@@ -1,12 +1,12 @@
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
-import type { ChunkLines } from './lines.ts';
+import type { ChunkLines } from './chunk-lines.ts';
 
 /** Of all chunks in hand together; what is beyond is read line by line as it is sent. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 
 /** Lines of one chunk that will be asked for. */
-export interface Upcoming {
+export interface ReadAheadChunk {
   blob: string;
   lines: ChunkLines;
   refs: readonly LineRef[];
@@ -20,10 +20,10 @@ export interface Upcoming {
  */
 export async function readAhead(
   blobs: Pick<Blobs, 'slices'>,
-  chunks: readonly Upcoming[],
-  inHand: Iterable<Pick<Upcoming, 'lines'>>,
+  chunks: readonly ReadAheadChunk[],
+  inHand: Iterable<Pick<ReadAheadChunk, 'lines'>>,
 ): Promise<void> {
-  let room = mostBytes;
+  let room = maxBytes;
   for (const { lines } of inHand) room -= lines.bytesAhead;
   const fitting = chunks.filter(({ refs }) => {
     const bytes = refs.reduce((sum, { length }) => sum + length, 0);
@@ -35,7 +35,7 @@ export async function readAhead(
   await Promise.all(
     [...byBlob].map(([blob, ofBlob]) => {
       const coming = readBlob(blobs, blob, ofBlob).catch(() => undefined);
-      for (const { lines } of ofBlob) lines.expect(coming);
+      for (const { lines } of ofBlob) lines.expectAhead(coming);
       return coming;
     }),
   );
@@ -44,7 +44,7 @@ export async function readAhead(
 async function readBlob(
   blobs: Pick<Blobs, 'slices'>,
   blob: string,
-  chunks: readonly Upcoming[],
+  chunks: readonly ReadAheadChunk[],
 ): Promise<void> {
   // Those that wait for it may be done before it is there.
   const wanted = chunks.map(({ lines, refs }) => ({ lines, refs: [...refs] }));
@@ -53,5 +53,6 @@ async function readBlob(
     wanted.flatMap(({ refs }) => refs),
   );
   let at = 0;
-  for (const { lines, refs } of wanted) lines.keep(refs.map(({ line }) => ({ line, bytes: read[at++]! })));
+  for (const { lines, refs } of wanted)
+    lines.storeAhead(refs.map(({ line }) => ({ line, bytes: read[at++]! })));
 }

@@ -3,15 +3,15 @@ import type { Timer } from '../../base/clock.ts';
 import type { Chunk } from '../../core/batch.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { ClaimedBatch, Claim } from '../../store/contract/claim.ts';
-import type { Ground } from '../ground.ts';
-import type { Demand } from './demand.ts';
+import type { BatchContext } from '../batch-context.ts';
+import type { ClaimDemand } from './claim-demand.ts';
 import type { Fairness } from './fairness.ts';
-import { type HeldChunk, leaseOf, type RunningBatch } from '../claimed/held-chunks.ts';
-import { ChunkLines } from '../lines/lines.ts';
+import { type ClaimedChunk, leaseOf, type RunningBatch } from '../claimed/claimed-chunks.ts';
+import { ChunkLines } from '../lines/chunk-lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
-import type { Setbacks } from '../claimed/setbacks.ts';
-import { suspectKills, type Suspects } from '../claimed/suspects.ts';
-import type { WorkInHand } from '../claimed/work-in-hand.ts';
+import type { BatchBackoff } from '../claimed/batch-backoff.ts';
+import { suspectKills, type PoisonSuspects } from '../claimed/poison-suspects.ts';
+import type { LocalWork } from '../claimed/local-work.ts';
 
 /** Polling is the contract; a wake-up only makes it sooner. Each poll that brings nothing makes the next one later. */
 const polls = { initialMs: 250, maxMs: 1_000 };
@@ -20,13 +20,13 @@ const modelsAtOnce = 16;
 /** A database that fails is asked again after a while, at most this long. */
 const pauses = { initialMs: 1_000, maxMs: 5_000 };
 
-export interface ClaimerDeps extends Ground {
-  work: WorkInHand;
-  suspects: Suspects;
-  demand: Demand;
+export interface ClaimerDeps extends BatchContext {
+  work: LocalWork;
+  suspects: PoisonSuspects;
+  demand: ClaimDemand;
   catalog: Catalog;
   fairness: Fairness;
-  setbacks: Setbacks;
+  backoff: BatchBackoff;
   /** How many more batches may be closed now. */
   closings: () => number;
   close: (chunk: Chunk) => void;
@@ -38,7 +38,7 @@ export interface ClaimerDeps extends Ground {
 
 /** Fetches work of all models at once (batch-engine.md, "Choosing and claiming"). One fetch at a time. */
 export class Claimer {
-  #parts: ClaimerDeps;
+  #deps: ClaimerDeps;
   #fetching: Promise<void> | null = null;
   #again = false;
   #poll: Timer | null = null;
@@ -48,8 +48,8 @@ export class Claimer {
   #failures = 0;
   #stopped = true;
 
-  constructor(parts: ClaimerDeps) {
-    this.#parts = parts;
+  constructor(deps: ClaimerDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
@@ -72,7 +72,7 @@ export class Claimer {
   }
 
   #look(): void {
-    this.#parts.demand.refresh();
+    this.#deps.demand.refresh();
     // The claim under way may not bring what there is now.
     this.#again = this.#fetching !== null;
     this.fetch();
@@ -93,14 +93,14 @@ export class Claimer {
   }
 
   #failed(error: unknown): void {
-    const { log, random } = this.#parts;
+    const { log, random } = this.#deps;
     const wait = backoffMs(++this.#failures, pauses, random.float());
     log.error({ err: error, wait_ms: wait }, 'work could not be claimed; trying again');
     this.#pauseFor(wait);
   }
 
   #pauseFor(ms: number): void {
-    this.#pause = this.#parts.clock.after(ms, () => {
+    this.#pause = this.#deps.clock.after(ms, () => {
       this.#pause = null;
       this.wake();
     });
@@ -115,7 +115,7 @@ export class Claimer {
       this.fetch();
       return;
     }
-    const { demand, clock, dispatch } = this.#parts;
+    const { demand, clock, dispatch } = this.#deps;
     dispatch();
     if (this.#pause || this.#fetching) return;
     const hasRoom = demand.models().some((model) => demand.room(model) > 0);
@@ -126,9 +126,9 @@ export class Claimer {
   }
 
   async #claimAll(): Promise<void> {
-    const { holdsLeases, missing } = this.#parts;
+    const { holdsLeases, missing } = this.#deps;
     if (!holdsLeases()) return this.#pauseFor(polls.maxMs);
-    await missing.look();
+    await missing.refresh();
     this.#giveUp();
     await this.#claimClosings();
     let lacking = true;
@@ -138,17 +138,17 @@ export class Claimer {
 
   /** What is in hand for a model that is not run here any more, or has another id now, or that takes nothing here, is for others. */
   #giveUp(): void {
-    const { work, demand } = this.#parts;
+    const { work, demand } = this.#deps;
     const models = new Set(demand.models());
-    for (const held of work.held.chunks) if (demand.isForOthers(held, models)) work.yieldChunk(held);
+    for (const claimed of work.chunks.all) if (demand.isForOthers(claimed, models)) work.yieldChunk(claimed);
   }
 
   async #claimClosings(): Promise<void> {
-    const { store, worker, closings, setbacks, clock, holdsLeases, close } = this.#parts;
+    const { store, worker, closings, backoff, clock, holdsLeases, close } = this.#deps;
     const most = closings();
     if (most <= 0) return;
     const askedAt = clock.monotonic();
-    const { chunks, faults } = await store.batches.claimClosings(worker, most, setbacks.waiting);
+    const { chunks, faults } = await store.batches.claimClosings(worker, most, backoff.waiting);
     this.#learn(chunks);
     await this.#setBack(faults, null);
     // Taken from us by now, or soon: the next heartbeat gives them back if not.
@@ -157,7 +157,7 @@ export class Claimer {
 
   /** Whether there may be more to claim that is wanted. */
   async #claimLines(): Promise<boolean> {
-    const { store, worker, demand, suspects, clock, time, holdsLeases } = this.#parts;
+    const { store, worker, demand, suspects, clock, time, holdsLeases } = this.#deps;
     const all = demand.wanted();
     const lacking = all.filter(({ lines, chunks: least }) => lines + least > 0);
     const wanted = all.filter((each) => !lacking.slice(modelsAtOnce).includes(each));
@@ -185,40 +185,40 @@ export class Claimer {
 
   /** Batches that met a fault, and those whose last lines here are on their way. */
   #passedOver(): string[] {
-    const { setbacks, work } = this.#parts;
+    const { backoff, work } = this.#deps;
     const stopping = work.batches().filter((batch) => batch.stopping || batch.yielding);
-    return [...new Set([...setbacks.waiting, ...stopping.map(({ id }) => id)])];
+    return [...new Set([...backoff.waiting, ...stopping.map(({ id }) => id)])];
   }
 
   /** @param fault what each is told when it ends for it, or null for what may pass */
   async #setBack(faults: Claim['faults'], fault: string | null): Promise<void> {
-    const { isAway, setbacks } = this.#parts;
+    const { isAway, backoff } = this.#deps;
     for (const { batchId, message } of faults) {
       const error = new Error(message);
       if (await isAway(error)) throw error;
-      await setbacks.add(batchId, error, fault);
+      await backoff.add(batchId, error, fault);
     }
   }
 
   async #hold(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
-    const { store, blobs, worker, work, fairness, dispatch } = this.#parts;
+    const { store, blobs, worker, work, fairness, dispatch } = this.#deps;
     const back: Chunk[] = [];
     const suspects: Chunk[] = [];
-    const held: HeldChunk[] = [];
-    const before = [...work.held.chunks];
+    const claimed: ClaimedChunk[] = [];
+    const before = [...work.chunks.all];
     for (const chunk of chunks) {
       const batch = this.#batchOf(batches.get(chunk.batchId)!);
       if (!batch || batch.stopping || batch.yielding) back.push(chunk);
       else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
       else {
         const each = this.#toHeld(chunk, batch);
-        held.push(each);
+        claimed.push(each);
         // The next chunk may be of the same batch.
-        work.held.add(each);
+        work.chunks.add(each);
       }
     }
     fairness.setWorking(new Set(work.batches().map(({ orgId }) => orgId)));
-    const upcoming = held.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
+    const upcoming = claimed.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
     await readAhead(blobs, upcoming, before);
     dispatch();
     if (back.length > 0) await store.batches.release(worker, back.map(leaseOf));
@@ -226,12 +226,12 @@ export class Claimer {
     for (const [id, { blobId }] of batches) if (blobId === null) await this.#endWithoutInput(id);
   }
 
-  #toHeld(chunk: Chunk, batch: RunningBatch): HeldChunk {
+  #toHeld(chunk: Chunk, batch: RunningBatch): ClaimedChunk {
     return {
       chunk,
-      model: this.#parts.catalog.idOf(chunk.model),
+      model: this.#deps.catalog.idOf(chunk.model),
       batch,
-      lines: new ChunkLines(this.#parts.blobs, batch.blob),
+      lines: new ChunkLines(this.#deps.blobs, batch.blob),
       todo: [...chunk.lines],
       inFlight: 0,
       remaining: chunk.lines.length,
@@ -244,7 +244,7 @@ export class Claimer {
 
   /** The batch as it is in hand; undefined where its input is gone. */
   #batchOf({ blobId, ...claimed }: ClaimedBatch): RunningBatch | undefined {
-    const { work } = this.#parts;
+    const { work } = this.#deps;
     const known = work.batch(claimed.id);
     // A window that was moved has moved it, too.
     if (known) {
@@ -258,7 +258,7 @@ export class Claimer {
   async #endWithoutInput(batchId: string): Promise<void> {
     const message = 'The input file is gone.';
     // First, so that nobody here runs it again where its end cannot be written.
-    await this.#parts.setbacks.add(batchId, new Error(message), null);
-    await this.#parts.fail(batchId, message);
+    await this.#deps.backoff.add(batchId, new Error(message), null);
+    await this.#deps.fail(batchId, message);
   }
 }

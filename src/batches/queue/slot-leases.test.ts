@@ -9,7 +9,7 @@ import { SlotLeases } from './slot-leases.ts';
 
 describe('SlotLeases', () => {
   let clock: ManualClock;
-  let contended: string[];
+  let shared: string[];
   let unsent: number;
   let inFlight: number;
   let asked: SlotRequest[];
@@ -28,7 +28,7 @@ describe('SlotLeases', () => {
 
   beforeEach(() => {
     clock = createManualClock();
-    contended = ['m'];
+    shared = ['m'];
     unsent = 20;
     inFlight = 0;
     asked = [];
@@ -59,11 +59,11 @@ describe('SlotLeases', () => {
           },
         },
       },
-      generate: {
-        contended: () => new Set(contended),
-        catalog: { list: () => [{ id: 'm' }] } as unknown as Catalog,
-        found: () => found,
-        closed: () => undefined,
+      catalog: { list: () => [{ id: 'm' }] } as unknown as Catalog,
+      capacity: {
+        sharedModels: () => new Set(shared),
+        discoveredSlots: () => found,
+        openBreakers: () => undefined,
         lease: (_model, share) => {
           leased.push(share && share.lines);
           begins.push(share?.before);
@@ -71,7 +71,7 @@ describe('SlotLeases', () => {
         waiting: () => waiting,
       },
       limit: () => limit,
-      held: { unsent: () => unsent, inFlight: () => inFlight },
+      chunks: { unsent: () => unsent, inFlight: () => inFlight },
       worker: 'me',
       clock,
       time: new StoreTime(clock),
@@ -105,7 +105,7 @@ describe('SlotLeases', () => {
   });
 
   it('begins with the slots that were found before, and writes down what it finds alone', async () => {
-    contended = [];
+    shared = [];
     found = { gpu: 8 };
     before = { gpu: 70 };
     slots.look();
@@ -121,7 +121,7 @@ describe('SlotLeases', () => {
   });
 
   it('reads them before it writes its own, also where the first try fails', async () => {
-    contended = [];
+    shared = [];
     found = { gpu: 8 };
     before = { gpu: 70 };
     isAway = true;
@@ -190,15 +190,15 @@ describe('SlotLeases', () => {
     await after(1_000);
     unsent = 5;
     expect(slots.isAsking('m')).toBe(true);
-    contended = [];
+    shared = [];
     expect(slots.isAsking('m')).toBe(false);
   });
 
   it('asks nobody where nobody else is, or nothing is to be done', async () => {
-    contended = [];
+    shared = [];
     slots.look();
     expect(await after(10_000)).toBe(0);
-    contended = ['m'];
+    shared = ['m'];
     unsent = 0;
     slots.look();
     expect(await after(10_000)).toBe(0);

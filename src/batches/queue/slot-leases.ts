@@ -1,9 +1,10 @@
 import type { Timer } from '../../base/clock.ts';
 import { type LeasedShare, type SlotRequest, slotLeaseMs } from '../../core/slot-leases.ts';
-import type { Inference } from '../../inference/inference.ts';
+import type { Catalog } from '../../core/model.ts';
+import type { Capacity } from '../../inference/capacity.ts';
 import type { Store } from '../../store/store.ts';
-import type { Ground } from '../ground.ts';
-import type { HeldChunks } from '../claimed/held-chunks.ts';
+import type { BatchContext } from '../batch-context.ts';
+import type { ClaimedChunks } from '../claimed/claimed-chunks.ts';
 
 /**
  * How long after it asked a process asks again: with what it wants, with less, with less than its fair share, which others have
@@ -13,12 +14,13 @@ const renewMs = { sated: 1_000, hungry: 250, owed: 100, changed: 50 } as const;
 /** How often the slots that a process found are written down where nobody else asks for them. */
 const rememberMs = 15_000;
 
-export interface SlotLeasesDeps extends Pick<Ground, 'worker' | 'clock' | 'time' | 'log'> {
+export interface SlotLeasesDeps extends Pick<BatchContext, 'worker' | 'clock' | 'time' | 'log'> {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
-  generate: Pick<Inference, 'catalog' | 'closed' | 'contended' | 'found' | 'lease' | 'waiting'>;
+  catalog: Catalog;
+  capacity: Pick<Capacity, 'discoveredSlots' | 'lease' | 'openBreakers' | 'sharedModels' | 'waiting'>;
   /** How many lines of a model all processes together may have in flight. */
   limit: (model: string) => number;
-  held: Pick<HeldChunks, 'unsent' | 'inFlight'>;
+  chunks: Pick<ClaimedChunks, 'unsent' | 'inFlight'>;
   /** More may be sent than before. */
   onRoom: () => void;
 }
@@ -38,7 +40,7 @@ interface Leased extends Pick<LeasedShare, 'lines' | 'isOwed' | 'isWanted'> {
  * Without the database each goes on with what it has until that lapses, and then with its share.
  */
 export class SlotLeases {
-  #parts: SlotLeasesDeps;
+  #deps: SlotLeasesDeps;
   #leased = new Map<string, Leased>();
   /** Models that nobody else asks, once it was read what was found of them before. */
   #read = new Set<string>();
@@ -52,8 +54,8 @@ export class SlotLeases {
   #end: Timer | null = null;
   #stopped = false;
 
-  constructor(parts: SlotLeasesDeps) {
-    this.#parts = parts;
+  constructor(deps: SlotLeasesDeps) {
+    this.#deps = deps;
   }
 
   stop(): void {
@@ -71,7 +73,7 @@ export class SlotLeases {
     const wait = Math.min(...waits, this.#leased.size > 0 ? renewMs.sated : Number.POSITIVE_INFINITY);
     if (wait === Number.POSITIVE_INFINITY) return;
     const at = this.#askedAt + wait;
-    if (at <= this.#parts.clock.monotonic()) void this.#ask(models);
+    if (at <= this.#deps.clock.monotonic()) void this.#ask(models);
     else this.#schedule(at);
   }
 
@@ -82,13 +84,13 @@ export class SlotLeases {
 
   /** Those that others ask, too, and those of which this process finds out how much they can take. */
   #models(): string[] {
-    const { catalog, contended, found } = this.#parts.generate;
-    const alone = catalog.list().filter(({ id }) => this.#isAlone(id) && found(id));
-    return [...contended(), ...alone.map(({ id }) => id)];
+    const { catalog, capacity } = this.#deps;
+    const alone = catalog.list().filter(({ id }) => this.#isAlone(id) && capacity.discoveredSlots(id));
+    return [...capacity.sharedModels(), ...alone.map(({ id }) => id)];
   }
 
   #isAlone(model: string): boolean {
-    return !this.#parts.generate.contended().has(model);
+    return !this.#deps.capacity.sharedModels().has(model);
   }
 
   /** How long after it was asked last a model is asked for again. */
@@ -106,26 +108,26 @@ export class SlotLeases {
 
   /** What is in flight, and what may come to be before the next answer. */
   #keeps(model: string, leased: Leased | undefined): number {
-    return Math.max(this.#parts.held.inFlight(model), Math.min(leased?.lines ?? 0, this.#wants(model)));
+    return Math.max(this.#deps.chunks.inFlight(model), Math.min(leased?.lines ?? 0, this.#wants(model)));
   }
 
   /** Servers that take nothing are tried by each process for itself. */
   #wants(model: string): number {
-    const { held, generate, limit } = this.#parts;
-    if (generate.waiting(model)) return 0;
-    return Math.max(0, Math.min(limit(model), held.unsent(model) + held.inFlight(model)));
+    const { chunks, capacity, limit } = this.#deps;
+    if (capacity.waiting(model)) return 0;
+    return Math.max(0, Math.min(limit(model), chunks.unsent(model) + chunks.inFlight(model)));
   }
 
   /** Lines wait for its servers: processes tell each other of those. */
   #isClosed(model: string): boolean {
-    const { held, generate } = this.#parts;
-    return generate.waiting(model) !== null && held.unsent(model) > 0;
+    const { chunks, capacity } = this.#deps;
+    return capacity.waiting(model) !== null && chunks.unsent(model) > 0;
   }
 
   /** Each line looks, and most find the same instant. */
   #schedule(at: number): void {
     if (at === this.#lookAt) return;
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     this.#timer?.cancel();
     this.#lookAt = at;
     this.#timer = clock.after(at - clock.monotonic(), () => {
@@ -135,7 +137,7 @@ export class SlotLeases {
   }
 
   async #ask(models: readonly string[]): Promise<void> {
-    const { store, worker, clock, time, log, onRoom } = this.#parts;
+    const { store, worker, clock, time, log, onRoom } = this.#deps;
     const asks = this.#asksFor(models);
     this.#asking = true;
     this.#askedAt = clock.monotonic();
@@ -159,19 +161,19 @@ export class SlotLeases {
   }
 
   #asksFor(models: readonly string[]): Record<string, SlotRequest> {
-    const { generate } = this.#parts;
+    const { capacity } = this.#deps;
     const asks: Record<string, SlotRequest> = {};
     for (const model of models) {
-      const limit = this.#parts.limit(model);
+      const limit = this.#deps.limit(model);
       if (this.#isAlone(model)) {
-        const known = this.#read.has(model) && generate.found(model);
+        const known = this.#read.has(model) && capacity.discoveredSlots(model);
         asks[model] = { limit, wants: 0, inFlight: 0, ...(known && { found: known }) };
         continue;
       }
       const inFlight = this.#keeps(model, this.#leased.get(model));
       const wants = this.#wants(model);
-      const found = generate.found(model);
-      const closed = generate.closed(model);
+      const found = capacity.discoveredSlots(model);
+      const closed = capacity.openBreakers(model);
       if (wants > 0 || this.#leased.has(model) || this.#isClosed(model))
         asks[model] = { limit, wants, inFlight, ...(found && { found }), ...(closed && { closed }) };
     }
@@ -179,16 +181,16 @@ export class SlotLeases {
   }
 
   #learn(model: string, { wants, inFlight }: SlotRequest, share: LeasedShare): void {
-    const { generate } = this.#parts;
+    const { capacity } = this.#deps;
     const { lines, isOwed, isWanted } = share;
-    generate.lease(model, share);
+    capacity.lease(model, share);
     if (this.#isAlone(model)) this.#read.add(model);
     if (wants + inFlight > 0)
       this.#leased.set(model, { lines, isOwed, isWanted, wants, slots: Math.max(lines, inFlight) });
     else {
       this.#leased.delete(model);
       // It asks again before it sends anything.
-      generate.lease(model, null);
+      capacity.lease(model, null);
     }
   }
 
@@ -196,14 +198,14 @@ export class SlotLeases {
   #lapseIn(ms: number): void {
     this.#end?.cancel();
     if (ms <= 0) this.#lapse();
-    else if (!this.#stopped) this.#end = this.#parts.clock.after(ms, () => this.#lapse());
+    else if (!this.#stopped) this.#end = this.#deps.clock.after(ms, () => this.#lapse());
   }
 
   #lapse(): void {
-    const { generate, onRoom } = this.#parts;
+    const { capacity, onRoom } = this.#deps;
     // Nothing was leased, and nothing asked for: that nothing came is no failure.
     if (this.#leased.size === 0 && !this.#asking) return;
-    for (const model of this.#leased.keys()) generate.lease(model, null);
+    for (const model of this.#leased.keys()) capacity.lease(model, null);
     this.#leased.clear();
     this.#failed = true;
     onRoom();

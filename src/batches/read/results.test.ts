@@ -9,8 +9,8 @@ import type { StoredFile } from '../../core/file.ts';
 import type { Store } from '../../store/store.ts';
 import type { PageSize, ResultRow } from '../../store/contract/results.ts';
 import { createVerifiedReads } from '../../files/verified-bytes.ts';
-import { assembleResultFile, resultFilename } from '../close/result-file.ts';
-import { Readers, readResults } from './results.ts';
+import { assembleResultFile, resultFilename } from '../finalize/result-file.ts';
+import { ResultReaders, readResults } from './results.ts';
 
 const text = (n: number) => `{"n":${n},"text":"${'é'.repeat(n % 40)}"}`;
 const encoder = new TextEncoder();
@@ -52,12 +52,12 @@ describe('results', () => {
   let rows: ReturnType<typeof createRows>;
   let blobs: MemoryBlobs;
   let running: Batch;
-  let readers: Readers;
+  let readers: ResultReaders;
 
   beforeEach(() => {
     rows = createRows(total);
     blobs = createMemoryBlobs();
-    readers = new Readers();
+    readers = new ResultReaders();
     running = makeBatch({ status: 'in_progress', total, ok: total });
     rows.batches.set(running.id, running);
   });
@@ -120,12 +120,12 @@ describe('results', () => {
 
   it('goes on in the file where rows are cleared away while it reads', async () => {
     const finished = await finish();
-    const parts: Uint8Array[] = [];
+    const deps: Uint8Array[] = [];
     for await (const chunk of (await at(0, finished)).bytes) {
-      parts.push(chunk);
+      deps.push(chunk);
       rows.purge(900);
     }
-    expect(Buffer.concat(parts).toString()).toBe(lines(0, total));
+    expect(Buffer.concat(deps).toString()).toBe(lines(0, total));
   });
 
   it('ends where it said, though the batch went on and ended while it was read', async () => {

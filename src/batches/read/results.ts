@@ -10,8 +10,8 @@ import type { ResultLines } from '../batches.ts';
 /** What is read before the answer begins. */
 const firstPage: PageSize = { rows: 500, bytes: 64 << 10 };
 /** What all readers of rows together may have on their way to their clients, however slow those are, but for one result each. */
-const togetherBytes = 64 << 20;
-const mostBytes = 1 << 20;
+const maxTotalBytes = 64 << 20;
+const maxPageBytes = 1 << 20;
 /** Of each reader: one is being sent while the next waits behind it. */
 const pagesEach = 2;
 const newline = Uint8Array.of(0x0a);
@@ -19,16 +19,16 @@ const newline = Uint8Array.of(0x0a);
 export interface ResultsDeps {
   store: Store;
   files: Pick<Files, 'read'>;
-  readers: Readers;
+  readers: ResultReaders;
 }
 
 /** How many read results from rows at present: the more they are, the smaller are the pages of each. */
-export class Readers {
+export class ResultReaders {
   #reading = 0;
 
   page(): PageSize {
-    const share = Math.floor(togetherBytes / pagesEach / Math.max(1, this.#reading));
-    return { ...firstPage, bytes: Math.min(mostBytes, share) };
+    const share = Math.floor(maxTotalBytes / pagesEach / Math.max(1, this.#reading));
+    return { ...firstPage, bytes: Math.min(maxPageBytes, share) };
   }
 
   async *counted(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -47,7 +47,7 @@ export class Readers {
  * @throws ApiError `not_found` when the file was deleted or has expired, BlobError when it is damaged
  */
 export async function readResults(
-  parts: ResultsDeps,
+  deps: ResultsDeps,
   batch: Batch,
   stream: ResultStream,
   after: number,
@@ -59,7 +59,7 @@ export async function readResults(
     status: batch.status,
     incomplete: !isFinal(batch.status),
     lastLine: last,
-    bytes: committed > after ? await begin(parts, range) : empty(),
+    bytes: committed > after ? await begin(deps, range) : empty(),
   };
 }
 
@@ -74,21 +74,21 @@ interface Range {
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
 /** What can be wrong is found out before the answer begins: afterwards an error can only break it off. */
-async function begin(parts: ResultsDeps, range: Range): Promise<AsyncIterable<Uint8Array>> {
-  const rows = await nextRows(parts, range, firstPage);
-  if (!rows) return fromFile(await openFile(parts, range), range);
-  return parts.readers.counted(fromRows(parts, range, rows));
+async function begin(deps: ResultsDeps, range: Range): Promise<AsyncIterable<Uint8Array>> {
+  const rows = await nextRows(deps, range, firstPage);
+  if (!rows) return fromFile(await openFile(deps, range), range);
+  return deps.readers.counted(fromRows(deps, range, rows));
 }
 
 async function* fromRows(
-  parts: ResultsDeps,
+  deps: ResultsDeps,
   range: Range,
   rows: ResultRow[] | undefined,
 ): AsyncGenerator<Uint8Array> {
   for (let { after } = range; ;) {
     const rest: Range = { ...range, after };
-    rows ??= await nextRows(parts, rest, parts.readers.page());
-    if (!rows) return yield* fromFile(await openFile(parts, rest), rest);
+    rows ??= await nextRows(deps, rest, deps.readers.page());
+    if (!rows) return yield* fromFile(await openFile(deps, rest), rest);
     const lines = Buffer.concat(rows.flatMap((row) => [row.body, newline]));
     after = rows.at(-1)!.n;
     // While a client takes its time, nothing is kept twice.

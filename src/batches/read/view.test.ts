@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Hours, parseHours } from '../../core/hours.ts';
 import { makeBatch as storedBatch } from '../../../test/store/fixtures.ts';
 import type { LedgerRow } from '../../store/contract/accounts.ts';
-import { amountOf, usageByModel, viewOf } from './view.ts';
+import { totalAmount, usageByModel, toBatchView } from './view.ts';
 
 const row = (model: string, day: string, input: number, cached: number, output: number): LedgerRow => ({
   sourceId: 'batch_1',
@@ -24,32 +24,32 @@ describe('money', () => {
     const usage = new Map([
       ['m', { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 1_000_000, reasoningTokens: 0 }],
     ]);
-    expect(amountOf(usage, prices, 1)).toBe(750_000_000n);
-    expect(amountOf(usage, prices, 0.5)).toBe(375_000_000n);
+    expect(totalAmount(usage, prices, 1)).toBe(750_000_000n);
+    expect(totalAmount(usage, prices, 0.5)).toBe(375_000_000n);
   });
 
   it('takes cached tokens for their own price', () => {
     const usage = new Map([
       ['m', { inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 0, reasoningTokens: 0 }],
     ]);
-    expect(amountOf(usage, prices, 1)).toBe(90_000_000n + 30_000_000n);
+    expect(totalAmount(usage, prices, 1)).toBe(90_000_000n + 30_000_000n);
   });
 
   it('is rounded half up once for each model, not for each day', () => {
     // A third of a nano-dollar a token: five days of one token each are 1.67, not five times nothing.
     const cheap = { m: { input: 333_333, cachedInput: 0, output: 0 } };
     const days = ['01', '02', '03', '04', '05'].map((day) => row('m', `2026-01-${day}`, 1, 0, 0));
-    expect(amountOf(usageByModel(days), cheap, 1)).toBe(2n);
+    expect(totalAmount(usageByModel(days), cheap, 1)).toBe(2n);
     const half = { m: { input: 500_000, cachedInput: 0, output: 0 } };
-    expect(amountOf(usageByModel(days.slice(0, 1)), half, 1)).toBe(1n);
-    expect(amountOf(usageByModel(days.slice(0, 1)), { m: { ...half.m, input: 499_999 } }, 1)).toBe(0n);
+    expect(totalAmount(usageByModel(days.slice(0, 1)), half, 1)).toBe(1n);
+    expect(totalAmount(usageByModel(days.slice(0, 1)), { m: { ...half.m, input: 499_999 } }, 1)).toBe(0n);
   });
 
   it('loses no digit of an amount no number could hold', () => {
     const usage = new Map([
       ['m', { inputTokens: 9_007_199_254_740_991, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }],
     ]);
-    expect(amountOf(usage, { m: { input: 1_000_000_001, cachedInput: 0, output: 0 } }, 1)).toBe(
+    expect(totalAmount(usage, { m: { input: 1_000_000_001, cachedInput: 0, output: 0 } }, 1)).toBe(
       (9_007_199_254_740_991n * 1_000_000_001n * 2n + 1_000_000n) / 2_000_000n,
     );
   });
@@ -58,7 +58,7 @@ describe('money', () => {
     const usage = new Map([
       ['gone', { inputTokens: 5, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 }],
     ]);
-    expect(amountOf(usage, prices, 1)).toBe(0n);
+    expect(totalAmount(usage, prices, 1)).toBe(0n);
   });
 });
 
@@ -68,18 +68,22 @@ describe('viewOf', () => {
       prices: { m: { input: 2_000_000, cachedInput: 1_000_000, output: 4_000_000 } },
       priceFactor: 0.5,
     });
-    const view = viewOf(batch, [row('m', '2026-01-01', 10, 4, 3), row('m', '2026-01-02', 10, 0, 3)], extra);
+    const view = toBatchView(
+      batch,
+      [row('m', '2026-01-01', 10, 4, 3), row('m', '2026-01-02', 10, 0, 3)],
+      extra,
+    );
     expect(view.usage).toEqual({ inputTokens: 20, cachedTokens: 4, outputTokens: 6, reasoningTokens: 0 });
     expect([view.listAmount, view.amount]).toEqual([60n, 30n]);
   });
 
   it('knows no pace before the batch began', () => {
-    expect(viewOf(storedBatch({}), [], extra)).toMatchObject({ ratePerMinute: null, eta: null });
+    expect(toBatchView(storedBatch({}), [], extra)).toMatchObject({ ratePerMinute: null, eta: null });
   });
 
   it('tells the pace, and when it will be over at that', () => {
     const batch = storedBatch({ inProgressAt: 60_000, total: 100, ok: 40, err: 10 });
-    const view = viewOf(batch, [], { ...extra, ...at(180_000) });
+    const view = toBatchView(batch, [], { ...extra, ...at(180_000) });
     expect(view).toMatchObject({ ratePerMinute: 25, eta: 300_000 });
   });
 
@@ -91,24 +95,27 @@ describe('viewOf', () => {
       total: 50,
       ok: 50,
     });
-    expect(viewOf(batch, [], { ...extra, ...at(999_999) })).toMatchObject({ ratePerMinute: 100, eta: null });
+    expect(toBatchView(batch, [], { ...extra, ...at(999_999) })).toMatchObject({
+      ratePerMinute: 100,
+      eta: null,
+    });
   });
 
   it('tells the pace of what ran before there were hours', () => {
     const hours = { ...parseHours('22:00-06:00')!, share: 0 };
     const ran = { inProgressAt: Date.parse('2026-01-10T12:00:00Z'), total: 100, ok: 50 };
     const now = ran.inProgressAt + 120_000;
-    expect(viewOf(storedBatch(ran), [], { ...extra, ...at(now, hours) })).toMatchObject({
+    expect(toBatchView(storedBatch(ran), [], { ...extra, ...at(now, hours) })).toMatchObject({
       ratePerMinute: 25,
     });
     const completedAt = now;
     const done = storedBatch({ ...ran, status: 'completed', completedAt });
-    expect(viewOf(done, [], { ...extra, ...at(now + 1e9, hours) })).toMatchObject({ ratePerMinute: 25 });
+    expect(toBatchView(done, [], { ...extra, ...at(now + 1e9, hours) })).toMatchObject({ ratePerMinute: 25 });
   });
 
   it('has no end to tell while nothing is finished', () => {
     const batch = storedBatch({ inProgressAt: 0, total: 10 });
-    expect(viewOf(batch, [], { ...extra, ...at(0) })).toMatchObject({ ratePerMinute: 0, eta: null });
+    expect(toBatchView(batch, [], { ...extra, ...at(0) })).toMatchObject({ ratePerMinute: 0, eta: null });
   });
 
   it('is at risk by its own pace, else as it was seen to be, and not once its end is decided', () => {
@@ -120,7 +127,7 @@ describe('viewOf', () => {
       total: 10,
     } as const;
     const seen = (changes: Parameters<typeof storedBatch>[0]) =>
-      viewOf(storedBatch({ ...going, ...changes }), [], { ...extra, ...at(50) }).atRisk;
+      toBatchView(storedBatch({ ...going, ...changes }), [], { ...extra, ...at(50) }).atRisk;
     expect([seen({ ok: 4 }), seen({ ok: 5 }), seen({ ok: 5, atRiskAt: 9 })]).toEqual([true, false, false]);
     expect([seen({}), seen({ atRiskAt: 9 }), seen({ atRiskAt: 9, closing: 'expired' })]).toEqual([
       false,
@@ -132,8 +139,8 @@ describe('viewOf', () => {
   it('knows no end while it waits', () => {
     const waiting = { reason: 'queued', message: 'Wait.', since: 5 } as const;
     const batch = storedBatch({ status: 'in_progress', inProgressAt: 0, total: 10, ok: 5 });
-    expect(viewOf(batch, [], { ...extra, ...at(9) })).toMatchObject({ waiting: null, eta: 18 });
-    expect(viewOf(batch, [], { ...extra, ...at(9), waiting, ahead: 3 })).toMatchObject({
+    expect(toBatchView(batch, [], { ...extra, ...at(9) })).toMatchObject({ waiting: null, eta: 18 });
+    expect(toBatchView(batch, [], { ...extra, ...at(9), waiting, ahead: 3 })).toMatchObject({
       waiting,
       ahead: 3,
       eta: null,
@@ -146,7 +153,7 @@ describe('viewOf', () => {
     const waiting = { reason: 'hours', message: 'Later.', since: 2 * hour, until: 24 * hour } as const;
     const begun = { status: 'in_progress', createdAt: 0, inProgressAt: hour, ok: 60 } as const;
     const seen = (total: number) =>
-      viewOf(storedBatch({ ...begun, total, expiresAt: 26 * hour }), [], {
+      toBatchView(storedBatch({ ...begun, total, expiresAt: 26 * hour }), [], {
         ...extra,
         ...at(5 * hour, hours),
         waiting,
@@ -155,7 +162,7 @@ describe('viewOf', () => {
     expect([seen(180).atRisk, seen(181).atRisk]).toEqual([false, true]);
     // Its window will be over before they begin: that is known at once.
     const none = storedBatch({ createdAt: 3 * hour, expiresAt: 23 * hour });
-    expect(viewOf(none, [], { ...extra, ...at(3 * hour, hours) }).atRisk).toBe(true);
-    expect(viewOf(none, [], { ...extra, ...at(3 * hour) }).atRisk).toBe(false);
+    expect(toBatchView(none, [], { ...extra, ...at(3 * hour, hours) }).atRisk).toBe(true);
+    expect(toBatchView(none, [], { ...extra, ...at(3 * hour) }).atRisk).toBe(false);
   });
 });

@@ -5,13 +5,13 @@ import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { LedgerRow } from '../../store/contract/accounts.ts';
 import type { ErrorSummary } from '../../store/contract/results.ts';
-import { missesWindow, type RunTimes, timeLeft, workingTime } from '../risk.ts';
+import { missesWindow, type RunTimes, timeLeft, workingTime } from '../deadline-risk.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 
 const minuteMs = 60_000;
 
 /** What a batch costs: token sums by model times the frozen prices, rounded once per model (api.md, section 8). */
-export function amountOf(
+export function totalAmount(
   usages: ReadonlyMap<string, Usage>,
   prices: Record<string, Prices>,
   factor: number,
@@ -31,7 +31,7 @@ export function usageByModel(rows: readonly LedgerRow[]): Map<string, Usage> {
 }
 
 /** A batch with what is added up on reading: tokens and money from its ledger rows, progress from its counts. */
-export function viewOf(
+export function toBatchView(
   batch: Batch,
   ledger: readonly LedgerRow[],
   extra: {
@@ -49,8 +49,8 @@ export function viewOf(
   return {
     batch,
     usage: [...byModel.values()].reduce(addUsage, noUsage),
-    amount: amountOf(byModel, batch.prices, batch.priceFactor),
-    listAmount: amountOf(byModel, batch.prices, 1),
+    amount: totalAmount(byModel, batch.prices, batch.priceFactor),
+    listAmount: totalAmount(byModel, batch.prices, 1),
     running,
     errorSummary,
     waiting,

@@ -5,8 +5,8 @@ import { noBudgets } from '../../../test/support/no-budgets.ts';
 import type { Batch } from '../../core/batch.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
-import { Fleet } from '../../inference/fleet.ts';
-import { surroundingsOf, waitingOf } from './waiting.ts';
+import { Peers } from '../../inference/peers.ts';
+import { createWaitSources, findWaiting } from './waiting.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };
 const cause = { reason: 'engine_unavailable', message: 'Away.', since: 5 } as const;
@@ -31,7 +31,7 @@ const seen = (
     stored = true,
   }: { inFlight?: number; away?: string[]; full?: string[]; stored?: boolean },
 ) =>
-  waitingOf(makeBatch({ ...running, ...changes }), inFlight, {
+  findWaiting(makeBatch({ ...running, ...changes }), inFlight, {
     storage: () => (stored ? null : noStorage),
     budget: (orgId) => (orgId === poor ? noMoney : null),
     waiting: (model) => (away.includes(model) ? cause : null),
@@ -95,19 +95,19 @@ const everywhere = Number.POSITIVE_INFINITY;
 
 describe('what batches wait for', () => {
   let waiting: WaitingCause | null;
-  let fleet: Fleet;
+  let peers: Peers;
   let told: (name: string) => [why: string | undefined, room: number];
 
   beforeEach(() => {
     waiting = null;
     const catalog = createCatalog([model]);
-    fleet = new Fleet(catalog, createManualClock());
-    const surroundings = surroundingsOf({
+    peers = new Peers(catalog, createManualClock());
+    const surroundings = createWaitSources({
       storage: () => null,
       budgets: noBudgets,
-      generate: {
-        catalog,
-        fleet,
+      catalog,
+      peers,
+      capacity: {
         room: (id) => (id === 'mine' ? 3 : 0),
         waiting: (id) => (id === 'mine' ? waiting : null),
       },
@@ -123,9 +123,9 @@ describe('what batches wait for', () => {
     expect(told('my-alias')).toEqual(['here', 3]);
     const others = { interactive: {}, serves: ['my-alias'] };
     const waits = { 'my-alias': causeOf('there') };
-    fleet.learn([{ ...others, waits }]);
+    peers.update([{ ...others, waits }]);
     expect(told('my-alias')).toEqual(['here', 3]);
-    fleet.learn([{ ...others, waits }, others]);
+    peers.update([{ ...others, waits }, others]);
     expect(told('my-alias')).toEqual([undefined, everywhere]);
     waiting = null;
     expect(told('my-alias')).toEqual([undefined, 3]);
@@ -133,9 +133,9 @@ describe('what batches wait for', () => {
 
   it('is told of the models of others, too', () => {
     const others = { interactive: {}, serves: ['theirs'] };
-    fleet.learn([others]);
+    peers.update([others]);
     expect(told('theirs')).toEqual([undefined, everywhere]);
-    fleet.learn([{ ...others, waits: { theirs: causeOf('there') } }]);
+    peers.update([{ ...others, waits: { theirs: causeOf('there') } }]);
     expect(told('theirs')).toEqual(['there', 0]);
     expect(told('nobodys')).toEqual([undefined, 0]);
   });

@@ -1,12 +1,14 @@
 import type { Accounts } from '../../accounts/accounts.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
 import { type Waiting, waitingFor } from '../../core/waiting.ts';
-import type { Inference } from '../../inference/inference.ts';
+import type { Catalog } from '../../core/model.ts';
+import type { Capacity } from '../../inference/capacity.ts';
+import type { Peers } from '../../inference/peers.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
 
 /** What a batch may wait for, as far as this process knows. */
-export interface Surroundings {
+export interface WaitSources {
   /** Why an org may spend nothing more. */
   budget: (orgId: string) => Waiting | null;
   /** What a batch cannot read or write at present. */
@@ -18,7 +20,7 @@ export interface Surroundings {
 }
 
 /** Those that its requests name. */
-export function modelsOf({ prices }: Batch): string[] {
+export function namedModels({ prices }: Batch): string[] {
   return Object.keys(prices).filter((model) => !prices[model]!.isFallback);
 }
 
@@ -28,10 +30,10 @@ export function modelsOf({ prices }: Batch): string[] {
  * sent, or was to a model that takes requests.
  * @param inFlight its requests that were sent and not answered
  */
-export function waitingOf(
+export function findWaiting(
   batch: Batch,
   inFlight: number,
-  { budget, storage, waiting, room }: Surroundings,
+  { budget, storage, waiting, room }: WaitSources,
 ): Waiting | null {
   const { status, closing, pausedAt, total, ok, err } = batch;
   if (isFinal(status)) return null;
@@ -43,7 +45,7 @@ export function waitingOf(
   if (noStorage) return noStorage;
   const noMoney = budget(batch.orgId);
   if (noMoney) return { ...noMoney, since: Math.max(noMoney.since, batch.createdAt) };
-  const models = modelsOf(batch);
+  const models = namedModels(batch);
   const causes = models.flatMap((model) => waiting(model, Object.keys(batch.prices)) ?? []);
   // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))
@@ -56,45 +58,49 @@ export function waitingOf(
 }
 
 /** What was running when its processes died waits for its turn to be tried alone. */
-export function suspectedOf({ inProgressAt, createdAt }: Batch): Waiting {
+export function crashSuspected({ inProgressAt, createdAt }: Batch): Waiting {
   const message =
     'The server died more than once while these requests were running. They are tried again one at a time, ' +
     'by a process that has lived for a minute.';
   return { reason: 'crash_suspected', message, since: inProgressAt ?? createdAt };
 }
 
-export interface SurroundingsDeps {
-  storage: Surroundings['storage'];
+export interface WaitSourcesDeps {
+  storage: WaitSources['storage'];
   budgets: Pick<Accounts['budgets'], 'waiting'>;
-  generate: Pick<Inference, 'catalog' | 'fleet' | 'room' | 'waiting'>;
+  catalog: Catalog;
+  capacity: Pick<Capacity, 'room' | 'waiting'>;
+  peers: Pick<Peers, 'isAvailableElsewhere' | 'waitingElsewhere'>;
   missing: Pick<MissingModels, 'waiting'>;
   hours: Pick<OpenHours, 'waiting'>;
 }
 
 /** What batches may wait for: a model waits only where neither this process nor another one sends its requests. */
-export function surroundingsOf({
+export function createWaitSources({
   storage,
   budgets,
-  generate,
+  catalog,
+  capacity,
+  peers,
   missing,
   hours,
-}: SurroundingsDeps): Surroundings {
-  const { catalog, fleet } = generate;
+}: WaitSourcesDeps): WaitSources {
   const causeOf = (name: string, priced: readonly string[]) =>
-    catalog.find(name) ? generate.waiting(catalog.idOf(name), priced) : fleet.othersWait(name);
+    catalog.find(name) ? capacity.waiting(catalog.idOf(name), priced) : peers.waitingElsewhere(name);
 
   return {
     storage,
     budget: (orgId) => budgets.waiting(orgId),
     waiting(name, priced) {
-      const cause = missing.waiting(name) ?? (fleet.othersSend(name) ? null : causeOf(name, priced));
+      const cause =
+        missing.waiting(name) ?? (peers.isAvailableElsewhere(name) ? null : causeOf(name, priced));
       return hours.waiting(name) ?? (cause && waitingFor(cause));
     },
     room(name) {
       const id = catalog.idOf(name);
-      const isHere = catalog.find(name) !== undefined && generate.waiting(id) === null;
+      const isHere = catalog.find(name) !== undefined && capacity.waiting(id) === null;
       // Nobody here knows how much room others have.
-      return !isHere && fleet.othersSend(name) ? Number.POSITIVE_INFINITY : generate.room(id);
+      return !isHere && peers.isAvailableElsewhere(name) ? Number.POSITIVE_INFINITY : capacity.room(id);
     },
   };
 }

@@ -2,7 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import { sleep, type Timer } from '../../base/clock.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { LineResult, RecordOutcome } from '../../store/contract/results.ts';
-import type { Ground } from '../ground.ts';
+import type { BatchContext } from '../batch-context.ts';
 
 /** A group is flushed at this many rows, or this long after its first row. */
 const groupRows = 256;
@@ -12,9 +12,12 @@ const maxRows = 4_096;
 const maxBytes = 64 * 1024 * 1024;
 const pauses = { initialMs: 500, maxMs: 5_000 };
 /** How often the database may refuse a row, while it takes others, until the row is given up. */
-const mostRefusals = 3;
+const maxRefusals = 3;
 
-export interface RecorderDeps extends Pick<Ground, 'store' | 'worker' | 'clock' | 'time' | 'log' | 'isAway'> {
+export interface RecorderDeps extends Pick<
+  BatchContext,
+  'store' | 'worker' | 'clock' | 'time' | 'log' | 'isAway'
+> {
   /** Called after each group: what became of its batches, and the chunks that were finished. */
   onRecorded: (outcomes: readonly RecordOutcome[], finished: readonly Lease[]) => void;
   /** The database does not take a row of this batch, whose line has no result then. */
@@ -33,7 +36,7 @@ interface ResultGroup {
  * that is refused each part is recorded alone, so that what is refused harms only its batch.
  */
 export class Recorder {
-  #parts: RecorderDeps;
+  #deps: RecorderDeps;
   #rows: LineResult[] = [];
   /** Chunks without lines left, each with the number of rows added before it. */
   #finished: { lease: Lease; after: number }[] = [];
@@ -48,8 +51,8 @@ export class Recorder {
   #stuckSince: number | null = null;
   #stop = new AbortController();
 
-  constructor(parts: RecorderDeps) {
-    this.#parts = parts;
+  constructor(deps: RecorderDeps) {
+    this.#deps = deps;
   }
 
   /** Whether the buffer takes more answers. */
@@ -98,7 +101,7 @@ export class Recorder {
       void this.#start();
       return;
     }
-    this.#timer ??= this.#parts.clock.after(groupMs, () => void this.#start());
+    this.#timer ??= this.#deps.clock.after(groupMs, () => void this.#start());
   }
 
   #start(): Promise<void> {
@@ -126,12 +129,12 @@ export class Recorder {
     for (const row of rows) this.#bytes -= row.body.length;
     this.#written.rows = written;
     this.#written.chunks += leases.length;
-    this.#parts.onRecorded(outcomes, leases);
+    this.#deps.onRecorded(outcomes, leases);
   }
 
   /** Until it succeeds or is given up. */
   async #record(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
-    const { store, worker, time, log, clock, isAway } = this.#parts;
+    const { store, worker, time, log, clock, isAway } = this.#deps;
     const { rows } = group;
     const finished = group.finished.filter(({ batchId }) => !this.#refused.has(batchId));
     if (rows.length === 0 && finished.length === 0) return [];
@@ -144,7 +147,7 @@ export class Recorder {
         log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
         if (!(await isAway(error))) {
           if (rows.length + finished.length > 1) return this.#recordApart({ rows, finished });
-          if (++refusals >= mostRefusals || this.#refused.has(batchOf(group)))
+          if (++refusals >= maxRefusals || this.#refused.has(batchOf(group)))
             return this.#refuse(group, error);
         } else this.#stuckSince ??= clock.now();
         await sleep(clock, backoffMs(failures + 1, pauses), this.#stop.signal);
@@ -167,8 +170,8 @@ export class Recorder {
     const batchId = batchOf(group);
     this.#refused.add(batchId);
     const told = { err: error, batch: batchId, line: group.rows[0]?.line };
-    this.#parts.log.error(told, 'the database does not take a result; it is given up');
-    await this.#parts.onRefused(batchId, error);
+    this.#deps.log.error(told, 'the database does not take a result; it is given up');
+    await this.#deps.onRefused(batchId, error);
     return [];
   }
 }

@@ -1,7 +1,7 @@
 import type { Fairness } from '../queue/fairness.ts';
-import type { HeldChunk, HeldChunks, RunningBatch } from '../claimed/held-chunks.ts';
-import type { LanesNow } from '../claimed/prefix-lanes.ts';
-import type { PrefixLeaders } from './prefix-leaders.ts';
+import type { ClaimedChunk, ClaimedChunks, RunningBatch } from '../claimed/claimed-chunks.ts';
+import type { SlotPrefixes } from '../claimed/prefix-affinity.ts';
+import type { PrefixWarmup } from './prefix-warmup.ts';
 
 /**
  * The chunk whose next line is sent now (batch-engine.md, "Running"): the org served least, the least `due`, then the chunk
@@ -9,16 +9,16 @@ import type { PrefixLeaders } from './prefix-leaders.ts';
  * come last. With lanes, a prefix that no line is in flight of comes first, and among those one that is in a slot still.
  */
 export function nextChunk(
-  held: HeldChunks,
+  chunks: ClaimedChunks,
   model: string,
   fairness: Pick<Fairness, 'served'>,
-  leaders: Pick<PrefixLeaders, 'shouldWait'>,
-  lanes: LanesNow | null = null,
+  leaders: Pick<PrefixWarmup, 'shouldWait'>,
+  lanes: SlotPrefixes | null = null,
   mayRun: (batch: RunningBatch) => boolean = () => true,
-): HeldChunk | undefined {
-  let best: HeldChunk | undefined;
+): ClaimedChunk | undefined {
+  let best: ClaimedChunk | undefined;
   let bestWaits = false;
-  for (const candidate of held.chunks) {
+  for (const candidate of chunks.all) {
     if (candidate.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
     if (lanes?.isFull(candidate) || !mayRun(candidate.batch)) continue;
     const waits = leaders.shouldWait(model, candidate.chunk.prefix);
@@ -29,7 +29,7 @@ export function nextChunk(
   return best;
 
   /** Asked for a few chunks at each line: it stops at the first difference, and allocates nothing. */
-  function comesBefore(a: HeldChunk, b: HeldChunk): boolean {
+  function comesBefore(a: ClaimedChunk, b: ClaimedChunk): boolean {
     const order =
       (a.batch === b.batch ? 0 : served(a) - served(b) || a.batch.due - b.batch.due) ||
       (lanes
@@ -40,7 +40,7 @@ export function nextChunk(
     return order < 0;
   }
 
-  function served({ batch }: HeldChunk): number {
+  function served({ batch }: ClaimedChunk): number {
     return fairness.served(batch.orgId);
   }
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { type AnswerRule, guaranteedTools } from '../../wire/chat/answer-rule.ts';
 import { type AdmittedSchema, type GivenSchema, type Schemas, sourceOf } from '../schemas/schemas.ts';
-import { type Beginning, hasBegun, isWhole } from './begun.ts';
+import { type ExpectedStart, startsAsExpected, isComplete } from './truncated-answer.ts';
 
 /**
  * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when an answer breaks the promise: a complete one, or one
@@ -12,7 +12,7 @@ import { type Beginning, hasBegun, isWhole } from './begun.ts';
 export type Check = (response: Pick<ChatResponse, 'choices'>) => Promise<void>;
 
 /** A call whose arguments do not fit the parameters of its tool. */
-export class UnfitCall extends ApiError {
+export class InvalidCall extends ApiError {
   readonly tool: string;
 
   constructor(tool: string, fault: string) {
@@ -86,12 +86,16 @@ async function admitAll(
  * cut (`finish_reason: "length"`) where the call or the JSON was under way: one that talks instead is checked like any other,
  * and so is one that is whole all the same.
  */
-function ofChoices(beginning: Beginning | null, hint: Hint, check: (choice: Choice) => Promise<void>): Check {
+function ofChoices(
+  beginning: ExpectedStart | null,
+  hint: Hint,
+  check: (choice: Choice) => Promise<void>,
+): Check {
   return async ({ choices }) => {
     for (const choice of choices) {
       const { finish_reason: finish, message } = choice;
-      const isUnderWay = beginning === null || hasBegun(message, beginning);
-      const wasCut = finish === 'length' && isUnderWay && !isWhole(message);
+      const isUnderWay = beginning === null || startsAsExpected(message, beginning);
+      const wasCut = finish === 'length' && isUnderWay && !isComplete(message);
       if (wasCut || finish === 'content_filter' || message.refusal) continue;
       await check(choice).catch((error: unknown) => {
         const cause = hint(choice);
@@ -103,7 +107,7 @@ function ofChoices(beginning: Beginning | null, hint: Hint, check: (choice: Choi
 }
 
 function isMiss(error: unknown): error is ApiError {
-  if (!(error instanceof ApiError) || error instanceof UnfitCall) return false;
+  if (!(error instanceof ApiError) || error instanceof InvalidCall) return false;
   return error.code === 'schema_not_met' || error.code === 'tool_not_called';
 }
 
@@ -134,9 +138,9 @@ async function checkArguments(
 ): Promise<void> {
   const parameters = tools.get(name);
   if (parameters === undefined) throw notCalled(`The model called '${name}', and there is no such tool.`);
-  if (!isObject(parsed(args))) throw new UnfitCall(name, 'are not a JSON object.');
+  if (!isObject(parsed(args))) throw new InvalidCall(name, 'are not a JSON object.');
   const fault = await parameters?.fault(args);
-  if (fault) throw new UnfitCall(name, `do not fit its parameters: ${fault}`);
+  if (fault) throw new InvalidCall(name, `do not fit its parameters: ${fault}`);
 }
 
 /** Calls of these tools; others are the model's own affair. */

@@ -11,12 +11,12 @@ import { truncate } from '../../base/truncate.ts';
 import { isObject } from '../../base/fields.ts';
 import { isMultiple } from '../../base/is-multiple.ts';
 import { formats } from './formats.ts';
-import { JsonValues } from './json-values.ts';
+import { JsonValueIds } from './json-value-ids.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
-import { checkSchemaBudget, SchemaRefused } from './gate.ts';
+import { checkSchemaLimits, SchemaRejected } from './schema-limits.ts';
 import type { PostedStep, SchemaVerdict } from './job.ts';
 import { patterns } from './patterns.ts';
-import { childrenOf } from './walk.ts';
+import { subschemas } from './subschemas.ts';
 
 /** Tried on every new schema: one that never ends shows it here, before an answer was paid for. */
 const probes: readonly unknown[] = [
@@ -64,7 +64,7 @@ const multipleOf: FuncKeywordDefinition = {
 /** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
 export function createSchemaChecker() {
   const compiled = new Map<number, ValidateFunction>();
-  const values = new JsonValues();
+  const values = new JsonValueIds();
   // The judges only judge schemas; compiling happens in an instance a schema, which goes with it.
   const withOurs = (ajv: Ajv) =>
     withLinearKeywords(ajv.removeKeyword('multipleOf').addKeyword(multipleOf), values);
@@ -91,7 +91,7 @@ export function createSchemaChecker() {
   }
 
   function admit(number: number, schema: unknown): SchemaVerdict {
-    checkSchemaBudget(schema);
+    checkSchemaLimits(schema);
     const validate = compile(number, schema);
     for (const probe of probes) validate(probe);
     return { kind: 'fine' };
@@ -129,7 +129,7 @@ export function createSchemaChecker() {
 function refusal(error: unknown): SchemaVerdict {
   // Out of stack: no fault of the schema's grammar.
   if (error instanceof RangeError) return { kind: 'too much' };
-  if (error instanceof SchemaRefused) {
+  if (error instanceof SchemaRejected) {
     const { code, at, message } = error;
     return { kind: 'refused', code, at, message };
   }
@@ -148,7 +148,7 @@ function withoutNames(given: AnySchema): { schema: AnySchema; isOld: boolean } {
 /** A word of OpenAPI, which means something beside a `type` alone. Ajv refuses it elsewhere. */
 function forgetNullable(schema: Record<string, unknown>): void {
   if (schema['type'] === undefined) delete schema['nullable'];
-  for (const { value } of childrenOf(schema, '')) forgetNullable(value);
+  for (const { value } of subschemas(schema, '')) forgetNullable(value);
 }
 
 function faultOf(errors: ValidateFunction['errors'], whole: string): string {

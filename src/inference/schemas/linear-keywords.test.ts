@@ -1,10 +1,10 @@
 import { Ajv } from 'ajv';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonValues } from './json-values.ts';
+import { JsonValueIds } from './json-value-ids.ts';
 import { withLinearKeywords } from './linear-keywords.ts';
 
-const values = new JsonValues();
+const values = new JsonValueIds();
 const options = { strict: false, logger: false, validateSchema: false, addUsedSchema: false } as const;
 const linear = withLinearKeywords(new Ajv(options), values);
 const theirs = new Ajv(options);

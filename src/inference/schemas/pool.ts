@@ -16,7 +16,7 @@ export interface SchemaPoolDeps {
 
 type PoolThread = Pick<SchemaThread, 'isIdle' | 'knows' | 'take' | 'stop'>;
 
-const mostAtOnce = 8;
+const maxJobsPerTake = 8;
 const shortMs = 5;
 
 /** What an org wants and has got. */
@@ -101,7 +101,7 @@ export function createSchemaPool(parts: SchemaPoolDeps): SchemaRunner {
       const ms = clock.monotonic() - began;
       share.running--;
       share.served += ms;
-      share.atOnce = ms <= shortMs ? Math.min(mostAtOnce, share.atOnce * 2) : 1;
+      share.atOnce = ms <= shortMs ? Math.min(maxJobsPerTake, share.atOnce * 2) : 1;
     }
     dispatch();
   }

@@ -1,7 +1,7 @@
-import type { SchemaNode } from './walk.ts';
+import type { SchemaNode } from './subschemas.ts';
 
 /** A schema that refers to itself without a value in between: to check it would never end. Null when there is none. */
-export function endlessReference(nodes: Iterable<SchemaNode>): SchemaNode | null {
+export function findEndlessReference(nodes: Iterable<SchemaNode>): SchemaNode | null {
   const open = new Set<SchemaNode>();
   const closed = new Set<SchemaNode>();
   const visit = (node: SchemaNode): SchemaNode | null => {
@@ -32,7 +32,7 @@ function* inPlace({ ref, children }: SchemaNode): Generator<SchemaNode> {
  * How many references a schema unfolds to when each is replaced by what it names, as some engines do. Schemas that refer
  * to one another in a circle cannot be unfolded; a circle counts as its references, once.
  */
-export function unfolded(root: SchemaNode): number {
+export function expandedReferences(root: SchemaNode): number {
   const order = new Map<SchemaNode, number>();
   const lowest = new Map<SchemaNode, number>();
   const stack: SchemaNode[] = [];

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { onAbort, unlessAborted } from '../../base/on-abort.ts';
 import { ApiError, type Fault, invalid, transient } from '../../core/errors.ts';
-import { schemaBudget } from './gate.ts';
+import { schemaLimits } from './schema-limits.ts';
 import type { SchemaRunner, SchemaVerdict } from './job.ts';
 import { createSchemaPool } from './pool.ts';
 
@@ -31,12 +31,12 @@ export interface SchemasDeps {
 const trialMs = { first: 800, each: 20 } as const;
 const checkMs = 2_000;
 /** Requests of one org that may wait for their schemas to be tried. */
-const mostWaiting = 1_000;
-const remembered = 4_096;
+const maxWaiting = 1_000;
+const maxRecords = 4_096;
 /** What was too much on a busy or starved machine must not condemn a schema for good, nor may it be tried all the time. */
-const tooMuchForMs = { first: 10_000, most: 600_000 } as const;
+const timeoutHoldMs = { first: 10_000, most: 600_000 } as const;
 
-interface Known {
+interface SchemaRecord {
   /** What threads know it by. */
   readonly number: number;
   verdict: SchemaVerdict | null;
@@ -60,10 +60,10 @@ interface TrialJob {
   done: Promise<unknown>;
 }
 
-interface AskedSchema {
+interface RequestedSchema {
   where: string;
   source: string;
-  known: Known;
+  known: SchemaRecord;
 }
 
 export type Schemas = ReturnType<typeof createSchemas>;
@@ -74,43 +74,43 @@ export type Schemas = ReturnType<typeof createSchemas>;
  * which a stranger decides about. Verdicts are remembered, so that a schema that comes again costs microseconds, a bad one too.
  */
 export function createSchemas({ clock, log, runner = createSchemaPool({ clock, log }) }: SchemasDeps) {
-  const all = new Map<string, Known>();
+  const all = new Map<string, SchemaRecord>();
   let lastNumber = 0;
 
-  function ask(given: GivenSchema): AskedSchema {
+  function ask(given: GivenSchema): RequestedSchema {
     const source = sourceOf(given);
     return { where: given.where, source, known: knownBy(hash('sha256', source, 'base64')) };
   }
 
-  function knownBy(key: string): Known {
+  function knownBy(key: string): SchemaRecord {
     const before = all.get(key);
     const known = before ?? { number: ++lastNumber, verdict: null, trials: new Map(), until: 0, heldMs: 0 };
     // The one asked for last stands last.
     if (before) all.delete(key);
     all.set(key, known);
-    if (all.size > remembered) all.delete(all.keys().next().value ?? '');
+    if (all.size > maxRecords) all.delete(all.keys().next().value ?? '');
     return known;
   }
 
-  function settled({ verdict, until }: Known): SchemaVerdict | null {
+  function settled({ verdict, until }: SchemaRecord): SchemaVerdict | null {
     return verdict?.kind === 'too much' && until <= clock.monotonic() ? null : verdict;
   }
 
-  function settle(known: Known, verdict: SchemaVerdict): void {
+  function settle(known: SchemaRecord, verdict: SchemaVerdict): void {
     known.verdict = verdict;
     if (verdict.kind !== 'too much') return;
-    known.heldMs = Math.min(tooMuchForMs.most, known.heldMs * 2 || tooMuchForMs.first);
+    known.heldMs = Math.min(timeoutHoldMs.most, known.heldMs * 2 || timeoutHoldMs.first);
     known.until = clock.monotonic() + known.heldMs;
   }
 
   /** Has the schemas tried that nobody has seen yet: all of them in one job. */
-  function tryNew(asked: readonly AskedSchema[], orgId: string): void {
-    const fresh = new Map<Known, string>();
+  function tryNew(asked: readonly RequestedSchema[], orgId: string): void {
+    const fresh = new Map<SchemaRecord, string>();
     for (const { known, source } of asked)
       if (!settled(known) && known.trials.get(orgId)?.job.left.signal.aborted !== false)
         fresh.set(known, source);
     if (fresh.size === 0) return;
-    if (runner.waiting(orgId) >= mostWaiting)
+    if (runner.waiting(orgId) >= maxWaiting)
       throw new ApiError(
         'engine_overloaded',
         'Too many of your requests wait for their schemas to be tried.',
@@ -143,7 +143,7 @@ export function createSchemas({ clock, log, runner = createSchemaPool({ clock, l
   }
 
   function admitted(
-    { where, source, known }: AskedSchema,
+    { where, source, known }: RequestedSchema,
     orgId: string,
     signal: AbortSignal | undefined,
   ): AdmittedSchema {
@@ -193,8 +193,8 @@ export function createSchemas({ clock, log, runner = createSchemaPool({ clock, l
  */
 export function sourceOf({ schema, where }: GivenSchema): string {
   const source = JSON.stringify(schema);
-  if (source.length <= schemaBudget.bytes) return source;
-  throw invalid(where, `the schema is larger than ${schemaBudget.bytes} bytes`, 'schema_too_complex');
+  if (source.length <= schemaLimits.bytes) return source;
+  throw invalid(where, `the schema is larger than ${schemaLimits.bytes} bytes`, 'schema_too_complex');
 }
 
 /** A batch tries again: a machine that is starved gives up what it could do at another time. */

@@ -59,9 +59,9 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     maxBytes: smallBody,
     status: 201,
     answer: newKeySchema,
-    async handle({ body }, { accounts, generate }) {
+    async handle({ body }, { accounts, peers }) {
       const { models, ...input } = parseCreateKey(body.text);
-      const allowed = models && { models: resolveModels(generate.fleet, models) };
+      const allowed = models && { models: resolveModels(peers, models) };
       const { apiKey, key } = await accounts.keys.create({ ...input, ...allowed });
       return json(201, presentKey(apiKey, key));
     },

@@ -42,11 +42,13 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
     tag: 'Generation',
     body: chatRequestSchema,
     answer: tokenCountSchema,
-    async handle({ body, caller, signal }, { generate }) {
+    async handle({ body, caller, signal }, { inference }) {
       const { body: request, paths } = parseChatRequest(body.text);
-      const tokens = await generate.countTokens(request.value, { caller, signal }).catch((error: unknown) => {
-        throw remapError(error, request.value, paths);
-      });
+      const tokens = await inference
+        .countTokens(request.value, { caller, signal })
+        .catch((error: unknown) => {
+          throw remapError(error, request.value, paths);
+        });
       return json(200, { input_tokens: tokens });
     },
   },
@@ -107,7 +109,7 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
   },
 ]);
 
-async function create(incoming: Incoming, { generate, responses }: Services): Promise<Answer> {
+async function create(incoming: Incoming, { inference, responses }: Services): Promise<Answer> {
   const { body, caller } = incoming;
   const { body: request, paths, calls } = parseChatRequest(body.text);
   const call = interactiveCall(incoming);
@@ -119,7 +121,7 @@ async function create(incoming: Incoming, { generate, responses }: Services): Pr
   const place = asked && (await responses.chats.reserve(caller, asked));
   if (request.value.stream) {
     const includeUsage = request.value.stream_options?.include_usage === true;
-    const lists = generate.chatStream(request, call);
+    const lists = inference.chatStream(request, call);
     const chunks = chatEvents(place?.streamed(lists) ?? lists, {
       includeUsage,
       present: chunkPresenter(calls),
@@ -128,7 +130,7 @@ async function create(incoming: Incoming, { generate, responses }: Services): Pr
     return events(chunks, chatErrorEvent);
   }
   try {
-    const answer = () => generate.chat(request, call);
+    const answer = () => inference.chat(request, call);
     return json(200, present(await (place ? place.answered(answer) : answer())));
   } catch (error) {
     throw mapError(error);

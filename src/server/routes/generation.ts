@@ -16,12 +16,12 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
     summary: 'Go on with raw prompts, without a chat template; with stream: true as server-sent events',
     body: completionsRequestSchema,
     answer: completionsResponseSchema,
-    async handle(incoming, { generate }) {
+    async handle(incoming, { inference }) {
       const request = parseCompletionsRequest(incoming.body.text);
       const call = interactiveCall(incoming);
-      if (!request.value.stream) return json(200, await generate.completions(request, call));
+      if (!request.value.stream) return json(200, await inference.completions(request, call));
       const includeUsage = request.value.stream_options?.include_usage === true;
-      return events(chatEvents(generate.completionsStream(request, call), { includeUsage }), chatErrorEvent);
+      return events(chatEvents(inference.completionsStream(request, call), { includeUsage }), chatErrorEvent);
     },
   },
   {
@@ -30,9 +30,9 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
     summary: 'Turn texts into vectors',
     body: embeddingsRequestSchema,
     answer: embeddingsSchema,
-    async handle(incoming, { generate }) {
+    async handle(incoming, { inference }) {
       const request = parseEmbeddingsRequest(incoming.body.text);
-      return json(200, await generate.embeddings(request, interactiveCall(incoming)));
+      return json(200, await inference.embeddings(request, interactiveCall(incoming)));
     },
   },
 ]);

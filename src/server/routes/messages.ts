@@ -1,4 +1,4 @@
-import { answerWhole } from '../../inference/answer-whole.ts';
+import { runRequest } from '../../inference/run-request.ts';
 import type { ChatChunks } from '../../wire/chat/chat.ts';
 import type { AnswerOptions } from '../../wire/messages/answer/from-chat-response.ts';
 import { prepareMessage } from '../../wire/messages/answer/prepare-message.ts';
@@ -33,9 +33,9 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
     summary: 'Count the tokens of a messages request; estimated from its bytes where the engine cannot tell',
     body: countTokensRequestSchema,
     answer: tokenCountSchema,
-    async handle({ body, caller, signal }, { generate }) {
+    async handle({ body, caller, signal }, { inference }) {
       const { chat, paths } = toChatRequest(parseCountTokensRequest(body.text));
-      const tokens = await generate.countTokens(chat, { caller, signal }).catch((error: unknown) => {
+      const tokens = await inference.countTokens(chat, { caller, signal }).catch((error: unknown) => {
         throw remapError(error, chat, paths);
       });
       return json(200, { input_tokens: tokens });
@@ -44,26 +44,26 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
 ]);
 
 /** As it is where its engine takes messages, else as a chat completion. */
-async function create(incoming: Incoming, { generate }: Services): Promise<Answer> {
+async function create(incoming: Incoming, { inference }: Services): Promise<Answer> {
   const { body, caller, requestId, headers } = incoming;
   const asked = prepareMessage(parseMessagesRequest(body.text), body.text);
   const { chat, native, mapError } = asked;
   const betas = [headers['anthropic-beta'] ?? []].flat().join(',');
   const call = { ...interactiveCall(incoming), betas };
   if (!chat.stream) {
-    const message = await answerWhole(generate, asked, call);
+    const message = await runRequest(inference, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);
   }
   const broken = (error: unknown) => messageErrorEvent(error, requestId);
-  if (native && generate.goesNatively('messages', chat, caller)) {
+  if (native && inference.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
-    const lists = generate.nativeStream('messages', request, call, nativeMessageEvent);
+    const lists = inference.nativeStream('messages', request, call, nativeMessageEvent);
     const texts = mapStream(lists, mapError, (list) => list.join(''));
     return events(texts, broken);
   }
   // Whatever makes counting impossible ends the stream as well, and says so better.
-  const inputTokens = generate.countTokens(chat, call).catch(() => 0);
-  const chunks = mapStream(generate.chatStream(asked.request(), call), mapError, (list) => list);
+  const inputTokens = inference.countTokens(chat, call).catch(() => 0);
+  const chunks = mapStream(inference.chatStream(asked.request(), call), mapError, (list) => list);
   return events(messageEvents(chunks, inputTokens, asked.options), broken);
 }
 

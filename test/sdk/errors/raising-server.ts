@@ -49,12 +49,14 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const prices = { input: 0, cachedInput: 0, output: 0 };
   const model = { id: 'tiny', aliases: ['default'], serves: ['chat' as const], prices, createdAt: 0 };
   const models = [{ model, pool: forgetfulPool(engine) }];
-  const generate = createInference({ ...parts, models, accounts, schemas: createSchemas(parts) });
+  const service = createInference({ ...parts, models, accounts, schemas: createSchemas(parts) });
+  const { inference, capacity, catalog, peers } = service;
   const limits = { conversationBytes: 1_000_000, responseBytesPerOrg: 1_000_000_000 };
   const responses = createResponses({
     ...parts,
     store,
-    inference: generate,
+    inference,
+    catalog,
     budgets: accounts.budgets,
     limits,
     exclusive: true,
@@ -62,7 +64,10 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const server = createServer({
     ...parts,
     accounts,
-    generate,
+    inference,
+    capacity,
+    catalog,
+    peers,
     responses,
     files: {} as never,
     batches: { endpoints: [] } as never,
@@ -72,15 +77,15 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     dates: 'iso',
     limits: testLimits,
   });
-  const services: Service[] = [store, accounts, generate, responses, server];
-  for (const service of services) await service.start();
+  const services: Service[] = [store, accounts, service, responses, server];
+  for (const each of services) await each.start();
   await accounts.makeFirstKeys();
   return {
     url: server.url,
     key: accounts.firstKeys?.key ?? '',
     attempts: (prompt) => asked.filter((each) => each === prompt).length,
     async stop() {
-      for (const service of services.toReversed()) await service.stop();
+      for (const each of services.toReversed()) await each.stop();
     },
   };
 }

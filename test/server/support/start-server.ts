@@ -19,9 +19,10 @@ import { createEgress } from '../../../src/events/egress.ts';
 import type { HostLookup } from '../../../src/events/host-lookup.ts';
 import { createWebhooks } from '../../../src/events/create-webhooks.ts';
 import { createFiles } from '../../../src/files/create-files.ts';
-import type { OtherFiles } from '../../../src/files/upload.ts';
+import type { UserFiles } from '../../../src/files/upload.ts';
 import { createInference } from '../../../src/inference/create-inference.ts';
-import type { Inference } from '../../../src/inference/inference.ts';
+import type { Capacity } from '../../../src/inference/capacity.ts';
+import type { Peers } from '../../../src/inference/peers.ts';
 import { createSchemaRefusal, createSchemas } from '../../../src/inference/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
@@ -34,7 +35,8 @@ export interface Running {
   store: Store;
   accounts: Accounts;
   engine: ScriptedEngine;
-  generate: Inference;
+  capacity: Capacity;
+  peers: Peers;
   /** Where the blobs stand. */
   folder: string;
   /** Keys of two orgs, and one that only administers. */
@@ -97,7 +99,7 @@ interface StartOptions {
   models?: readonly Model[];
   clock?: Clock;
   /** Files that are taken for other purposes than batches. */
-  others?: OtherFiles;
+  others?: UserFiles;
   /** What serves the models, made of the scripted engine; that engine itself when absent. */
   engine?: (scripted: ScriptedEngine) => Engine;
   /** How hosts of webhooks are looked up. */
@@ -106,7 +108,7 @@ interface StartOptions {
 
 /** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
 export async function startServer(
-  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'generate' | 'trustedProxies' | 'dates'>> &
+  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates'>> &
     StartOptions = {},
 ): Promise<Running> {
   const { clock = systemClock, engine: around = (scripted) => scripted, lookupHost, ...overrides } = options;
@@ -118,7 +120,7 @@ export async function startServer(
   const engine = createScriptedEngine({ clock });
   const schemas = createSchemas({ clock, log });
   const served = around(engine);
-  const generate = createInference({
+  const service = createInference({
     models: (options.models ?? testModels).map((model) => ({ model, pool: poolOf(served, { clock }) })),
     accounts,
     schemas,
@@ -126,6 +128,7 @@ export async function startServer(
     ids,
     log,
   });
+  const { inference, capacity, catalog, peers } = service;
   const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
   const blobs = createDiskBlobs({ folder, log });
   const limits = { ...testLimits, ...options.limits };
@@ -133,13 +136,13 @@ export async function startServer(
   const files = createFiles({
     store,
     blobs,
-    catalog: generate.fleet,
+    catalog: peers,
     clock,
     ids,
     log,
     limits: fileLimits,
     endpoints: batchEndpoints,
-    ...(options.others && { others: options.others }),
+    ...(options.others && { userFiles: options.others }),
     quarantineMs: 604_800_000,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),
@@ -148,7 +151,10 @@ export async function startServer(
     store,
     blobs,
     files,
-    generate,
+    inference,
+    capacity,
+    catalog,
+    peers,
     budgets: accounts.budgets,
     clock,
     time: new StoreTime(clock),
@@ -169,7 +175,8 @@ export async function startServer(
   });
   const responses = createResponses({
     store,
-    inference: generate,
+    inference,
+    catalog,
     budgets: accounts.budgets,
     clock,
     ids,
@@ -190,7 +197,10 @@ export async function startServer(
     files,
     batches,
     webhooks,
-    generate,
+    inference,
+    capacity,
+    catalog,
+    peers,
     responses,
     accounts,
     clock,
@@ -202,8 +212,8 @@ export async function startServer(
     ...overrides,
     limits,
   });
-  const services = [store, blobs, accounts, generate, files, responses, webhooks, batches, server];
-  for (const service of services) await service.start();
+  const services = [store, blobs, accounts, service, files, responses, webhooks, batches, server];
+  for (const each of services) await each.start();
   await accounts.makeFirstKeys();
   const second = await accounts.orgs.create({ name: 'second' });
   const keys = {
@@ -218,13 +228,14 @@ export async function startServer(
     store,
     accounts,
     engine,
-    generate,
+    capacity,
+    peers,
     folder,
     keys,
     logged,
     call: (method, path, how = {}) => call(`${server.url}${path}`, method, { key: keys.a, ...how }),
     async stop() {
-      for (const service of services.toReversed()) await service.stop();
+      for (const each of services.toReversed()) await each.stop();
       await rm(folder, { recursive: true });
     },
   };

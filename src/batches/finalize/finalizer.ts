@@ -1,0 +1,241 @@
+import { sleep } from '../../base/clock.ts';
+import { createFairGate } from '../../base/fair-gate.ts';
+import {
+  type Batch,
+  type BatchFault,
+  closeModel,
+  type FinalStatus,
+  type ResultStream,
+} from '../../core/batch.ts';
+import { BlobError, isBlobLost } from '../../core/blob-error.ts';
+import { ApiError, type ErrorCode, transient } from '../../core/errors.ts';
+import type { StoredFile } from '../../core/file.ts';
+import { lineRefAt } from '../../files/input-index.ts';
+import type { Lease } from '../../store/contract/claim.ts';
+import type { BatchContext } from '../batch-context.ts';
+import { failedResult } from '../lines/line-result.ts';
+import { ChunkLines } from '../lines/chunk-lines.ts';
+import { readAhead } from '../lines/read-ahead.ts';
+import { assembleResultFile } from './result-file.ts';
+
+/** Lines that never ran are recorded as errors this many at a time. */
+const missingSlice = 500;
+/** How many batches write their result files at the same time; orgs take turns. Waiting for last answers takes no turn. */
+const writingAtOnce = 2;
+/** How many leases of a closing chunk insist on reading an input that is there; most of them half a minute apart. */
+const maxInputReads = 20;
+/** How often a batch is closed that is itself at fault when that fails, the last time whatever is wrong with it. */
+const maxTries = 4;
+/** Rows of a finished batch are deleted this many at a time. */
+const purgeSlice = 2_000;
+
+const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
+  cancelled: {
+    code: 'batch_cancelled',
+    message: 'The batch was cancelled before this request was answered.',
+  },
+  expired: { code: 'batch_expired', message: 'The batch expired before this request was answered.' },
+  failed: { code: 'batch_failed', message: 'The batch failed before this request was answered.' },
+  completed: { code: 'batch_failed', message: 'This request was lost.' },
+};
+
+interface LineInput {
+  line: number;
+  /** Null where the input cannot be read any more. */
+  customId: string | null;
+  model: string;
+}
+
+type ResultFiles = Record<'output' | 'errors', StoredFile | null>;
+
+/** What is published of a batch and what it counted are not the same. */
+class Disagreement extends Error {}
+
+/**
+ * Closes a batch (batch-engine.md, "Close"): waits for the last answers, shuts the gate, records the lines that never ran,
+ * writes the result files and publishes them with the final status. Every step may be repeated by another process.
+ *
+ * A batch that cannot be closed for its own sake ends as failed after a few tries, with what there is of its results.
+ */
+export class Finalizer {
+  #deps: BatchContext;
+  #stopped = new AbortController();
+  #turns = createFairGate({ capacity: writingAtOnce, maxPerOwner: writingAtOnce });
+  /** Tries that failed because of the batch itself, by its id. */
+  #failures = new Map<string, { times: number; error: unknown }>();
+
+  constructor(deps: BatchContext) {
+    this.#deps = deps;
+  }
+
+  /** Stops waiting; what is being written is finished or left to the next lease. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Rejects when the batch must be closed again, after a while. */
+  async close(lease: Lease): Promise<void> {
+    const { batchId } = lease;
+    try {
+      await this.#close(lease);
+      this.#failures.delete(batchId);
+    } catch (error) {
+      const { times } = this.#failures.get(batchId) ?? { times: 0 };
+      if (await this.#isBatchs(error)) this.#failures.set(batchId, { times: times + 1, error });
+      throw error;
+    }
+  }
+
+  /** Neither the disk's fault nor the database's as a whole: those pass. */
+  async #isBatchs(error: unknown): Promise<boolean> {
+    return !(error instanceof BlobError) && !(await this.#deps.isAway(error));
+  }
+
+  /** What a batch ends with at its last try. */
+  #faultOf(batchId: string): BatchFault | undefined {
+    const failures = this.#failures.get(batchId);
+    if (!failures || failures.times < maxTries - 1) return undefined;
+    const message =
+      failures.error instanceof Disagreement
+        ? 'The results of the batch and its counts differ.'
+        : 'The database does not take or give all results of the batch.';
+    return { code: 'batch_failed', message, param: null, line: null };
+  }
+
+  async #close(lease: Lease): Promise<void> {
+    const { store, clock, time } = this.#deps;
+    const batch = await store.batches.find(lease.batchId);
+    if (!batch || batch.closing === null) return;
+    const incomplete = batch.ok + batch.err < batch.total;
+    if (incomplete) {
+      await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
+    }
+    await this.#turns.within(batch.orgId, 1, undefined, () => this.#finish(batch, lease, incomplete));
+  }
+
+  /** Deletes the rows of a finished batch, slice by slice. */
+  async purge(batchId: string): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      if (await this.#deps.store.results.purge(batchId, purgeSlice)) return;
+    }
+  }
+
+  async #finish(batch: Batch, lease: Lease, incomplete: boolean): Promise<void> {
+    const { store, worker, log } = this.#deps;
+    if (this.#stopped.signal.aborted) return void (await store.batches.release(worker, [lease]));
+    const fault = this.#faultOf(batch.id);
+    if (incomplete) {
+      if (!(await store.batches.shut(worker, lease))) return;
+      if (!(await this.#orElse(fault && true, () => this.#recordMissing(batch, lease)))) return;
+    }
+    const files = await this.#assemble(batch, fault);
+    const outcome = await this.#publish(batch, lease, files, fault);
+    // Fenced may also mean that our own publication got through and only its answer was lost: the blobs are then the
+    // batch's. If they are nobody's, the sweeper removes them.
+    if (outcome === 'fenced') return;
+    const { closing, total } = batch;
+    log.info({ batch: batch.id, status: closing, total, fault: fault?.message }, 'batch closed');
+    await this.purge(batch.id);
+  }
+
+  /** What `step` comes to; for a batch that is given up `instead`, where the step fails for the batch's sake. */
+  async #orElse<T>(instead: T | undefined, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      if (instead === undefined || !(await this.#isBatchs(error))) throw error;
+      return instead;
+    }
+  }
+
+  async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {
+    const { store, worker, time } = this.#deps;
+    const { code, message } = endings[batch.closing ?? 'failed'];
+    // It never ran: sent again, it may be answered.
+    const error = new ApiError(code, message, { blame: transient });
+    const input = await this.#input(batch, lease);
+    for (let from = 0; ;) {
+      const missing = await store.results.missing(batch.id, from, missingSlice);
+      if (missing.length === 0) return true;
+      from = missing.at(-1)! + 1;
+      const inputs = await input(missing);
+      const results = inputs.map(({ line, customId, model }) =>
+        failedResult(batch, line, customId, model, error, 0),
+      );
+      if (!(await store.results.recordMissing(worker, lease, results, time.now()))) return false;
+    }
+  }
+
+  /**
+   * Reads custom_ids for lines that never ran. What cannot be read is left to the next lease a few times; where the input
+   * is gone for good, the lines still end, without their custom_ids.
+   */
+  async #input(batch: Batch, lease: Lease): Promise<(lines: readonly number[]) => Promise<LineInput[]>> {
+    const { store, blobs, files, log } = this.#deps;
+    const unknown = { customId: null, model: batch.model ?? closeModel };
+    const allUnknown = async (lines: readonly number[]) => lines.map((line) => ({ line, ...unknown }));
+    const file = await store.files.find(batch.inputFileId);
+    if (!file) return allUnknown;
+    const giveUp = async (error: unknown): Promise<undefined> => {
+      // Throws while the place of files is away: then no result file could be written either, and nothing is given up.
+      const isThere = !isBlobLost(error) && (await blobs.size(file.blobId)) !== undefined;
+      if (isThere && lease.epoch < maxInputReads) throw error;
+      log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
+    };
+    const index = await files.index(file).catch(giveUp);
+    if (!index) return allUnknown;
+    return async (missing) => {
+      const refs = missing.map((line) => lineRefAt(index, line));
+      const lines = new ChunkLines(blobs, file.blobId);
+      await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);
+      const inputs: LineInput[] = [];
+      for (const ref of refs) {
+        const read = await lines.read(ref).catch(giveUp);
+        const model = index.models[index.model[ref.line] ?? 0] ?? unknown.model;
+        inputs.push({ line: ref.line, customId: read?.customId ?? null, model });
+      }
+      return inputs;
+    };
+  }
+
+  async #assemble(batch: Batch, fault: BatchFault | undefined): Promise<ResultFiles> {
+    const now = this.#deps.time.now();
+    const write = (stream: ResultStream) =>
+      this.#orElse(fault && null, () => assembleResultFile(this.#deps, batch, stream, now));
+    const output = await write('output');
+    try {
+      return { output, errors: await write('errors') };
+    } catch (error) {
+      await this.#remove({ output, errors: null });
+      throw error;
+    }
+  }
+
+  async #publish(
+    batch: Batch,
+    lease: Lease,
+    files: ResultFiles,
+    fault: BatchFault | undefined,
+  ): Promise<'published' | 'fenced'> {
+    const { store, worker, time, isAway } = this.#deps;
+    try {
+      const outcome = await store.batches.publish(worker, lease, files, time.now(), fault);
+      if (outcome !== 'incomplete') return outcome;
+      throw new Disagreement(`The results and the counts of ${batch.id} differ.`);
+    } catch (error) {
+      // Where the answer was lost, the publication may have got through: those the sweeper looks after.
+      if (!(await isAway(error))) await this.#remove(files);
+      throw error;
+    }
+  }
+
+  /** Blobs that no row names and none will; the sweeper removes those that stay. */
+  async #remove({ output, errors }: ResultFiles): Promise<void> {
+    const { blobs, log } = this.#deps;
+    for (const file of [output, errors])
+      if (file)
+        await blobs
+          .remove(file.blobId)
+          .catch((error: unknown) => log.warn({ err: error, blob: file.blobId }, 'a blob was left behind'));
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { createCatalog } from '../../core/model.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
+import type { Capacity } from '../../inference/capacity.ts';
+import { currentLoad } from './load.ts';
+
+const prices = { input: 0, cachedInput: 0, output: 0 };
+const model = { id: 'mine', aliases: ['my-alias'], serves: ['chat' as const], prices, createdAt: 0 };
+const cause: WaitingCause = { scope: 'account', code: 'upstream_error', message: 'here', since: 5 };
+
+it('a process tells what it serves, and why it sends nothing of it, under every name', () => {
+  const load = (waiting: WaitingCause | null) =>
+    currentLoad({
+      catalog: createCatalog([model]),
+      capacity: {
+        interactiveLoad: () => ({ mine: 2 }),
+        waiting: (id) => (id === 'mine' ? waiting : null),
+      } as Partial<Capacity> as Capacity,
+    });
+  expect(load(null)).toEqual({ interactive: { mine: 2 }, serves: ['mine', 'my-alias'], models: [model] });
+  expect(load(cause).waits).toEqual({ mine: cause, 'my-alias': cause });
+});

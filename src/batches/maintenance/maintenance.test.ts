@@ -1,0 +1,209 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.ts';
+import { makeBatch } from '../../../test/store/fixtures.ts';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { silent } from '../../base/log.ts';
+import type { Store } from '../../store/store.ts';
+import type { BatchState, OpenBatch } from '../../store/contract/batches.ts';
+import type { Waiting } from '../../core/waiting.ts';
+import { StoreTime } from '../../base/store-time.ts';
+import type { RunningBatch } from '../claimed/claimed-chunks.ts';
+import { Maintenance } from './maintenance.ts';
+import { LocalWork } from '../claimed/local-work.ts';
+
+describe('Watch', () => {
+  let clock: ManualClock;
+  let work: LocalWork;
+  let batch: RunningBatch;
+  let state: Partial<BatchState> | null;
+  let open: OpenBatch[];
+  let expired: string[];
+  let leftovers: string[];
+  let said: string[];
+  let stranded: string[];
+  let away: boolean;
+  let asked: number;
+  let noMoney: Map<string, Waiting>;
+  let watch: Maintenance;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    work = new LocalWork(clock, () => {});
+    batch = runningBatch();
+    const chunk = claimedChunk({ batch });
+    work.chunks.add(chunk);
+    work.chunks.take(chunk);
+    state = { closing: null, pausedAt: null };
+    open = [];
+    noMoney = new Map();
+    expired = [];
+    leftovers = [];
+    said = [];
+    stranded = [];
+    away = false;
+    asked = 0;
+    const store = {
+      batches: {
+        expire: async (now: number) => {
+          asked++;
+          if (away) throw new Error('the database is away');
+          said.push(`expire ${now - clock.now()}`);
+          return expired;
+        },
+        reopen: async () => stranded.splice(0),
+        open: async (limit: number, after?: OpenBatch) => {
+          const from = open.findIndex(({ id }) => id === after?.id) + 1;
+          return open.slice(from, from + limit);
+        },
+        atRisk: async (id: string) => said.push(`at risk ${id}`),
+        states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
+      },
+      results: { leftovers: async () => leftovers },
+    } as unknown as Store;
+    watch = new Maintenance({
+      store,
+      work,
+      hours: { find: () => undefined },
+      budgets: { waiting: (orgId) => noMoney.get(orgId) ?? null },
+      clock,
+      time: new StoreTime(clock),
+      random: { bytes: (n) => new Uint8Array(n), float: () => 0 },
+      log: silent,
+      onWork: () => said.push('work'),
+      purge: async (id) => {
+        if (id === 'batch_stuck') throw new Error('its rows cannot be read');
+        said.push(`purge ${id}`);
+      },
+    });
+    watch.start();
+  });
+
+  it('looks each second for windows that are over, in the time of the database', async () => {
+    await clock.advance(2_600);
+    expect(said).toEqual(['expire 0', 'expire 0', 'expire 0']);
+    await watch.stop();
+    await clock.advance(5_000);
+    expect(said).toHaveLength(3);
+  });
+
+  it('leaves a batch alone that runs, and one whose last line was recorded', async () => {
+    await clock.advance(500);
+    expect(batch.stopping).toBe(false);
+    state = { closing: 'completed' };
+    await clock.advance(500);
+    expect(batch.stopping).toBe(false);
+  });
+
+  it('lets the calls of a cancelled batch go on until its gate shuts', async () => {
+    state = { closing: 'cancelled', acceptUntil: clock.now() + 2_000 };
+    await clock.advance(500);
+    expect([batch.stopping, batch.abort.signal.aborted]).toEqual([true, false]);
+    await clock.advance(1_499);
+    expect(batch.abort.signal.aborted).toBe(false);
+    await clock.advance(1);
+    expect(batch.abort.signal.aborted).toBe(true);
+  });
+
+  it.each(['expired', 'failed'] as const)(
+    'aborts the calls of a batch that is %s at once',
+    async (closing) => {
+      state = { closing, acceptUntil: clock.now() + 10_000 };
+      await clock.advance(500);
+      expect(batch.abort.signal.aborted).toBe(true);
+    },
+  );
+
+  it('sends nothing more of a batch that was paused elsewhere, and lets its calls land', async () => {
+    state = { closing: null, pausedAt: clock.now() };
+    await clock.advance(60_000);
+    expect([batch.stopping, batch.yielding, batch.abort.signal.aborted]).toEqual([false, true, false]);
+    state = { closing: null, pausedAt: null };
+    await clock.advance(500);
+    expect(batch.yielding).toBe(false);
+  });
+
+  it('aborts the calls of a batch that is no more', async () => {
+    state = null;
+    await clock.advance(500);
+    expect(batch.abort.signal.aborted).toBe(true);
+  });
+
+  it('tells when windows ended, and clears finished batches away', async () => {
+    expired = ['batch_9'];
+    leftovers = ['batch_7', 'batch_8'];
+    await clock.advance(500);
+    expect(said).toEqual(['expire 0', 'work', 'purge batch_7', 'purge batch_8']);
+  });
+
+  it('tells twice a minute which batches will miss their windows', async () => {
+    const soon = makeBatch({ createdAt: clock.now() - 9_000, expiresAt: clock.now() + 1_000 });
+    open = [soon, makeBatch({ createdAt: clock.now(), expiresAt: clock.now() + 86_400_000 })];
+    await clock.advance(30_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toEqual([`at risk ${soon.id}`]);
+    await clock.advance(1_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
+    open = [{ ...soon, atRiskAt: clock.now() }];
+    await clock.advance(90_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
+  });
+
+  it('judges all that are open, however many', async () => {
+    const [createdAt, expiresAt] = [clock.now() - 40_000_000, clock.now() + 1_000_000];
+    const others = Array.from({ length: 4_100 }, () =>
+      makeBatch({ createdAt: clock.now(), expiresAt: createdAt + 86_400_000 }),
+    );
+    const late = makeBatch({ createdAt, expiresAt });
+    open = [...others, late];
+    await clock.advance(30_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toEqual([`at risk ${late.id}`]);
+  });
+
+  it('tells of batches whose organization may not spend again before their windows are over', async () => {
+    const expiresAt = clock.now() + 86_400_000;
+    const of = (id: string, orgId: string) => makeBatch({ id, orgId, createdAt: clock.now(), expiresAt });
+    open = [
+      of('batch_rich', 'rich'),
+      of('batch_soon', 'soon'),
+      of('batch_late', 'late'),
+      of('batch_never', 'never'),
+    ];
+    const waiting = { reason: 'budget', message: 'Used up.', since: 0 } as const;
+    noMoney.set('soon', { ...waiting, until: expiresAt - 1 });
+    noMoney.set('late', { ...waiting, until: expiresAt });
+    noMoney.set('never', waiting);
+    await clock.advance(1_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toEqual([
+      'at risk batch_late',
+      'at risk batch_never',
+    ]);
+  });
+
+  it('asks a database that is away less and less often, and goes on when it is back', async () => {
+    away = true;
+    await clock.advance(60_000);
+    expect(asked).toBeLessThan(30);
+    away = false;
+    await clock.advance(3_000);
+    expect(said[0]).toBe('expire 0');
+  });
+
+  it('hears of a cancelled batch although expiring fails, and clears away what can be', async () => {
+    away = true;
+    leftovers = ['batch_stuck', 'batch_8'];
+    state = { closing: 'failed', acceptUntil: 0 };
+    await clock.advance(500);
+    expect(batch.abort.signal.aborted).toBe(true);
+    expect(said).toEqual(['purge batch_8']);
+  });
+
+  it('has batches run that nobody would end, and looks for them once a minute', async () => {
+    await clock.advance(1_000);
+    stranded = ['batch_a'];
+    said = [];
+    await clock.advance(50_000);
+    expect(said).not.toContain('work');
+    await clock.advance(11_000);
+    expect(said.filter((what) => what === 'work')).toHaveLength(1);
+    await watch.stop();
+  });
+});

@@ -1,0 +1,227 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.ts';
+import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { createCatalog } from '../../core/model.ts';
+import type { WaitingCause } from '../../core/waiting.ts';
+import { noAttempts } from '../claimed/retry-policy.ts';
+import { ClaimDemand } from './claim-demand.ts';
+import { LocalWork } from '../claimed/local-work.ts';
+
+const prices = { input: 0, cachedInput: 0, output: 0 };
+
+describe('Demand', () => {
+  let work: LocalWork;
+  let recorder: { hasRoom: boolean };
+  let affinity: { missingChunks(model: string): number };
+  let room: number;
+  let waiting: WaitingCause | null;
+  let others: { serve: boolean; send: boolean };
+  let lost: string[];
+  let share: number;
+  let clock: ManualClock;
+  let demand: ClaimDemand;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    work = new LocalWork(clock, () => {});
+    recorder = { hasRoom: true };
+    affinity = { missingChunks: () => 0 };
+    room = 8;
+    waiting = null;
+    others = { serve: true, send: true };
+    lost = [];
+    share = 1;
+    const missing = {
+      get lost() {
+        return lost;
+      },
+      isLost: (model: string) => lost.includes(model),
+    };
+    const catalog = createCatalog([{ id: 'm', aliases: ['alias'], serves: ['chat'], prices, createdAt: 0 }]);
+    demand = new ClaimDemand({
+      catalog,
+      capacity: { room: () => room, limit: () => 10, waiting: () => waiting },
+      peers: { isServedElsewhere: () => others.serve, isAvailableElsewhere: () => others.send },
+      hours: { share: () => share },
+      missing,
+      work,
+      affinity,
+      recorder,
+      clock,
+    });
+  });
+
+  it('has the room of the engine, less what is on its way there', () => {
+    expect(demand.room('m')).toBe(8);
+    demand.starting('m', 1);
+    expect(demand.room('m')).toBe(7);
+    demand.starting('m', -1);
+    expect(demand.room('m')).toBe(8);
+  });
+
+  it('sends nothing, and claims nothing, while answers cannot be recorded', () => {
+    recorder.hasRoom = false;
+    expect([demand.room('m'), demand.wants('m')]).toEqual([0, false]);
+  });
+
+  it('claims up to 64 lines more than there is room for', () => {
+    work.chunks.add(claimedChunk({ seq: 1, lines: 71 }));
+    expect(demand.wants('m')).toBe(true);
+    work.chunks.add(claimedChunk({ seq: 2, lines: 1 }));
+    expect(demand.wants('m')).toBe(false);
+  });
+
+  it('claims what a fast engine answers in a quarter of a second, and no more than it has answered', async () => {
+    const linesAfter = async (answered: number, ms: number) => {
+      demand.wanted();
+      for (let n = 0; n < answered; n++) demand.answered('m');
+      await clock.advance(ms);
+      return demand.wanted()[0]!.lines;
+    };
+    expect(await linesAfter(100, 50)).toBe(72 + 100);
+    expect(await linesAfter(1_000, 1_000)).toBe(72 + 250);
+    expect(await linesAfter(10_000, 1_000)).toBe(72 + 512);
+    expect(await linesAfter(64, 30_000)).toBe(72);
+  });
+
+  it('claims 64 ahead while the engine is full or overfull, or takes nothing', () => {
+    room = -5;
+    work.chunks.add(claimedChunk({ seq: 1, lines: 63 }));
+    expect([demand.room('m'), demand.wants('m')]).toEqual([-5, true]);
+    work.chunks.add(claimedChunk({ seq: 2, lines: 1 }));
+    expect(demand.wants('m')).toBe(false);
+  });
+
+  it('claims more lines where slots still lack a prefix of their own', () => {
+    work.chunks.add(claimedChunk({ seq: 1, lines: 100 }));
+    expect(demand.wants('m')).toBe(false);
+    affinity.missingChunks = () => 2;
+    expect(demand.wants('m')).toBe(true);
+    expect(demand.wanted()).toMatchObject([{ lines: 0, chunks: 2 }]);
+  });
+
+  it('asks for all models at once, under every name they have', () => {
+    lost = ['gone'];
+    expect(demand.wanted()).toEqual([
+      { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, before: {} },
+      { model: 'gone', names: ['gone'], lines: 128, chunks: 0, before: {} },
+    ]);
+  });
+
+  it('asks for one chunk more where it is due before what waits in hand of its org', () => {
+    const batch = (orgId: string, due: number) => runningBatch({ id: `${orgId} ${due}`, orgId, due });
+    work.chunks.add(claimedChunk({ seq: 1, batch: batch('a', 5), lines: 60 }));
+    work.chunks.add(claimedChunk({ seq: 2, batch: batch('a', 4), lines: 60 }));
+    work.chunks.add(claimedChunk({ seq: 3, batch: batch('b', 9), lines: 1 }));
+    expect(demand.wanted()).toEqual([
+      { model: 'm', names: ['m', 'alias'], lines: 0, chunks: 0, before: { a: 4, b: 9 } },
+    ]);
+  });
+
+  it('wants nothing for names that became aliases, or that nobody here serves any more', () => {
+    work.chunks.add(claimedChunk({ model: 'alias' }));
+    work.chunks.add(claimedChunk({ model: 'left', seq: 2 }));
+    expect(demand.models()).toEqual(['m']);
+    expect(demand.wanted().map(({ model }) => model)).toEqual(['m']);
+  });
+
+  it('asks no more for a model of which there was nothing until the next wake-up', () => {
+    demand.noteDry('m');
+    expect(demand.wants('m')).toBe(false);
+    demand.refresh();
+    expect(demand.wants('m')).toBe(true);
+  });
+
+  it('sends and claims nothing outside of the hours of a model', () => {
+    share = 0;
+    expect([demand.models(), demand.wanted()]).toEqual([[], []]);
+  });
+
+  it('sends no more than its share there', () => {
+    share = 0.25;
+    expect([demand.limit('m'), demand.room('m')]).toEqual([3, 3]);
+    const claimed = claimedChunk({ lines: 4 });
+    work.chunks.add(claimed);
+    work.chunks.take(claimed);
+    expect(demand.room('m')).toBe(2);
+    room = 1;
+    expect(demand.room('m')).toBe(1);
+  });
+
+  describe('of a model that takes nothing here, while others serve it', () => {
+    const refused = (code: WaitingCause['code']): WaitingCause => ({
+      scope: 'account',
+      code,
+      message: 'No such key.',
+      since: clock.now(),
+    });
+
+    beforeEach(() => {
+      waiting = refused('upstream_error');
+      room = 0;
+      affinity.missingChunks = () => 3;
+    });
+
+    it('claims the line alone that tries, also after lines were answered', async () => {
+      expect(demand.wanted()).toEqual([]);
+      waiting = null;
+      demand.wanted();
+      for (let n = 0; n < 500; n++) demand.answered('m');
+      await clock.advance(1_000);
+      waiting = refused('upstream_error');
+      room = 1;
+      expect(demand.wanted()).toMatchObject([{ lines: 1, chunks: 0, before: {} }]);
+      work.chunks.add(claimedChunk({ lines: 2 }));
+      expect(demand.wanted()).toEqual([]);
+    });
+
+    it('leaves what it has in hand to them, unless that may be tried now or has failed in ways they do not know', async () => {
+      const claimed = claimedChunk({});
+      const models = new Set(['m']);
+      const isForOthers = () => demand.isForOthers(claimed, models);
+      expect(isForOthers()).toBe(true);
+      room = 1;
+      expect(isForOthers()).toBe(false);
+      room = 0;
+      claimed.inFlight = 1;
+      expect(isForOthers()).toBe(false);
+      claimed.inFlight = 0;
+      claimed.attempts.set(100, noAttempts);
+      expect(isForOthers()).toBe(true);
+      claimed.attempts.set(100, {
+        ...noAttempts,
+        last: { at: 0, answers: 0, breaks: 0, upstreamMessage: undefined },
+      });
+      expect(isForOthers()).toBe(false);
+      // One that died is known to be dead by then.
+      await clock.advance(34_999);
+      expect(isForOthers()).toBe(false);
+      await clock.advance(1);
+      expect(isForOthers()).toBe(true);
+      others.send = false;
+      expect(isForOthers()).toBe(false);
+      claimed.attempts.clear();
+      expect(isForOthers()).toBe(true);
+      models.clear();
+      waiting = null;
+      expect(isForOthers()).toBe(true);
+    });
+
+    it('keeps all where nobody else serves it, and where it will soon have done what it has to do', async () => {
+      others = { serve: false, send: false };
+      expect([demand.wanted()[0]!.lines, demand.onlyTries('m')]).toEqual([64, false]);
+      others.serve = true;
+      waiting = refused('engine_overloaded');
+      expect(demand.onlyTries('m')).toBe(false);
+      await clock.advance(5_000);
+      expect(demand.onlyTries('m')).toBe(true);
+    });
+  });
+
+  it('runs the lines of models that are lost, which no engine holds up', () => {
+    lost = ['gone'];
+    expect(demand.models()).toEqual(['m', 'gone']);
+    room = 0;
+    expect(demand.room('gone')).toBe(64);
+  });
+});

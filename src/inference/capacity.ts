@@ -1,0 +1,75 @@
+import type { ReplicaState } from '../core/replica-state.ts';
+import type { RequestOutcomes } from '../core/request-outcomes.ts';
+import type { ClosedServers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
+import type { WaitingCause } from '../core/waiting.ts';
+import type { ServedModels } from './served-models.ts';
+
+/** Capacity of the served models, for whoever schedules requests or reports on them. An unknown model has none. */
+export interface Capacity {
+  /** Number of further batch lines that `modelId` can take now; may be negative. */
+  room(modelId: string): number;
+  /** Number of requests that `modelId` processes at once. */
+  slots(modelId: string): number;
+  /** Number of batch lines of `modelId` that all processes together may have in flight. */
+  limit(modelId: string): number;
+  /** Outcomes of the requests of `modelId`: they show whether other requests succeed. */
+  outcomes(modelId: string): RequestOutcomes;
+  /**
+   * Reason why no replica takes requests of `modelId`; null while one does.
+   * @param priced names of the fallbacks that count as well; all fallbacks if absent
+   */
+  waiting(modelId: string, priced?: readonly string[]): WaitingCause | null;
+  replicas(modelId: string): readonly ReplicaState[];
+  /** Ids of the fallbacks that answer lines of `modelId` now; empty while the model itself does. */
+  activeFallbacks(modelId: string): readonly string[];
+  /** Calls `listener` whenever some model may have more room. */
+  onRoom(listener: () => void): void;
+  /** Scope of the engine's prompt cache (engines.ts, `Capabilities`). */
+  prefixCache(modelId: string): 'slot' | 'shared' | 'none';
+  /** Interactive calls in flight by model, for the heartbeat. */
+  interactiveLoad(): Record<string, number>;
+  /** Models whose replicas other processes may use too: the processes lease the slots from one another. */
+  sharedModels(): ReadonlySet<string>;
+  /** Slots that were discovered under load; undefined where all servers report theirs. */
+  discoveredSlots(modelId: string): DiscoveredSlots | undefined;
+  /** Replicas of `modelId` whose breakers are open; undefined if there are none. */
+  openBreakers(modelId: string): ClosedServers | undefined;
+  /** Sets this process's share of a shared model; null where the processes could not agree on one. */
+  lease(modelId: string, share: SlotShare | null): void;
+}
+
+export function createCapacity(models: ServedModels): Capacity {
+  const admission = (modelId: string) => models.find(modelId)?.admission;
+  const pool = (modelId: string) => models.find(modelId)?.pool;
+  return {
+    room: (modelId) => admission(modelId)?.room ?? 0,
+    slots: (modelId) => pool(modelId)?.slots ?? 0,
+    limit: (modelId) => admission(modelId)?.limit ?? 0,
+    outcomes: (modelId) => pool(modelId)?.outcomes ?? noOutcomes,
+    waiting: (modelId) => pool(modelId)?.waiting ?? null,
+    replicas: (modelId) => pool(modelId)?.replicas ?? [],
+    activeFallbacks: () => [],
+    onRoom: (listener) => models.onRoom(listener),
+    prefixCache: (modelId) => pool(modelId)?.capabilities.prefixCache ?? 'none',
+    interactiveLoad: () =>
+      Object.fromEntries(
+        [...models.all()]
+          .map(([id, served]) => [id, served.admission.interactive])
+          .filter(([, n]) => n !== 0),
+      ),
+    sharedModels: () => models.shared,
+    discoveredSlots: (modelId) => pool(modelId)?.discovered,
+    openBreakers: (modelId) => pool(modelId)?.closedServers,
+    lease(modelId, share) {
+      admission(modelId)?.lease(share && share.lines);
+      pool(modelId)?.share(share);
+    },
+  };
+}
+
+const noOutcomes: RequestOutcomes = {
+  workedAt: Number.NEGATIVE_INFINITY,
+  answers: 0,
+  breaks: 0,
+  isBreak: false,
+};

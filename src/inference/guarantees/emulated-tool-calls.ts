@@ -1,0 +1,112 @@
+import { isObject, parsed } from '../../base/fields.ts';
+import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../../wire/chat/chat.ts';
+import { findMember, scanJson } from '../../wire/json/scan.ts';
+import { stripCodeFence } from './code-fence.ts';
+import { relocateSchema } from '../schemas/relocate-schema.ts';
+
+/**
+ * A call of a tool for an engine that cannot be made to call one: the tools are left out, their arguments are asked for as
+ * JSON under a schema, and the call is made of the text (wire-formats.md, section 2.4). Whether it fits the tool's
+ * parameters is checked afterwards, like any call.
+ * @param tools the ones of which one must be called; at least one
+ */
+export function emulateToolCall(tools: readonly Tool[], newCallId: () => string) {
+  const [only] = tools;
+  const one = tools.length === 1 && only ? only : null;
+  return {
+    format: one ? formatOfOne(one) : formatOfSeveral(tools),
+    /** What the system says about it: the model sees neither the tools nor the schema otherwise. */
+    line: one ? lineForOne(one) : lineForSeveral(tools),
+    /** The answer as one with a call, or as it came where its text is none. */
+    read: (response: ChatResponse): ChatResponse => ({
+      ...response,
+      choices: response.choices.map((choice) => readChoice(choice, one, newCallId)),
+    }),
+  };
+}
+
+function formatOfOne({ function: { name, parameters, strict } }: Tool): ResponseFormat {
+  const schema = parameters ?? nothing;
+  return { type: 'json_schema', json_schema: { name, schema, ...(strict === true && { strict }) } };
+}
+
+/** Which tool, and its arguments. Each tool's schema keeps the names it refers to by becoming a definition of its own. */
+function formatOfSeveral(tools: readonly Tool[]): ResponseFormat {
+  const definitions: Record<string, JsonSchema> = {};
+  const branches = tools.map(({ function: { name, parameters } }, index) => {
+    const key = `tool${index}`;
+    definitions[key] = relocateSchema(parameters ?? nothing, `#/$defs/${key}`);
+    return {
+      type: 'object',
+      properties: { name: { const: name }, arguments: { $ref: `#/$defs/${key}` } },
+      required: ['name', 'arguments'],
+      additionalProperties: false,
+    };
+  });
+  const schema = { anyOf: branches, $defs: definitions };
+  return { type: 'json_schema', json_schema: { name: 'tool_call', schema } };
+}
+
+/** The arguments of a tool that takes none. */
+const nothing: JsonSchema = { type: 'object', properties: {}, additionalProperties: false };
+
+function lineForOne(tool: Tool): string {
+  return (
+    `You call the function ${JSON.stringify(tool.function.name)} now: answer with its arguments, one JSON object ` +
+    `that conforms to its parameters, and with nothing else.\n${told(tool)}`
+  );
+}
+
+function lineForSeveral(tools: readonly Tool[]): string {
+  return (
+    'You call one of these functions now: answer with {"name": <its name>, "arguments": <its arguments>}, one JSON ' +
+    `object, and with nothing else.\n${tools.map(told).join('\n')}`
+  );
+}
+
+function told({ function: { name, description, parameters } }: Tool): string {
+  return JSON.stringify({ name, description, parameters: parameters ?? nothing });
+}
+
+function readChoice(choice: ChatChoice, tool: Tool | null, newCallId: () => string): ChatChoice {
+  const text = stripCodeFence(choice.message.content ?? '');
+  const call = tool ? callOf(tool, text) : calledIn(text);
+  if (!call || !call.arguments.startsWith('{')) return choice;
+  return {
+    ...choice,
+    message: {
+      ...choice.message,
+      content: null,
+      tool_calls: [{ id: newCallId(), type: 'function', function: call }],
+    },
+    logprobs: null,
+    finish_reason: choice.finish_reason === 'stop' ? 'tool_calls' : choice.finish_reason,
+  };
+}
+
+/** Models that learnt to name what they call do so here too, where nothing confines them. */
+function callOf({ function: { name, parameters } }: Tool, text: string): Called {
+  const called = calledIn(text);
+  const properties = isObject(parameters) ? parameters['properties'] : undefined;
+  const isWrapped =
+    called?.name === name && !(isObject(properties) && Object.hasOwn(properties, 'arguments'));
+  return isWrapped ? called : { name, arguments: text };
+}
+
+interface Called {
+  name: string;
+  /** JSON text. */
+  arguments: string;
+}
+
+/** The name and the JSON text of the arguments, to the digit; also of a text that was cut within the arguments. */
+function calledIn(text: string): Called | null {
+  const value = parsed(text);
+  if (value === undefined) {
+    const [, name, rest] = /^\{\s*"name"\s*:\s*"([\w-]+)"\s*,\s*"arguments"\s*:\s*(\{.*)$/s.exec(text) ?? [];
+    return name !== undefined && rest !== undefined ? { name, arguments: rest } : null;
+  }
+  const span = findMember(scanJson(text), 'arguments');
+  if (!isObject(value) || typeof value['name'] !== 'string' || !span) return null;
+  return { name: value['name'], arguments: text.slice(span.start, span.end) };
+}

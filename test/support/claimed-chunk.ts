@@ -1,0 +1,46 @@
+import type { ClaimedChunk, RunningBatch } from '../../src/batches/claimed/claimed-chunks.ts';
+import { ChunkLines } from '../../src/batches/lines/chunk-lines.ts';
+import { createMemoryBlobs } from './memory-blobs.ts';
+
+/** A batch as a process that runs it knows it. */
+export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
+  return {
+    id: 'batch_1',
+    orgId: 'org_1',
+    endpoint: '/v1/chat/completions',
+    due: 0,
+    expiresAt: 0,
+    priced: [],
+    blob: 'blob_1',
+    abort: new AbortController(),
+    stopping: false,
+    yielding: false,
+    ...change,
+  };
+}
+
+/** A leased chunk of `lines` lines, none of them sent. */
+export function claimedChunk(change: {
+  batch?: RunningBatch;
+  seq?: number;
+  model?: string;
+  prefix?: string;
+  lines?: number;
+  suspect?: boolean;
+}): ClaimedChunk {
+  const { batch = runningBatch(), seq = 1, model = 'm', prefix = '', lines = 2, suspect = false } = change;
+  const refs = Array.from({ length: lines }, (_, at) => ({ line: seq * 100 + at, offset: 0, length: 0 }));
+  return {
+    chunk: { batchId: batch.id, seq, model, prefix, lines: refs, est: lines, epoch: 1, kills: 0 },
+    model,
+    batch,
+    lines: new ChunkLines(createMemoryBlobs(), batch.blob),
+    todo: [...refs],
+    parked: [],
+    inFlight: 0,
+    remaining: lines,
+    attempts: new Map(),
+    suspect,
+    yielding: false,
+  };
+}
