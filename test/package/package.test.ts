@@ -108,7 +108,7 @@ it('contains what is needed to run it and to read about it, and nothing of the w
       join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length),
     );
   const expected =
-    /^(bin\/offpeak\.cjs|dist\/.+\.js|dist\/scalar\.js\.gz|docs\/.+\.md|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
+    /^(bin\/offpeak\.cjs|dist\/.+\.js|dist\/scalar\.js\.gz|docs\/.+\.(md|svg)|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
   expect(files.filter((file) => !expected.test(file))).toEqual([]);
   expect(files).toEqual(
     expect.arrayContaining([
