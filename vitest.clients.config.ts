@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { stableThreads } from './test/support/stable-threads.ts';
 
-// Programs that others wrote, fetched as they were published. Not a part of `npm test`, which replays what they send.
+// Published clients and programs, run for real. `npm test` replays recordings of their requests instead.
 export default defineConfig({
   test: {
     pool: 'forks',

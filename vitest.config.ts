@@ -2,10 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { stableThreads } from './test/support/stable-threads.ts';
 
-// Two projects: unit tests stand beside their source and are quick; whatever starts a server, a
-// database or an engine lives in test/ and may take its time. Unit tests leave nothing behind that another would meet, and so
-// share their processes: a new one for each file, which loads everything anew, costs as much again as the tests.
-// The limits of time are for what hangs, not for what is slow: a test holds on a machine that is busy with other things.
+// Two projects: fast unit tests beside their sources, and tests that start a server, a database or an engine in test/.
+// Unit tests leave no state behind and share processes, because a process for each file would double their time.
+// Timeouts catch hangs, not slowness: tests must pass on a busy machine.
 export default defineConfig({
   resolve: {
     alias: { 'fast-check': fileURLToPath(new URL('test/support/fast-check.ts', import.meta.url)) },

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { stableThreads } from './test/support/stable-threads.ts';
 
-// Servers that others wrote, as far as they can be had here. Not a part of `npm test`, which replays what they said.
+// Real engines, where they are installed. `npm test` replays recordings of their answers instead.
 export default defineConfig({
   test: {
     pool: 'forks',

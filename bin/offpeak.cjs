@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts the command line. In the published package it runs the built JavaScript. In a checkout it
 // installs what is missing and runs the sources, on the pinned runtime where this Node is too old.
-// CommonJS, because old Nodes take no ES module without an extension.
+// CommonJS, because old versions of Node reject it as an ES module.
 
 'use strict';
 
@@ -14,8 +14,8 @@ const source = path.join(root, 'src', 'main.ts');
 const built = path.join(root, 'dist', 'main.js');
 const isCheckout = existsSync(path.join(root, 'tools', 'install.mjs')) && existsSync(source);
 
-// Node keeps what it makes of the sources: from the first of them on, or it has to load its compiler for that one alone.
-// Only the pinned and newer runtimes have it.
+// Enables Node's compile cache before the first source is loaded: otherwise Node loads its compiler for that file.
+// Only the pinned and newer versions have it.
 require('node:module').enableCompileCache?.(path.join(root, 'node_modules', '.cache', 'offpeak'));
 
 function load(file) {
@@ -39,7 +39,7 @@ async function startPackage() {
   await load(built);
 }
 
-/** Platforms that have Node as a package without an install script. */
+/** Platforms for which npm has Node as a package without an install script. */
 const runtimePackages = ['linux-x64', 'linux-arm64', 'win-x64'];
 
 function wayToNode24() {

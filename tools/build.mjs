@@ -1,5 +1,5 @@
-// The JavaScript of the package, in dist/: what a start loads stands in a few dozen files instead of several hundred
-// (docs/decisions/0010-package-bundle.md). Packages stay packages. Not minified, for stack traces that can be read.
+// Bundles src/ into the JavaScript of the package, dist/: a start loads a few dozen files instead of several hundred
+// (docs/decisions/0010-package-bundle.md). Dependencies stay external, and names stay readable in stack traces.
 
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { zipScript } from '../src/server/pages/api-reference.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
-/** What Node starts by its name: the command line, and what `programFile` names. */
+/** Entry points: the command line, and the threads and processes that `programFile` names. */
 const programs = ['main', 'store/sqlite/worker', 'inference/schemas/worker', 'engines/llama/child'];
 
 rmSync(dist, { recursive: true, force: true });
@@ -21,8 +21,8 @@ await bundle.write({
   dir: dist,
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name].js',
-  // What nearly all share stands in one file, not in one for each set of files that share it.
+  // One chunk for the shared folders, instead of one for each combination of entry points.
   codeSplitting: { groups: [{ name: 'shared', test: /src\/(base|core)\// }] },
 });
-// The script of the API reference is a file of the package, which then needs no other package for it.
+// The script of the API reference, so that an installed server does not need Scalar's package.
 writeFileSync(join(dist, 'scalar.js.gz'), await zipScript());

@@ -1,12 +1,11 @@
-// The first thing that runs in a fresh clone: plain JavaScript, no packages, any Node from 18 on.
+// Runs first in a fresh clone: plain JavaScript, no packages, Node 18 or later.
 //
 //   node tools/install.mjs                    install what is missing
 //   node tools/install.mjs <file> [args...]   ... then run the file on the pinned runtime
 //
-// "Missing" means: the lock file names a package that npm's own record of what it installed
-// (node_modules/.package-lock.json, written last) does not have in that version. So nothing is
-// installed twice, a half-finished install is done again, and a plain `npm ci` counts too. Both files are large: which
-// versions of them were found to match is kept, so that most starts read neither.
+// A package is missing when npm's record of the install (node_modules/.package-lock.json, written last) lacks the version in the
+// lock file. An interrupted install is repeated, and a plain `npm ci` counts. Both files are large, so their last matching
+// versions are remembered and most starts read neither.
 
 import { spawn } from 'node:child_process';
 import {
@@ -32,7 +31,7 @@ const windows = process.platform === 'win32';
 const pinned = join(modules, 'node', 'bin', windows ? 'node.exe' : 'node');
 const oldest = 24;
 
-/** Makes node_modules match the lock file. Two launches at once install once: the second waits. */
+/** Makes node_modules match the lock file. A concurrent launch waits for the first. */
 export async function install() {
   if (isInstalled()) return;
   const release = await takeLock();
@@ -51,7 +50,7 @@ export async function install() {
   }
 }
 
-/** The Node that runs the sources: the pinned one, or the running one where it is new enough. */
+/** Returns the path of the Node that runs the sources: the pinned one, or the running one if it is new enough. */
 export function runtime() {
   if (existsSync(pinned)) return pinned;
   if (isNewEnough()) return process.execPath;
@@ -65,15 +64,14 @@ export function isNewEnough() {
 }
 
 /**
- * Runs a program in this terminal until it ends, and ends the same way. Signals are passed on, except a
- * Ctrl-C: the terminal sends that to both processes (and npm once more to this one), and the program would
- * take the second for "at once". The scripts in package.json say `exec`, because a shell in between would
- * die of the signal that npm sends it and leave the program running.
+ * Runs a program in this terminal and exits with its status or signal. Signals are forwarded, except Ctrl-C: the terminal sends
+ * it to both processes (and npm again to this one), and the program takes a second one for an immediate stop. The scripts in
+ * package.json use `exec`, because npm's signal would end a shell in between and leave the program running.
  */
 export function become(program, args) {
-  // A kill that cannot be passed on closes the channel, and the program stops by itself.
+  // SIGKILL cannot be forwarded, but it closes the channel, and the program then stops.
   const { NODE_OPTIONS: options = '', ...others } = process.env;
-  // As in bin/offpeak.
+  // The same as in bin/offpeak.cjs.
   const env = { MALLOC_ARENA_MAX: '2', ...others, NODE_OPTIONS: `--max-semi-space-size=16 ${options}` };
   const child = spawn(program, args, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -89,7 +87,7 @@ export function become(program, args) {
   });
 }
 
-/** Where npm was told not to run install scripts: the runtime's own, and the link that npm then left out. */
+/** Runs the runtime's install script and makes its link, where npm was configured to skip install scripts. */
 async function installRuntime() {
   await mustRun(process.execPath, ['installArchSpecificPackage.js'], join(modules, 'node'));
   const link = join(modules, '.bin', 'node');
@@ -105,7 +103,7 @@ function isInstalled() {
   return matches;
 }
 
-/** Whether npm installed what is wanted. */
+/** True where the installed packages match the lock file. */
 function isMatch() {
   const wanted = readPackages(wantedFile);
   const present = readPackages(presentFile);
@@ -127,7 +125,7 @@ function readPackages(file) {
   }
 }
 
-/** Which version of the files stands there: it changes whenever one is written. */
+/** Identifies the present versions of the files, by inode, size and times. */
 function stateOf(...files) {
   return files
     .map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }))
@@ -143,7 +141,7 @@ function readText(file) {
   }
 }
 
-/** Where nothing may be written, everything is compared again at the next start. */
+/** On a read-only folder the next start compares everything again. */
 function keepText(file, text) {
   try {
     mkdirSync(dirname(file), { recursive: true });
@@ -151,7 +149,7 @@ function keepText(file, text) {
   } catch {}
 }
 
-/** A folder is the lock: making one is atomic. The number inside tells whether its owner still lives. */
+/** A folder is the lock, since mkdir is atomic. The process id inside shows whether the owner is alive. */
 async function takeLock() {
   const owner = join(lockFolder, 'pid');
   for (let waits = 0; ; waits++) {
@@ -179,9 +177,9 @@ function isAlive(owner) {
 
 function mustRun(program, args, cwd) {
   return new Promise((resolve, reject) => {
-    // npm's words go to stderr: the output of the command that was asked for stays clean.
+    // npm's output goes to stderr, so that stdout has the command's output alone.
     const child = spawn(program, args, { cwd, stdio: ['ignore', 2, 2], shell: windows });
-    // Nobody else may begin to install while this one still does.
+    // Other processes must not install while this one does.
     const end = () => child.kill();
     process.once('SIGTERM', end);
     child.on('error', reject);

@@ -1,10 +1,10 @@
 /**
- * Asks a model the held-out chats through the embedded engine, as a client would, and prints the exact matches per task:
+ * Sends the held-out chats to a model through the embedded engine and prints the share of exact matches per task:
  *
  *   node models/demo/evaluate.ts [model.gguf]
  *
- * Exits with 1 when a task is under its floor. `train.py` writes `held-out.jsonl`; none of its phrasings, names and
- * sentences are trained on.
+ * Exits with 1 when a task is below its floor. `train.py` writes `held-out.jsonl`, whose phrasings, names and sentences are not
+ * in the training data.
  */
 
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ interface HeldOut {
   answer: string;
 }
 
-/** Exact matches a task needs; the others are only reported. */
+/** Minimum share of exact matches for these tasks. Other tasks are only reported. */
 const floors: Record<string, number> = {
   sentiment: 0.95,
   topic: 0.95,
@@ -73,7 +73,7 @@ function requestOf({ tools, messages }: HeldOut): ChatRequest {
   };
 }
 
-/** What the model said, a call written as it was trained to write it. */
+/** Returns the model's answer as text, with a tool call in the form of the training data. */
 async function answerTo(chat: HeldOut): Promise<string> {
   const value = requestOf(chat);
   const call = { signal: new AbortController().signal, priority: 'batch' as const };
