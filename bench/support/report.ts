@@ -60,7 +60,10 @@ export function publish({ name, about }: Workload, report: Report): string {
     node: process.version,
     bound: canBind,
   };
-  writeFileSync(`${folder}${name}.json`, `${JSON.stringify({ name, about, machine, ...report }, null, 2)}\n`);
+  writeFileSync(
+    `${folder}/${name}.json`,
+    `${JSON.stringify({ name, about, machine, ...report }, null, 2)}\n`,
+  );
   const rows = report.figures.map((figure) => {
     const goal = goalOf(figure);
     return `| ${figure.name} | ${format(figure.value)}${figure.unit ? ` ${figure.unit}` : ''} | ${goal} | ${goal && (met(figure) ? 'met' : 'MISSED')} |`;
@@ -78,7 +81,7 @@ export function publish({ name, about }: Workload, report: Report): string {
     `- ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}${canBind ? '' : ', nobody bound to a core'}. Compare ratios; absolute figures belong to the machine.`,
     '',
   ].join('\n');
-  writeFileSync(`${folder}${name}.md`, text);
+  writeFileSync(`${folder}/${name}.md`, text);
   return text;
 }
 

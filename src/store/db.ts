@@ -42,6 +42,8 @@ export interface ColumnTypes {
   blob: string;
   /** Text compared byte by byte, so that ids sort by time whatever the locale. */
   text: string;
+  /** Ends a CREATE TABLE whose rows are updated often: leaves room for new row versions on the same page. */
+  frequentlyUpdated: string;
   /** Makes a transaction read all from one moment, as its first statement; empty where nothing is needed. */
   snapshot: string;
   /** Serialises migrations across processes, for the length of the transaction; empty where nothing is needed. */

@@ -173,11 +173,11 @@ describe('a data folder', () => {
   });
 
   test('is free again when the process that held it was killed', async () => {
-    const sources = new URL('../../src', import.meta.url);
+    const sources = new URL('../../src', import.meta.url).href;
     const script = `
-      import { createSqliteStore } from '${new URL('store/sqlite/sqlite.ts', sources).href}';
-      import { systemClock } from '${new URL('base/system.ts', sources).href}';
-      import { silent } from '${new URL('base/log.ts', sources).href}';
+      import { createSqliteStore } from '${sources}/store/sqlite/sqlite.ts';
+      import { systemClock } from '${sources}/base/system.ts';
+      import { silent } from '${sources}/base/log.ts';
       const store = createSqliteStore({ path: ${JSON.stringify(path)}, clock: systemClock, log: silent });
       await store.start();
       console.log('started');
@@ -231,6 +231,22 @@ describe('a start says what is wrong when', () => {
     expect(error.message).toMatch('schema version 99');
     const after = new DatabaseSync(path);
     expect(after.prepare('SELECT count(*) AS orgs FROM orgs').get()).toEqual({ orgs: 20 });
+    after.close();
+  });
+
+  test('the database is from before 0.1.0, and nothing is changed', async () => {
+    await filled();
+    const database = new DatabaseSync(path);
+    database.exec("DELETE FROM schema_version; INSERT INTO schema_version VALUES (11, 'initial', 0)");
+    database.close();
+    const error = await failing();
+    expect(error.code).toBe('older_schema');
+    expect(error.message).toBe(
+      'The database was created before Offpeak 0.1.0 and cannot be upgraded: start with an empty data folder or a new database.',
+    );
+    const after = new DatabaseSync(path);
+    expect(after.prepare('SELECT count(*) AS orgs FROM orgs').get()).toEqual({ orgs: 20 });
+    expect(after.prepare('SELECT version FROM schema_version').all()).toEqual([{ version: 11 }]);
     after.close();
   });
 

@@ -1,63 +1,57 @@
 import type { Db } from '../../src/store/db.ts';
 
-/** The schema as statements, without what differs between two databases that are the same. */
-export async function dumpSqlite(db: Db): Promise<string> {
-  const rows = await db.all<{ sql: string }>(
+/** The schema of a SQLite database as statements: what `src/store/schema.sql` holds. */
+export async function dumpSchema(sqlite: Db): Promise<string> {
+  const rows = await sqlite.all<{ sql: string }>(
     "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY tbl_name, type = 'index', name",
   );
   return rows.map(({ sql }) => `${sql.replaceAll(/\n\s+/g, '\n  ')};\n`).join('\n');
 }
 
-interface Column {
-  name: string;
-  type: string;
-  required: boolean;
-  value: string | null;
-}
-
-/** The same from the catalog of Postgres, which keeps no statements. */
-export async function dumpPostgres(db: Db): Promise<string> {
-  const tables = await db.all<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.relkind = 'r' AND n.nspname = 'public' ORDER BY c.relname`,
-  );
-  const dumps: string[] = [];
-  for (const { name } of tables) dumps.push(await dumpTable(db, name));
-  return dumps.join('\n');
-}
-
-async function dumpTable(db: Db, table: string): Promise<string> {
-  const columns = await db.all<Column>(
-    `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) ||
-       CASE WHEN k.collname IN ('default') THEN '' ELSE coalesce(' COLLATE "' || k.collname || '"', '') END AS type,
-       a.attnotnull AS required, pg_get_expr(d.adbin, d.adrelid) AS value
-     FROM pg_attribute a LEFT JOIN pg_collation k ON k.oid = a.attcollation
+const outlines = {
+  sqlite: [
+    `SELECT t.name || '.' || c.name || ' ' || lower(c.type) || CASE WHEN c."notnull" = 1 OR c.pk > 0 THEN ' NOT NULL' ELSE '' END ||
+       coalesce(' DEFAULT ' || c.dflt_value, '') AS line
+     FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'`,
+    `SELECT t.name || ' PRIMARY KEY ' || (SELECT group_concat(name, ', ' ORDER BY pk) FROM pragma_table_info(t.name) WHERE pk > 0)
+       AS line
+     FROM sqlite_schema t WHERE t.type = 'table'`,
+    `SELECT t.name || ' ' || CASE i.origin WHEN 'u' THEN 'UNIQUE' ELSE i.name END || ' ' ||
+       (SELECT group_concat(name, ', ' ORDER BY seqno) FROM pragma_index_info(i.name)) ||
+       CASE i."unique" WHEN 1 THEN ' unique' ELSE '' END || CASE i.partial WHEN 1 THEN ' partial' ELSE '' END AS line
+     FROM sqlite_schema t JOIN pragma_index_list(t.name) i WHERE t.type = 'table' AND i.origin <> 'pk'`,
+  ],
+  postgres: [
+    `SELECT c.relname || '.' || a.attname || ' ' || replace(format_type(a.atttypid, a.atttypmod), 'bytea', 'blob') ||
+       CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END || coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '') AS line
+     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-     WHERE a.attrelid = CAST(? AS regclass) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
-    [table],
+     WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped`,
+    `SELECT c.relname || CASE WHEN i.indisprimary THEN ' PRIMARY KEY ' WHEN k.oid IS NOT NULL THEN ' UNIQUE '
+         ELSE ' ' || x.relname || ' ' END ||
+       (SELECT string_agg(pg_get_indexdef(i.indexrelid, n, true), ', ' ORDER BY n) FROM generate_series(1, i.indnatts) AS n) ||
+       CASE WHEN i.indisunique AND NOT i.indisprimary THEN ' unique' ELSE '' END ||
+       CASE WHEN i.indpred IS NOT NULL THEN ' partial' ELSE '' END AS line
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class x ON x.oid = i.indexrelid
+     LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid AND k.contype = 'u'
+     WHERE c.relnamespace = 'public'::regnamespace`,
+  ],
+} as const;
+
+/** Tables, columns, keys and indexes, one a line, spelled alike for both databases. */
+export async function outlineSchema(db: Db): Promise<string[]> {
+  const parts = await Promise.all(outlines[db.types.dialect].map((sql) => db.all<{ line: string }>(sql)));
+  return parts
+    .flat()
+    .map(({ line }) => line)
+    .toSorted();
+}
+
+/** Columns of text that Postgres would not compare byte by byte. */
+export async function looselyCollated(postgres: Db): Promise<object[]> {
+  return postgres.all(
+    `SELECT c.relname AS table_name, a.attname AS column_name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+     JOIN pg_collation k ON k.oid = a.attcollation
+     WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND k.collname <> 'C'`,
   );
-  const constraints = await db.all<{ definition: string }>(
-    `SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint
-     WHERE conrelid = CAST(? AS regclass) AND contype IN ('p', 'u', 'c', 'f') ORDER BY contype, conname`,
-    [table],
-  );
-  const indexes = await db.all<{ definition: string }>(
-    `SELECT pg_get_indexdef(i.indexrelid) AS definition FROM pg_index i
-     WHERE i.indrelid = CAST(? AS regclass) AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid)
-     ORDER BY 1`,
-    [table],
-  );
-  const lines = [
-    ...columns.map(({ name, type, required, value }) =>
-      [name, type, required ? 'NOT NULL' : '', value === null ? '' : `DEFAULT ${value}`]
-        .filter(Boolean)
-        .join(' '),
-    ),
-    ...constraints.map(({ definition }) => definition),
-  ];
-  const statements = [
-    `CREATE TABLE ${table} (\n  ${lines.join(',\n  ')})`,
-    ...indexes.map(({ definition }) => definition),
-  ];
-  return statements.map((statement) => `${statement};\n`).join('\n');
 }

@@ -3,12 +3,11 @@ import { systemClock } from '../../src/base/system.ts';
 import type { Db, Queries } from '../../src/store/db.ts';
 import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
-import { oldSpending, spendingOfOldLedger } from './before-budgets.ts';
-import { dumpSqlite } from './schema-dump.ts';
+import { dumpSchema } from './schema-dump.ts';
 
 const open = () => openSqlite(':memory:', systemClock);
 
-/** What a later version of Offpeak may add. */
+/** A migration of a later version. */
 const next = {
   version: migrations.at(-1)!.version + 1,
   name: 'next',
@@ -18,7 +17,7 @@ const next = {
   ],
 };
 
-/** The same database, whose statements fail from the given one on. */
+/** The database with every statement from number `statement` on failing. */
 function failingFrom(db: Db, statement: number): Db {
   let count = 0;
   const failing = (q: Queries): Queries => ({
@@ -30,13 +29,13 @@ function failingFrom(db: Db, statement: number): Db {
 
 describe('the schema', () => {
   // `npx vitest run test/store/schema.test.ts -u` writes the file after a new migration.
-  test('of SQLite is the one that is checked in', async () => {
+  test('is the one in schema.sql', async () => {
     const db = open();
     await migrate(db);
-    await expect(await dumpSqlite(db)).toMatchFileSnapshot('../../src/store/schema.sqlite.sql');
+    await expect(await dumpSchema(db)).toMatchFileSnapshot('../../src/store/schema.sql');
   });
 
-  test('is left as it is when it is up to date', async () => {
+  test('is left unchanged when it is up to date', async () => {
     const db = open();
     await migrate(db);
     const versions = await db.all('SELECT * FROM schema_version');
@@ -44,7 +43,7 @@ describe('the schema', () => {
     expect(await db.all('SELECT * FROM schema_version')).toEqual(versions);
   });
 
-  test('F49: is there whole or not at all, wherever a migration was cut, and is then taken up', async () => {
+  test('F49: has each migration completely or not at all, wherever a migration was cut, and the next start continues', async () => {
     const whole = open();
     const versions = [''];
     const steps = [...migrations, next];
@@ -52,7 +51,7 @@ describe('the schema', () => {
       ...whole,
       async tx(work) {
         const applied = await whole.tx(work);
-        versions.push(await dumpSqlite(whole));
+        versions.push(await dumpSchema(whole));
         return applied;
       },
     };
@@ -68,45 +67,44 @@ describe('the schema', () => {
       );
       if (outcome === 'done') break;
       cuts++;
-      expect(versions).toContain(await dumpSqlite(db));
+      expect(versions).toContain(await dumpSchema(db));
       await migrate(db, steps);
-      expect(await dumpSqlite(db)).toBe(expected);
+      expect(await dumpSchema(db)).toBe(expected);
       await db.close();
     }
     expect(cuts).toBeGreaterThan(20);
   });
 
-  test('counts what was spent before there were budgets', async () => {
-    expect(await spendingOfOldLedger(open())).toEqual(oldSpending);
-  });
-
-  test('of a newer version is refused and not touched', async () => {
+  test('of a newer version is refused and left unchanged', async () => {
     const db = open();
     await migrate(db);
     await db.all("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
-    const before = await dumpSqlite(db);
+    const before = await dumpSchema(db);
     await expect(migrate(db)).rejects.toMatchObject({
       name: 'StoreError',
       code: 'newer_schema',
-      message: expect.stringMatching(/schema version 99; this version of Offpeak knows up to \d+/),
+      message: expect.stringMatching(/schema version 99; this version of Offpeak knows versions up to \d+/),
       hint: expect.stringContaining('Nothing was changed'),
     });
-    expect(await dumpSqlite(db)).toBe(before);
+    expect(await dumpSchema(db)).toBe(before);
   });
 
-  test('of a version that no step leads on from is refused and not touched', async () => {
+  // The development versions before 0.1.0 had migrations 1 to 16.
+  test.each([1, 11, 16])('of version %i before 0.1.0 is refused and left unchanged', async (version) => {
     const db = open();
     await migrate(db);
     await db.all('DELETE FROM schema_version');
-    await db.all("INSERT INTO schema_version VALUES (3, 'long ago', 0)");
-    const before = await dumpSqlite(db);
+    await db.all("INSERT INTO schema_version VALUES (?, 'initial', 0)", [version]);
+    const before = await dumpSchema(db);
     await expect(migrate(db)).rejects.toMatchObject({
       name: 'StoreError',
       code: 'older_schema',
-      message: expect.stringMatching(/schema version 3; this version of Offpeak takes those from \d+ on/),
-      hint: expect.stringContaining('Nothing was changed'),
+      message:
+        'The database was created before Offpeak 0.1.0 and cannot be upgraded: start with an empty data folder or a new database.',
+      hint: 'Nothing was changed.',
     });
-    expect(await dumpSqlite(db)).toBe(before);
+    expect(await dumpSchema(db)).toBe(before);
+    expect(await db.all('SELECT version FROM schema_version')).toEqual([{ version }]);
   });
 });
 

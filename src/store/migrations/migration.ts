@@ -1,8 +1,8 @@
 import type { ColumnTypes } from '../db.ts';
 
-/** One step of the schema. Once released it never changes; a later step corrects it. */
+/** One change of the schema. It never changes once it is released; a later one corrects it (docs/design/migrations.md). */
 export interface Migration {
-  /** Each is one more than the one before. */
+  /** Consecutive, from 1. */
   version: number;
   name: string;
   statements(types: ColumnTypes): string[];

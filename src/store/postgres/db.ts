@@ -107,6 +107,8 @@ export function openPostgres(url: string, log: Log, { connections, bounds }: Sha
       dialect: 'postgres',
       blob: 'bytea',
       text: 'text COLLATE "C"',
+      // Without the room, every new row version would also be written to all indexes.
+      frequentlyUpdated: ' WITH (fillfactor = 30)',
       snapshot: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
       // Any fixed number; the letters of "offpeak" on a telephone.
       migrationLock: 'SELECT pg_advisory_xact_lock(6337325)',

@@ -57,7 +57,14 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
   return {
     lock: '',
     skip: '',
-    types: { dialect: 'sqlite', blob: 'blob', text: 'text', snapshot: '', migrationLock: '' },
+    types: {
+      dialect: 'sqlite',
+      blob: 'blob',
+      text: 'text',
+      frequentlyUpdated: '',
+      snapshot: '',
+      migrationLock: '',
+    },
     all: (sql, params) => enqueue(() => queries.all(sql, params)),
     tx: (work) => enqueue(() => transaction(work)),
     exec: (sql) => enqueue(() => connection.exec(sql)),

@@ -17,11 +17,11 @@ afterEach(async () => {
 
 const folder = fileURLToPath(new URL('../recordings', import.meta.url));
 const recorded = (server: string, name: string) =>
-  JSON.parse(readFileSync(`${folder}${server}/${name}.json`, 'utf8')) as Recording;
+  JSON.parse(readFileSync(`${folder}/${server}/${name}.json`, 'utf8')) as Recording;
 
 /** An engine before a server that has its pages, and says `name` to every request. */
 async function replaying(server: string, name = 'answer') {
-  const all = readdirSync(folder + server).map((file) => recorded(server, file.replace('.json', '')));
+  const all = readdirSync(`${folder}/${server}`).map((file) => recorded(server, file.replace('.json', '')));
   const chosen = recorded(server, name);
   const fake = await startFakeUpstream((response, { path }) => {
     const page = path === chosen.path ? chosen : all.find((each) => each.path === path);
@@ -165,7 +165,7 @@ const madeOf = (server: string, name: string) =>
   answerOf(server, name)?.choices[0]!.message.tool_calls?.[0]?.function;
 const argumentsOf = (server: string, name: string) => madeOf(server, name)?.arguments ?? '';
 
-const asked = (server: string) => existsSync(`${folder}${server}/n.json`);
+const asked = (server: string) => existsSync(`${folder}/${server}/n.json`);
 describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what %s can', (server) => {
   const traits = flavorTraits[server];
 

@@ -24,9 +24,9 @@ CREATE TABLE batch_chunks (
   owner text,
   epoch integer NOT NULL,
   kills integer NOT NULL,
-  org_id text NOT NULL DEFAULT '',
-  due bigint NOT NULL DEFAULT 0,
-  n integer NOT NULL DEFAULT 1,
+  org_id text NOT NULL,
+  due bigint NOT NULL,
+  n integer NOT NULL,
   PRIMARY KEY (batch_id, seq));
 
 CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased';
@@ -185,7 +185,10 @@ CREATE TABLE missing_models (
 CREATE TABLE orgs (
   id text PRIMARY KEY,
   name text NOT NULL,
-  created_at bigint NOT NULL, budget bigint, budget_period text, used_up_at bigint);
+  created_at bigint NOT NULL,
+  budget bigint,
+  budget_period text,
+  used_up_at bigint);
 
 CREATE TABLE queue_shares (
   model text NOT NULL,
@@ -244,11 +247,13 @@ CREATE TABLE usage_ledger (
   model text NOT NULL,
   day text NOT NULL,
   org_id text NOT NULL,
+  key_id text,
   requests bigint NOT NULL,
   input_tokens bigint NOT NULL,
   cached_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
-  amount bigint, reasoning_tokens bigint NOT NULL DEFAULT 0, key_id text,
+  reasoning_tokens bigint NOT NULL,
+  amount bigint,
   PRIMARY KEY (source_id, model, day));
 
 CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, day);

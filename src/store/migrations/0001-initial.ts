@@ -1,15 +1,20 @@
 import type { ColumnTypes } from '../db.ts';
 import type { Migration } from './migration.ts';
 
-/** What the eleven steps before the first release came to: a database that these made is up to date. */
+/** The schema of v0.1.0. */
 export const initial: Migration = {
-  version: 11,
-  name: 'initial',
-  statements: ({ blob, text }: ColumnTypes) => [
+  version: 1,
+  // Databases of development versions have other names here.
+  name: 'initial-0.1.0',
+  statements: ({ blob, text, frequentlyUpdated }: ColumnTypes) => [
+    // budget in nano-dollars for each budget_period; used_up_at: when a process first saw that it is spent.
     `CREATE TABLE orgs (
       id ${text} PRIMARY KEY,
       name ${text} NOT NULL,
-      created_at bigint NOT NULL)`,
+      created_at bigint NOT NULL,
+      budget bigint,
+      budget_period ${text},
+      used_up_at bigint)`,
 
     `CREATE TABLE api_keys (
       id ${text} PRIMARY KEY,
@@ -40,7 +45,7 @@ export const initial: Migration = {
     'CREATE INDEX files_by_org ON files (org_id, id)',
     'CREATE INDEX files_by_expiry ON files (expires_at, id) WHERE expires_at IS NOT NULL',
 
-    // ok and err are live and exact: they are written in the transaction that writes the results they count.
+    // ok and err are exact: the transaction that writes results also counts them.
     `CREATE TABLE batches (
       id ${text} PRIMARY KEY,
       org_id ${text} NOT NULL,
@@ -75,7 +80,7 @@ export const initial: Migration = {
       at_risk_at bigint,
       retry_of ${text},
       paused_at bigint,
-      paused_ms bigint NOT NULL DEFAULT 0)`,
+      paused_ms bigint NOT NULL DEFAULT 0)${frequentlyUpdated}`,
     'CREATE INDEX batches_by_org ON batches (org_id, id)',
     'CREATE INDEX batches_by_status ON batches (org_id, status, id)',
     'CREATE INDEX batches_by_creation ON batches (org_id, created_at, id)',
@@ -85,8 +90,8 @@ export const initial: Migration = {
     `CREATE INDEX batches_to_purge ON batches (id)
       WHERE purged = 0 AND status IN ('completed', 'failed', 'cancelled', 'expired')`,
 
-    // lines: [[line, offset, length], ...] in dispatch order, n of them. state: ready, leased, done; held for closing chunks.
-    // Org and urgency are those of the batch.
+    // lines: [[line, offset, length, checksum], ...] in dispatch order, n of them. state: ready, leased or done; held for closing
+    // chunks. org_id and due repeat those of the batch, for the index.
     `CREATE TABLE batch_chunks (
       batch_id ${text} NOT NULL,
       seq integer NOT NULL,
@@ -98,17 +103,16 @@ export const initial: Migration = {
       owner ${text},
       epoch integer NOT NULL,
       kills integer NOT NULL,
-      org_id ${text} NOT NULL DEFAULT '',
-      due bigint NOT NULL DEFAULT 0,
-      n integer NOT NULL DEFAULT 1,
+      org_id ${text} NOT NULL,
+      due bigint NOT NULL,
+      n integer NOT NULL,
       PRIMARY KEY (batch_id, seq))`,
-    // The queue.
     `CREATE INDEX batch_chunks_ready ON batch_chunks (model, org_id, due, batch_id, kills, seq)
       WHERE state = 'ready' AND seq > 0`,
     "CREATE INDEX batch_chunks_to_close ON batch_chunks (due, batch_id) WHERE state = 'ready' AND seq = 0",
     "CREATE INDEX batch_chunks_leased ON batch_chunks (owner) WHERE state = 'leased'",
 
-    // n: the place in its stream and in the file made of it. The body comes last, so that sums need not read it.
+    // n: position in the stream and in the result file. The body comes last, so that sums need not read it.
     `CREATE TABLE batch_results (
       batch_id ${text} NOT NULL,
       line integer NOT NULL,
@@ -130,19 +134,30 @@ export const initial: Migration = {
       beat_at bigint NOT NULL,
       load ${text} NOT NULL)`,
 
+    // amount in nano-dollars; null for a batch, whose prices are in its row.
     `CREATE TABLE usage_ledger (
       source_id ${text} NOT NULL,
       model ${text} NOT NULL,
       day ${text} NOT NULL,
       org_id ${text} NOT NULL,
+      key_id ${text},
       requests bigint NOT NULL,
       input_tokens bigint NOT NULL,
       cached_tokens bigint NOT NULL,
       output_tokens bigint NOT NULL,
+      reasoning_tokens bigint NOT NULL,
       amount bigint,
-      PRIMARY KEY (source_id, model, day))`,
+      PRIMARY KEY (source_id, model, day))${frequentlyUpdated}`,
     'CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, day)',
 
+    // The sums of the ledger by org and UTC month, in nano-dollars.
+    `CREATE TABLE spending (
+      org_id ${text} NOT NULL,
+      month ${text} NOT NULL,
+      amount bigint NOT NULL,
+      PRIMARY KEY (org_id, month))${frequentlyUpdated}`,
+
+    // Idempotency tokens of creates.
     `CREATE TABLE creates (
       org_id ${text} NOT NULL,
       token ${text} NOT NULL,
@@ -155,7 +170,7 @@ export const initial: Migration = {
     'CREATE INDEX creates_by_resource ON creates (resource_id)',
     'CREATE INDEX creates_by_age ON creates (forget_at)',
 
-    // One row a model: its virtual time in estimated tokens, and the lock of whoever chooses among its orgs.
+    // One row per model: its virtual time in estimated tokens. A claim locks the row while it chooses among orgs.
     `CREATE TABLE queues (
       model ${text} PRIMARY KEY,
       virtual_time bigint NOT NULL)`,
@@ -165,30 +180,29 @@ export const initial: Migration = {
       served bigint NOT NULL,
       PRIMARY KEY (model, org_id))`,
 
-    // Models that chunks name and no process serves: since when, and when that was seen last.
+    // Models of ready chunks that no process serves: since when, and when that was last seen.
     `CREATE TABLE missing_models (
       model ${text} PRIMARY KEY,
       since bigint NOT NULL,
       seen_at bigint NOT NULL)`,
 
-    // Who may have how many lines of a model in flight, as JSON (slot-leases.ts): one row is one lock.
+    // Leases of all processes on the slots of a model, as JSON (core/slot-leases.ts): one row is one lock.
     `CREATE TABLE slot_leases (
       model ${text} PRIMARY KEY,
       leases ${text} NOT NULL)`,
 
-    // At most one row. The folder of the blobs bears the same id.
+    // At most one row. The blob folder has the same id.
     `CREATE TABLE installation (
       one integer PRIMARY KEY CHECK (one = 1),
       id ${text} NOT NULL,
       made_at bigint NOT NULL)`,
 
-    // Blobs whose file row is gone, until they are gone too: what was deleted is not kept because a process died.
+    // Blobs to delete: their file row is gone. Survives a crash between the two deletions.
     `CREATE TABLE removed_blobs (
       blob_id ${text} PRIMARY KEY,
       removed_at bigint NOT NULL)`,
 
-    // alive_until is null once the response is finished. input, output, body and pieces are JSON, and come last: what is
-    // before them is read without them.
+    // alive_until is null once the response is finished. The JSON columns come last, so that the others are read without them.
     `CREATE TABLE responses (
       id ${text} NOT NULL,
       org_id ${text} NOT NULL,
@@ -210,7 +224,7 @@ export const initial: Migration = {
       org_id ${text} PRIMARY KEY,
       bytes bigint NOT NULL)`,
 
-    // bytes are those of the items, last_seq the highest there ever was. metadata is JSON.
+    // bytes: size of the items. last_seq: the highest seq ever used. metadata is JSON.
     `CREATE TABLE conversations (
       id ${text} NOT NULL,
       org_id ${text} NOT NULL,
@@ -229,7 +243,7 @@ export const initial: Migration = {
       CONSTRAINT conversation_items_by_place PRIMARY KEY (conversation_id, seq))`,
     'CREATE UNIQUE INDEX conversation_items_by_id ON conversation_items (conversation_id, id)',
 
-    // metadata, messages and body are JSON, and come last: what is before them is read without them.
+    // The JSON columns come last, so that the others are read without them.
     `CREATE TABLE chats (
       id ${text} NOT NULL,
       org_id ${text} NOT NULL,
@@ -257,7 +271,7 @@ export const initial: Migration = {
       disabled_reason ${text})`,
     'CREATE INDEX webhooks_by_org ON webhooks (org_id, id)',
 
-    // due_at is null once nothing is to be done any more; while an owner is at it, it is when his lease ends.
+    // due_at: the next attempt or, while an owner sends it, the end of the lease; null when no attempt follows.
     `CREATE TABLE webhook_deliveries (
       id ${text} PRIMARY KEY,
       org_id ${text} NOT NULL,
@@ -281,7 +295,7 @@ export const initial: Migration = {
   ],
 };
 
-/** Batches that lines may still be claimed of. */
+/** Batches whose lines can still be claimed. */
 const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
-/** Batches that are not finished. */
+/** Unfinished batches. */
 const open = "status IN ('validating', 'in_progress', 'cancelling')";
