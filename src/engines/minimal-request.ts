@@ -4,10 +4,10 @@ import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
 import { builtBody } from '../wire/json/json-body.ts';
 import type { Engine } from './engines.ts';
 
-/** The engine puts its own model name in. */
+/** Replaced by the engine's own model name. */
 const model = '';
 
-/** Sends an engine a minimal request (`Engine.tryOut`). */
+/** Sends the minimal request of `Engine.tryOut`. */
 export async function sendMinimalRequest(
   engine: Pick<Engine, 'capabilities' | 'generate' | 'embed' | 'native'>,
   signal: AbortSignal,

@@ -237,6 +237,6 @@ export function createInference(deps: InferenceDeps): InferenceService {
 }
 
 function toEngineCall({ signal, caller, known, betas }: InteractiveCall, prefix = ''): EngineCall {
-  const more = { ...(known && { known }), ...(betas !== undefined && { betas }) };
+  const more = { ...(known && { trace: known }), ...(betas !== undefined && { betas }) };
   return { signal, priority: 'interactive', org: caller.orgId, prefix, ...more };
 }

@@ -1,5 +1,5 @@
 import type { ConcurrencyLimit } from '../../src/engines/pool/concurrency/concurrency-limit.ts';
-import type { Sent } from '../../src/engines/pool/concurrency/adaptive-concurrency.ts';
+import type { SentRequest } from '../../src/engines/pool/concurrency/cohort.ts';
 
 /** A server in virtual time: so many slots and a queue, first come, first served. */
 export interface SlotServer {
@@ -35,7 +35,7 @@ export interface Served {
 
 interface Request {
   work: number;
-  ticket: Sent;
+  ticket: SentRequest;
   /** Once it was answered, when that is read. */
   endsAt: number;
   answeredAt: number;

@@ -3,44 +3,44 @@ import { ApiError } from '../../core/errors.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import type { EngineCall } from '../engines.ts';
 import { chooseReplica } from './choose-replica.ts';
+import type { SentRequest } from './concurrency/cohort.ts';
 import type { Replica } from './replica.ts';
-import type { Sent } from './concurrency/adaptive-concurrency.ts';
 import { WaitQueue } from './wait-queue.ts';
 
-/** A request's place at a replica, counted in. */
+/** A request's slot at a replica, already counted as in flight. */
 export interface Reservation {
   replica: Replica;
-  sent: Sent;
+  sent: SentRequest;
 }
 
-/** How requests come to a replica: at once, when it is their turn, or not at all. */
+/** Admission of requests to replicas: at once, in turn, or not at all. */
 export interface AdmissionQueue {
-  /** Why no replica takes requests; null while one does. */
+  /** Reason why no replica takes requests; null while one does. */
   readonly waiting: WaitingCause | null;
   /**
-   * A place: at once where there is one, else when it is the call's turn.
-   * @throws ApiError why nobody takes it, or that too many wait already
+   * Returns a reservation, at once where there is room and otherwise when it is the call's turn.
+   * @throws ApiError the reason why no replica takes requests, or that the queue is full
    */
   reserve(call: EngineCall): Reservation | Promise<Reservation>;
-  /** A place at a replica that was not tried, when there is room; null where none of them works. */
+  /** Returns a reservation at a replica that was not tried; null where no such replica works. */
   reserveElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Reservation | Promise<Reservation> | null;
-  /** There may be room: those who wait are let in. */
+  /** Admits waiting requests where there is room. */
   admitWaiting(): void;
-  /** Turns away those who wait in vain. */
+  /** Rejects waiting requests that no replica will take. */
   rejectWaiting(): void;
   close(reason: ApiError): void;
 }
 
-/** Interactive requests that may wait, for each that can be worked on. */
-const mostWaiting = { perSlot: 16, least: 64 } as const;
+/** Longest queue of interactive requests: for each slot, and at least. */
+const maxWaiting = { perSlot: 16, min: 64 } as const;
 
-/** @param replicas which may be others later; @param queueMs how long a request that somebody waits for may wait for a place */
+/** @param replicas the list may change; @param queueMs longest wait of an interactive request */
 export function createAdmissionQueue(
   replicas: readonly Replica[],
   clock: Clock,
   queueMs: number,
 ): AdmissionQueue {
-  const room = new WaitQueue<Reservation>();
+  const queue = new WaitQueue<Reservation>();
   const draining: WaitingCause = {
     scope: 'model',
     code: 'engine_overloaded',
@@ -53,7 +53,7 @@ export function createAdmissionQueue(
     return replicas.map(({ health }) => health.breaker.waiting).find((cause) => cause !== null) ?? draining;
   }
 
-  /** Why a request cannot even wait. A suspicion, which the requests of others may have caused, keeps back batches alone. */
+  /** Error for a request that may not even wait. A suspicion, which the requests of others may have caused, stops only batches. */
   function refusal(priority: EngineCall['priority']): ApiError | null {
     const cause = waiting();
     if (!cause || (priority === 'interactive' && replicas.some((replica) => replica.isSuspected)))
@@ -69,57 +69,44 @@ export function createAdmissionQueue(
   }
 
   /**
-   * A single request is no trial of a replica that it would be sent to anyway, on a suspicion: those of one client, refused
-   * one after the other, would keep the lines of batches from showing that it works.
+   * An interactive request is no trial of a suspected replica that it would be sent to anyway: a client whose requests are all
+   * refused would otherwise keep batch lines from showing that the server works.
    */
-  function placeAt(replica: Replica, { priority }: EngineCall): Reservation {
-    const isTrial = priority === 'batch' || !replica.isSuspected || replicas.some((each) => each.isUp);
-    return { replica, sent: replica.sent(isTrial && replica.wantsTrial) };
+  function reserveAt(replica: Replica, { priority }: EngineCall): Reservation {
+    const mayTry = priority === 'batch' || !replica.isSuspected || replicas.some((each) => each.isUp);
+    return { replica, sent: replica.sent(mayTry && replica.wantsTrial) };
   }
 
-  /** A place at a replica that takes the call now. One whose pause is over is tried first: the others are there if it fails. */
-  function place(call: EngineCall): Reservation | undefined {
-    // Most models have one server, and nothing to choose.
+  /** A reservation now. A half-open replica is tried first: the others are there if it fails. */
+  function find(call: EngineCall): Reservation | undefined {
+    // Most models have one server.
     const only = replicas.length === 1 ? replicas[0] : undefined;
-    if (only) return only.accepts(call.priority) ? placeAt(only, call) : undefined;
+    if (only) return only.accepts(call.priority) ? reserveAt(only, call) : undefined;
     const free = replicas.filter((replica) => replica.accepts(call.priority));
     const up = free.filter((replica) => replica.isUp);
     const replica =
       free.find((each) => each.wantsTrial) ??
       chooseReplica(up.length > 0 ? up : free, replicas, call.prefix ?? '');
-    return replica && placeAt(replica, call);
+    return replica && reserveAt(replica, call);
   }
 
-  /** A place at a replica that works, after others failed; null where there is none but those. */
-  function placeElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Reservation | undefined | null {
+  /** A reservation at another working replica; null if there is none, undefined if none has room. */
+  function findElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Reservation | undefined | null {
     const others = replicas.filter((each) => each.isUp && !tried.has(each));
     if (others.length === 0) return null;
     const free = others.filter((each) => each.accepts(call.priority));
     const replica = chooseReplica(free, replicas, call.prefix ?? '');
-    return replica && placeAt(replica, call);
+    return replica && reserveAt(replica, call);
   }
 
-  /** A place: at once where there is one, else when it is the call's turn. */
-  function enter(call: EngineCall): Reservation | Promise<Reservation> {
-    call.signal.throwIfAborted();
-    // Nobody overtakes who waits.
-    const free = room.count(call.priority) === 0 ? place(call) : undefined;
-    if (free) return free;
-    const refused = refusal(call.priority);
-    if (refused) throw refused;
-    const isFull = call.priority === 'interactive' && room.count('interactive') >= mostInteractive();
-    if (isFull && !room.makeRoom('interactive', call.org ?? '', overcrowded())) throw overcrowded();
-    return turn(call, () => place(call));
-  }
-
-  function mostInteractive(): number {
+  function maxInteractive(): number {
     const slots = replicas.reduce((sum, replica) => sum + replica.slots, 0);
-    return Math.max(mostWaiting.least, mostWaiting.perSlot * slots);
+    return Math.max(maxWaiting.min, maxWaiting.perSlot * slots);
   }
 
-  function turn(call: EngineCall, find: () => Reservation | undefined): Promise<Reservation> {
-    return room.wait(call, find, (refuse) =>
-      call.priority === 'batch' ? null : clock.after(queueMs, () => refuse(overcrowded())),
+  function wait(call: EngineCall, findOne: () => Reservation | undefined): Promise<Reservation> {
+    return queue.wait(call, findOne, (reject) =>
+      call.priority === 'batch' ? null : clock.after(queueMs, () => reject(queueFull())),
     );
   }
 
@@ -127,27 +114,37 @@ export function createAdmissionQueue(
     get waiting() {
       return waiting();
     },
-    reserve: enter,
-    reserveElsewhere(call, tried) {
-      const found = placeElsewhere(call, tried);
-      return found === undefined ? turn(call, () => placeElsewhere(call, tried) ?? place(call)) : found;
+    reserve(call) {
+      call.signal.throwIfAborted();
+      // Waiting requests go first.
+      const free = queue.count(call.priority) === 0 ? find(call) : undefined;
+      if (free) return free;
+      const refused = refusal(call.priority);
+      if (refused) throw refused;
+      const isFull = call.priority === 'interactive' && queue.count('interactive') >= maxInteractive();
+      if (isFull && !queue.makeRoom('interactive', call.org ?? '', queueFull())) throw queueFull();
+      return wait(call, () => find(call));
     },
-    admitWaiting: () => room.admit(),
+    reserveElsewhere(call, tried) {
+      const found = findElsewhere(call, tried);
+      return found === undefined ? wait(call, () => findElsewhere(call, tried) ?? find(call)) : found;
+    },
+    admitWaiting: () => queue.admit(),
     rejectWaiting() {
       for (const priority of ['interactive', 'batch'] as const) {
         const refused = refusal(priority);
-        if (refused) room.refuse(priority, refused);
+        if (refused) queue.reject(priority, refused);
       }
     },
     close(reason) {
-      room.refuse('interactive', reason);
-      room.refuse('batch', reason);
+      queue.reject('interactive', reason);
+      queue.reject('batch', reason);
     },
   };
 }
 
-function overcrowded(): ApiError {
-  return new ApiError('engine_overloaded', 'Too many requests wait for this model already.', {
+function queueFull(): ApiError {
+  return new ApiError('engine_overloaded', 'Too many requests are waiting for this model.', {
     blame: { scope: 'model', certain: true, retry: true },
     retryAfter: 5,
   });

@@ -8,8 +8,10 @@ import {
 } from '../../../test/support/fake-engine.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
+import type { CallTrace } from '../../core/call-trace.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Engine, EngineCall, NativeCalls } from '../engines.ts';
+import { recordCall } from './calls.ts';
 import { createPool } from './pool.ts';
 import type { ReplicaOptions } from './replica.ts';
 
@@ -90,5 +92,37 @@ describe('the weight of a server', () => {
     const pool = poolOf(servers, [2, 1]);
     await pool.replaceReplicas(servers.map((engine, at) => replicaOf(engine, at, at + 1)));
     expect(await shares(pool, servers)).toEqual([3, 6]);
+  });
+});
+
+describe('recordCall', () => {
+  it('drops the server of an earlier attempt when a repeated call finds no slot', () => {
+    const clock = createManualClock();
+    const trace: CallTrace = { model: 'm' };
+    const record = recordCall(trace, clock);
+    record.sent('a');
+    record.responded('id');
+    expect(trace).toEqual({
+      model: 'm',
+      calls: 1,
+      serversAsked: 1,
+      server: 'a',
+      queuedMs: 0,
+      firstOutputMs: 0,
+      answerId: 'id',
+    });
+    trace.reported = { inputTokens: 7 };
+    recordCall(trace, clock);
+    expect(trace).toEqual({ model: 'm', calls: 2, serversAsked: 0 });
+  });
+
+  it('drops the usage that a failed server reported when another one is tried', () => {
+    const trace: CallTrace = {};
+    const record = recordCall(trace, createManualClock());
+    record.sent('a');
+    trace.reported = { inputTokens: 7 };
+    record.sent('b');
+    expect(trace).toMatchObject({ server: 'b', serversAsked: 2, calls: 1 });
+    expect(trace.reported).toBeUndefined();
   });
 });

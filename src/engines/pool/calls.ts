@@ -1,62 +1,62 @@
 import type { Clock } from '../../base/clock.ts';
 import { unlessAborted } from '../../base/on-abort.ts';
+import type { CallTrace } from '../../core/call-trace.ts';
 import { ApiError, isWorthRetryingElsewhere } from '../../core/errors.ts';
-import type { ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import type { ChatUsage } from '../../wire/chat/chat.ts';
 import type { Engine, EngineCall, NativeCalls, Pool } from '../engines.ts';
-import { notesOf } from './call-notes.ts';
 import type { AdmissionQueue, Reservation } from './admission-queue.ts';
 import type { Outcomes } from './health/outcomes.ts';
 import type { Replica } from './replica.ts';
 
-/** Other replicas that are asked after a failure: where it is certain that nothing was done, and where it is not. */
-const elsewhere = { certain: 3, unclear: 1 } as const;
+/** Retries on other replicas: where certainly nothing was done, and where that is ambiguous. */
+const maxRetries = { certain: 3, ambiguous: 1 } as const;
 
-/** What a token that is read costs against one that is written. */
-const tokensRead = 1 / 16;
+/** Cost of a prompt token relative to a completion token. */
+const promptTokenCost = 1 / 16;
 
 export interface CallsDeps {
-  /** May be others later. */
+  /** The list may change. */
   replicas: readonly Replica[];
-  entrance: AdmissionQueue;
+  queue: AdmissionQueue;
   clock: Clock;
-  fared: Outcomes;
+  outcomes: Outcomes;
 }
 
-/** A line that was not sent, because its server failed on a minimal request. */
-class Unsent extends ApiError {
-  constructor({ code, message, retryAfter, upstreamMessage: said }: ApiError) {
+/** Error of a line that was not sent, because its server failed on a minimal request. */
+class UnsentError extends ApiError {
+  constructor({ code, message, retryAfter, upstreamMessage }: ApiError) {
     super(code, message, {
       blame: { scope: 'model', certain: true, retry: true },
       ...(retryAfter !== undefined && { retryAfter }),
-      ...(said !== undefined && { upstreamMessage: said }),
+      ...(upstreamMessage !== undefined && { upstreamMessage }),
     });
   }
 }
 
-/** Asks the replica that suits a call, and on to another where that was at fault before anything of an answer had come. */
+/** Sends calls to replicas, and to another one where the first was at fault before any output arrived. */
 export function createCalls({
   replicas,
-  entrance,
+  queue,
   clock,
-  fared,
+  outcomes,
 }: CallsDeps): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
   let answered = 0;
 
-  /** Where a call goes after a failure, if it should be asked again by itself. */
-  async function next(
+  /** Reservation for a retry; null where the call should fail. */
+  async function retry(
     call: EngineCall,
     error: unknown,
     tried: ReadonlySet<Replica>,
   ): Promise<Reservation | null> {
     if (!isWorthRetryingElsewhere(error) || call.signal.aborted) return null;
-    if (tried.size > (error.blame.certain ? elsewhere.certain : elsewhere.unclear)) return null;
-    return entrance.reserveElsewhere(call, tried);
+    if (tried.size > (error.blame.certain ? maxRetries.certain : maxRetries.ambiguous)) return null;
+    return queue.reserveElsewhere(call, tried);
   }
 
   const slackOf = ({ deadline }: EngineCall) => deadline && deadline - clock.now();
 
   function failed({ replica, sent }: Reservation, call: EngineCall, error: unknown): void {
-    if (call.signal.aborted || !(error instanceof ApiError) || error instanceof Unsent)
+    if (call.signal.aborted || !(error instanceof ApiError) || error instanceof UnsentError)
       return replica.dropped(sent);
     replica.failed(sent, error, {
       slackMs: slackOf(call),
@@ -69,59 +69,54 @@ export function createCalls({
   }
 
   function succeeded({ replica, sent }: Reservation, work: number): void {
-    answered++;
-    fared.answered(sent.at);
+    outcomes.answered(sent.at);
     replica.answered(sent, Math.max(1, work));
-    compare();
+    if (++answered % 64 === 0) comparePaces();
   }
 
   /** Counts a failure that no other replica made good. */
   function gaveUp(call: EngineCall, error: unknown): void {
     if (error instanceof ApiError && error.blame.scope === 'replica' && !call.signal.aborted)
-      fared.failed(clock.monotonic(), call.isRepeat === true);
+      outcomes.failed(clock.monotonic(), call.isRepeat === true);
   }
 
   /** Sends a minimal request before a line that would be the first one after a pause. */
-  async function tryFirst({ replica, sent }: Reservation, call: EngineCall): Promise<void> {
+  async function testFirst({ replica, sent }: Reservation, call: EngineCall): Promise<void> {
     const error = await unlessAborted(replica.tryOut(sent, slackOf(call)), call.signal);
-    if (error) throw new Unsent(error);
+    if (error) throw new UnsentError(error);
   }
 
-  /** How slow each is against the others. */
-  function compare(): void {
-    if (replicas.length < 2 || answered % 64 !== 0) return;
-    const paces = replicas
-      .map(({ pace }) => pace)
-      .filter((pace) => pace > 0)
-      .toSorted((a, b) => a - b);
-    const middle = paces[Math.floor(paces.length / 2)];
-    if (middle !== undefined) for (const replica of replicas) replica.slowness = replica.pace / middle;
+  /** Updates how slow each replica is relative to the median. */
+  function comparePaces(): void {
+    if (replicas.length < 2) return;
+    const paces = replicas.map(({ pace }) => pace).filter((pace) => pace > 0);
+    const median = paces.toSorted((a, b) => a - b)[Math.floor(paces.length / 2)];
+    if (median !== undefined) for (const replica of replicas) replica.slowness = replica.pace / median;
   }
 
-  async function ask<T>(
+  async function run<T>(
     call: EngineCall,
-    run: (engine: Engine) => Promise<T>,
-    weigh: (answer: T) => number,
+    send: (engine: Engine) => Promise<T>,
+    workOf: (answer: T) => number,
     idOf?: (answer: T) => unknown,
   ): Promise<T> {
     let tried: Set<Replica> | undefined;
-    const { trace: known } = call;
-    const notes = known && notesOf(known, clock);
-    const entered = entrance.reserve(call);
-    for (let at = entered instanceof Promise ? await entered : entered; ;) {
+    const trace = call.trace && recordCall(call.trace, clock);
+    const reserved = queue.reserve(call);
+    for (let at = reserved instanceof Promise ? await reserved : reserved; ;) {
       const { replica } = at;
-      notes?.sent(replica.name);
+      trace?.sent(replica.name);
       try {
-        if (call.priority === 'batch' && replica.isTestedBefore(at.sent)) await tryFirst(at, call);
-        const answer = await run(replica.engine);
-        notes?.answers(idOf?.(answer));
-        succeeded(at, weigh(answer));
+        if (call.priority === 'batch' && replica.isTestedBefore(at.sent)) await testFirst(at, call);
+        const answer = await send(replica.engine);
+        trace?.responded(idOf?.(answer));
+        succeeded(at, workOf(answer));
         return answer;
       } catch (error) {
         failed(at, call, error);
-        entrance.admitWaiting();
+        queue.admitWaiting();
         tried = (tried ?? new Set<Replica>()).add(replica);
-        const other = await next(call, error, tried);
+        const other = await retry(call, error, tried);
         if (!other) {
           gaveUp(call, error);
           throw error;
@@ -129,36 +124,36 @@ export function createCalls({
         at = other;
       } finally {
         replica.left();
-        entrance.admitWaiting();
+        queue.admitWaiting();
       }
     }
   }
 
-  async function* stream<T extends Piece>(
+  async function* stream<T extends StreamPiece>(
     call: EngineCall,
-    run: (engine: Engine) => AsyncIterable<readonly T[]>,
+    send: (engine: Engine) => AsyncIterable<readonly T[]>,
   ): AsyncGenerator<readonly T[]> {
     const tried = new Set<Replica>();
-    const notes = call.trace && notesOf(call.trace, clock);
-    for (let at = await entrance.reserve(call); ;) {
+    const trace = call.trace && recordCall(call.trace, clock);
+    for (let at = await queue.reserve(call); ;) {
       const { replica } = at;
-      notes?.sent(replica.name);
+      trace?.sent(replica.name);
       tried.add(replica);
-      let begun = false;
+      let hasOutput = false;
       let isOpen = true;
       try {
-        for await (const chunks of run(replica.engine)) {
-          if (!begun) {
+        for await (const chunks of send(replica.engine)) {
+          if (!hasOutput) {
             replica.health.responded();
-            notes?.answers(chunks[0]?.id);
+            trace?.responded(chunks[0]?.id);
           }
-          begun = true;
+          hasOutput = true;
           // The usage comes last: the server is done, however long the client reads.
           const usage = chunks.at(-1)?.usage;
           if (usage && isOpen) {
             isOpen = false;
-            succeeded(at, workOf(usage));
-            entrance.admitWaiting();
+            succeeded(at, workOfUsage(usage));
+            queue.admitWaiting();
           }
           yield chunks;
         }
@@ -168,8 +163,8 @@ export function createCalls({
       } catch (error) {
         if (isOpen) failed(at, call, error);
         isOpen = false;
-        entrance.admitWaiting();
-        const other = begun ? null : await next(call, error, tried);
+        queue.admitWaiting();
+        const other = hasOutput ? null : await retry(call, error, tried);
         if (!other) {
           gaveUp(call, error);
           throw error;
@@ -178,49 +173,74 @@ export function createCalls({
       } finally {
         if (isOpen) replica.dropped(at.sent);
         replica.left();
-        entrance.admitWaiting();
+        queue.admitWaiting();
       }
     }
   }
 
   return {
-    generate: (request, call) => ask(call, (engine) => engine.generate(request, call), workOfChat, idOfChat),
+    generate: (request, call) =>
+      run(
+        call,
+        (engine) => engine.generate(request, call),
+        ({ usage }) => workOfUsage(usage),
+        ({ id }) => id,
+      ),
     stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
     embed: (request, call) =>
-      ask(
+      run(
         call,
         (engine) => engine.embed(request, call),
-        ({ promptTokens }) => promptTokens * tokensRead,
+        ({ promptTokens }) => promptTokens * promptTokenCost,
       ),
     native: {
-      generate: (op, request, call) =>
-        ask(
+      generate: (format, request, call) =>
+        run(
           call,
-          (engine) => nativeOf(engine).generate(op, request, call),
-          ({ usage }) => workOf(usage),
+          (engine) => nativeCalls(engine).generate(format, request, call),
+          ({ usage }) => workOfUsage(usage),
           ({ fields }) => fields['id'],
         ),
-      stream: (op, request, call) => stream(call, (engine) => nativeOf(engine).stream(op, request, call)),
+      stream: (format, request, call) =>
+        stream(call, (engine) => nativeCalls(engine).stream(format, request, call)),
     },
   };
 }
 
-/** A piece of a streamed answer; the last one tells the usage. */
-interface Piece {
+/** A piece of a streamed answer; the last one carries the usage. */
+interface StreamPiece {
   id?: string;
   usage?: ChatUsage | null;
 }
 
-/** Nobody asks for it where `capabilities.speaks` names no format. */
-function nativeOf({ native }: Engine): NativeCalls {
-  if (!native) throw new Error('this engine is asked for chat completions only');
+function nativeCalls({ native }: Engine): NativeCalls {
+  if (!native) throw new Error('this engine takes only chat completions');
   return native;
 }
 
-const workOfChat = ({ usage }: ChatResponse) => workOf(usage);
-const idOfChat = ({ id }: ChatResponse) => id;
-
-function workOf(usage: ChatUsage): number {
+function workOfUsage(usage: ChatUsage): number {
   const read = usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens;
-  return usage.completion_tokens + read * tokensRead;
+  return usage.completion_tokens + read * promptTokenCost;
+}
+
+/** Records the progress of a call in its trace, in place of what an earlier call left there. */
+export function recordCall(trace: CallTrace, clock: Pick<Clock, 'monotonic'>) {
+  const begunAt = clock.monotonic();
+  let sentAt = begunAt;
+  trace.calls = (trace.calls ?? 0) + 1;
+  trace.serversAsked = 0;
+  trace.server = trace.queuedMs = trace.firstOutputMs = trace.answerId = trace.reported = undefined;
+  return {
+    sent(server: string): void {
+      sentAt = clock.monotonic();
+      if (trace.serversAsked === 0) trace.queuedMs = sentAt - begunAt;
+      trace.serversAsked = (trace.serversAsked ?? 0) + 1;
+      trace.server = server;
+      trace.reported = undefined;
+    },
+    responded(id?: unknown): void {
+      trace.firstOutputMs = clock.monotonic() - sentAt;
+      if (typeof id === 'string') trace.answerId = id;
+    },
+  };
 }

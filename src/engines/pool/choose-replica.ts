@@ -1,24 +1,23 @@
-/** What the choice looks at. */
 export interface Candidate {
-  /** The name of the replica, for the hash. */
+  /** Name of the replica, for the hash. */
   readonly name: string;
   readonly inFlight: number;
-  /** In flight at most, times its weight. */
+  /** Limit of requests in flight, times the weight. */
   readonly capacity: number;
-  /** How slow it has been against the others; 1 where they are alike. */
+  /** Pace relative to the other replicas; 1 where they are alike. */
   readonly slowness: number;
 }
 
-/** A replica that has this much more than its share gets none of a prefix's requests. */
-const bound = 1.25;
-/** How much less a slow replica may get. */
-const mostSlowness = 4;
+/** A replica with this much more than its share of the load gets no requests by prefix. */
+const maxOverload = 1.25;
+/** Largest effect of slowness on the load. */
+const maxSlowness = 4;
 
 /**
- * The replica for a request: requests that share a prefix go where its first ones went, as long as that one has no more than
- * its share (rendezvous hashing with bounded loads); others go to the least loaded, of which a slow one counts as fuller.
- * @param free replicas that have room
- * @param all replicas that take requests, with room or without
+ * Replica for a request. Requests with one prefix go to the same replica while its load stays near its share (rendezvous
+ * hashing with bounded loads); others go to the least loaded one, where a slow replica counts as fuller.
+ * @param free replicas with room
+ * @param all replicas that take requests, with or without room
  */
 export function chooseReplica<T extends Candidate>(
   free: readonly T[],
@@ -29,26 +28,26 @@ export function chooseReplica<T extends Candidate>(
   if (prefix !== '') {
     const inFlight = sum(all, (replica) => replica.inFlight) + 1;
     const capacity = sum(all, (replica) => replica.capacity);
-    const unburdened = free.filter(
-      (replica) => replica.inFlight < Math.ceil((bound * inFlight * replica.capacity) / capacity),
+    const belowShare = free.filter(
+      (replica) => replica.inFlight < Math.ceil((maxOverload * inFlight * replica.capacity) / capacity),
     );
-    const home = best(unburdened, (replica) => affinity(prefix, replica));
+    const home = best(belowShare, (replica) => affinity(prefix, replica));
     if (home) return home;
   }
   return best(free, (replica) => -load(replica));
 }
 
 function load({ inFlight, capacity, slowness }: Candidate): number {
-  return ((inFlight + 1) / capacity) * Math.min(mostSlowness, Math.max(1, slowness));
+  return ((inFlight + 1) / capacity) * Math.min(maxSlowness, Math.max(1, slowness));
 }
 
-/** Grows with the capacity, so that a large replica is home to more prefixes. */
+/** Rendezvous score of a replica. It grows with the capacity, so that a large replica is home to more prefixes. */
 function affinity(prefix: string, { name, capacity }: Candidate): number {
   const uniform = (hash(`${prefix}\0${name}`) + 0.5) / 2 ** 32;
   return -capacity / Math.log(uniform);
 }
 
-/** FNV-1a with a last mix: names that differ in one character come far apart. */
+/** FNV-1a with a final mix, so that names that differ in one character hash far apart. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
@@ -63,11 +62,11 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
 
 function best<T>(items: readonly T[], score: (item: T) => number): T | undefined {
   let found: T | undefined;
-  let most = Number.NEGATIVE_INFINITY;
+  let highest = Number.NEGATIVE_INFINITY;
   for (const item of items) {
     const value = score(item);
-    if (value <= most) continue;
-    most = value;
+    if (value <= highest) continue;
+    highest = value;
     found = item;
   }
   return found;

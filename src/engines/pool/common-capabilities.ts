@@ -1,28 +1,28 @@
-import type { Capabilities, Engine, ApiFormat, FormatSupport } from '../engines.ts';
+import type { ApiFormat, Capabilities, Engine, FormatSupport } from '../engines.ts';
 
 export interface CapableServer {
   engine: Pick<Engine, 'capabilities'>;
-  /** Nobody knows what it can, and it is sent nothing before somebody does. */
+  /** True while the server's capabilities are unknown and it gets no requests. */
   isUnknown: boolean;
 }
 
 /**
- * What can be relied on whichever server a request comes to: what all of them can that may be sent one. It is asked for with
- * every request, and the same object until a server tells something else or there are others.
- * @param servers at least one; may change
+ * Getter of the capabilities that all known servers share. It returns the same object until a server or its capabilities
+ * change, because it is called for every request.
+ * @param servers at least one; the list may change
  */
 export function commonCapabilities(servers: readonly CapableServer[]): () => Capabilities {
-  let known: readonly (Capabilities | null)[] = [];
+  let before: readonly (Capabilities | null)[] = [];
   let common: Capabilities;
-  const told = ({ engine, isUnknown: isUnseen }: CapableServer) => (isUnseen ? null : engine.capabilities);
-  const isKnown = () =>
-    known.length === servers.length && servers.every((server, at) => told(server) === known[at]);
+  const current = ({ engine, isUnknown }: CapableServer) => (isUnknown ? null : engine.capabilities);
+  const isUnchanged = () =>
+    before.length === servers.length && servers.every((server, at) => current(server) === before[at]);
   return () => {
     if (servers.length === 1) return servers[0]!.engine.capabilities;
-    if (!isKnown()) {
-      known = servers.map(told);
-      const seen = known.filter((one) => one !== null);
-      common = commonOf(seen.length > 0 ? seen : servers.map(({ engine }) => engine.capabilities));
+    if (!isUnchanged()) {
+      before = servers.map(current);
+      const known = before.filter((each) => each !== null);
+      common = commonOf(known.length > 0 ? known : servers.map(({ engine }) => engine.capabilities));
     }
     return common;
   };
@@ -42,24 +42,24 @@ function commonOf(all: readonly Capabilities[]): Capabilities {
     forcedTool: sameOf(each('forcedTool')) ?? forcedByAll(each('forcedTool')),
     prefixCache: sameOf(each('prefixCache')) ?? 'none',
     formats: {
-      messages: spoken('messages', 'via chat'),
-      responses: spoken('responses', 'via chat'),
-      completions: spoken('completions', 'no'),
+      messages: supportOf('messages', 'via chat'),
+      responses: supportOf('responses', 'via chat'),
+      completions: supportOf('completions', 'no'),
     },
   };
 
-  function spoken(op: ApiFormat, otherwise: FormatSupport): FormatSupport {
-    return sameOf(all.map(({ formats: speaks }) => speaks?.[op] ?? otherwise)) ?? otherwise;
+  function supportOf(format: ApiFormat, otherwise: FormatSupport): FormatSupport {
+    return sameOf(all.map(({ formats }) => formats?.[format] ?? otherwise)) ?? otherwise;
   }
 }
 
-/** Every server that forces tools at all knows `required`. */
-function forcedByAll(ways: readonly Capabilities['forcedTool'][]): Capabilities['forcedTool'] {
-  if (ways.includes('none')) return 'none';
-  return ways.includes('strict') || ways.includes('filter') ? 'filter' : 'native';
+/** Every server that forces tools supports `required`. */
+function forcedByAll(all: readonly Capabilities['forcedTool'][]): Capabilities['forcedTool'] {
+  if (all.includes('none')) return 'none';
+  return all.includes('strict') || all.includes('filter') ? 'filter' : 'native';
 }
 
-/** What all of them are; undefined where they differ. */
+/** The common value; undefined where they differ. */
 function sameOf<T>(all: readonly T[]): T | undefined {
   return all.every((one) => one === all[0]) ? all[0] : undefined;
 }

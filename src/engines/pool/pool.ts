@@ -3,77 +3,74 @@ import type { Log } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Pool } from '../engines.ts';
+import { createAdmissionQueue } from './admission-queue.ts';
 import { createCalls } from './calls.ts';
 import { commonCapabilities } from './common-capabilities.ts';
-import { createAdmissionQueue } from './admission-queue.ts';
 import { Outcomes } from './health/outcomes.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
 
 export interface PoolOptions {
   /** At least one. */
   replicas: readonly ReplicaOptions[];
-  /** Whether other processes ask the same servers. */
+  /** True where other processes use the same servers. */
   isShared?: boolean;
-  /** How long a request that somebody waits for may wait for a place. */
+  /** Longest wait of an interactive request for a slot. */
   queueMs?: number;
-  /** How long batches have: no pause that a server asks for is held so long that one could not be run after it. */
+  /** Window of the batches; a `retry-after` is cut short so that a batch can still run after it. */
   windowMs?: number;
   clock: Clock;
   random: Random;
   log: Log;
 }
 
-/** A pool whose servers may be others while it runs. */
+/** A pool whose replicas can be replaced at run time. */
 export interface ReconfigurablePool extends Pool {
   /**
-   * Asks these from now on, at least one. Those of an engine that was among them before go on as they are; what others
-   * have in flight ends there.
+   * Replaces the replicas, at least one. A replica whose engine stays keeps its state; removed ones finish their requests.
    */
   replaceReplicas(next: readonly ReplicaOptions[]): Promise<void>;
 }
 
 const defaultQueueMs = 120_000;
-const usualWindowMs = 86_400_000;
+const defaultWindowMs = 86_400_000;
 
-/** Builds the pool of a model's replicas (engines.ts, `Pool`). It starts and stops their engines. */
+/** Builds the pool of a model's replicas. It starts and stops their engines. */
 export function createPool({
   queueMs = defaultQueueMs,
-  windowMs = usualWindowMs,
+  windowMs = defaultWindowMs,
   isShared = false,
   clock,
   random,
   log,
   ...options
 }: PoolOptions): ReconfigurablePool {
-  const replicas = options.replicas.map(replicaOf);
+  const replicas = options.replicas.map(toReplica);
   if (replicas.length === 0) throw new Error('a pool has at least one replica');
-  /** Servers that are asked no more, and end what they have. */
+  /** Removed replicas that finish their requests. */
   const ending = new Set<Replica>();
   const listeners = new Set<() => void>();
   let isStopped = false;
-  const fared = new Outcomes();
+  const outcomes = new Outcomes();
   const capabilities = commonCapabilities(replicas);
-  const entrance = createAdmissionQueue(replicas, clock, queueMs);
+  const queue = createAdmissionQueue(replicas, clock, queueMs);
 
-  function replicaOf(one: ReplicaOptions): Replica {
-    const onTried = (at: number, works: boolean) =>
-      works ? fared.answered(at) : fared.failed(clock.monotonic(), false);
-    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onTested: onTried });
+  function toReplica(one: ReplicaOptions): Replica {
+    const onTested = (at: number, works: boolean) =>
+      works ? outcomes.answered(at) : outcomes.failed(clock.monotonic(), false);
+    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onTested });
   }
 
-  /** Asked for several times a line: it allocates nothing. */
+  /** Allocates nothing: it is called several times for each line. */
   function sum(of: 'slots' | 'maxInFlight'): number {
     let total = 0;
     for (const replica of replicas) total += replica[of];
     return total;
   }
-  const slots = () => sum('slots');
-  const aServer = () => replicas.find((replica) => replica.isUp) ?? replicas[0]!;
+  const anyUp = () => replicas.find((replica) => replica.isUp) ?? replicas[0]!;
 
-  /** There may be room, or none any more: those who wait are let in, or told. */
   function changed(): void {
-    entrance.admitWaiting();
-    entrance.rejectWaiting();
+    queue.admitWaiting();
+    queue.rejectWaiting();
     for (const listener of listeners) listener();
   }
 
@@ -86,7 +83,7 @@ export function createPool({
 
   const probe = async () => {
     await Promise.all(replicas.map((replica) => replica.health.probe()));
-    return { slots: slots(), queued: null };
+    return { slots: sum('slots'), queued: null };
   };
 
   return {
@@ -94,37 +91,39 @@ export function createPool({
       return capabilities();
     },
     get slots() {
-      return Math.max(1, slots());
+      return Math.max(1, sum('slots'));
     },
     get maxInFlight() {
       return sum('maxInFlight');
     },
     isShared,
-    outcomes: fared,
+    outcomes,
     get waiting() {
-      return entrance.waiting;
+      return queue.waiting;
     },
     get replicas() {
       return replicas.map(({ state }) => state);
     },
     get discovered() {
-      // Asked for with every line; most servers were told their slots.
-      if (replicas.every(({ discovered: most }) => most === null)) return undefined;
+      // Read for every line, and most servers report their slots.
+      if (replicas.every(({ discovered }) => discovered === null)) return undefined;
       return Object.fromEntries(
-        replicas.flatMap(({ name, discovered: most }) => (most === null ? [] : [[name, most] as const])),
+        replicas.flatMap(({ name, discovered }) =>
+          discovered === null ? [] : [[name, discovered] as const],
+        ),
       );
     },
     get closedServers() {
-      const closed = replicas.flatMap((each) =>
-        each.openForPeers ? [[each.name, each.openForPeers] as const] : [],
+      const closed = replicas.flatMap(({ name, openForPeers }) =>
+        openForPeers ? [[name, openForPeers] as const] : [],
       );
       return closed.length > 0 ? Object.fromEntries(closed) : undefined;
     },
     share(share) {
-      const all = Math.max(1, slots());
+      const slots = Math.max(1, sum('slots'));
       for (const replica of replicas) {
         const { name } = replica;
-        const others = ((share?.others ?? 0) * replica.slots) / all;
+        const others = ((share?.others ?? 0) * replica.slots) / slots;
         replica.share(others, share?.found?.[name] ?? null, share?.before?.[name]);
       }
       for (const replica of replicas) replica.applyPeerReport(share?.closed?.[replica.name]);
@@ -133,7 +132,7 @@ export function createPool({
 
     async start() {
       await Promise.all(replicas.map(({ engine }) => engine.start()));
-      // Nobody waits for servers that may be away.
+      // Not awaited, because servers may be unreachable.
       void probe();
     },
 
@@ -141,27 +140,27 @@ export function createPool({
       isStopped = true;
       const all = [...replicas, ...ending];
       for (const replica of all) replica.stop();
-      entrance.close(new ApiError('shutting_down', 'The engine is being stopped.'));
+      queue.close(new ApiError('shutting_down', 'The engine is being stopped.'));
       await Promise.all(all.map(({ engine }) => engine.stop()));
     },
 
-    async replaceReplicas(asked) {
-      const known = new Map(replicas.map((replica) => [replica.engine, replica]));
-      const added = asked.filter(({ engine }) => !known.has(engine));
+    async replaceReplicas(next) {
+      const before = new Map(replicas.map((replica) => [replica.engine, replica]));
+      const added = next.filter(({ engine }) => !before.has(engine));
       await Promise.all(added.map(({ engine }) => engine.start()));
       if (isStopped) return void (await Promise.all(added.map(({ engine }) => engine.stop())));
-      const kept = asked.map((one) => known.get(one.engine) ?? replicaOf(one));
-      const gone = replicas.filter((replica) => !kept.includes(replica));
-      replicas.splice(0, replicas.length, ...kept);
-      for (const [at, replica] of kept.entries()) replica.set(asked[at]!);
-      for (const replica of kept) if (!known.has(replica.engine)) void replica.health.probe();
-      for (const replica of gone) void end(replica);
+      const current = next.map((one) => before.get(one.engine) ?? toReplica(one));
+      const removed = replicas.filter((replica) => !current.includes(replica));
+      replicas.splice(0, replicas.length, ...current);
+      for (const [at, replica] of current.entries()) replica.set(next[at]!);
+      for (const replica of current) if (!before.has(replica.engine)) void replica.health.probe();
+      for (const replica of removed) void end(replica);
       changed();
     },
 
-    ...createCalls({ replicas, entrance, clock, fared }),
-    countTokens: (request) => aServer().engine.countTokens(request),
-    tryOut: (signal) => aServer().engine.tryOut(signal),
+    ...createCalls({ replicas, queue, clock, outcomes }),
+    countTokens: (request) => anyUp().engine.countTokens(request),
+    tryOut: (signal) => anyUp().engine.tryOut(signal),
     probe,
   };
 }

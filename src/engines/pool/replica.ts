@@ -4,24 +4,24 @@ import type { Closed } from '../../core/slot-leases.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import type { Engine, EngineCall } from '../engines.ts';
 import type { Candidate } from './choose-replica.ts';
-import { Health, type ReplicaDeps } from './health/health.ts';
-import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency/concurrency-limit.ts';
+import type { SentRequest } from './concurrency/cohort.ts';
+import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/concurrency-limit.ts';
 import { createRateLimit, type RateLimit } from './concurrency/rate-limit.ts';
-import type { Sent } from './concurrency/adaptive-concurrency.ts';
+import { Health, type ReplicaDeps } from './health/health.ts';
 import { RefusalBudget } from './health/refusal-budget.ts';
 
-/** One server of a model. As long as its engine is the same one, it is the same server. */
+/** Settings of one server of a model. The engine is its identity. */
 export interface ReplicaOptions {
-  /** For logs and for operators: an address without credentials. */
+  /** Address without credentials, for logs and operators. */
   name: string;
   engine: Engine;
-  /** Replicas that share credentials fail together where those are refused. */
+  /** Replicas of one account fail together where its credentials are refused. */
   account: string;
-  /** How much more or less than its slots say it gets. */
+  /** Factor on the load that its slots suggest. */
   weight: number;
-  /** Gets nothing new. */
+  /** True for a server that gets no new requests. */
   isDraining: boolean;
-  /** How many requests it worked on at once when it was last asked, where nobody tells. */
+  /** Slots discovered earlier, where the server does not report them. */
   slotsBefore?: number | undefined;
 }
 
@@ -31,60 +31,58 @@ interface FailedCall {
   isRepeat?: boolean | undefined;
 }
 
-/** The weight of the newest answer in the average pace. */
-const newest = 0.1;
-/** From this share of what may be in flight on, times tell how much it can take. */
-const full = 0.75;
+/** Weight of the newest answer in the average pace. */
+const newestWeight = 0.1;
+/** Share of the limit from which the load counts as full, so that latencies say something about the limit. */
+const fullShare = 0.75;
 
-/** One server of a model: what it has in flight, and how much that may be. */
+/** One server of a model: its load and its limits. */
 export class Replica implements Candidate {
   readonly name: string;
   readonly engine: Engine;
   readonly account: string;
   readonly health: Health;
-  /** Milliseconds a unit of work, lately; 0 while nothing is known. */
+  /** Recent milliseconds per unit of work; 0 while unknown. */
   pace = 0;
   slowness = 1;
   #inFlight = 0;
-  /** Requests that other processes have in flight there. */
+  /** Requests of other processes in flight at the server. */
   #others = 0;
   #weight: number;
   #isDraining: boolean;
-  #limit: ConcurrencyLimit;
-  #rate: RateLimit;
-  #tolerance = new RefusalBudget();
+  readonly #limit: ConcurrencyLimit;
+  readonly #rate: RateLimit;
+  readonly #refusals = new RefusalBudget();
   #turn: Timer | null = null;
-  #parts: ReplicaDeps;
-  /** Calls that are not over, whether the server is done with them or not. */
+  readonly #deps: ReplicaDeps;
+  /** Calls that are not over, including those whose server is done. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
-  /** Whether it was told what was found earlier. */
-  #isBegun = false;
-  /** The one request that tries whether it works again. */
-  #trial: Sent | null = null;
+  #isSeeded = false;
+  /** The one request that tries a half-open server. */
+  #trial: SentRequest | null = null;
 
-  constructor(
-    { name, engine, account, weight, isDraining, slotsBefore }: ReplicaOptions,
-    parts: ReplicaDeps,
-  ) {
+  constructor(options: ReplicaOptions, deps: ReplicaDeps) {
+    const { name, engine, account, weight, isDraining, slotsBefore } = options;
+    const now = () => deps.clock.monotonic();
     this.name = name;
     this.engine = engine;
     this.account = account;
     this.#weight = weight;
     this.#isDraining = isDraining;
-    this.#parts = parts;
-    this.#limit = createConcurrencyLimit(engine.slots, () => parts.clock.monotonic(), slotsBefore);
-    this.#rate = createRateLimit(() => parts.clock.monotonic());
+    this.#deps = deps;
+    this.#limit = createConcurrencyLimit(engine.slots, now, slotsBefore);
+    this.#rate = createRateLimit(now);
     this.health = new Health(name, engine, {
-      ...parts,
+      ...deps,
       inFlight: () => this.#inFlight,
       onReport: (report) => this.#limit.applyReport(report),
       onPause: (ms) => this.#rate.paused(ms),
     });
-    engine.onRateLimit?.((told) => this.#rate.reported(told));
+    engine.onRateLimit?.((status) => this.#rate.reported(status));
   }
 
-  /** What an operator may change of a server that runs. */
+  /** Applies the settings that may change at run time. */
   set({ weight, isDraining }: Pick<ReplicaOptions, 'weight' | 'isDraining'>): void {
     this.#weight = weight;
     this.#isDraining = isDraining;
@@ -98,25 +96,30 @@ export class Replica implements Candidate {
     return this.#limit.slots;
   }
 
-  /** Requests to have in flight, where that was found out. */
+  /** Discovered limit; null where the server reports its slots. */
   get discovered(): number | null {
     return this.#limit.discovered;
   }
 
-  /** @param maxInFlight what another process found; null where none does; @param before what was found last, by whomever */
-  share(others: number, maxInFlight: number | null, before: number | undefined): void {
+  /**
+   * Applies what other processes do at the server.
+   * @param others their requests in flight
+   * @param limit the limit that one of them discovers for all; null if none does
+   * @param before the limit discovered last, by any process
+   */
+  share(others: number, limit: number | null, before: number | undefined): void {
     this.#others = others;
-    if (before !== undefined && !this.#isBegun) this.#limit.seed(before);
-    this.#isBegun ||= before !== undefined;
-    this.#limit.followPeer(maxInFlight);
+    if (before !== undefined && !this.#isSeeded) this.#limit.seed(before);
+    this.#isSeeded ||= before !== undefined;
+    this.#limit.followPeer(limit);
   }
 
-  /** For how long it takes nothing, as was found here. */
+  /** Outage that this process found, for its peers. */
   get openForPeers(): Closed | null {
     return this.#isDraining ? null : this.health.breaker.openForPeers;
   }
 
-  /** Another process found that it takes nothing. What is being worked on here speaks against that. */
+  /** Applies a peer's finding, unless the server is working on requests of this process. */
   applyPeerReport(closed: Closed | undefined): void {
     if (closed && !(this.isUp && this.#inFlight > 0)) this.health.applyPeerReport(closed);
   }
@@ -125,14 +128,13 @@ export class Replica implements Candidate {
     return this.#limit.maxInFlight * this.#weight;
   }
 
-  /** Whether it takes requests, or may be tried. */
   get isUp(): boolean {
     return !this.#isDraining && this.health.breaker.state === 'up';
   }
 
   /**
-   * Its pause is over, its rate allows a request, and nobody tries yet whether it works again. Whoever sends because of it is
-   * not refused: a line that is sent and refused again and again would leave the process no time for anything else.
+   * True where the server is half-open, its rate permits a request and no trial is under way. Such a request is never refused:
+   * a line that is sent and refused in a loop would block the process.
    */
   get wantsTrial(): boolean {
     if (this.#isDraining || this.#trial || this.isUnknown || this.health.breaker.state !== 'half-open')
@@ -140,7 +142,7 @@ export class Replica implements Candidate {
     return this.#rate.msLeft === 0 || this.#awaitTurn();
   }
 
-  /** How many requests of batches may be in flight. */
+  /** Batch requests that may be in flight. */
   get maxInFlight(): number {
     if (this.#isDraining) return 0;
     if (this.health.breaker.state === 'up') return this.#limit.maxInFlight;
@@ -151,7 +153,7 @@ export class Replica implements Candidate {
     return this.health.isUnknown;
   }
 
-  /** It is left alone for failures that may each have been a request's own. */
+  /** True while the breaker is open because of failures that the requests may have caused. */
   get isSuspected(): boolean {
     return !this.#isDraining && this.health.breaker.reason === 'suspected';
   }
@@ -163,21 +165,21 @@ export class Replica implements Candidate {
   }
 
   /**
-   * Whether a request may be sent now. An interactive one finds a place where batches have filled the slots, and is not
-   * refused on a suspicion, which others' requests may have caused.
+   * True if a request may be sent now. Interactive requests exceed the limit that batches fill, and are sent on a suspicion,
+   * because the requests of others may have caused it.
    */
   accepts(priority: EngineCall['priority']): boolean {
     if (this.isUnknown) return false;
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
     if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.maxInFlight;
-    const most = this.#limit.maxInFlight + Math.max(1, Math.ceil(this.slots / 8));
     const { reason } = this.health.breaker;
-    if (reason === 'asked') return false;
-    return this.#inFlight < (reason === 'certain' ? 1 : most);
+    if (reason === 'retry-after') return false;
+    const reserve = Math.max(1, Math.ceil(this.slots / 8));
+    return this.#inFlight < (reason === 'certain' ? 1 : this.#limit.maxInFlight + reserve);
   }
 
-  /** @param isTrial whether what comes of it tells others that it works again, or does not yet */
-  sent(isTrial: boolean): Sent {
+  /** @param isTrial true for the request whose outcome decides about a half-open server */
+  sent(isTrial: boolean): SentRequest {
     const sent = this.#limit.sent(this.#others);
     if (isTrial) this.#trial = sent;
     this.#inFlight++;
@@ -186,102 +188,97 @@ export class Replica implements Candidate {
     return sent;
   }
 
-  /** A call is over. */
+  /** Counts a call that is over. */
   left(): void {
     if (--this.#calls === 0) this.#onEnd?.();
   }
 
-  /** Resolves when the last call is over; it gets none any more. */
+  /** Takes no more calls. Resolves when the last one is over. */
   async end(): Promise<void> {
     this.stop();
     if (this.#calls === 0) return;
     await new Promise<void>((resolve) => (this.#onEnd = resolve));
   }
 
-  /** Who may not be sent yet waits for his turn in the pool. */
+  /** Wakes the pool's queue when the rate permits the next request. */
   #awaitTurn(): false {
-    this.#turn ??= this.#parts.clock.after(this.#rate.msLeft, () => {
+    this.#turn ??= this.#deps.clock.after(this.#rate.msLeft, () => {
       this.#turn = null;
-      this.#parts.onChange();
+      this.#deps.onChange();
     });
     return false;
   }
 
-  #left(sent: Sent): void {
+  #left(sent: SentRequest): void {
     this.#inFlight--;
     if (this.#trial === sent) this.#trial = null;
   }
 
-  answered(sent: Sent, work: number): void {
-    const isFull = this.#inFlight + this.#others >= this.#limit.maxInFlight * full;
+  answered(sent: SentRequest, work: number): void {
+    const isFull = this.#inFlight + this.#others >= this.#limit.maxInFlight * fullShare;
     this.#left(sent);
-    const at = this.#cameAt(sent);
+    const at = this.#arrivedAt(sent);
     const pace = (at - sent.at) / work;
-    this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newest;
+    this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newestWeight;
     this.health.completed();
-    this.#tolerance.answered();
+    this.#refusals.answered();
     this.#limit.answered(sent, { at, work, isFull });
   }
 
-  /** While this process has more to do than it can, it is what limits them: at least half the time is not taken for its own. */
-  #cameAt(sent: Sent): number {
-    const { clock } = this.#parts;
+  /** A busy process reads answers late; at least half of the elapsed time is still attributed to the server. */
+  #arrivedAt(sent: SentRequest): number {
+    const { clock } = this.#deps;
     return Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
   }
 
-  /** True where this line would be the first request after a pause, and a minimal request can take its place. */
-  isTestedBefore(sent: Sent): boolean {
+  /** True where this line is the trial of a half-open server and a minimal request can take its place. */
+  isTestedBefore(sent: SentRequest): boolean {
     return this.#trial === sent && this.health.isTestable;
   }
 
-  /** Sends a minimal request in the place of a line. @returns the server's failure, or null where it works again */
-  async tryOut(sent: Sent, slackMs: number | undefined): Promise<ApiError | null> {
+  /** Sends a minimal request in place of a line. @returns the server's failure; null where it works again */
+  async tryOut(sent: SentRequest, slackMs: number | undefined): Promise<ApiError | null> {
     const error = await this.health.tryOut(slackMs);
     if (this.#trial === sent) this.#trial = null;
     return error;
   }
 
-  /** @param call the failed call; its slack is the time until its answer is of no use, absent for interactive requests */
-  failed(sent: Sent, error: ApiError, { slackMs, isLine, isRepeat }: FailedCall = {}): void {
+  /** @param call `slackMs`: time until its answer is useless, absent for interactive requests */
+  failed(sent: SentRequest, error: ApiError, { slackMs, isLine, isRepeat }: FailedCall = {}): void {
     const isTrial = this.#trial === sent;
-    const { unverifiedShare: surplus } = this.#limit;
-    this.#left(sent);
-    this.#limit.dropped(sent);
-    if (error.blame.scope === 'request') return error.blame.retry ? undefined : this.health.responded();
+    const { unverifiedShare } = this.#limit;
+    this.dropped(sent);
+    const { scope, certain, retry } = error.blame;
+    if (scope === 'request') return retry ? undefined : this.health.responded();
     if (error.code === 'engine_overloaded') {
-      if (!isTrial && this.#isStray()) return;
+      if (!isTrial && this.#isSporadic()) return;
       // A line that is refused alone, or again, says nothing about the server's slots.
-      const isItsOwn = isLine && error.blame.scope === 'replica' && (isRepeat || this.#inFlight === 0);
-      if (!isItsOwn) this.#refused(sent, error);
+      const isLineFault = isLine && scope === 'replica' && (isRepeat || this.#inFlight === 0);
+      if (!isLineFault) this.#refused(sent, error);
     }
-    // Who is refused again and again, and comes back at once, would keep all others from trying.
-    if (!error.blame.certain && !isTrial && this.health.breaker.state !== 'up') return;
-    this.health.failed(error, {
-      sentAt: sent.at,
-      unverifiedShare: surplus,
-      slackMs,
-      isLine: isLine && !isTrial,
-      isRepeat,
-    });
-    if (!error.blame.certain) this.health.probeOnce();
+    // A request that is refused and retried at once would keep the server from its trial.
+    if (!certain && !isTrial && this.health.breaker.state !== 'up') return;
+    const mayBlameLine = isLine && !isTrial;
+    this.health.failed(error, { sentAt: sent.at, unverifiedShare, slackMs, isLine: mayBlameLine, isRepeat });
+    if (!certain) this.health.probeOnce();
   }
 
-  /** Whether a refusal tells nothing of what it takes: it works on others, and nothing is known of a rate. */
-  #isStray(): boolean {
+  /** True for a refusal without a signal: the server works on other requests and has no known rate limit. */
+  #isSporadic(): boolean {
     const works = this.isUp && this.#inFlight > 0 && !this.#rate.isKnown;
-    return works && this.#tolerance.spend();
+    return works && this.#refusals.spend();
   }
 
-  /** It has too many at once, or its rate is exceeded: a pause that is asked for though it is not full tells which. */
-  #refused(sent: Sent, { retryAfter }: ApiError): void {
-    // What came before it was there already; what it has left may be refused as well.
-    const atMost = Math.min(sent.inFlight - 1, this.#inFlight + this.#others);
-    if (!this.#rate.isKnown) this.#limit.refused(atMost);
+  /** Handles a refusal for too many requests at once, or for exceeding a rate: a `retry-after` below the limit shows a rate. */
+  #refused(sent: SentRequest, { retryAfter }: ApiError): void {
+    // Requests sent earlier were at the server already; a slot freed since may be refused as well.
+    const accepted = Math.min(sent.inFlight - 1, this.#inFlight + this.#others);
+    if (!this.#rate.isKnown) this.#limit.refused(accepted);
     if (retryAfter) this.#rate.refused(sent.at);
   }
 
-  /** Given up by whoever asked. */
-  dropped(sent: Sent): void {
+  /** Handles a call that its caller gave up. */
+  dropped(sent: SentRequest): void {
     this.#left(sent);
     this.#limit.dropped(sent);
   }

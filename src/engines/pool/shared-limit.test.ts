@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lognormal } from '../../../test/support/slot-server.ts';
 import { leaseSlots, type SlotLease } from '../../core/slot-leases.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency/concurrency-limit.ts';
-import type { Sent } from './concurrency/adaptive-concurrency.ts';
+import type { SentRequest } from './concurrency/cohort.ts';
 
 const slots = 64;
 const renewMs = 250;
@@ -20,7 +20,7 @@ interface Process {
 
 interface Call {
   of: Process;
-  sent: Sent;
+  sent: SentRequest;
   endsAt: number;
 }
 

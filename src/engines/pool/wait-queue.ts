@@ -3,86 +3,85 @@ import { onAbort } from '../../base/on-abort.ts';
 import { RoundRobinQueue } from '../../base/round-robin-queue.ts';
 import type { EngineCall } from '../engines.ts';
 
-interface Waiter<Place> {
-  find: () => Place | undefined;
-  enter: (place: Place) => void;
-  refuse: (reason: unknown) => void;
+interface Waiter<Reservation> {
+  find: () => Reservation | undefined;
+  admit: (reservation: Reservation) => void;
+  reject: (reason: unknown) => void;
 }
 
-/** Who waits for a place: interactive work before batch work, and of each one org after the other. */
-export class WaitQueue<Place> {
-  readonly #turns: Record<EngineCall['priority'], RoundRobinQueue<Waiter<Place>>> = {
+/** Requests that wait for a reservation: interactive ones first, and within a priority one org after the other. */
+export class WaitQueue<Reservation> {
+  readonly #queues: Record<EngineCall['priority'], RoundRobinQueue<Waiter<Reservation>>> = {
     interactive: new RoundRobinQueue(),
     batch: new RoundRobinQueue(),
   };
 
   count(priority: EngineCall['priority']): number {
-    return this.#turns[priority].size;
+    return this.#queues[priority].size;
   }
 
   /**
-   * Makes room for a request of `org`: refuses the newest request of the org with the most waiting, unless `org` would then
-   * have as many. An org without waiting requests always gets room.
+   * Makes room for a request of `org` in a full queue: rejects the newest request of the org with the most waiting, unless
+   * `org` would then have as many. An org without waiting requests always gets room.
    */
   makeRoom(priority: EngineCall['priority'], org: string, reason: unknown): boolean {
-    const turns = this.#turns[priority];
-    const own = turns.countFor(org);
-    const longest = turns.longestOwner();
-    if (longest === undefined || turns.countFor(longest) <= own + 1) return own === 0;
-    turns.newestFor(longest)!.refuse(reason);
+    const queue = this.#queues[priority];
+    const own = queue.countFor(org);
+    const longest = queue.longestOwner();
+    if (longest === undefined || queue.countFor(longest) <= own + 1) return own === 0;
+    queue.newestFor(longest)!.reject(reason);
     return true;
   }
 
   /**
    * Waits for the call's turn.
-   * @param find a place that suits it, if there is one
-   * @param patience starts the timer that refuses it
-   * @throws the reason of the call's signal, or why it was refused
+   * @param find returns a reservation that suits the call, if there is one
+   * @param startTimer starts the timer of the longest wait
+   * @throws the reason of the call's signal or of the rejection
    */
   wait(
     { priority, org = '', signal }: EngineCall,
-    find: () => Place | undefined,
-    patience: (refuse: (reason: unknown) => void) => Timer | null,
-  ): Promise<Place> {
-    const turns = this.#turns[priority];
+    find: () => Reservation | undefined,
+    startTimer: (reject: (reason: unknown) => void) => Timer | null,
+  ): Promise<Reservation> {
+    const queue = this.#queues[priority];
     return new Promise((resolve, reject) => {
       const leave = () => {
         timer?.cancel();
-        forget();
-        turns.remove(org, waiter);
+        unsubscribe();
+        queue.remove(org, waiter);
       };
-      const waiter: Waiter<Place> = {
+      const waiter: Waiter<Reservation> = {
         find,
-        enter(place) {
+        admit(reservation) {
           leave();
-          resolve(place);
+          resolve(reservation);
         },
-        refuse(reason) {
+        reject(reason) {
           leave();
           reject(reason);
         },
       };
-      const forget = onAbort(signal, () => waiter.refuse(signal.reason));
-      const timer = patience(waiter.refuse);
-      turns.add(org, waiter);
+      const unsubscribe = onAbort(signal, () => waiter.reject(signal.reason));
+      const timer = startTimer(waiter.reject);
+      queue.add(org, waiter);
     });
   }
 
-  /** Lets in whoever has a place, until one in turn finds none. */
+  /** Admits requests in turn until one finds no reservation. */
   admit(): void {
-    for (const turns of [this.#turns.interactive, this.#turns.batch])
-      for (let next = turns.peek(); next; next = turns.peek()) {
-        const place = next[1].find();
-        if (place === undefined) return;
-        // Its org goes behind the others.
-        turns.dequeue(...next);
-        next[1].enter(place);
+    for (const queue of [this.#queues.interactive, this.#queues.batch])
+      for (let next = queue.peek(); next; next = queue.peek()) {
+        const reservation = next[1].find();
+        if (reservation === undefined) return;
+        queue.dequeue(...next);
+        next[1].admit(reservation);
       }
   }
 
-  /** Turns all of a priority away. */
-  refuse(priority: EngineCall['priority'], reason: unknown): void {
-    const turns = this.#turns[priority];
-    for (let next = turns.peek(); next; next = turns.peek()) next[1].refuse(reason);
+  /** Rejects all requests of a priority. */
+  reject(priority: EngineCall['priority'], reason: unknown): void {
+    const queue = this.#queues[priority];
+    for (let next = queue.peek(); next; next = queue.peek()) next[1].reject(reason);
   }
 }

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
 
-const folder = fileURLToPath(new URL('../recordings', import.meta.url));
+const folder = fileURLToPath(new URL('../recordings/', import.meta.url));
 const recorded = (server: string, name: string) =>
   JSON.parse(readFileSync(`${folder}/${server}/${name}.json`, 'utf8')) as Recording;
 

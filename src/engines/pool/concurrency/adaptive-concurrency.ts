@@ -1,191 +1,190 @@
 import { Cohort, type SentRequest } from './cohort.ts';
-import { createRampUp, same, slowdownSince, unknown, queueFreeShare } from './ramp-up.ts';
 import type { LatencyStats } from './latency-stats.ts';
+import { createRampUp, equalWithin, queueFreeShare, slowdownSince, unknownLatency } from './ramp-up.ts';
 import { Sample } from './sample.ts';
-import { chance, judge, type Trial } from './trial.ts';
+import { judge, significance, type Trial } from './trial.ts';
 
 /**
- * Finds out how many requests a server works on at once that does not tell. By Little's law its throughput is the requests
- * in flight by the time an answer takes: more in flight are worth it as long as throughput grows with them. Where they only
- * cost time, they queue, and the slots are those in flight by the share of the time that they do not wait. Times are taken by
- * work, so that long answers are not taken for a queue.
+ * Discovers how many requests a server processes at once. By Little's law, throughput is the requests in flight divided by
+ * the time of an answer: more in flight are worth it while throughput grows. Beyond that they queue, and the slots are the
+ * requests in flight times the share of their time without a queue. Times are relative to the work, so that long answers do
+ * not look like a queue.
  *
- *   grow   two fifths more with each cohort of answers, as long as none of them waits or throughput grows (`growth.ts`)
- *   hold   at what was found, with headroom. After 1, 2, 4 ... samples of answers it probes: more, and at times fewer
- *   trial  another number, because the pace says so or as a probe. It stays if it brought throughput, or cost none
+ *   grow   raises the limit by up to 40 % for each cohort of answers, while none queues or throughput grows (`ramp-up.ts`)
+ *   hold   keeps the discovered limit plus headroom. After 1, 2, 4 ... samples it probes a larger or smaller one
+ *   trial  tries another limit, because latencies suggest it or as a probe, and keeps it if throughput rose or held
  */
 export interface AdaptiveConcurrency {
-  /** Requests worked on at once, as far as was found. */
   readonly slots: number;
-  /** Requests in flight at most. */
   readonly maxInFlight: number;
-  /** The share of those that were never seen to be worked on at once. */
+  /** Share of `maxInFlight` that the server was never seen to process at once. */
   readonly unverifiedShare: number;
-  /** @param others in flight there of other processes */
+  /** @param others requests of other processes in flight at the server */
   sent(others?: number): SentRequest;
-  /** It was answered. @param ceiling more than that in flight is refused */
+  /** @param ceiling limit above which the server refuses requests */
   answered(sent: SentRequest, answer: TimedAnswer, ceiling: number): void;
-  /** It failed or was given up: it tells nothing. */
+  /** Removes a request that failed or was given up, and says nothing about the limit. */
   dropped(sent: SentRequest): void;
-  /** So many worked well some time ago: it begins with them, where that is more than it has, and may learn better. */
-  seed(most: number): void;
-  /** So many in flight are right, as another process has found: where the finding begins again. */
-  followPeer(most: number): void;
-  /** More than that in flight is refused. */
+  /** Starts from a limit discovered earlier, if it is higher than the current one. */
+  seed(limit: number): void;
+  /** Starts over from a limit that another process discovered. */
+  followPeer(limit: number): void;
+  /** Settles below the limit from which the server refuses requests. */
   refused(ceiling: number): void;
-  /** How many requests wait at the server, by its own word. */
-  setQueued(queued: number): void;
+  /** Applies the length of the queue that the server reports. */
+  setQueued(requests: number): void;
 }
 
-export type { SentRequest as Sent } from './cohort.ts';
-
 export interface TimedAnswer {
-  /** When it came, which is before now where this process was busy with other things. */
+  /** Arrival in monotonic milliseconds, earlier than now where this process was busy. */
   at: number;
-  /** Tokens read and written, weighed by what they cost; 1 where nothing is known. */
+  /** Tokens read and written, weighted by cost; 1 where unknown. */
   work: number;
-  /** Whether about as many requests were in flight as may be. */
+  /** True where about as many requests were in flight as permitted. */
   isFull: boolean;
 }
 
-const first = 8;
-/** Where even the first steps only cost time, it begins once more with so few. */
-const small = 2;
-const largest = 4096;
-/** The share of a cohort that is looked at while it grows, if answers come before all have joined: the first hardly queue. */
-const enough = 0.5;
-/**
- * What a trial changes: the most that is added at once, which with the headroom is a quarter more than what was found, what a
- * probe takes away, and the most that is.
- */
-const factors = { up: 1.125, down: 0.8, least: 0.6 } as const;
-/** A surprise this large is looked at once more: its cause may have come in the middle of a sample. */
+const initialSlots = 8;
+/** Second start, where even the first steps only cost time. */
+const smallStart = 2;
+const maxSlots = 4096;
+/** Share of a growing cohort that suffices if answers arrive before all have joined: the first hardly queue. */
+const minCohort = 0.5;
+/** Factors of a trial: the largest raise (with headroom, a quarter above the slots), a probe's cut and the largest cut. */
+const factors = { up: 1.125, down: 0.8, min: 0.6 } as const;
+/** Deviation that is measured again: its cause may have begun in the middle of a sample. */
 const surprise = 0.25;
-/** Samples of holding until something else is tried. */
-const hold = { first: 1, longest: 8 } as const;
+/** Samples to hold a limit until the next probe. */
+const holdSamples = { initial: 1, max: 8 } as const;
 
 type Grow = { kind: 'grow'; cohort: Cohort };
 type Hold = { kind: 'hold'; samples: number; isSurprised: boolean };
 
-/** @param begin with so many */
-export function createAdaptiveConcurrency(now: () => number, begin: number = first): AdaptiveConcurrency {
-  let slots = begin;
-  let most = begin;
-  let begun: number = first;
+/** @param start first limit */
+export function createAdaptiveConcurrency(
+  now: () => number,
+  start: number = initialSlots,
+): AdaptiveConcurrency {
+  let slots = start;
+  let maxInFlight = start;
+  let seeded: number = initialSlots;
   let inFlight = 0;
   let queued = 0;
-  let growth = createRampUp();
-  let isSmall = false;
-  /** So many did not queue when growth went on. */
+  let rampUp = createRampUp();
+  let isSmallStart = false;
+  /** Requests that did not queue at the last step. */
   let verified = 0;
-  /** The pace of requests that do not queue, as far as is known. */
-  let free = unknown;
-  let holdFor: number = hold.first;
+  /** Pace without a queue. */
+  let baseline = unknownLatency;
+  let holdFor: number = holdSamples.initial;
   let probes = 0;
-  let phase: Grow | Hold | Trial = { kind: 'grow', cohort: new Cohort(begin, begin) };
-  let sample = new Sample(begin);
+  let phase: Grow | Hold | Trial = { kind: 'grow', cohort: new Cohort(start, start) };
+  let sample = new Sample(start);
 
-  function go(next: Grow | Hold | Trial, toSlots: number): void {
+  function enter(next: Grow | Hold | Trial, toSlots: number): void {
     phase = next;
-    slots = clamped(toSlots);
-    most = next.kind === 'grow' ? slots : withHeadroom(slots);
-    // Answers to what was sent before tell nothing of it.
-    sample = new Sample(most, next.kind === 'grow' ? 0 : Math.max(most, inFlight));
+    slots = clamp(toSlots);
+    maxInFlight = next.kind === 'grow' ? slots : withHeadroom(slots);
+    // Answers to earlier requests say nothing about the new limit.
+    sample = new Sample(maxInFlight, next.kind === 'grow' ? 0 : Math.max(maxInFlight, inFlight));
   }
 
   function grow(to: number): void {
-    go({ kind: 'grow', cohort: new Cohort(clamped(to), clamped(growth.isAgain ? to : to * enough)) }, to);
+    const minSize = clamp(rampUp.isRegrowth ? to : to * minCohort);
+    enter({ kind: 'grow', cohort: new Cohort(clamp(to), minSize) }, to);
   }
 
-  function growFrom(found: number, before: LatencyStats | null = null): void {
-    growth = createRampUp(true, before);
-    grow(found);
+  function growFrom(limit: number, before: LatencyStats | null = null): void {
+    rampUp = createRampUp(true, before);
+    grow(limit);
   }
 
   function settle(toSlots: number): void {
-    go({ kind: 'hold', samples: 0, isSurprised: false }, toSlots);
+    enter({ kind: 'hold', samples: 0, isSurprised: false }, toSlots);
   }
 
-  /** Looks once more at the same, at all that are in flight. */
-  function again(): void {
-    if (phase.kind === 'grow') phase.cohort = new Cohort(most, most);
-    sample = new Sample(most);
+  /** Measures the same limit again, with all requests in flight. */
+  function remeasure(): void {
+    if (phase.kind === 'grow') phase.cohort = new Cohort(maxInFlight, maxInFlight);
+    sample = new Sample(maxInFlight);
   }
 
-  function step(pace: LatencyStats, ceiling: number): void {
-    const factor = growth.next(pace);
-    if (factor === 1) return again();
-    const found = pace.level * queueFreeShare(pace.estimate, growth.free);
-    if (factor === 0 && found < begun && !isSmall) {
-      isSmall = true;
-      growth = createRampUp();
-      return grow(small);
+  function takeStep(stats: LatencyStats, ceiling: number): void {
+    const factor = rampUp.next(stats);
+    if (factor === 1) return remeasure();
+    const measured = stats.concurrency * queueFreeShare(stats.estimate, rampUp.baseline);
+    if (factor === 0 && measured < seeded && !isSmallStart) {
+      isSmallStart = true;
+      rampUp = createRampUp();
+      return grow(smallStart);
     }
-    free = growth.free;
-    const next = Math.min(Math.ceil(most * factor), ceiling);
-    if (next <= most || most >= largest || queued > 0)
+    baseline = rampUp.baseline;
+    const next = Math.min(Math.ceil(maxInFlight * factor), ceiling);
+    if (next <= maxInFlight || maxInFlight >= maxSlots || queued > 0) {
+      const least = Math.min(maxInFlight * factors.min, verified);
       return settle(
-        Math.max(growth.worth, Math.min(most * factors.least, verified), Math.min(found, most / headroom)),
+        Math.max(rampUp.worthwhileConcurrency, least, Math.min(measured, maxInFlight / headroom)),
       );
-    verified = most;
+    }
+    verified = maxInFlight;
     grow(next);
   }
 
-  function keep(held: Hold, pace: LatencyStats, ceiling: number): void {
+  function review(held: Hold, stats: LatencyStats, ceiling: number): void {
     held.samples++;
-    const found = pace.level * queueFreeShare(pace.estimate, free);
-    const off = Math.abs(found / slots - 1);
-    const isOff = off > Math.max(same, chance * slowdownSince(pace.estimate, free).error);
-    if (isOff && off > surprise && !held.isSurprised) {
+    const measured = stats.concurrency * queueFreeShare(stats.estimate, baseline);
+    const deviation = Math.abs(measured / slots - 1);
+    const noise = significance * slowdownSince(stats.estimate, baseline).error;
+    const deviates = deviation > Math.max(equalWithin, noise);
+    if (deviates && deviation > surprise && !held.isSurprised) {
       held.isSurprised = true;
-      return again();
+      return remeasure();
     }
-    const [least, largestStep] = [slots * factors.least, Math.ceil(slots * factors.up)];
-    let to = isOff ? clamped(Math.min(Math.max(found, least), largestStep)) : slots;
+    const [least, most] = [slots * factors.min, Math.ceil(slots * factors.up)];
+    let to = deviates ? clamp(Math.min(Math.max(measured, least), most)) : slots;
     const isProbe = to === slots;
     if (isProbe) {
-      if (held.samples < holdFor) return again();
-      // Fewer may cost throughput: they are tried seldom, except where the very first ones may have queued.
-      const isDown = slots <= 2 * first ? probes % 2 === 0 : probes % 4 === 3;
+      if (held.samples < holdFor) return remeasure();
+      // Fewer may cost throughput: they are tried seldom, unless the initial requests may have queued.
+      const isDown = slots <= 2 * initialSlots ? probes % 2 === 0 : probes % 4 === 3;
       probes++;
-      to = isDown ? Math.floor(slots * factors.down) : largestStep;
+      to = isDown ? Math.floor(slots * factors.down) : most;
     }
-    to = clamped(Math.min(to, ceiling));
-    if (to === slots || (to > slots && queued > 0)) return again();
-    go({ kind: 'trial', before: pace, slots, isProbe }, to);
+    to = clamp(Math.min(to, ceiling));
+    if (to === slots || (to > slots && queued > 0)) return remeasure();
+    enter({ kind: 'trial', before: stats, slots, isProbe }, to);
   }
 
-  function decide(trial: Trial, pace: LatencyStats, ceiling: number): void {
+  function decide(trial: Trial, stats: LatencyStats, ceiling: number): void {
     const isUp = slots > trial.slots;
-    const verdict = judge(trial, slots, pace, free);
+    const verdict = judge(trial, slots, stats, baseline);
     if (!verdict.isClear && sample.extend()) return;
-    free = verdict.free;
+    baseline = verdict.baseline;
     if (!verdict.isWorthIt || (isUp && queued > 0)) {
-      holdFor = Math.min(hold.longest, holdFor * 2);
+      holdFor = Math.min(holdSamples.max, holdFor * 2);
       return settle(trial.slots);
     }
-    holdFor = hold.first;
+    holdFor = holdSamples.initial;
     if (trial.isProbe) probes--;
-    const more = clamped(Math.min(Math.ceil(slots * factors.up), ceiling));
-    if (!verdict.isFree || more <= slots || queued > 0) return settle(slots);
-    // None of them waits: there may be many more slots by now.
-    growFrom(more, pace);
+    const more = clamp(Math.min(Math.ceil(slots * factors.up), ceiling));
+    if (!verdict.isQueueFree || more <= slots || queued > 0) return settle(slots);
+    // Nothing queues, so the server may have many more slots by now.
+    growFrom(more, stats);
   }
 
-  function answered(sent: SentRequest, answer: TimedAnswer, ceiling: number): void {
-    const { work, isFull } = answer;
+  function addAnswer(sent: SentRequest, { at: arrivedAt, work, isFull }: TimedAnswer, ceiling: number): void {
     const at = now();
-    const ms = answer.at - sent.at;
+    const ms = arrivedAt - sent.at;
     if (phase.kind === 'grow') {
       if (sent.cohort !== phase.cohort) return;
       phase.cohort.answered(sent, ms, work, at - sent.at);
     }
     sample.add(ms, work, sent.inFlight, isFull, at - sent.at);
     if (phase.kind === 'grow' ? !phase.cohort.isKnown(at) : !sample.isKnown) return;
-    if (!sample.isFull) again();
-    else if (phase.kind === 'grow') step(phase.cohort.pace(at), ceiling);
-    else if (phase.kind === 'hold') keep(phase, sample.pace, ceiling);
-    else decide(phase, sample.pace, ceiling);
+    if (!sample.isFull) remeasure();
+    else if (phase.kind === 'grow') takeStep(phase.cohort.stats(at), ceiling);
+    else if (phase.kind === 'hold') review(phase, sample.stats, ceiling);
+    else decide(phase, sample.stats, ceiling);
   }
 
   return {
@@ -193,10 +192,11 @@ export function createAdaptiveConcurrency(now: () => number, begin: number = fir
       return phase.kind === 'trial' ? phase.slots : slots;
     },
     get maxInFlight() {
-      return most;
+      return maxInFlight;
     },
     get unverifiedShare() {
-      return 1 - (phase.kind === 'grow' ? verified : phase.kind === 'trial' ? phase.slots : slots) / most;
+      const known = phase.kind === 'grow' ? verified : phase.kind === 'trial' ? phase.slots : slots;
+      return 1 - known / maxInFlight;
     },
     sent(others = 0) {
       const sent: SentRequest = { at: now(), inFlight: ++inFlight + others, cohort: null };
@@ -205,39 +205,37 @@ export function createAdaptiveConcurrency(now: () => number, begin: number = fir
     },
     answered(sent, answer, ceiling) {
       inFlight--;
-      answered(sent, answer, ceiling);
+      addAnswer(sent, answer, ceiling);
     },
     dropped(sent) {
       inFlight--;
       sent.cohort?.leave(sent);
     },
-    seed(found) {
-      if (found <= most) return;
-      begun = found;
-      growFrom(found);
+    seed(limit) {
+      if (limit <= maxInFlight) return;
+      seeded = limit;
+      growFrom(limit);
     },
-    followPeer(found) {
-      if (found !== most) growFrom(found);
+    followPeer(limit) {
+      if (limit !== maxInFlight) growFrom(limit);
     },
     refused(ceiling) {
-      if (ceiling >= most) return;
-      holdFor = hold.longest;
+      if (ceiling >= maxInFlight) return;
+      holdFor = holdSamples.max;
       settle(ceiling / headroom);
     },
-    setQueued(waiting) {
-      queued = waiting;
-    },
+    setQueued: (requests) => void (queued = requests),
   };
 }
 
-/** How many more than its slots a server is given, so that the next request is there when an answer leaves. */
+/** Requests in flight per slot, so that the next request is there when an answer leaves. */
 export const headroom = 9 / 8;
 
-/** A request more for every eighth slot, rounded up. */
+/** Limit for a number of slots: one more request for every eighth slot, rounded up. */
 export function withHeadroom(slots: number): number {
   return slots + Math.ceil(slots / 8);
 }
 
-function clamped(count: number): number {
-  return Math.max(1, Math.min(largest, Math.round(count)));
+function clamp(count: number): number {
+  return Math.max(1, Math.min(maxSlots, Math.round(count)));
 }

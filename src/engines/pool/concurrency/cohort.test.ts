@@ -39,7 +39,7 @@ describe('Cohort', () => {
   it('counts those still open with the time they took so far', () => {
     const cohort = new Cohort(10, 10);
     for (const sent of joined(cohort, 10).slice(0, 8)) cohort.answered(sent, 50, 1);
-    expect(cohort.pace(100)).toMatchObject({ count: 10, mean: 60, level: 10 });
+    expect(cohort.stats(100)).toMatchObject({ count: 10, mean: 60, concurrency: 10 });
   });
 
   it('does without one that was dropped', () => {

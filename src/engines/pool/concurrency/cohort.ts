@@ -1,34 +1,34 @@
 import { LatencyStats } from './latency-stats.ts';
 
-/** A request on its way. */
+/** A request in flight. */
 export interface SentRequest {
   /** Monotonic milliseconds. */
   at: number;
-  /** How many were in flight then, itself included. */
+  /** Requests in flight when it was sent, itself included. */
   inFlight: number;
-  /** The one it is counted in, if any. */
+  /** Cohort that it belongs to, if any. */
   cohort: Cohort | null;
 }
 
-/** The share of a cohort that is waited for, and until its last one had its time: the quick ones tell of all. */
-const enough = 0.6;
+/** Share of a cohort whose answers suffice. */
+const minAnswered = 0.6;
 
 /**
- * Requests that were sent one after the other. They tell early how fast the quick ones are: those still open have taken as
- * long as they have so far, at least.
+ * Requests sent one after the other. Their quick answers show the pace early: the time that open requests have taken so far
+ * counts as a lower bound.
  */
 export class Cohort {
   #size: number;
-  #fewest: number;
+  readonly #minSize: number;
   #joined = 0;
   #lastAt = 0;
-  #open = new Set<SentRequest>();
-  #answers = new LatencyStats();
+  readonly #open = new Set<SentRequest>();
+  readonly #answers = new LatencyStats();
 
-  /** @param size it takes at most; @param fewest it waits for, if one of them is answered meanwhile */
-  constructor(size: number, fewest: number) {
-    this.#size = size;
-    this.#fewest = Math.min(size, fewest);
+  /** @param maxSize largest number of members; @param minSize members after which an answer closes the cohort */
+  constructor(maxSize: number, minSize: number) {
+    this.#size = maxSize;
+    this.#minSize = Math.min(maxSize, minSize);
   }
 
   join(sent: SentRequest): void {
@@ -43,24 +43,26 @@ export class Cohort {
     if (this.#open.delete(sent)) this.#joined--;
   }
 
-  /** @param wholeMs with what it then waited here until it was read */
-  answered(sent: SentRequest, ms: number, work: number, wholeMs = ms): void {
+  /** @param totalMs time including the wait until this process read the answer */
+  answered(sent: SentRequest, ms: number, work: number, totalMs = ms): void {
     if (!this.#open.delete(sent)) return;
-    this.#answers.add(ms, work, sent.inFlight, wholeMs);
-    if (this.#joined >= this.#fewest) this.#size = this.#joined;
+    this.#answers.add(ms, work, sent.inFlight, totalMs);
+    if (this.#joined >= this.#minSize) this.#size = this.#joined;
   }
 
+  /** True once enough members answered and the last one had its time. */
   isKnown(now: number): boolean {
     if (this.#joined < this.#size) return false;
     if (this.#open.size === 0) return true;
-    if (this.#answers.count < enough * this.#size) return false;
-    return now - this.#lastAt > this.#answers.time * 1.1;
+    if (this.#answers.count < minAnswered * this.#size) return false;
+    return now - this.#lastAt > this.#answers.meanMs * 1.1;
   }
 
-  pace(now: number): LatencyStats {
+  stats(now: number): LatencyStats {
     const all = this.#answers.copy();
-    const { work, share } = this.#answers;
-    for (const { at, inFlight } of this.#open) all.add(now - at, work, inFlight, (now - at) / share);
+    const { meanWork, serverShare } = this.#answers;
+    for (const { at, inFlight } of this.#open)
+      all.add(now - at, meanWork, inFlight, (now - at) / serverShare);
     return all;
   }
 }

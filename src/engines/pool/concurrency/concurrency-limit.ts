@@ -1,115 +1,114 @@
 import {
   createAdaptiveConcurrency,
   headroom,
-  withHeadroom,
   type TimedAnswer,
-  type Sent,
+  withHeadroom,
 } from './adaptive-concurrency.ts';
+import type { SentRequest } from './cohort.ts';
 
-/** How much one replica is given at a time. */
+/** Limit of requests in flight at one replica. */
 export interface ConcurrencyLimit {
-  /** How many requests it works on at once, as far as is known. */
   readonly slots: number;
-  /** Requests in flight at most, so that its slots never wait for us and its queue stays short. */
+  /** Limit with headroom, so that no slot idles and the server's queue stays short. */
   readonly maxInFlight: number;
-  /** The share of those that it was never seen to work on at once: it may refuse so many and take all others. */
+  /** Share of the limit that the server was never seen to process at once, and so may refuse while it takes the rest. */
   readonly unverifiedShare: number;
-  /** The same as `most`, where that is found out; null where it is told. */
+  /** `maxInFlight` where it was discovered; null where the server reports its slots. */
   readonly discovered: number | null;
-  /** @param others in flight there of other processes */
-  sent(others?: number): Sent;
-  answered(sent: Sent, answer: TimedAnswer): void;
-  /** It failed or was given up: it tells nothing. */
-  dropped(sent: Sent): void;
-  /** The replica said that it has too much to do. `inFlight` is what it may have taken. */
-  refused(inFlight: number): void;
-  /** So many were found earlier: it begins with half of them. Meanwhile the server may have become smaller. */
-  seed(found: number): void;
-  /** Another process finds out how much it is given; null where none does. */
-  followPeer(most: number | null): void;
-  /** The server told how it is. */
+  /** @param others requests of other processes in flight at the server */
+  sent(others?: number): SentRequest;
+  answered(sent: SentRequest, answer: TimedAnswer): void;
+  /** Removes a request that failed or was given up. */
+  dropped(sent: SentRequest): void;
+  /** Lowers the limit after a refusal. @param accepted requests that the server may have accepted */
+  refused(accepted: number): void;
+  /** Starts from half of a limit discovered earlier: the server may have shrunk since. */
+  seed(limit: number): void;
+  /** Applies the limit that another process discovers; null if none does. */
+  followPeer(limit: number | null): void;
   applyReport(report: { slots: number | null; queued: number | null }): void;
 }
 
-/** Rounds of answers without a refusal before more is tried, longer each time that is refused; and by how much. */
-const patience = { rounds: 20, longest: 320, more: 1.05 } as const;
-/** Refusals within that time are one burst, which takes three tenths at most. */
+/** Rounds of answers without a refusal before a raise, at most after repeated refusals, and the factor of a raise. */
+const raise = { rounds: 20, maxRounds: 320, factor: 1.05 } as const;
+/** Duration of a burst of refusals, which together lower the limit by at most 30 %. */
 const burst = { ms: 250, leaves: 0.7 } as const;
 
 /**
- * The limit of a replica whose slots are told by the configuration, by itself, or by nobody (`slot-finder.ts`). Told or
- * not, one that refuses gets less for a while.
+ * Limit from the slots that the configuration or the server states, or discovered under load (`adaptive-concurrency.ts`).
+ * Refusals lower it for a while in any case.
+ * @param stated configured slots; null if unknown
  * @param now monotonic milliseconds
- * @param before slots that were found earlier, with which the finding begins
+ * @param before slots discovered earlier, from which the discovery starts
  */
 export function createConcurrencyLimit(
-  told: number | null,
+  stated: number | null,
   now: () => number,
   before?: number,
 ): ConcurrencyLimit {
-  const finder = createAdaptiveConcurrency(now, before);
-  let slots = told;
+  const adaptive = createAdaptiveConcurrency(now, before);
+  let slots = stated;
   let ceiling = Number.POSITIVE_INFINITY;
   let answersBelow = 0;
-  let rounds: number = patience.rounds;
+  let rounds: number = raise.rounds;
   let wasRaised = false;
   let floor = 1;
   let isFollowing = false;
   let burstUntil = Number.NEGATIVE_INFINITY;
 
-  const most = () => Math.min(slots === null ? finder.maxInFlight : withHeadroom(slots), ceiling);
+  const maxInFlight = () => Math.min(slots === null ? adaptive.maxInFlight : withHeadroom(slots), ceiling);
 
   function relax(): void {
     if (ceiling === Number.POSITIVE_INFINITY || ++answersBelow < rounds * ceiling) return;
     answersBelow = 0;
-    if (wasRaised) rounds = Math.max(patience.rounds, rounds / 2);
+    if (wasRaised) rounds = Math.max(raise.rounds, rounds / 2);
     wasRaised = true;
-    ceiling = Math.ceil(ceiling * patience.more);
+    ceiling = Math.ceil(ceiling * raise.factor);
     if (slots !== null && ceiling >= withHeadroom(slots)) ceiling = Number.POSITIVE_INFINITY;
   }
 
   return {
     get slots() {
-      return Math.min(slots ?? finder.slots, ceiling);
+      return Math.min(slots ?? adaptive.slots, ceiling);
     },
     get maxInFlight() {
-      return most();
+      return maxInFlight();
     },
     get unverifiedShare() {
-      // What another process finds out is followed when it has found it, headroom and all.
-      const given = slots === null && !isFollowing ? finder.unverifiedShare : 1 - 1 / headroom;
-      // A server that refuses more of them than a burst may take means its rate.
-      return Math.min(given, 1 - burst.leaves);
+      // A peer's limit counts as verified but for its headroom.
+      const share = slots === null && !isFollowing ? adaptive.unverifiedShare : 1 - 1 / headroom;
+      // More refusals than a burst may cost show a rate limit.
+      return Math.min(share, 1 - burst.leaves);
     },
     get discovered() {
-      return slots === null ? most() : null;
+      return slots === null ? maxInFlight() : null;
     },
-    sent: (others) => finder.sent(others),
+    sent: (others) => adaptive.sent(others),
     answered(sent, answer) {
       relax();
-      if (isFollowing) finder.dropped(sent);
-      else if (slots === null) finder.answered(sent, answer, ceiling);
+      if (isFollowing) adaptive.dropped(sent);
+      else if (slots === null) adaptive.answered(sent, answer, ceiling);
     },
-    dropped: (sent) => finder.dropped(sent),
-    refused(inFlight) {
+    dropped: (sent) => adaptive.dropped(sent),
+    refused(accepted) {
       if (now() >= burstUntil) {
-        floor = Math.max(1, Math.floor(most() * burst.leaves));
+        floor = Math.max(1, Math.floor(maxInFlight() * burst.leaves));
         burstUntil = now() + burst.ms;
-        if (wasRaised) rounds = Math.min(patience.longest, rounds * 2);
+        if (wasRaised) rounds = Math.min(raise.maxRounds, rounds * 2);
         wasRaised = false;
       }
-      ceiling = Math.max(floor, Math.min(most(), inFlight));
+      ceiling = Math.max(floor, Math.min(maxInFlight(), accepted));
       answersBelow = 0;
-      finder.refused(ceiling);
+      adaptive.refused(ceiling);
     },
-    seed: (found) => finder.seed(Math.ceil(found / 2)),
-    followPeer(given) {
-      isFollowing = slots === null && given !== null;
-      if (isFollowing && given !== null) finder.followPeer(given);
+    seed: (limit) => adaptive.seed(Math.ceil(limit / 2)),
+    followPeer(limit) {
+      isFollowing = slots === null && limit !== null;
+      if (isFollowing && limit !== null) adaptive.followPeer(limit);
     },
     applyReport(report) {
-      if (told === null && report.slots !== null) slots = report.slots;
-      if (report.queued !== null) finder.setQueued(report.queued);
+      if (stated === null && report.slots !== null) slots = report.slots;
+      if (report.queued !== null) adaptive.setQueued(report.queued);
     },
   };
 }

@@ -10,7 +10,7 @@ function paceOf(...answers: [ms: number, work: number, inFlight: number][]): Lat
 describe('Pace', () => {
   it('weighs times by work', () => {
     const pace = paceOf([100, 1, 4], [900, 9, 6]);
-    expect(pace).toMatchObject({ count: 2, mean: 100, level: 5, work: 5, time: 500 });
+    expect(pace).toMatchObject({ count: 2, mean: 100, concurrency: 5, meanWork: 5, meanMs: 500 });
   });
 
   it('takes no long answer to much work for an error', () => {

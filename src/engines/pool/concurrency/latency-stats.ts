@@ -1,48 +1,47 @@
-/** A pace, in milliseconds a unit of work, and its standard error as a share of it. */
+/** A pace, in milliseconds per unit of work, and its relative standard error. */
 interface Estimate {
   pace: number;
   error: number;
 }
 
-/** How fast answers come on the average, and how fast the quick ones do. */
 export interface LatencyEstimate {
   mean: Estimate;
+  /** Pace that 30 % of the answers undercut. */
   p30: Estimate;
-  /** The standard deviation of single answers, as a share of the mean. */
+  /** Relative standard deviation of single answers. */
   spread: number;
-  /** Of how many it is known. */
+  /** Number of answers. */
   count: number;
 }
 
-/** The share of the answers that are quicker than what is taken for the pace. */
-const quicker = 0.3;
-/** So few answers know little of their own spread. */
-const few = 4;
-/** So many have answers of every kind among them. */
-const many = 64;
+const quantile = 0.3;
+/** Correction for samples this small, which underestimate their own spread. */
+const smallSample = 4;
+/** Sample size from which answers of every kind are included. */
+const representative = 64;
 
-/** How long answers took for the work they were, and how many were at the server meanwhile. */
+/** Latencies of answers relative to their work, and the concurrency at the server meanwhile. */
 export class LatencyStats {
   #paces: number[] = [];
   #ms = 0;
   #work = 0;
   #inFlight = 0;
-  #wholeMs = 0;
-  // Squares, for how far the single answers are from the mean.
+  #totalMs = 0;
+  // Sums of squares, for the deviation of single answers from the mean.
   #msMs = 0;
   #msWork = 0;
   #workWork = 0;
 
   /**
-   * @param inFlight when it was sent, itself included
-   * @param wholeMs with what it then waited here until it was read: of those in flight as large a share was at the server
+   * @param inFlight requests in flight when it was sent, itself included
+   * @param totalMs time including the wait until this process read the answer; in-flight counts are scaled down accordingly
    */
-  add(ms: number, work: number, inFlight: number, wholeMs = ms): void {
+  add(ms: number, work: number, inFlight: number, totalMs = ms): void {
     this.#paces.push(ms / work);
     this.#ms += ms;
     this.#work += work;
-    this.#wholeMs += wholeMs;
-    this.#inFlight += wholeMs === 0 ? inFlight : (inFlight * ms) / wholeMs;
+    this.#totalMs += totalMs;
+    this.#inFlight += totalMs === 0 ? inFlight : (inFlight * ms) / totalMs;
     this.#msMs += ms * ms;
     this.#msWork += ms * work;
     this.#workWork += work * work;
@@ -51,7 +50,7 @@ export class LatencyStats {
   merge(other: LatencyStats): void {
     for (const pace of other.#paces) this.#paces.push(pace);
     this.#ms += other.#ms;
-    this.#wholeMs += other.#wholeMs;
+    this.#totalMs += other.#totalMs;
     this.#work += other.#work;
     this.#inFlight += other.#inFlight;
     this.#msMs += other.#msMs;
@@ -69,40 +68,37 @@ export class LatencyStats {
     return this.#paces.length;
   }
 
-  /** Milliseconds a unit of work. */
+  /** Mean milliseconds per unit of work. */
   get mean(): number {
     return this.#ms / this.#work;
   }
 
-  /** Milliseconds a request. */
-  get time(): number {
+  /** Mean milliseconds per request. */
+  get meanMs(): number {
     return this.#ms / this.count;
   }
 
-  /** Requests at the server. */
-  get level(): number {
+  /** Mean number of requests at the server. */
+  get concurrency(): number {
     return this.#inFlight / this.count;
   }
 
-  /** The share of the time in flight that they were at the server. */
-  get share(): number {
-    return this.#wholeMs === 0 ? 1 : this.#ms / this.#wholeMs;
+  /** Share of the time in flight that the requests spent at the server. */
+  get serverShare(): number {
+    return this.#totalMs === 0 ? 1 : this.#ms / this.#totalMs;
   }
 
-  /** The work of a request. */
-  get work(): number {
+  /** Mean work of a request. */
+  get meanWork(): number {
     return this.#work / this.count;
   }
 
-  /**
-   * The standard error of the mean, as a share of it. Long answers to much work are no error, and a few answers know
-   * little of their own spread.
-   */
+  /** Relative standard error of the mean. Longer answers to more work add no error. */
   get error(): number {
-    return (this.spread / Math.sqrt(this.count)) * (1 + few / this.count);
+    return (this.spread / Math.sqrt(this.count)) * (1 + smallSample / this.count);
   }
 
-  /** The standard deviation of the single answers, as a share of the mean. */
+  /** Relative standard deviation of single answers. */
   get spread(): number {
     const { mean, count } = this;
     const squares = this.#msMs - 2 * mean * this.#msWork + mean * mean * this.#workWork;
@@ -111,22 +107,21 @@ export class LatencyStats {
 
   get estimate(): LatencyEstimate {
     const { mean, error, spread, count } = this;
-    return { mean: { pace: mean, error }, p30: this.#quick, spread, count };
+    return { mean: { pace: mean, error }, p30: this.#p30, spread, count };
   }
 
   /**
-   * The pace of the quick ones, in which a queue shows with half the answers: it makes quick answers slow and slow ones
-   * hardly slower. What keeps us from taking answers for a moment, or one that takes for ever, is no matter to it. Whatever is
-   * as near in rank as chance may have it tells the error.
+   * 30th percentile. It shows a queue with half the answers, because a queue slows quick answers most; delays in this process
+   * and answers that never end do not affect it. The error comes from the ranks within one standard deviation.
    */
-  get #quick(): Estimate {
+  get #p30(): Estimate {
     const sorted = this.#paces.toSorted((a, b) => a - b);
     const last = sorted.length - 1;
     const at = (rank: number) => sorted[Math.max(0, Math.min(last, Math.round(rank)))]!;
-    const by = Math.sqrt(sorted.length * quicker * (1 - quicker));
-    const pace = at(quicker * last);
-    const error = (at(quicker * last + by) - at(quicker * last - by)) / 2 / pace;
-    const own = error * (1 + few / sorted.length);
-    return { pace, error: sorted.length >= many ? own : Math.max(own, this.error) };
+    const deviation = Math.sqrt(sorted.length * quantile * (1 - quantile));
+    const pace = at(quantile * last);
+    const error = (at(quantile * last + deviation) - at(quantile * last - deviation)) / 2 / pace;
+    const own = error * (1 + smallSample / sorted.length);
+    return { pace, error: sorted.length >= representative ? own : Math.max(own, this.error) };
   }
 }

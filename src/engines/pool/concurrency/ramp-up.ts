@@ -1,147 +1,142 @@
 import type { LatencyEstimate, LatencyStats } from './latency-stats.ts';
 
 /**
- * Each step is verified before the next, so that a queue is hardly longer than half the slots: from the few it begins with to
- * three times as many, which 16 slots take, and then by less.
+ * Factors of a step. Each step is verified before the next, so a queue hardly exceeds half the slots: from the first few
+ * requests to three times as many, which 16 slots take, and then in smaller steps.
  */
-const factors = { start: 3, grow: 1.4, hesitant: 1.1, costly: 1.25 } as const;
-/** A step that is less than this is none. */
-const leastStep = 1.08;
-/** The share of the additional requests that must show as additional throughput. */
-export const worthwhile = 0.33;
-/** Paces this close are the same. */
-export const same = 0.1;
-/** Paces this close are so by chance: what is merged would else hide a queue that grows slowly. */
-const alike = 0.03;
-/** Where single answers differ by no more than that, they take equally long, and each that waits shows. */
-const steady = 0.15;
-/** Answers that come in step of which some wait for the others differ by less. */
-const mixed = 0.4;
-/** So many tell how much they differ. */
-const many = 50;
-/** The most that doubt takes from a step. */
-const mostDoubt = 0.1;
-/** So many standard errors are no chance: to stop too early costs more than a step too many. */
-const chance = { slower: 3, faster: 2 } as const;
+const factors = { start: 3, grow: 1.4, min: 1.1, costly: 1.25 } as const;
+/** Smallest step worth making. */
+const minStep = 1.08;
+/** Share of the additional requests that must show as additional throughput. */
+export const minGain = 0.33;
+/** Relative difference below which paces are equal. */
+export const equalWithin = 0.1;
+/** Relative difference below which paces are merged; more would hide a queue that grows slowly. */
+const mergeWithin = 0.03;
+/** Spread of answers that take equally long, so that a wait shows in each. */
+const steadySpread = 0.15;
+/** Spread above which answers differ by themselves, not because they arrive in step and some wait for others. */
+const mixedSpread = 0.4;
+/** Answers from which the spread is known. */
+const manyAnswers = 50;
+/** Largest reduction of a step for its uncertainty. */
+const maxDoubt = 0.1;
+/** Standard errors that count as significant. Slowdowns need more: stopping too early costs more than one step too many. */
+const significance = { slower: 3, faster: 2 } as const;
 
-export const unknown: LatencyEstimate = {
+export const unknownLatency: LatencyEstimate = {
   mean: { pace: 0, error: 0 },
   p30: { pace: 0, error: 0 },
   spread: 0,
   count: 0,
 };
 
-/** What is known of a server while more and more requests are sent to it. */
+/** Slow start: the search for a server's limit with growing concurrency. */
 interface RampUp {
-  /** It goes on from fewer that were held: others may share the server, so that each step is looked at as a whole. */
-  readonly isAgain: boolean;
-  /** The pace of what did not queue. */
-  readonly free: LatencyEstimate;
-  /** So many in flight were worth it, though each took longer. */
-  readonly worth: number;
-  /**
-   * By what factor the next step is more. 1: look once more, at a cohort of all that are in flight.
-   * 0: more only cost time.
-   */
-  next(pace: LatencyStats): number;
+  /** True where it resumes from a verified limit. Others may share the server, so each step is measured as a whole. */
+  readonly isRegrowth: boolean;
+  /** Pace without a queue. */
+  readonly baseline: LatencyEstimate;
+  /** Largest concurrency that raised throughput although each request took longer. */
+  readonly worthwhileConcurrency: number;
+  /** Returns the factor of the next step; 1 to measure again with all requests in flight, 0 where more only cost time. */
+  next(stats: LatencyStats): number;
 }
 
 /**
- * @param isKnown whether it begins with about as many as there are
- * @param before the pace of fewer that did not queue, where it grows on from them
+ * @param isSeeded true where the start is near the limit
+ * @param before latencies at a verified limit from which growth resumes
  */
-export function createRampUp(isKnown = false, before: LatencyStats | null = null): RampUp {
-  let free = before?.copy() ?? null;
+export function createRampUp(isSeeded = false, before: LatencyStats | null = null): RampUp {
+  let baseline = before?.copy() ?? null;
   let last = before;
   let isDoubtful = false;
-  let worth = before?.level ?? 0;
+  let worthwhileConcurrency = before?.concurrency ?? 0;
 
   return {
-    isAgain: before !== null,
-    get free() {
-      return free?.estimate ?? unknown;
+    isRegrowth: before !== null,
+    get baseline() {
+      return baseline?.estimate ?? unknownLatency;
     },
-    get worth() {
-      return worth;
+    get worthwhileConcurrency() {
+      return worthwhileConcurrency;
     },
-    next(pace) {
-      if (free === null || last === null) {
-        free = pace.copy();
-        last = pace;
-        return onward(isKnown ? factors.costly : factors.start, pace);
+    next(stats) {
+      if (baseline === null || last === null) {
+        baseline = stats.copy();
+        last = stats;
+        return step(isSeeded ? factors.costly : factors.start, stats);
       }
-      const { slowdown, error } = slowdownSince(pace.estimate, free.estimate);
-      if (slowdown < Math.max(same, chance.slower * error)) {
-        // As fast as ever, as far as can be told.
-        last = pace;
+      const { slowdown, error } = slowdownSince(stats.estimate, baseline.estimate);
+      if (slowdown < Math.max(equalWithin, significance.slower * error)) {
+        last = stats;
         isDoubtful = false;
-        const isFaster = slowdown < -Math.max(same, chance.faster * error);
-        // The first requests take longer: connections are made, and code is compiled.
-        if (isFaster) free = pace.copy();
-        else if (slowdown < Math.max(alike, error)) free.merge(pace);
-        if (isFaster || isKnown) return onward(factors.costly, pace);
-        const doubt = Math.max(0, slowdown + Math.min(mostDoubt, error / 2));
-        return onward(Math.max(factors.hesitant, factors.grow / (1 + doubt)), pace);
+        const isFaster = slowdown < -Math.max(equalWithin, significance.faster * error);
+        // The first requests are slow: connections are opened and code is compiled.
+        if (isFaster) baseline = stats.copy();
+        else if (slowdown < Math.max(mergeWithin, error)) baseline.merge(stats);
+        if (isFaster || isSeeded) return step(factors.costly, stats);
+        const doubt = Math.max(0, slowdown + Math.min(maxDoubt, error / 2));
+        return step(Math.max(factors.min, factors.grow / (1 + doubt)), stats);
       }
-      // The first to be sent after a step find slots that others have just left: what they say is half the truth.
+      // The first requests after a step find slots just freed, so a slowdown is measured twice.
       isDoubtful = !isDoubtful;
       if (isDoubtful) return 1;
-      const since = pace.mean / last.mean;
-      const more = pace.level / last.level;
-      if (more / since - 1 < worthwhile * (more - 1)) return 0;
-      const step = factors.costly / since;
-      if (step < leastStep) return 0;
-      last = pace;
-      worth = pace.level;
-      return onward(step, pace);
+      const slower = stats.mean / last.mean;
+      const more = stats.concurrency / last.concurrency;
+      const factor = factors.costly / slower;
+      if (more / slower - 1 < minGain * (more - 1) || factor < minStep) return 0;
+      last = stats;
+      worthwhileConcurrency = stats.concurrency;
+      return step(factor, stats);
     },
   };
 }
 
-/** What waits here to be read is not at the server: a step from it would be one more before the last one was verified. */
-function onward(factor: number, pace: LatencyStats): number {
-  return Math.max(leastStep, factor * pace.share);
+/** Requests that wait to be read here are not at the server, so the step is reduced by their share. */
+function step(factor: number, stats: LatencyStats): number {
+  return Math.max(minStep, factor * stats.serverShare);
 }
 
-/** By what share it is slower than before, and by what share that may be wrong. */
+/** Relative slowdown and its standard error. */
 export function slowdownSince(
   now: LatencyEstimate,
   before: LatencyEstimate,
 ): { slowdown: number; error: number } {
-  const { slowdown, error } = surest(now, before);
+  const { slowdown, error } = clearestSlowdown(now, before);
   return { slowdown, error };
 }
 
-/** The share that does not wait: the quick ones wait as long as all do. */
-export function queueFreeShare(now: LatencyEstimate, free: LatencyEstimate): number {
-  const { by } = surest(now, free);
-  return 1 - (now[by].pace - free[by].pace) / now.mean.pace;
+/** Share of the time that requests do not queue. Quick answers queue as long as all others. */
+export function queueFreeShare(now: LatencyEstimate, baseline: LatencyEstimate): number {
+  const { by } = clearestSlowdown(now, baseline);
+  return 1 - (now[by].pace - baseline[by].pace) / now.mean.pace;
 }
 
-interface Slower {
+interface Slowdown {
   by: 'mean' | 'p30';
   slowdown: number;
   error: number;
 }
 
 /**
- * Where times differ, the quick ones show a queue soonest that all wait in. Where answers come in step, some wait and the quick
- * ones do not: the mean shows that, against what single answers differed by before.
+ * Slowdown by the figure that shows it best. Where latencies differ, p30 shows a queue that delays all answers soonest. Where
+ * answers arrive in step, some wait and the quick ones do not; the mean shows that against the earlier spread.
  */
-function surest(now: LatencyEstimate, before: LatencyEstimate): Slower {
-  const quick = compare('p30', now, before, now.p30.error);
-  if (Math.max(now.spread, before.spread) >= mixed) return quick;
-  if (before.spread < steady) return compare('mean', now, before, before.spread / Math.sqrt(now.count));
-  if (Math.min(now.count, before.count) < many) return quick;
+function clearestSlowdown(now: LatencyEstimate, before: LatencyEstimate): Slowdown {
+  const p30 = compare('p30', now, before, now.p30.error);
+  if (Math.max(now.spread, before.spread) >= mixedSpread) return p30;
+  if (before.spread < steadySpread) return compare('mean', now, before, before.spread / Math.sqrt(now.count));
+  if (Math.min(now.count, before.count) < manyAnswers) return p30;
   const mean = compare('mean', now, before, now.mean.error);
-  return sureness(mean) > sureness(quick) ? mean : quick;
+  return clarity(mean) > clarity(p30) ? mean : p30;
 }
 
-function compare(by: Slower['by'], now: LatencyEstimate, before: LatencyEstimate, error: number): Slower {
+function compare(by: Slowdown['by'], now: LatencyEstimate, before: LatencyEstimate, error: number): Slowdown {
   const slowdown = now[by].pace / before[by].pace - 1;
   return { by, slowdown, error: Math.hypot(error, before[by].error) };
 }
 
-function sureness({ slowdown, error }: Slower): number {
+function clarity({ slowdown, error }: Slowdown): number {
   return slowdown / (error + 0.001);
 }

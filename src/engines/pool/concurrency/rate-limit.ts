@@ -1,84 +1,85 @@
 import type { RateLimitStatus } from '../../engines.ts';
 
 /**
- * How fast requests may follow one another at a server that limits their number in time. Some tell what is left before they
- * refuse. Of others the rate is found out: between two pauses a server takes what it had saved up and then its rate, so
- * that two such times of different length tell both. What was found is raised now and then, because limits change.
+ * Rate limit of a server, reported in its headers or discovered from its refusals. Between two pauses a server takes what it
+ * had saved up (a token bucket) plus its rate, so two such intervals of different length show both. A discovered rate is
+ * raised now and then, because limits change.
  */
 export interface RateLimit {
-  /** Whether it limits what is sent; one that does not costs nothing. */
+  /** False where no rate is known and requests are not paced. */
   readonly isKnown: boolean;
   /** Milliseconds until the next request may be sent. */
   readonly msLeft: number;
   sent(): void;
-  reported(told: RateLimitStatus): void;
-  /** What was sent at that time was refused. */
+  reported(status: RateLimitStatus): void;
+  /** Counts a refused request. @param sentAt monotonic milliseconds */
   refused(sentAt: number): void;
-  /** It asked for a pause of so long, though it was given no more at once than it works on. */
+  /** Handles a `retry-after` of a server that was not given more at once than it processes. */
   paused(ms: number): void;
 }
 
-/** Pauses that come sooner after one another mean a rate; others may mean that it was busy. */
+/** Interval within which a second pause shows a rate; later ones may mean that the server was busy. */
 const soonMs = 60_000;
-/** What is given of a rate that was computed, of one that is about right, and of one that is only known to be too much. */
-const shares = { found: 0.97, nearly: 0.9, tooMuch: 0.7 } as const;
-/** What had been saved up makes little of the average of so long a time. */
+/** Shares used of a rate that was computed, of an average, and of one known only to be too high. */
+const shares = { computed: 0.97, average: 0.9, tooHigh: 0.7 } as const;
+/** Interval over which the saved-up requests hardly change the average. */
 const longMs = 5_000;
-/** A rate that has held is tried to be more: soon where it is a guess. */
-const raises = { found: { afterMs: 60_000, by: 1.03 }, guessed: { afterMs: 2_000, by: 1.25 } } as const;
-/** What was refused sooner came all at once, and tells only what had been saved up. */
+/** Raises of a rate that held; sooner where it is a guess. */
+const raises = {
+  computed: { afterMs: 60_000, factor: 1.03 },
+  guessed: { afterMs: 2_000, factor: 1.25 },
+} as const;
+/** Interval below which requests came all at once and show only what was saved up. */
 const tooShortMs = 1_000;
-/** So much is told of that pacing begins: those with thousands left need none. */
+/** Interval between requests below which a reported limit needs no pacing. */
 const plentyMs = 5;
 
-/** From the end of a pause to the next. */
+/** Interval from the end of a pause to the next one. */
 interface Stretch {
-  begun: number;
+  begunAt: number;
   ms: number;
   /** Requests that were not refused. */
   sent: number;
-  /** It may have taken more than it was given. */
+  /** True where the server might have taken more. */
   wasGuess: boolean;
 }
 
 /** @param now monotonic milliseconds */
 export function createRateLimit(now: () => number): RateLimit {
-  /** Requests a millisecond. */
-  let found = Number.POSITIVE_INFINITY;
-  let foundAt = 0;
+  /** Discovered rate, in requests per millisecond. */
+  let rate = Number.POSITIVE_INFINITY;
+  let changedAt = 0;
   let isGuess = false;
   let raised = 0;
-  let told = Number.POSITIVE_INFINITY;
-  let toldUntil = 0;
-  let next = Number.NEGATIVE_INFINITY;
-  let current: Stretch = { begun: now(), ms: 0, sent: 0, wasGuess: false };
+  let reportedRate = Number.POSITIVE_INFINITY;
+  let reportedUntil = 0;
+  let nextAt = Number.NEGATIVE_INFINITY;
+  let current: Stretch = { begunAt: now(), ms: 0, sent: 0, wasGuess: false };
   let before: Stretch | null = null;
 
-  const perMs = () => Math.min(found, now() < toldUntil ? told : Number.POSITIVE_INFINITY);
+  const perMs = () => Math.min(rate, now() < reportedUntil ? reportedRate : Number.POSITIVE_INFINITY);
 
-  function find(last: Stretch, stretch: Stretch): void {
+  function discover(last: Stretch, stretch: Stretch): void {
     const wasRaised = raised > 0;
-    const { by } = isGuess ? raises.guessed : raises.found;
+    const { factor } = isGuess ? raises.guessed : raises.computed;
     isGuess = stretch.ms < tooShortMs;
-    foundAt = now();
+    changedAt = now();
     raised = 0;
-    if (isGuess)
-      found = Math.min(
-        found * shares.tooMuch,
-        Math.max(1, last.sent) / Math.max(1, stretch.begun - last.begun),
-      );
-    // What had been saved up meanwhile hid the last steps.
-    else if (wasRaised) found /= by ** 2;
-    else found = between(last, stretch);
+    if (isGuess) {
+      const average = Math.max(1, last.sent) / Math.max(1, stretch.begunAt - last.begunAt);
+      rate = Math.min(rate * shares.tooHigh, average);
+    }
+    // Saved-up requests hid that the last raises were too much.
+    else if (wasRaised) rate /= factor ** 2;
+    else rate = rateBetween(last, stretch);
   }
 
-  function between(last: Stretch, { ms, sent }: Stretch): number {
+  function rateBetween(last: Stretch, { ms, sent }: Stretch): number {
     const average = sent / ms;
     const slope = (sent - last.sent) / (ms - last.ms);
     const differ = !last.wasGuess && Math.abs(ms - last.ms) > Math.max(ms, last.ms) / 4;
-    const isLikely = differ && slope > average / 4 && slope < average;
-    if (isLikely) return slope * shares.found;
-    return Math.min(average, found) * (ms < longMs ? shares.tooMuch : shares.nearly);
+    if (differ && slope > average / 4 && slope < average) return slope * shares.computed;
+    return Math.min(average, rate) * (ms < longMs ? shares.tooHigh : shares.average);
   }
 
   return {
@@ -86,46 +87,46 @@ export function createRateLimit(now: () => number): RateLimit {
       return perMs() < Number.POSITIVE_INFINITY;
     },
     get msLeft() {
-      return Math.max(0, next - now());
+      return Math.max(0, nextAt - now());
     },
     sent() {
       current.sent++;
       const at = now();
-      const rate = perMs();
-      if (rate === Number.POSITIVE_INFINITY) return;
-      const isBusy = at - next < 2 / rate;
-      const { afterMs, by } = isGuess ? raises.guessed : raises.found;
-      if (isBusy && rate === found && at - foundAt >= afterMs) {
-        found *= by;
+      const limit = perMs();
+      if (limit === Number.POSITIVE_INFINITY) return;
+      const isBusy = at - nextAt < 2 / limit;
+      const { afterMs, factor } = isGuess ? raises.guessed : raises.computed;
+      if (isBusy && limit === rate && at - changedAt >= afterMs) {
+        rate *= factor;
         raised++;
-        foundAt = at;
+        changedAt = at;
       }
-      next = Math.max(at - 1 / rate, next) + 1 / rate;
+      nextAt = Math.max(at - 1 / limit, nextAt) + 1 / limit;
     },
     reported({ remaining, resetMs }) {
-      const apart = resetMs / Math.max(1, remaining);
-      told = apart < plentyMs ? Number.POSITIVE_INFINITY : 1 / apart;
-      toldUntil = now() + resetMs;
-      if (remaining <= 0) next = Math.max(next, toldUntil);
-      else if (told < Number.POSITIVE_INFINITY) next = Math.min(next, now() + apart);
+      const intervalMs = resetMs / Math.max(1, remaining);
+      reportedRate = intervalMs < plentyMs ? Number.POSITIVE_INFINITY : 1 / intervalMs;
+      reportedUntil = now() + resetMs;
+      if (remaining <= 0) nextAt = Math.max(nextAt, reportedUntil);
+      else if (reportedRate < Number.POSITIVE_INFINITY) nextAt = Math.min(nextAt, now() + intervalMs);
     },
     refused(sentAt) {
-      const stretch = before && sentAt < current.begun ? before : current;
+      const stretch = before && sentAt < current.begunAt ? before : current;
       stretch.sent--;
     },
     paused(ms) {
       const at = now();
-      const begun = at + ms;
-      current.ms = at - current.begun;
-      // One that takes nothing at all is away, and tells nothing of its rate.
+      const begunAt = at + ms;
+      current.ms = at - current.begunAt;
+      // A server that took no request at all is unavailable, which says nothing about its rate.
       if (current.sent > 0) {
-        // A server that was too busy once asks for a pause, too.
-        const isRate = found < Number.POSITIVE_INFINITY || current.ms < soonMs;
-        if (before && before.sent > 0 && isRate) find(before, current);
+        // A first pause may come from a busy server.
+        const isRate = rate < Number.POSITIVE_INFINITY || current.ms < soonMs;
+        if (before && before.sent > 0 && isRate) discover(before, current);
         before = current;
       }
-      current = { begun, ms: 0, sent: 0, wasGuess: isGuess };
-      next = begun;
+      current = { begunAt, ms: 0, sent: 0, wasGuess: isGuess };
+      nextAt = begunAt;
     },
   };
 }

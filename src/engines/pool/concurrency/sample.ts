@@ -1,44 +1,44 @@
 import { LatencyStats } from './latency-stats.ts';
 
-/** Answers in a sample: rounds of all in flight, doubled up to `most` where they are not clear. */
-const sizes = { rounds: 4, least: 12, most: 512 } as const;
-/** Where the mean is known this well, half as many do. */
-const sure = 0.01;
-/** The share of answers that must have come while about as many were in flight as may be. */
-const full = 0.75;
+/** Sample sizes: rounds of all requests in flight, at least `min` answers, doubled up to `max` where they are unclear. */
+const sizes = { rounds: 4, min: 12, max: 512 } as const;
+/** Relative error of the mean at which half of the sample suffices. */
+const smallError = 0.01;
+/** Share of answers that must arrive at full load. */
+const minFull = 0.75;
 
-/** The answers that came since something was changed. */
+/** Answers since the last change of the limit. */
 export class Sample {
-  readonly pace = new LatencyStats();
+  readonly stats = new LatencyStats();
   #full = 0;
   #size: number;
   #skip: number;
 
-  /** @param inFlight at most; @param skip answers to requests that were sent before */
-  constructor(inFlight: number, skip = 0) {
-    this.#size = Math.max(sizes.least, sizes.rounds * inFlight);
+  /** @param skip answers to ignore, because their requests were sent before */
+  constructor(maxInFlight: number, skip = 0) {
+    this.#size = Math.max(sizes.min, sizes.rounds * maxInFlight);
     this.#skip = skip;
   }
 
-  add(ms: number, work: number, inFlight: number, isFull: boolean, wholeMs = ms): void {
+  add(ms: number, work: number, inFlight: number, isFull: boolean, totalMs = ms): void {
     if (this.#skip-- > 0) return;
-    this.pace.add(ms, work, inFlight, wholeMs);
+    this.stats.add(ms, work, inFlight, totalMs);
     if (isFull) this.#full++;
   }
 
   get isKnown(): boolean {
-    const { count, error } = this.pace;
-    return count >= this.#size || (count >= this.#size / 2 && error < sure);
+    const { count, error } = this.stats;
+    return count >= this.#size || (count >= this.#size / 2 && error < smallError);
   }
 
-  /** Whether it tells of the server's limit, rather than of how little there was to do. */
+  /** True where the sample shows the server's limit, not a lack of requests. */
   get isFull(): boolean {
-    return this.#full >= this.pace.count * full;
+    return this.#full >= this.stats.count * minFull;
   }
 
-  /** Waits for as many once more. False where it is long enough. */
+  /** Doubles the sample. @returns false where it is large enough */
   extend(): boolean {
-    if (this.#size >= sizes.most) return false;
+    if (this.#size >= sizes.max) return false;
     this.#size *= 2;
     return true;
   }

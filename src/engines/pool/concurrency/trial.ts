@@ -1,55 +1,58 @@
-import { slowdownSince, worthwhile } from './ramp-up.ts';
 import type { LatencyEstimate, LatencyStats } from './latency-stats.ts';
+import { minGain, slowdownSince } from './ramp-up.ts';
 
-/** With fewer in flight the throughput may fall to this: then those that went had only queued. */
-const spared = 0.95;
-/** So many standard errors are no chance. */
-export const chance = 2;
+/** Share of the throughput that must remain with fewer requests in flight; the others then had only queued. */
+const minThroughput = 0.95;
+/** Standard errors that count as significant. */
+export const significance = 2;
 
-/** Another number of slots than was held. */
+/** A limit under test, beside the one that was held. */
 export interface Trial {
   kind: 'trial';
-  /** The pace with what was held. */
+  /** Latencies at the held limit. */
   before: LatencyStats;
+  /** The held limit. */
   slots: number;
-  /** Whether nothing but curiosity asked for it. */
+  /** True for a periodic probe, false where latencies suggested another limit. */
   isProbe: boolean;
 }
 
 interface Verdict {
   isWorthIt: boolean;
-  /** Whether more answers would not change it. */
+  /** True where more answers would not change the verdict. */
   isClear: boolean;
-  /** There is no queue at all: even more may be worth it. */
-  isFree: boolean;
-  /** The pace without a queue, if it has to be thought of anew. */
-  free: LatencyEstimate;
+  /** True where nothing queues, so that even more requests may be worth it. */
+  isQueueFree: boolean;
+  /** Pace without a queue, as known after the trial. */
+  baseline: LatencyEstimate;
 }
 
-/** More in flight must bring throughput, fewer must cost none. @param slots that were tried */
-export function judge(trial: Trial, slots: number, pace: LatencyStats, free: LatencyEstimate): Verdict {
+/** Judges a trial: more requests must raise throughput, fewer must not lower it. @param slots the limit under test */
+export function judge(trial: Trial, slots: number, stats: LatencyStats, baseline: LatencyEstimate): Verdict {
   const { before } = trial;
   const isUp = slots > trial.slots;
-  const more = pace.level / before.level;
-  const gain = (more * before.mean) / pace.mean;
-  const doubt = Math.hypot(pace.error, before.error);
-  const needed = isUp ? 1 + worthwhile * (more - 1) : spared;
-  // Half of what they would bring, or cost, if none of them waits.
+  const more = stats.concurrency / before.concurrency;
+  const gain = (more * before.mean) / stats.mean;
+  const doubt = Math.hypot(stats.error, before.error);
+  const needed = isUp ? 1 + minGain * (more - 1) : minThroughput;
+  // Half of the change in throughput that is expected where nothing queues.
   const half = (1 + more) / 2;
-  const { slowdown, error } = slowdownSince(pace.estimate, before.estimate);
-  const isFree = isUp && slowdown + error < half - 1 && gain >= half;
-  const isWorthIt = isUp ? isFree || gain >= needed + doubt / 2 : gain >= spared && gain - doubt > half;
-  const isCertain = isFree || Math.abs(gain - needed) > chance * doubt;
+  const { slowdown, error } = slowdownSince(stats.estimate, before.estimate);
+  const isQueueFree = isUp && slowdown + error < half - 1 && gain >= half;
+  const isWorthIt = isUp
+    ? isQueueFree || gain >= needed + doubt / 2
+    : gain >= minThroughput && gain - doubt > half;
+  const isCertain = isQueueFree || Math.abs(gain - needed) > significance * doubt;
   return {
     isWorthIt,
-    isClear: isCertain || pace.error <= before.error / 2,
-    isFree,
-    free: isWorthIt === isUp ? freeIfAll(trial) : free,
+    isClear: isCertain || stats.error <= before.error / 2,
+    isQueueFree,
+    baseline: isWorthIt === isUp ? baselineOf(trial) : baseline,
   };
 }
 
-/** The pace without a queue, if what was held are all the slots: none but its headroom waited, and none of the quick ones. */
-function freeIfAll({ before, slots }: Trial): LatencyEstimate {
-  const { estimate: known } = before;
-  return { ...known, mean: { ...known.mean, pace: known.mean.pace * Math.min(1, slots / before.level) } };
+/** Pace without a queue if the held limit equals the slots: only the headroom queued, and none of the quick answers. */
+function baselineOf({ before: { estimate, concurrency }, slots }: Trial): LatencyEstimate {
+  const pace = estimate.mean.pace * Math.min(1, slots / concurrency);
+  return { ...estimate, mean: { ...estimate.mean, pace } };
 }

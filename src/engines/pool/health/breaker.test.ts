@@ -87,7 +87,7 @@ describe('createBreaker', () => {
     expect(breaker.state).toBe('up');
     await clock.advance(10);
     fail(busy(5), 9);
-    expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
+    expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'retry-after', 5_000]);
   });
 
   it('goes on where a few that were sent later are refused, too, while what it gives comes down', async () => {
@@ -96,7 +96,7 @@ describe('createBreaker', () => {
     for (let later = 0; later < 4; later++) fail(busy(1), 44);
     expect(breaker.state).toBe('up');
     fail(busy(1), 44);
-    expect(breaker.reason).toBe('asked');
+    expect(breaker.reason).toBe('retry-after');
   });
 
   it('is not kept busy by a server that refuses at once what is sent in the place of what it refused', () => {
@@ -107,7 +107,7 @@ describe('createBreaker', () => {
   it('F18: has one request try after a second pause that was asked for with no answer between, and all after an answer', async () => {
     const afterPause = async () => {
       fail(busy(5), 0);
-      expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
+      expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'retry-after', 5_000]);
       await clock.advance(5_000);
       return breaker.state;
     };
@@ -124,7 +124,7 @@ describe('createBreaker', () => {
   it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
     fail(busy(5), 0);
     breaker.answered();
-    expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'asked', 5_000]);
+    expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'retry-after', 5_000]);
     await clock.advance(4_999);
     expect(breaker.state).toBe('open');
     await clock.advance(1);
@@ -140,7 +140,7 @@ describe('createBreaker', () => {
     ['for half a minute, where that is hardly any', 3_600, 10_000, 30_000, 'half-open'],
   ])('holds a pause %s', async (_, seconds, slackMs, ms, then) => {
     fail(busy(seconds), 0, { slackMs });
-    expect([breaker.msLeft, breaker.openForPeers?.ms, breaker.reason]).toEqual([ms, ms, 'asked']);
+    expect([breaker.msLeft, breaker.openForPeers?.ms, breaker.reason]).toEqual([ms, ms, 'retry-after']);
     await clock.advance(ms);
     expect([breaker.state, breaker.openForPeers]).toEqual([then, null]);
     breaker.answered();

@@ -4,169 +4,153 @@ import type { ApiError } from '../../../core/errors.ts';
 import type { Closed } from '../../../core/slot-leases.ts';
 import type { WaitingCause } from '../../../core/waiting.ts';
 
-/** Failures in a row of which each may be its request's, until they are taken for the server's. */
-const suspicious = 3;
+/** Ambiguous failures in a row that count as the server's fault. */
+const maxAmbiguousFailures = 3;
+const backoff = { initialMs: 1_000, maxMs: 30_000 };
+/** Longest back-off after ambiguous failures of a server that reports itself healthy: the requests may be at fault. */
+const maxHealthyMs = 4_000;
 /**
- * How long it is left alone after the first failure, and at most; less where it says that it is well: then the failures may
- * have been those requests' own, and others should not wait for it long.
+ * Limits of a `retry-after`: in milliseconds, as a share of the time left to the refused request, and as a share of the
+ * batches' window. A mistaken value must not close a server for good. After that time, one request tries.
  */
-const pauses = { initialMs: 1_000, maxMs: 30_000 };
-const longestWellMs = 4_000;
-/**
- * A `retry-after` is held to its end, but for so long at most, or for these shares of the time that is left for what was
- * refused, and of the time that batches have: a mistaken one must not close a server for good, and what waits may have less
- * time than that had. Then one request tries.
- */
-const longestAskedMs = 60 * 60_000;
-const longestAskedShare = { ofLeft: 1 / 2, ofWindow: 1 / 8 } as const;
-/** How long others wait for who tries. */
-const laterMs = 2_000;
+const maxRetryAfterMs = 60 * 60_000;
+const maxRetryAfterShare = { ofSlack: 1 / 2, ofWindow: 1 / 8 } as const;
+/** Head start of the process that found a server unavailable, before its peers try. */
+const peerDelayMs = 2_000;
 
-/** A request that failed. */
 export interface RequestFailure {
-  /** In monotonic milliseconds. */
+  /** Monotonic milliseconds. */
   sentAt: number;
-  /** Requests in flight there beside it. */
+  /** Other requests in flight at the server. */
   others: number;
-  /** The share of what the server was given at once that it was never seen to work on: so much it may refuse, and take the rest. */
+  /** Share of the load that the server was never seen to handle at once, and so may refuse while it takes the rest. */
   unverifiedShare: number;
   /** True for a minimal request: a server that fails on it fails on everything. */
   isMinimal?: boolean;
-  /** How long it can wait; as long as any if absent. */
+  /** Milliseconds that the request can wait; unlimited if absent. */
   slackMs?: number | undefined;
 }
 
 /**
- * Whether one server takes requests at present.
+ * Circuit breaker of one server.
  *
- *   up -> open              it failed for certain; or failures in a row that may
- *                           each be the request's own, and no answer
- *   open -> half-open       a pause is over, twice as long each time: one request tries
- *   open, half-open -> up   a request was answered, well or badly
+ *   up -> open              a failure that is certainly the server's, or several
+ *                           ambiguous ones in a row
+ *   open -> half-open       the back-off is over, doubled each time: one request tries
+ *   open, half-open -> up   a request was answered, successfully or not
  *
- * A pause that the server asked for (`retry-after`) is held, whatever is answered meanwhile. It is up again then, unless it
- * asked for a longer one or nothing was answered since the pause before: then one request of a batch tries, and not all at
- * once. Only where it works on others, what it is given at once is cut first (`limit.ts`): it may have places for those, and
- * no more. If it refuses much of what replaces them, too, it meant its rate.
+ * A `retry-after` is kept whatever is answered meanwhile. When it is over, the breaker is up again, unless the pause was cut
+ * short or nothing was answered since the previous one: then it is half-open. A refusal among other requests in flight
+ * first lowers the concurrency (`concurrency-limit.ts`), because the server may only lack slots. If it then refuses much of
+ * the reduced load too, it limits its rate.
  */
 export interface Breaker {
   readonly state: 'up' | 'open' | 'half-open';
-  /**
-   * What an open one rests on: the server asked for the pause; a failure that was certainly its own; or only several that
-   * may each have been a request's, or what another process found.
-   */
-  readonly reason: 'asked' | 'certain' | 'suspected' | null;
-  /** Why it is not up. */
+  /** Evidence of an open breaker; `suspected` for ambiguous failures and reports of peers. */
+  readonly reason: 'retry-after' | 'certain' | 'suspected' | null;
+  /** Cause for clients and operators; null while up. */
   readonly waiting: WaitingCause | null;
-  /** What the server says of itself, where requests fail. */
-  reportedHealthy(isWell: boolean): void;
-  /** Why it is not up, as was found without a request. */
+  /** Applies the health that the server reports when probed. */
+  reportedHealthy(isHealthy: boolean): void;
+  /** Records the result of a failed probe as the cause. */
   setCause(error: ApiError): void;
-  /** The server gave an answer: it works. */
   answered(): void;
-  /** @returns whether it is open now and was not before */
+  /** @returns true where this failure opened the breaker */
   failed(error: ApiError, request: RequestFailure): boolean;
-  /** Milliseconds until it is half-open; 0 when it is not open. */
+  /** Milliseconds until half-open; 0 unless open. */
   readonly msLeft: number;
-  /** What other processes should know: the server itself, whoever asks it, takes nothing for certain, as was found here. */
+  /** Finding for peers: the server is certainly unavailable, to every process. */
   readonly openForPeers: Closed | null;
   /**
-   * Another process found it open, and tries it first. Its own way there may be what is broken: it is not believed where the
-   * server worked last, and else it is a suspicion.
-   * @returns whether it is open now and was not before
+   * Applies a peer's finding as a suspicion. Ignored where the server last answered this process: the peer's network may be
+   * at fault.
+   * @returns true where the report opened the breaker
    */
   applyPeerReport(closed: Closed): boolean;
 }
 
 /**
- * @param jitter in [0, 1), so that many processes do not try at the same moment
- * @param windowMs how long batches have
+ * @param jitter in [0, 1), so that processes do not try at the same moment
+ * @param windowMs window of the batches
  */
 export function createBreaker(clock: Clock, jitter: () => number, windowMs: number): Breaker {
-  const longestMs = Math.min(longestAskedMs, Math.max(pauses.maxMs, windowMs * longestAskedShare.ofWindow));
-  let askedUntil = Number.NEGATIVE_INFINITY;
+  const maxPauseMs = Math.min(
+    maxRetryAfterMs,
+    Math.max(backoff.maxMs, windowMs * maxRetryAfterShare.ofWindow),
+  );
+  let retryAt = Number.NEGATIVE_INFINITY;
   let openUntil: number | null = null;
   let trips = 0;
   let failuresInRow = 0;
-  /** When a burst of refusals began, and how many that were sent later may be among them. */
-  let refusedAt = Number.NEGATIVE_INFINITY;
-  let surplusLeft = 0;
+  /** Start of a burst of refusals, and the number of later requests that still count as part of it. */
+  let burstAt = Number.NEGATIVE_INFINITY;
+  let burstLeft = 0;
   let cause: WaitingCause | null = null;
   let isCertain = false;
-  let isWell = false;
+  let isHealthy = false;
   let works = false;
-  /** Whether it answered since it last asked for a pause. */
-  let hasAnswered = true;
-  let toldUntil = Number.NEGATIVE_INFINITY;
+  let answeredSinceRetryAfter = true;
+  let openForPeersUntil = Number.NEGATIVE_INFINITY;
 
   const now = () => clock.monotonic();
-  const msLeft = () => Math.max(0, Math.max(askedUntil, openUntil ?? askedUntil) - now());
+  const msLeft = () => Math.max(0, Math.max(retryAt, openUntil ?? retryAt) - now());
 
-  function note({ blame, code, message, upstreamMessage: said }: ApiError): void {
-    cause = {
-      scope: blame.scope,
-      code,
-      message,
-      ...(said && { upstreamMessage: said }),
-      since: cause?.since ?? clock.now(),
-    };
+  function setCause({ blame: { scope }, code, message, upstreamMessage }: ApiError): void {
+    const since = cause?.since ?? clock.now();
+    cause = { scope, code, message, ...(upstreamMessage && { upstreamMessage }), since };
   }
 
   function trip(error: ApiError, certain = error.blame.certain): boolean {
-    note(error);
+    setCause(error);
     isCertain = certain;
     if (openUntil !== null && now() < openUntil) return false;
-    const mostMs = isWell && !isCertain ? longestWellMs : pauses.maxMs;
-    openUntil = now() + backoffMs(++trips, { ...pauses, maxMs: mostMs }, jitter());
-    if (isCertain) tell(error, openUntil);
+    const maxMs = isHealthy && !isCertain ? maxHealthyMs : backoff.maxMs;
+    openUntil = now() + backoffMs(++trips, { ...backoff, maxMs }, jitter());
+    if (isCertain) reportToPeers(error, openUntil);
     return true;
   }
 
-  /** Another process may ask with another key. */
-  function tell({ blame }: ApiError, until: number): void {
-    if (blame.scope === 'replica') toldUntil = until;
+  /** Peers may use another account, so only failures of the server itself concern them. */
+  function reportToPeers({ blame }: ApiError, until: number): void {
+    if (blame.scope === 'replica') openForPeersUntil = until;
   }
 
   /**
-   * Whether it is the first to be refused for long, or was sent before that was, or is one of the surplus: those may have been
-   * sent later, when answers on their way left room here and not there.
+   * True for the first refusal in a long time, for requests sent before it, and for as many later ones as were unverified: they
+   * may have been sent when earlier answers had freed slots here but not yet at the server.
    */
-  function isOfBurst({ sentAt, others, unverifiedShare: surplus }: RequestFailure, pauseMs: number): boolean {
-    if (now() - refusedAt <= pauseMs) return sentAt < refusedAt || --surplusLeft >= 0;
-    refusedAt = now();
-    surplusLeft = others * surplus;
+  function isInBurst({ sentAt, others, unverifiedShare }: RequestFailure, pauseMs: number): boolean {
+    if (now() - burstAt <= pauseMs) return sentAt < burstAt || --burstLeft >= 0;
+    burstAt = now();
+    burstLeft = others * unverifiedShare;
     return true;
   }
 
   function overloaded(error: ApiError, request: RequestFailure): boolean {
     const { others, slackMs = Number.POSITIVE_INFINITY } = request;
     const wasOpen = msLeft() > 0;
-    const wholeMs = (error.retryAfter ?? 0) * 1000;
-    const heldMs = Math.max(pauses.maxMs, slackMs * longestAskedShare.ofLeft);
-    const askedMs = Math.min(wholeMs, longestMs, heldMs);
-    // One that asks for no time at all would be asked again without end.
-    if (askedMs > 0) {
-      if (isOfBurst(request, askedMs) && others > 0) return false;
-      note(error);
-      askedUntil = Math.max(askedUntil, now() + askedMs);
-      tell(error, now() + askedMs);
+    const requestedMs = (error.retryAfter ?? 0) * 1000;
+    const tolerableMs = Math.max(backoff.maxMs, slackMs * maxRetryAfterShare.ofSlack);
+    const pauseMs = Math.min(requestedMs, maxPauseMs, tolerableMs);
+    if (pauseMs > 0) {
+      if (isInBurst(request, pauseMs) && others > 0) return false;
+      setCause(error);
+      retryAt = Math.max(retryAt, now() + pauseMs);
+      reportToPeers(error, now() + pauseMs);
       if (wasOpen) return false;
-      if (!hasAnswered || askedMs < wholeMs) {
-        openUntil = askedUntil;
+      if (!answeredSinceRetryAfter || pauseMs < requestedMs) {
+        openUntil = retryAt;
         isCertain = false;
       }
-      hasAnswered = false;
+      answeredSinceRetryAfter = false;
       return true;
     }
-    // Where others are being worked on, it has only been given too much; an answer to one of them ends the pause.
+    // Without a pause, the server would be retried endlessly. With others in flight it is merely full; an answer closes the breaker.
     failuresInRow++;
-    // Several in a row may each be their own requests' fault, as any other failure.
     const certain = others === 0 || (openUntil !== null && isCertain);
-    return (others === 0 || failuresInRow >= suspicious || openUntil !== null) && trip(error, certain);
-  }
-
-  function suspected(error: ApiError): boolean {
-    return (++failuresInRow >= suspicious || openUntil !== null) && trip(error);
+    return (
+      (others === 0 || failuresInRow >= maxAmbiguousFailures || openUntil !== null) && trip(error, certain)
+    );
   }
 
   return {
@@ -175,44 +159,43 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
       return openUntil === null ? 'up' : 'half-open';
     },
     get reason() {
-      if (askedUntil > now()) return 'asked';
+      if (retryAt > now()) return 'retry-after';
       if (openUntil === null) return null;
       return isCertain ? 'certain' : 'suspected';
     },
     get waiting() {
-      return openUntil !== null || askedUntil > now() ? cause : null;
+      return openUntil !== null || retryAt > now() ? cause : null;
     },
     get msLeft() {
       return msLeft();
     },
-    reportedHealthy(well) {
-      isWell = well;
-    },
-    setCause: note,
+    reportedHealthy: (healthy) => void (isHealthy = healthy),
+    setCause,
     get openForPeers() {
-      const ms = toldUntil - now();
+      const ms = openForPeersUntil - now();
       return ms > 0 && cause ? { ms, cause } : null;
     },
-    applyPeerReport({ ms, cause: why }) {
+    applyPeerReport({ ms, cause: reported }) {
       if (msLeft() > 0 || works) return false;
-      openUntil = now() + Math.min(ms, longestMs) + laterMs;
-      cause = why;
+      openUntil = now() + Math.min(ms, maxPauseMs) + peerDelayMs;
+      cause = reported;
       isCertain = false;
       return true;
     },
     answered() {
       works = true;
-      hasAnswered = true;
+      answeredSinceRetryAfter = true;
       failuresInRow = 0;
       openUntil = null;
-      toldUntil = Math.min(toldUntil, askedUntil);
+      openForPeersUntil = Math.min(openForPeersUntil, retryAt);
       trips = 0;
-      if (askedUntil <= now()) cause = null;
+      if (retryAt <= now()) cause = null;
     },
     failed(error, request) {
       works = false;
       if (error.code === 'engine_overloaded') return overloaded(error, request);
-      return error.blame.certain || request.isMinimal ? trip(error) : suspected(error);
+      if (error.blame.certain || request.isMinimal) return trip(error);
+      return (++failuresInRow >= maxAmbiguousFailures || openUntil !== null) && trip(error);
     },
   };
 }

@@ -11,193 +11,175 @@ export interface ReplicaDeps {
   clock: Clock;
   random: Random;
   log: Log;
-  /** How long batches have. */
+  /** Window of the batches, in milliseconds. */
   windowMs: number;
-  /** It may have more room than before, or none any more. */
+  /** Called when the server may take more requests than before, or none any more. */
   onChange: () => void;
-  /** Called after a minimal request, with its time and whether it was answered. */
+  /** Called after a minimal request. */
   onTested: (at: number, works: boolean) => void;
 }
 
-/** A request that failed. */
-interface FailedHere extends Omit<RequestFailure, 'others'> {
-  /** A batch line, whose failure may be its own: a minimal request decides. */
+interface ReportedFailure extends Omit<RequestFailure, 'others'> {
+  /** True for a batch line, which may be at fault itself: a minimal request decides. */
   isLine?: boolean;
-  /** A line that failed before. */
+  /** True for a line that failed before. */
   isRepeat?: boolean | undefined;
 }
 
 export interface HealthDeps extends ReplicaDeps {
-  /** How many requests it works on. */
   inFlight: () => number;
-  /** It told how it is. */
   onReport: (report: ProbeReport) => void;
-  /** It asked for a pause of so many milliseconds. */
+  /** Called when the server requests a pause (`retry-after`). */
   onPause: (ms: number) => void;
 }
 
-/** How often a server is asked while it has work: one that tells how much waits there, and one that tells its slots alone. */
-const reportMs = { queue: 1_000, slots: 30_000 } as const;
-/** Time limit of a minimal request, and the shortest time between two, in milliseconds. */
-const tryMs = { longest: 60_000, between: 400 } as const;
+/** Intervals of probes while requests are in flight: of a server that reports its queue, and of one that reports only slots. */
+const probeMs = { queue: 1_000, slots: 30_000 } as const;
+/** Time limit of a minimal request, and the shortest time between two. */
+const testMs = { max: 60_000, between: 400 } as const;
 /** Failures in a row after which a minimal request is sent, whatever else is in flight. */
-const unanswered = 3;
-/** How often a server is asked that declines, before it answered anything; requests may try it meanwhile. */
-const declinedPauses = { initialMs: 2_000, maxMs: 5 * 60_000 };
+const maxFailures = 3;
+/** Back-off of probes at a server that rejects them and has not answered a request yet; requests may try it meanwhile. */
+const rejectedBackoff = { initialMs: 2_000, maxMs: 5 * 60_000 };
 
-/** Whether one server works: by what comes of its requests, and by what it says when it is asked. */
+/** Health of one server, from the outcomes of its requests and from probes. */
 export class Health {
   readonly #name: string;
   readonly #engine: Engine;
-  readonly #parts: HealthDeps;
+  readonly #deps: HealthDeps;
   readonly breaker: Breaker;
   #wake: Timer | null = null;
-  #report: Timer | null = null;
+  #nextProbe: Timer | null = null;
   #isStopped = false;
-  /** Whether it was logged that it takes nothing. */
-  #isSaid = false;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  /** How often it is asked while it has work; null where it tells nothing that changes. */
+  #isLogged = false;
+  #probedAt = Number.NEGATIVE_INFINITY;
+  /** Interval of probes while requests are in flight; null where the server reports nothing that changes. */
   #everyMs: number | null = null;
-  /** Whether it said, before it answered anything, that it takes nothing: while nobody asks, only it can tell that this is over. */
-  #declines = false;
-  /** How often it said so where a request might have tried. */
-  #declined = 0;
-  /** Whether a request had a whole answer. */
+  /** True after a rejected probe before the first answer: without requests, only another probe can show recovery. */
+  #rejectsProbes = false;
+  #rejectedProbes = 0;
   #hasAnswered = false;
-  /** It was away whenever it was asked what it is: nobody knows what it can. */
-  #isUnseen = false;
-  /** Whether its last failure is one of which it says nothing when it is asked. */
+  #isUnknown = false;
+  /** True where probes cannot show the last failure. */
   #isHidden = false;
-  /** False where a minimal request might pass although the server is at fault, as with a rate limit. */
-  #isTold = true;
-  #trial: Promise<ApiError | null> | null = null;
-  #triedAt = Number.NEGATIVE_INFINITY;
+  #isTestable = true;
+  #test: Promise<ApiError | null> | null = null;
+  #testedAt = Number.NEGATIVE_INFINITY;
   #failuresInRow = 0;
 
-  constructor(name: string, engine: Engine, parts: HealthDeps) {
+  constructor(name: string, engine: Engine, deps: HealthDeps) {
     this.#name = name;
     this.#engine = engine;
-    this.#parts = parts;
-    this.breaker = createBreaker(parts.clock, () => parts.random.float(), parts.windowMs);
+    this.#deps = deps;
+    this.breaker = createBreaker(deps.clock, () => deps.random.float(), deps.windowMs);
   }
 
-  /** Whether it is sent nothing because nobody knows what it can: it is asked what it is when its pause is over. */
+  /** True while the server's capabilities are unknown. It gets no requests and is probed again after the back-off. */
   get isUnknown(): boolean {
-    return this.#isUnseen;
+    return this.#isUnknown;
   }
 
-  /** Another process found that it takes nothing. */
   applyPeerReport(closed: Closed): void {
     if (this.#isStopped || !this.breaker.applyPeerReport(closed)) return;
     this.#wakeIn(this.breaker.msLeft);
-    this.#parts.log.debug(
-      { upstream: this.#name, ...closed },
-      'another process found that the server takes nothing',
-    );
-    this.#parts.onChange();
+    this.#deps.log.debug({ upstream: this.#name, ...closed }, 'another process found the server unavailable');
+    this.#deps.onChange();
   }
 
-  /** Something of an answer has come: it works. */
+  /** Handles the first output of an answer. */
   responded(): void {
     const wasUp = this.breaker.state === 'up';
-    this.#declines = false;
-    this.#declined = 0;
-    this.#isUnseen = false;
+    this.#rejectsProbes = false;
+    this.#rejectedProbes = 0;
+    this.#isUnknown = false;
     this.#isHidden = false;
-    this.#isTold = true;
+    this.#isTestable = true;
     this.#failuresInRow = 0;
     this.breaker.answered();
-    // An answer ends no pause that it asked for; the first one after it tells that it is over.
-    if (this.breaker.state !== 'up' || (wasUp && !this.#isSaid)) return;
-    this.#isSaid = false;
-    this.#parts.log.info({ upstream: this.#name }, 'the server takes requests again');
-    // It may have been started with other settings.
+    // An answer does not end a `retry-after`; the first one after it shows that it is over.
+    if (this.breaker.state !== 'up' || (wasUp && !this.#isLogged)) return;
+    this.#isLogged = false;
+    this.#deps.log.info({ upstream: this.#name }, 'the server takes requests again');
+    // It may have restarted with other settings.
     this.probeOnce();
-    this.#parts.onChange();
+    this.#deps.onChange();
   }
 
-  /** A whole answer has come. */
+  /** Handles a complete answer. */
   completed(): void {
     this.#hasAnswered = true;
     this.responded();
     this.#watch();
   }
 
-  /**
-   * It does not work, as a request has found that is in flight no more, or what it said of itself.
-   */
-  failed(error: ApiError, request: Partial<FailedHere> = {}): void {
+  /** Handles a failed request, no longer in flight, or a failed probe. */
+  failed(error: ApiError, request: Partial<ReportedFailure> = {}): void {
     if (this.#isStopped) return;
-    const { clock, inFlight, onChange, onPause } = this.#parts;
+    const { clock, inFlight, onChange, onPause } = this.#deps;
     const others = request.isMinimal ? 0 : inFlight();
-    if (request.isLine && this.#isOnesOwn(error, others, request)) return;
+    if (request.isLine && this.#isLineFault(error, others, request)) return;
     this.#isHidden = error.blame.hidden === true;
-    this.#isTold = isToldByLeast(error);
-    const isNews = this.breaker.failed(error, {
-      sentAt: clock.monotonic(),
-      unverifiedShare: 0,
-      ...request,
-      others,
-    });
+    this.#isTestable = isTestable(error);
+    const sentAt = clock.monotonic();
+    const hasOpened = this.breaker.failed(error, { sentAt, unverifiedShare: 0, ...request, others });
     const { msLeft } = this.breaker;
     if (msLeft > 0) this.#wakeIn(msLeft);
-    if (isNews && this.breaker.reason === 'asked') onPause(msLeft);
-    // A minimal request that is under way decides in a moment.
-    const isOpen = this.#trial === null ? isNews : request.isMinimal && msLeft > 0;
-    if (isOpen) this.#say(error);
-    if (isNews) onChange();
+    if (hasOpened && this.breaker.reason === 'retry-after') onPause(msLeft);
+    // A minimal request under way decides in a moment.
+    const isOpen = this.#test === null ? hasOpened : request.isMinimal && msLeft > 0;
+    if (isOpen) this.#logFailure(error);
+    if (hasOpened) onChange();
   }
 
   /**
-   * True where the failure of a line says nothing about the server: the line was the only request, or failed before. A minimal request
-   * is sent instead, and also after several failures in a row.
+   * True where the failure of a line says nothing about the server: the line was the only request, or failed before. A minimal
+   * request is sent instead, and also after several failures in a row.
    */
-  #isOnesOwn(error: ApiError, others: number, { isRepeat = false, slackMs }: Partial<FailedHere>): boolean {
-    if (!mayBeItsRequests(error) || this.breaker.state !== 'up') return false;
+  #isLineFault(
+    error: ApiError,
+    others: number,
+    { isRepeat = false, slackMs }: Partial<ReportedFailure>,
+  ): boolean {
+    if (!mayBeRequestFault(error) || this.breaker.state !== 'up') return false;
     this.#failuresInRow++;
-    const isAlone = others === 0;
-    if (isAlone || this.#failuresInRow >= unanswered) this.#tryAgain(slackMs);
-    return isAlone || isRepeat;
-  }
-
-  #tryAgain(slackMs: number | undefined): void {
-    if (this.#parts.clock.monotonic() - this.#triedAt >= tryMs.between) void this.tryOut(slackMs);
+    const isDue = this.#deps.clock.monotonic() - this.#testedAt >= testMs.between;
+    if (isDue && (others === 0 || this.#failuresInRow >= maxFailures)) void this.tryOut(slackMs);
+    return others === 0 || isRepeat;
   }
 
   /**
-   * Sends a minimal request; calls at the same time share one.
-   * @param slackMs the time that the waiting line has left
-   * @returns the server's failure, or null where it works
+   * Sends a minimal request; concurrent calls share one.
+   * @param slackMs time left to the waiting line
+   * @returns the server's failure; null where it works
    */
   tryOut(slackMs: number | undefined): Promise<ApiError | null> {
-    this.#trial ??= this.#tryOut(slackMs).finally(() => (this.#trial = null));
-    return this.#trial;
+    this.#test ??= this.#tryOut(slackMs).finally(() => (this.#test = null));
+    return this.#test;
   }
 
   async #tryOut(slackMs: number | undefined): Promise<ApiError | null> {
-    const { clock, onTested: onTried } = this.#parts;
-    const at = clock.monotonic();
-    this.#triedAt = at;
-    const giveUp = new AbortController();
+    const { clock, onTested } = this.#deps;
+    const sentAt = clock.monotonic();
+    this.#testedAt = sentAt;
+    const limit = new AbortController();
     const silent = new ApiError('upstream_timeout', "The model's server does not answer.");
-    const timer = clock.after(tryMs.longest, () => giveUp.abort(silent));
+    const timer = clock.after(testMs.max, () => limit.abort(silent));
     try {
-      await this.#engine.tryOut(giveUp.signal);
+      await this.#engine.tryOut(limit.signal);
     } catch (thrown) {
       const error = thrown instanceof ApiError ? thrown : silent;
       // A server that refuses the request itself works.
       if (error.blame.scope !== 'request') {
-        onTried(at, false);
-        this.failed(error, { sentAt: at, isMinimal: true, slackMs });
+        onTested(sentAt, false);
+        this.failed(error, { sentAt, isMinimal: true, slackMs });
         return error;
       }
     } finally {
       timer.cancel();
     }
     if (!this.#isStopped) {
-      // Failures during the minimal request count as failures beside it.
-      onTried(clock.monotonic(), true);
+      // The later time counts: failures during the minimal request are then older than its success.
+      onTested(clock.monotonic(), true);
       this.responded();
     }
     return null;
@@ -205,99 +187,100 @@ export class Health {
 
   /** True where a minimal request can show that the last failure is over. */
   get isTestable(): boolean {
-    return this.#isTold;
+    return this.#isTestable;
   }
 
-  #say(error: ApiError): void {
-    const { log } = this.#parts;
-    const told = {
+  #logFailure(error: ApiError): void {
+    const fields = {
       upstream: this.#name,
       code: error.code,
       scope: error.blame.scope,
       wait_ms: Math.round(this.breaker.msLeft),
-      ...reasonOf(error),
+      ...systemCode(error),
     };
-    // Said once, not at each try.
-    log[this.#isSaid ? 'debug' : 'warn'](told, `the server takes no requests: ${error.message}`);
-    this.#isSaid = true;
+    // One warning for each outage, not for each try.
+    this.#deps.log[this.#isLogged ? 'debug' : 'warn'](
+      fields,
+      `the server takes no requests: ${error.message}`,
+    );
+    this.#isLogged = true;
   }
 
-  /** Asks the server how it is. Where requests fail and it is well all the same, they may be at fault themselves. */
+  /** Probes the server. One that reports itself healthy while requests fail suggests that those are at fault. */
   async probe(): Promise<void> {
     if (this.#isStopped) return;
     try {
       const report = await this.#engine.probe();
-      this.#parts.onReport(report);
+      this.#deps.onReport(report);
       this.breaker.reportedHealthy(!this.#isHidden);
-      if (this.#declines || this.#isUnseen) this.responded();
-      this.#parts.onChange();
-      // Where it only did not say so this once, it is asked again.
-      if (report.queued !== null) this.#everyMs = reportMs.queue;
-      else if (report.slots !== null && this.#engine.slots === null) this.#everyMs ??= reportMs.slots;
+      if (this.#rejectsProbes || this.#isUnknown) this.responded();
+      this.#deps.onChange();
+      // A single report without these figures does not stop the probes.
+      if (report.queued !== null) this.#everyMs = probeMs.queue;
+      else if (report.slots !== null && this.#engine.slots === null) this.#everyMs ??= probeMs.slots;
       this.#watch();
     } catch (error) {
       this.breaker.reportedHealthy(false);
-      this.#isUnseen = false;
+      this.#isUnknown = false;
       if (this.#isStopped || !(error instanceof ApiError) || !error.blame.certain) return;
       const isNoModel = error.code === 'model_not_found';
-      // What it answers with a model outweighs what it says of it.
+      // Answers to requests outweigh a rejected probe.
       if (this.#hasAnswered && error.blame.scope !== 'replica') return;
-      this.#declines = !this.#hasAnswered && (this.#declines || isNoModel || this.#parts.inFlight() === 0);
-      // Where somebody answers, if only that it may not be asked that, requests find out what it can.
-      this.#isUnseen = error.code === 'upstream_unreachable' && this.#engine.capabilities.isGuess === true;
-      if (isNoModel || !this.#declines || this.#isUnseen || this.breaker.state !== 'half-open')
+      this.#rejectsProbes =
+        !this.#hasAnswered && (this.#rejectsProbes || isNoModel || this.#deps.inFlight() === 0);
+      // A server that is reachable may reject only probes; requests then show its capabilities.
+      this.#isUnknown = error.code === 'upstream_unreachable' && this.#engine.capabilities.isGuess === true;
+      if (isNoModel || !this.#rejectsProbes || this.#isUnknown || this.breaker.state !== 'half-open')
         return this.failed(error);
-      // It may decline that question alone, so that the next request still tries.
       this.breaker.setCause(error);
-      this.#wakeIn(backoffMs(++this.#declined, declinedPauses, this.#parts.random.float()));
+      this.#wakeIn(backoffMs(++this.#rejectedProbes, rejectedBackoff, this.#deps.random.float()));
     }
   }
 
-  /** Failures come in swarms; one look tells of all. */
+  /** Probes the server unless a probe began within the last second: failures come in bursts. */
   probeOnce(): void {
-    const now = this.#parts.clock.monotonic();
-    if (now - this.#lookedAt < reportMs.queue) return;
-    this.#lookedAt = now;
+    const now = this.#deps.clock.monotonic();
+    if (now - this.#probedAt < probeMs.queue) return;
+    this.#probedAt = now;
     void this.probe();
   }
 
   stop(): void {
     this.#isStopped = true;
     this.#wake?.cancel();
-    this.#report?.cancel();
+    this.#nextProbe?.cancel();
   }
 
-  /** A pause may have become longer. */
   #wakeIn(ms: number): void {
     this.#wake?.cancel();
-    this.#wake = this.#parts.clock.after(ms, () => {
-      if (this.#declines || this.#isUnseen) void this.probe();
-      this.#parts.onChange();
+    this.#wake = this.#deps.clock.after(ms, () => {
+      if (this.#rejectsProbes || this.#isUnknown) void this.probe();
+      this.#deps.onChange();
     });
   }
 
-  /** It is asked again and again for as long as it has work. */
+  /** Schedules the next probe while requests are in flight. */
   #watch(): void {
-    if (this.#everyMs === null || this.#report || this.#isStopped || this.#parts.inFlight() === 0) return;
-    this.#report = this.#parts.clock.after(this.#everyMs, () => {
-      this.#report = null;
+    if (this.#everyMs === null || this.#nextProbe || this.#isStopped || this.#deps.inFlight() === 0) return;
+    this.#nextProbe = this.#deps.clock.after(this.#everyMs, () => {
+      this.#nextProbe = null;
       void this.probe();
     });
   }
 }
 
-/** True for failures that a minimal request would meet as well. A rate limit, or the rest of a credit, may let it pass. */
-function isToldByLeast({ code, blame }: ApiError): boolean {
+/** True for failures that a minimal request would meet as well. It may pass a rate limit, or need less credit. */
+function isTestable({ code, blame }: ApiError): boolean {
   return !blame.hidden && !(code === 'engine_overloaded' && blame.scope === 'model');
 }
 
-/** True for failures that may be the request's own. Gateways answer 503 for any failure of their servers. */
-function mayBeItsRequests(error: ApiError): boolean {
-  return isToldByLeast(error) && (!error.blame.certain || error.code === 'engine_overloaded');
+/** True for failures that the request may have caused. Gateways answer 503 for any failure of their servers. */
+function mayBeRequestFault(error: ApiError): boolean {
+  return isTestable(error) && (!error.blame.certain || error.code === 'engine_overloaded');
 }
 
-/** What the system or TLS calls it: no client is told, and an operator has nothing else to go by. */
-function reasonOf({ cause }: ApiError): { reason?: string } {
+/** Error code of the system or of TLS, for the operator only. */
+function systemCode({ cause }: ApiError): { reason?: string } {
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string'
     ? { reason: cause.code }
     : {};

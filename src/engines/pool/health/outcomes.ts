@@ -1,8 +1,8 @@
 import type { RequestOutcomes } from '../../../core/request-outcomes.ts';
 
 /**
- * Outcomes of a model's requests, interactive ones and batch lines. They separate a request that is at fault itself from a server
- * that is. Failures in a row count once, because they may have one cause.
+ * Outcomes of a model's requests, interactive ones and batch lines. They separate a request that is at fault itself from a
+ * server that is. Failures in a row count once, because they may have one cause.
  */
 export class Outcomes implements RequestOutcomes {
   workedAt = Number.NEGATIVE_INFINITY;

@@ -1,22 +1,22 @@
-/** So many answers make up for a refusal, and for so many refusals at most. */
-const answersEach = 10;
-const mostRefusals = 4;
+/** Answers that earn the budget for one refusal, and the largest budget in refusals. */
+const answersPerRefusal = 10;
+const maxRefusals = 4;
 
 /**
- * Refusals that tell nothing of how much a server takes: busy providers refuse one request in a hundred and answer those beside
- * it. Who gave them less for each would end with next to nothing. One that is full refuses most of what is too much.
+ * Budget of refusals that carry no signal. Busy providers reject about 1 % of requests regardless of load; halving their
+ * load for each would end near zero. A server at its limit rejects most of the excess and exhausts the budget.
  */
 export class RefusalBudget {
   #answers = 0;
 
   answered(): void {
-    this.#answers = Math.min(this.#answers + 1, mostRefusals * answersEach);
+    this.#answers = Math.min(this.#answers + 1, maxRefusals * answersPerRefusal);
   }
 
-  /** Whether a refusal is one of those. */
+  /** Spends the budget of one refusal. @returns false where the budget is exhausted */
   spend(): boolean {
-    if (this.#answers < answersEach) return false;
-    this.#answers -= answersEach;
+    if (this.#answers < answersPerRefusal) return false;
+    this.#answers -= answersPerRefusal;
     return true;
   }
 }

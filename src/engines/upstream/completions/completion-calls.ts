@@ -108,7 +108,7 @@ export function createCompletionCalls(exchanges: JsonClient, profile: Pick<Probe
           if (pieces.length > 0)
             yield pieces
               .flatMap(cut)
-              .map((piece) => ({ ...eventOf(piece, ask, plan, begun), said: said(piece) }));
+              .map((piece) => ({ ...eventOf(piece, ask, plan, begun), delta: said(piece) }));
         }
         came(seen.size);
       }
