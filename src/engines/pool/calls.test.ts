@@ -66,7 +66,7 @@ describe('a stream whose server fails', () => {
   );
 });
 
-describe('the weight of a server', () => {
+describe('the weight of a replica', () => {
   /** How many of nine requests each of the servers has. */
   async function shares(pool: ReturnType<typeof poolOf>, servers: readonly FakeEngine[]) {
     const begun = Array.from({ length: 9 }, () => pool.generate(chatRequest(), call));
@@ -82,12 +82,12 @@ describe('the weight of a server', () => {
     return servers;
   }
 
-  it('gives it more of the requests', async () => {
+  it('gives it more requests', async () => {
     const servers = twoOfEight();
     expect(await shares(poolOf(servers, [1, 2]), servers)).toEqual([3, 6]);
   });
 
-  it('is another one once its servers are configured anew', async () => {
+  it('changes with the configuration', async () => {
     const servers = twoOfEight();
     const pool = poolOf(servers, [2, 1]);
     await pool.replaceReplicas(servers.map((engine, at) => replicaOf(engine, at, at + 1)));

@@ -6,26 +6,26 @@ function replicas(...loads: number[]): (Candidate & { inFlight: number })[] {
 }
 
 describe('chooseReplica', () => {
-  it('takes the one with room, or none', () => {
+  it('picks the replica with room, if there is one', () => {
     const all = replicas(16, 3);
     expect(chooseReplica([all[1]!], all, 'p')?.name).toBe('gpu-1');
     expect(chooseReplica([], all, 'p')).toBeUndefined();
   });
 
-  it('takes the least loaded, by its size', () => {
+  it('picks the least loaded replica relative to its capacity', () => {
     const all = replicas(8, 6, 7);
     expect(chooseReplica(all, all, '')?.name).toBe('gpu-1');
     const large = [{ ...all[0]!, capacity: 64 }, all[1]!, all[2]!];
     expect(chooseReplica(large, large, '')?.name).toBe('gpu-0');
   });
 
-  it('gives less to one that is slow', () => {
+  it('gives a slow replica less', () => {
     const all = replicas(4, 4);
     all[0] = { ...all[0]!, slowness: 3 };
     expect(chooseReplica(all, all, '')?.name).toBe('gpu-1');
   });
 
-  it('sends a prefix to its home, as long as that has no more than its share', () => {
+  it('sends a prefix to its home replica while that has no more than its share', () => {
     const all = replicas(4, 4, 4, 4);
     const home = chooseReplica(all, all, 'prefix-a')!;
     for (let i = 0; i < 3; i++) expect(chooseReplica(all, all, 'prefix-a')).toBe(home);
@@ -36,7 +36,7 @@ describe('chooseReplica', () => {
     expect(chooseReplica(all, all, 'prefix-a')).toBe(home);
   });
 
-  it('spreads prefixes over all, and moves only those of a replica that goes', () => {
+  it('spreads prefixes over all replicas and moves only those of a removed one', () => {
     const all = replicas(0, 0, 0, 0);
     const prefixes = Array.from({ length: 400 }, (_, at) => `prefix ${at}`);
     const before = prefixes.map((prefix) => chooseReplica(all, all, prefix)!.name);

@@ -30,8 +30,8 @@ const server = (capabilities: Capabilities, isUnseen = false): CapableServer & {
 const common = (...all: Partial<Capabilities>[]) =>
   commonCapabilities(all.map((one) => server({ ...offpeak, ...one })))();
 
-describe('what servers of several kinds can', () => {
-  it('is what all of them can, whichever is named first', () => {
+describe('common capabilities of servers of several kinds', () => {
+  it('are those that all share, in any order', () => {
     const both = {
       serves: ['chat', 'embeddings'],
       inputs: ['image'],
@@ -57,7 +57,7 @@ describe('what servers of several kinds can', () => {
     expect(common(...ways.map((forcedTool) => ({ forcedTool }))).forcedTool).toBe(way);
   });
 
-  it('is known as far as any of them tells', () => {
+  it('use the smallest reported context length', () => {
     expect(common({ contextLength: null }, { tools: false })).toMatchObject({
       contextLength: 8192,
       tools: false,
@@ -67,7 +67,7 @@ describe('what servers of several kinds can', () => {
     expect(common({ jsonSchema: 'none' }, {}).jsonSchema).toBe('none');
   });
 
-  it('is not lowered by one of which nobody knows what it can, unless that is so of all', () => {
+  it('ignore servers with unknown capabilities, unless all are unknown', () => {
     const guess = server({ ...ollama, isGuess: true }, true);
     const servers = [server(offpeak), guess];
     const of = commonCapabilities(servers);
@@ -79,7 +79,7 @@ describe('what servers of several kinds can', () => {
     expect(of()).toMatchObject({ jsonSchema: 'native', forcedTool: 'none' });
   });
 
-  it('is the same object until a server tells something else, or is another', () => {
+  it('are the same object until a server or its capabilities change', () => {
     const servers = [server(offpeak), server(offpeak)];
     const of = commonCapabilities(servers);
     const before = of();

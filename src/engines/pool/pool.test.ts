@@ -145,7 +145,7 @@ describe('createPool', () => {
   const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 0 } as const;
   const told = { others: 0, found: null, closed: { 'gpu-0': { ms: 5_000, cause } } };
 
-  it('a server that answered here last, or works on something, is not given up for what others say', async () => {
+  it('ignores peer reports about a server that last answered here or works on a request', async () => {
     const mine = server(4);
     const own = poolOf([mine]);
     const line = batch();
@@ -165,7 +165,7 @@ describe('createPool', () => {
     expect(own.waiting).toEqual(cause);
   });
 
-  it('what others say keeps back batches alone', async () => {
+  it('holds back only batches on a peer report', async () => {
     const mine = server(4);
     const own = poolOf([mine]);
     own.share(told);
@@ -209,12 +209,12 @@ describe('createPool', () => {
       (error: ApiError) => error.code,
     );
 
-  it('has the slots of all, and an eighth more in flight', () => {
+  it('has the slots of all replicas, and an eighth more in flight', () => {
     poolOf([server(16), server(8)]);
     expect([pool.slots, pool.maxInFlight]).toEqual([24, 27]);
   });
 
-  it('begins once with half of the slots that were found before, where that is more', () => {
+  it('starts once from half of the slots discovered before, if that is more', () => {
     const own = poolOf([server(null), server(null)]);
     const share = { others: 0, found: null, before: { 'gpu-0': 70, 'gpu-1': 12 } };
     own.share(share);
@@ -224,7 +224,7 @@ describe('createPool', () => {
     expect(own.discovered).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
   });
 
-  it('asks another replica where one is away, and leaves that alone', async () => {
+  it('retries on another replica when one is unreachable, and pauses that one', async () => {
     const [gone, well] = [server(4), server(4)];
     poolOf([gone, well]);
     const first = ask();
@@ -242,7 +242,7 @@ describe('createPool', () => {
     await Promise.all(more);
   });
 
-  it('uses it again by itself when its pause is over', async () => {
+  it('uses a replica again when its back-off is over', async () => {
     const [gone, well] = [server(4), server(4)];
     poolOf([gone, well]);
     const first = ask();
@@ -262,7 +262,7 @@ describe('createPool', () => {
     expect(pool.replicas.map(({ health }) => health)).toEqual(['up', 'up']);
   });
 
-  it('asks nobody else about what is wrong with the request', async () => {
+  it('does not retry a failure of the request itself', async () => {
     const [one, other] = [server(4), server(4)];
     poolOf([one, other]);
     const asked = settled(ask());
@@ -273,7 +273,7 @@ describe('createPool', () => {
     expect(pool.waiting).toBeNull();
   });
 
-  it('asks one other about a failure that may be the request, not all of them', async () => {
+  it('retries an ambiguous failure on one other replica only', async () => {
     const servers = [server(4), server(4), server(4)];
     poolOf(servers);
     const asked = settled(ask());
@@ -286,7 +286,7 @@ describe('createPool', () => {
     expect(servers.reduce((sum, each) => sum + each.asked, 0)).toBe(2);
   });
 
-  it('takes one wrong key for all replicas that have it', async () => {
+  it('closes all replicas of an account whose key is refused', async () => {
     const servers = [server(4), server(4), server(4)];
     poolOf(servers, { account: 'one' });
     const asked = settled(ask());
@@ -298,7 +298,7 @@ describe('createPool', () => {
     expect(pool.maxInFlight).toBe(0);
   });
 
-  it('has batches wait while nobody takes anything, and one request try whether somebody does again', async () => {
+  it('holds back batches while no replica is up, and lets one request try', async () => {
     const one = server(4);
     poolOf([one]);
     const heard: number[] = [];
@@ -324,7 +324,7 @@ describe('createPool', () => {
     expect([pool.maxInFlight, pool.waiting]).toEqual([5, null]);
   });
 
-  it('gives a server that may be tried again no more than it works on, with what it was given before', async () => {
+  it('never exceeds the slots of a half-open server with requests still in flight', async () => {
     const one = server(1);
     poolOf([one]);
     const asked = [batch(), batch()];
@@ -338,7 +338,7 @@ describe('createPool', () => {
     await Promise.all(asked);
   });
 
-  it('can what all its servers can', () => {
+  it('has the capabilities that all its servers share', () => {
     const [one, other] = [server(1), server(1)];
     const { capabilities } = other;
     poolOf([
@@ -348,7 +348,7 @@ describe('createPool', () => {
     expect(pool.capabilities.jsonSchema).toBe('none');
   });
 
-  describe('F18: a server that asks for a pause of a day', () => {
+  describe('F18: a server with a retry-after of a day', () => {
     const minute = 60_000;
     const day = new ApiError('engine_overloaded', 'Too much.', { blame: unavailable, retryAfter: 86_400 });
     let one: Server;
@@ -378,7 +378,7 @@ describe('createPool', () => {
       expect(pool.maxInFlight).toBe(1);
     }
 
-    it('is tried again while there is time for the batch that was refused', async () => {
+    it('is tried again in time for the refused batch', async () => {
       await send(10, refuse);
       await expectOneTrialAfter(5);
       await send(5, refuse);
@@ -389,26 +389,26 @@ describe('createPool', () => {
       expect(pool.waiting).toBeNull();
     });
 
-    it('is tried as soon where another batch that it was sent is over', async () => {
+    it('is tried as soon where another batch sent to it is over', async () => {
       await send(1, answer);
       await clock.advance(2 * minute);
       await send(20, refuse);
       await expectOneTrialAfter(10);
     });
 
-    it('is tried in time for a batch that is made later and has less time', async () => {
+    it('is tried in time for a later batch with a shorter window', async () => {
       await send(7 * 24 * 60, refuse);
       await expectOneTrialAfter(60);
     });
 
-    it('is tried for whoever waits for an answer', async () => {
+    it('is tried for interactive requests', async () => {
       await send(undefined, refuse);
       await expectOneTrialAfter(60);
       await send(undefined, answer);
       expect(pool.waiting).toBeNull();
     });
 
-    it('is tried by processes that only heard of it', async () => {
+    it('is tried by processes that know of it only from a peer', async () => {
       const own = pool;
       const theirs = poolOf([server(4)]);
       const tell = tableOf([own, theirs]);
@@ -427,13 +427,13 @@ describe('createPool', () => {
       await own.stop();
     });
 
-    it('is left alone no longer than that for what another process says', async () => {
+    it('is not paused longer on a peer report', async () => {
       pool.share({ ...told, closed: { 'gpu-0': { ms: 86_400_000, cause } } });
       await expectOneTrialAfter(60 + 2 / 60);
     });
   });
 
-  it('writes down how a call went, where somebody wants to know', async () => {
+  it('records the progress of a call in its trace', async () => {
     const [one, other] = [server(1), server(1)];
     poolOf([one, other]);
     const known: CallTrace = {};
@@ -455,7 +455,7 @@ describe('createPool', () => {
     });
   });
 
-  it('sends nothing to a server that was never seen, whose kind lowers what others can only when it is', async () => {
+  it('sends nothing to a server of unknown capabilities, which lower the common ones only once known', async () => {
     const [one, other] = [server(1), server(1)];
     const { capabilities } = one;
     const exact = { ...capabilities, jsonSchema: 'exact' as const };
@@ -480,7 +480,7 @@ describe('createPool', () => {
     await Promise.all(asked);
   });
 
-  it('tries a server that may not be asked what it is', async () => {
+  it('tries a server that rejects probes', async () => {
     const one = server(1);
     one.probed = () =>
       Promise.reject(new ApiError('engine_overloaded', 'no lists now', { blame: unavailable }));
@@ -494,7 +494,7 @@ describe('createPool', () => {
     await asked;
   });
 
-  it('tries a server that answers, but not the question what it is', async () => {
+  it('tries a server that answers requests but not probes', async () => {
     const one = server(1);
     poolOf([{ ...one, capabilities: { ...one.capabilities, isGuess: true } }]);
     await pool.probe();
@@ -546,7 +546,7 @@ describe('createPool', () => {
     },
   );
 
-  it('has a request try at once where a server declines to say how it is, and asks it ever more rarely', async () => {
+  it('lets a request try a server that rejects probes, and probes it ever more rarely', async () => {
     const one = server(4);
     const asked: number[] = [];
     const startedAt = clock.monotonic();
@@ -575,7 +575,7 @@ describe('createPool', () => {
     expect(pool.replicas[0]).toMatchObject({ health: 'up', waiting: null });
   });
 
-  it('refuses no interactive request on a suspicion, which others may have caused', async () => {
+  it('sends interactive requests despite a suspicion, which others may have caused', async () => {
     const one = server(4);
     poolOf([one]);
     for (let i = 0; i < 3; i++) {
@@ -593,7 +593,7 @@ describe('createPool', () => {
     expect(pool.waiting).toBeNull();
   });
 
-  it('is tried out for a line where single requests are refused one after the other', async () => {
+  it('tests a server before a line where single requests are refused one after the other', async () => {
     const one = server(4);
     poolOf([one]);
     const refusedOnce = async () => {
@@ -669,7 +669,7 @@ describe('createPool', () => {
       expect([await settled(batch()), one.asked]).toEqual([error.code, 1]);
     });
 
-    it('alone is no proof that a server is up that says so itself', async () => {
+    it('does not by itself contradict a server that reports itself healthy', async () => {
       one.tried = () => Promise.reject(broken);
       one.probed = async () => ({ slots: null, queued: null });
       for (let n = 0; n < 20; n++) {
@@ -679,7 +679,7 @@ describe('createPool', () => {
       expect([pool.outcomes.workedAt, one.asked]).toEqual([Number.NEGATIVE_INFINITY, 1]);
     });
 
-    it('once more closes no server that works on others, however often', async () => {
+    it('does not close a server that works on others, however often it fails', async () => {
       const other = batch();
       await turn();
       for (let n = 0; n < 10; n++) {
@@ -696,7 +696,7 @@ describe('createPool', () => {
       await other;
     });
 
-    it('with two others has its server tried out at once, and nobody waits where it works', async () => {
+    it('tests the server at once after two others, and holds nothing back if it works', async () => {
       const lines = [1, 2, 3, 4].map(() => settled(batch()));
       await turn();
       for (const { fail } of one.open.slice(0, 3)) fail(broken);
@@ -707,12 +707,12 @@ describe('createPool', () => {
       await lines[3];
     });
 
-    it('where credit is missing tells nothing by less work, which may be cheap enough', async () => {
+    it('is not tested where credit is missing, because less work may be affordable', async () => {
       await lose(noCredit);
       expect([tries, pool.outcomes.workedAt]).toEqual([0, Number.NEGATIVE_INFINITY]);
     });
 
-    it('is not blamed for what was not sent', async () => {
+    it('is not blamed for a request that was not sent', async () => {
       one.tried = () => Promise.reject(closing);
       await lose(closing);
       await clock.advance(30_000);
@@ -721,7 +721,7 @@ describe('createPool', () => {
     });
   });
 
-  it('asks a server that works again for its slots, which may be others', async () => {
+  it('probes a server that works again, because its slots may have changed', async () => {
     const one = server(null);
     const slots = [2, 6];
     one.probed = async () => ({ slots: slots.shift()!, queued: null });
@@ -741,7 +741,7 @@ describe('createPool', () => {
     expect(pool.slots).toBe(6);
   });
 
-  it('asks a server that tells its queue each second while it has work, also after it once did not', async () => {
+  it('probes a server that reports its queue every second under load, even after a report without one', async () => {
     const one = server(null);
     let asked = 0;
     one.probed = async () => ({ slots: null, queued: ++asked === 2 ? null : 0 });
@@ -762,7 +762,7 @@ describe('createPool', () => {
     expect(asked).toBe(5);
   });
 
-  it('asks a server that tells its slots for them every half minute while it has work, unless they were configured', async () => {
+  it('probes a server that reports its slots every 30 s under load, unless they are configured', async () => {
     const [one, set] = [server(null), server(2)];
     const asked = [0, 0];
     one.probed = async () => ({ slots: asked[0]!++ === 0 ? 2 : 6, queued: null });
@@ -784,7 +784,7 @@ describe('createPool', () => {
     expect(asked).toEqual([3, 1]);
   });
 
-  it('tells the pause that a server asked for', async () => {
+  it('reports the retry-after of a server', async () => {
     const one = server(4);
     poolOf([one]);
     const asked = settled(ask());
@@ -795,7 +795,7 @@ describe('createPool', () => {
     expect(one.asked).toBe(1);
   });
 
-  it('logs that a server takes requests again when its pause is over, once, and not at each answer until then', async () => {
+  it('logs once that a server takes requests again, when its pause is over', async () => {
     const one = server(16);
     const said: string[] = [];
     const log = { ...silent, info: (_: object, text: string) => said.push(text) };
@@ -814,7 +814,7 @@ describe('createPool', () => {
     expect(said).toEqual(['the server takes requests again']);
   });
 
-  it('says when a pause is over that was made longer while it lasted', async () => {
+  it('notices the end of a pause that was extended', async () => {
     const one = server(16);
     poolOf([one]);
     const heard: number[] = [];
@@ -838,7 +838,7 @@ describe('createPool', () => {
     await Promise.all(asked);
   });
 
-  it('lets interactive requests wait for a place, before batches, each org in its turn', async () => {
+  it('queues interactive requests before batches, one org after the other', async () => {
     const one = server(1);
     poolOf([one]);
     const running = [ask({ org: 'x' }), ask({ org: 'x' }), ask({ org: 'x' })];
@@ -871,7 +871,7 @@ describe('createPool', () => {
     }
   }
 
-  it('refuses requests of the org with the most waiting when too many wait: other orgs get in', async () => {
+  it('rejects requests of the org with the most waiting when the queue is full', async () => {
     const one = server(4);
     poolOf([one]);
     const outcomes = (of: string, count: number) =>
@@ -888,7 +888,7 @@ describe('createPool', () => {
     expect(answered).toHaveLength(6 + 64 - 12);
   });
 
-  it('shares its places in the queue evenly, and always has one for an org without waiting requests', async () => {
+  it('shares the queue evenly, and always has room for an org without waiting requests', async () => {
     const one = server(1);
     poolOf([one]);
     const running = [ask(), ask(), ask()];
@@ -908,7 +908,7 @@ describe('createPool', () => {
     await Promise.all(busyAgain);
   });
 
-  it('turns away who waited too long, and lets go of who left', async () => {
+  it('rejects a request that waited too long, and forgets one that was aborted', async () => {
     const one = server(1);
     poolOf([one]);
     const running = [ask(), ask(), ask()];
@@ -924,7 +924,7 @@ describe('createPool', () => {
     expect(one.asked).toBe(3);
   });
 
-  it('sends nothing new to a replica that is drained', async () => {
+  it('sends nothing new to a draining replica', async () => {
     const one = server(4);
     poolOf([one], { isDraining: true });
     expect(pool.maxInFlight).toBe(0);
@@ -932,7 +932,7 @@ describe('createPool', () => {
     expect(one.asked).toBe(0);
   });
 
-  it('goes on with servers that stay as they are, while others come and go', async () => {
+  it('keeps the state of replicas that stay when others are added and removed', async () => {
     const [gone, busyOne, left, added] = [server(99), server(null), server(20), server(4)];
     let stopped = 0;
     left.stop = async () => void stopped++;
@@ -967,7 +967,7 @@ describe('createPool', () => {
     await Promise.all([first, ...others]);
   });
 
-  it('lets a server go only when all that it said was read', async () => {
+  it('stops a removed replica only after its answers were read', async () => {
     const [left, added] = [server(1), server(1)];
     let isStopped = false;
     left.stop = async () => void (isStopped = true);
@@ -990,7 +990,7 @@ describe('createPool', () => {
     expect(isStopped).toBe(true);
   });
 
-  it('gives those who wait to servers that are added', async () => {
+  it('admits waiting requests to added replicas', async () => {
     const [one, added] = [server(1), server(4)];
     poolOf([one]);
     const running = Array.from({ length: 6 }, () => ask());

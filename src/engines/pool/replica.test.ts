@@ -26,16 +26,16 @@ async function paceOf(arrivedMs: number, readMs: number): Promise<number> {
 }
 
 describe('Replica', () => {
-  it('takes the time that an answer lay here, while this process was busy, for none of the server', async () => {
+  it('does not attribute the time that an answer waited in this busy process to the server', async () => {
     expect(await paceOf(50, 50)).toBe(25);
     expect(await paceOf(50, 80)).toBe(25);
   });
 
-  it('takes half of the time for the server, however long this process is busy', async () => {
+  it('attributes half of the time to the server, however long this process is busy', async () => {
     expect(await paceOf(10, 80)).toBe(20);
   });
 
-  it('tells in the log why a server cannot be reached', () => {
+  it('logs why a server cannot be reached', () => {
     const warnings: object[] = [];
     const log = { ...silent, warn: (fields: object) => void warnings.push(fields) };
     const replica = replicaOf({ clock: createManualClock(), log });

@@ -89,8 +89,8 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
   return { busy, longestQueue, found: all.map(({ limit }) => limit.maxInFlight) };
 }
 
-describe('processes that share a server which does not tell its slots', () => {
-  it.each([2, 3, 5])('find them together: %i', (processes) => {
+describe('processes that share a server with unknown slots', () => {
+  it.each([2, 3, 5])('discover them together: %i', (processes) => {
     const starts = Array.from({ length: processes }, (_, at) => at * 37);
     const served = seeds.map((seed) => fillTogether(starts, 20, lognormal(50, 0.2, seed)));
     const queues = served.map(({ longestQueue }) => longestQueue / slots).toSorted((a, b) => a - b);
@@ -99,7 +99,7 @@ describe('processes that share a server which does not tell its slots', () => {
     for (const { found } of served) expect(Math.max(...found) / Math.min(...found)).toBeLessThanOrEqual(1.3);
   });
 
-  it('take what others found when they start', () => {
+  it('start from what others discovered', () => {
     const slowest = seeds.map((seed) => {
       const { busy } = fillTogether([0, 10_000], 15, lognormal(50, 0.2, seed));
       return Math.min(...busy.slice(6));

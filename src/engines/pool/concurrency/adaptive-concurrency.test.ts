@@ -48,7 +48,7 @@ describe.each([
     expect(served.slots.at(-1)! / slots).toBeLessThanOrEqual(1.3);
   });
 
-  it('never lets much more queue than there are slots for, whatever their number', () => {
+  it('never queues much more than the slots, whatever their number', () => {
     const queues = Array.from({ length: 60 }, (_, index) => {
       const slots = 16 + index * 3;
       return steady(slots, jitter).longestQueue / slots;
@@ -85,7 +85,7 @@ describe('slots of a server with lognormal times', () => {
 });
 
 describe('slots of a server with answers of two kinds', () => {
-  it.each([64, 200])('does not take the first long ones for a queue: %i slots', (slots) => {
+  it.each([64, 200])('does not mistake the first long answers for a queue: %i slots', (slots) => {
     const fills = Array.from({ length: 20 }, (_, seed) => {
       const random = randomOf(seed + 1);
       const timeOf = () => (random() < 0.2 ? 300 : 30) * (0.95 + 0.1 * random());
@@ -134,7 +134,7 @@ describe('slots of a server that batches', () => {
 });
 
 describe('slots of a server with requests of many sizes', () => {
-  it.each([1, 2, 3, 4, 5, 6])('does not take long requests for a queue, seed %i', (seed) => {
+  it.each([1, 2, 3, 4, 5, 6])('does not mistake long requests for a queue, seed %i', (seed) => {
     const random = randomOf(seed);
     const served = serveUntold(64 * rounds, {
       slots: () => 64,
@@ -176,7 +176,7 @@ describe('slots that change', () => {
     expect(served.longestQueue / after).toBeLessThanOrEqual(0.6);
   });
 
-  it('are not thought to while there is little to do', () => {
+  it('are kept while there is little to do', () => {
     let now = 0;
     const finder = createAdaptiveConcurrency(() => now);
     for (let request = 0; request < 2000; request++) {
@@ -188,7 +188,7 @@ describe('slots that change', () => {
     expect(finder).toMatchObject({ slots: 8, maxInFlight: 8 });
   });
 
-  it('are not raised while the server says that requests wait', () => {
+  it('are not raised while the server reports a queue', () => {
     const served = serve(64 * 40, { slots: () => 64, timeOf: () => 50 }, (now) => {
       const limit = createConcurrencyLimit(null, now);
       limit.applyReport({ slots: null, queued: 3 });

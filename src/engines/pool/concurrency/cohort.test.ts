@@ -12,12 +12,12 @@ function joined(cohort: Cohort, count: number): SentRequest[] {
 }
 
 describe('Cohort', () => {
-  it('takes as many as it is large', () => {
+  it('takes members up to its size', () => {
     const cohort = new Cohort(2, 2);
     expect(joined(cohort, 3).map((sent) => sent.cohort)).toEqual([cohort, cohort, null]);
   });
 
-  it('takes no more once one of enough was answered', () => {
+  it('is closed once one of enough members was answered', () => {
     const cohort = new Cohort(10, 4);
     const [early] = joined(cohort, 4);
     cohort.answered(early!, 50, 1);
@@ -26,7 +26,7 @@ describe('Cohort', () => {
     expect(late.cohort).toBeNull();
   });
 
-  it('is known when all are answered, or when the last few had their time', () => {
+  it('is known when all members answered or the last few had their time', () => {
     const cohort = new Cohort(10, 10);
     const all = joined(cohort, 10);
     for (const sent of all.slice(0, 8)) cohort.answered(sent, 50, 1);
@@ -36,13 +36,13 @@ describe('Cohort', () => {
     expect(cohort.isKnown(51)).toBe(true);
   });
 
-  it('counts those still open with the time they took so far', () => {
+  it('counts open requests with the time they have taken so far', () => {
     const cohort = new Cohort(10, 10);
     for (const sent of joined(cohort, 10).slice(0, 8)) cohort.answered(sent, 50, 1);
     expect(cohort.stats(100)).toMatchObject({ count: 10, mean: 60, concurrency: 10 });
   });
 
-  it('does without one that was dropped', () => {
+  it('ignores a dropped request', () => {
     const cohort = new Cohort(2, 2);
     const [dropped, answered] = joined(cohort, 2);
     cohort.leave(dropped!);

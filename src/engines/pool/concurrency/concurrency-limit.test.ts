@@ -15,7 +15,7 @@ describe('createConcurrencyLimit', () => {
     expect(createConcurrencyLimit(slots, still)).toMatchObject({ slots, maxInFlight });
   });
 
-  it('takes the word of the server where nothing is configured', () => {
+  it('uses the slots that the server reports where none are configured', () => {
     const limit = createConcurrencyLimit(null, still);
     expect(limit.slots).toBe(8);
     limit.applyReport({ slots: 32, queued: null });
@@ -24,13 +24,13 @@ describe('createConcurrencyLimit', () => {
     expect(limit.slots).toBe(32);
   });
 
-  it('takes the word of the configuration rather than that of the server', () => {
+  it('prefers the configured slots to the reported ones', () => {
     const limit = createConcurrencyLimit(16, still);
     limit.applyReport({ slots: 32, queued: null });
     expect(limit.slots).toBe(16);
   });
 
-  it('begins with half of what was found earlier, which may be too much by now', () => {
+  it('starts from half of what was discovered earlier', () => {
     const served = (slots: number) =>
       serve(slots * 100, { slots: () => slots, timeOf: lognormal(1_000, 0.2, 3) }, (now) => {
         const limit = createConcurrencyLimit(null, now);
@@ -44,7 +44,7 @@ describe('createConcurrencyLimit', () => {
     expect(same.fill).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('tells which share it was never seen to work on: the headroom, or most where it is only found out', () => {
+  it('reports its unverified share: the headroom, or most of it during discovery', () => {
     expect(createConcurrencyLimit(64, still).unverifiedShare).toBeCloseTo(1 / 9);
     expect(createConcurrencyLimit(null, still).unverifiedShare).toBeCloseTo(0.3);
     const growing = createConcurrencyLimit(null, still);
@@ -55,13 +55,13 @@ describe('createConcurrencyLimit', () => {
     expect(following.unverifiedShare).toBeCloseTo(1 / 9);
   });
 
-  it('gives as many as there were after a refusal', () => {
+  it('lowers the limit to the accepted requests after a refusal', () => {
     const limit = createConcurrencyLimit(64, still);
     limit.refused(60);
     expect(limit).toMatchObject({ slots: 60, maxInFlight: 60 });
   });
 
-  it('loses three tenths at most to refusals that come together', () => {
+  it('loses at most 30 % to a burst of refusals', () => {
     let now = 1000;
     const limit = createConcurrencyLimit(64, () => now);
     for (let left = 71; left >= 0; left--) limit.refused(left);
@@ -71,7 +71,7 @@ describe('createConcurrencyLimit', () => {
     expect(limit.maxInFlight).toBe(35);
   });
 
-  it('never gives less than one', () => {
+  it('never falls below one', () => {
     let now = 0;
     const limit = createConcurrencyLimit(4, () => now);
     for (let refusal = 0; refusal < 20; refusal++) {
@@ -81,7 +81,7 @@ describe('createConcurrencyLimit', () => {
     expect(limit).toMatchObject({ slots: 1, maxInFlight: 1 });
   });
 
-  it('gives a little more after twenty rounds without a refusal, until it gives all again', () => {
+  it('rises slowly after twenty rounds without a refusal, up to the full limit', () => {
     const limit = createConcurrencyLimit(64, still);
     limit.refused(0);
     const rounds = (count: number) => {
@@ -95,7 +95,7 @@ describe('createConcurrencyLimit', () => {
     expect(limit).toMatchObject({ slots: 64, maxInFlight: 72 });
   });
 
-  it.each([null, 48, 64, 100])('learns what a server refuses, told %s', (told) => {
+  it.each([null, 48, 64, 100])('learns what a server refuses, stated %s', (told) => {
     for (const sigma of [0, 0.3]) {
       const served = serve(
         48 * 400,
@@ -107,7 +107,7 @@ describe('createConcurrencyLimit', () => {
     }
   });
 
-  it.each([null, 64])('loses little to a refusal for no reason, told %s', (told) => {
+  it.each([null, 64])('loses little to a sporadic refusal, stated %s', (told) => {
     let isRefused = false;
     const served = serve(
       64 * 300,

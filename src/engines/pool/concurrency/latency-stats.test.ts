@@ -7,18 +7,18 @@ function paceOf(...answers: [ms: number, work: number, inFlight: number][]): Lat
   return pace;
 }
 
-describe('Pace', () => {
-  it('weighs times by work', () => {
+describe('LatencyStats', () => {
+  it('weighs latencies by work', () => {
     const pace = paceOf([100, 1, 4], [900, 9, 6]);
     expect(pace).toMatchObject({ count: 2, mean: 100, concurrency: 5, meanWork: 5, meanMs: 500 });
   });
 
-  it('takes no long answer to much work for an error', () => {
+  it('does not count long answers to much work as an error', () => {
     expect(paceOf([100, 1, 4], [900, 9, 4]).error).toBe(0);
     expect(paceOf([100, 1, 4], [900, 1, 4]).error).toBeGreaterThan(0.5);
   });
 
-  it('tells a wait by the quick answers, where times differ much', () => {
+  it('shows a queue by the quick answers where latencies differ', () => {
     const times = [20, 30, 40, 50, 160];
     const of = (wait: number) => paceOf(...times.map((ms) => [ms + wait, 1, 1] as [number, number, number]));
     const [alone, queued] = [of(0), of(20)];
@@ -27,7 +27,7 @@ describe('Pace', () => {
     expect(paceOf([50, 1, 1], [100, 2, 1]).estimate.p30).toEqual({ pace: 50, error: 0 });
   });
 
-  it('knows the mean the better the more answers there are', () => {
+  it('narrows the error of the mean with more answers', () => {
     const few = paceOf([40, 1, 1], [60, 1, 1]);
     const many = few.copy();
     for (let more = 0; more < 20; more++) many.merge(few);

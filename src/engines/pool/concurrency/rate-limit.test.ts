@@ -101,7 +101,7 @@ async function keepFull(clock: ManualClock, engine: Engine, seconds: number): Pr
   await pool.stop();
 }
 
-describe('F19: a provider that takes so many requests a second', () => {
+describe('F19: a provider with a rate limit', () => {
   async function run(slots: number | null, { tells = false, seconds = 400 } = {}) {
     const clock = createManualClock();
     const { engine, counts } = provider(clock, 10, tells ? 300 : 10, tells);
@@ -121,14 +121,14 @@ describe('F19: a provider that takes so many requests a second', () => {
     expect(refused).toBeLessThan(0.01);
   });
 
-  it('and tells what is left, is never asked for more after the first moment', async () => {
+  it('that reports what is left is never exceeded after the start', async () => {
     const { refused, served } = await run(null, { tells: true, seconds: 200 });
     expect(served).toBeGreaterThan(0.9);
     expect(refused).toBeLessThan(0.01);
   });
 });
 
-it('a server that refuses what is above its slots is left no pause for it, whatever it asks for', async () => {
+it('a server that refuses only the excess over its slots is not paused, whatever its retry-after', async () => {
   const clock = createManualClock();
   const { engine, counts } = crowded(clock);
   await keepFull(clock, { ...engine, slots: null }, 4);
@@ -136,7 +136,7 @@ it('a server that refuses what is above its slots is left no pause for it, whate
   expect(counts.refused).toBeLessThan(40);
 });
 
-it('nor for refusals of requests whose way there took longer, as long as it is given more and more', async () => {
+it('nor for refusals of requests with a slower path during ramp-up', async () => {
   const used = async (seed: number) => {
     const clock = createManualClock();
     const { engine, counts } = crowded(clock, { wayMs: 4, seed });
@@ -157,7 +157,7 @@ it.each([null, 48])(
   },
 );
 
-it('a server that refuses whatever it is sent for a while tells nothing of its rate', async () => {
+it('a server that refuses everything for a while shows no rate', async () => {
   const clock = createManualClock();
   const rate = createRateLimit(() => clock.monotonic());
   for (let n = 0; n < 10; n++) rate.sent();

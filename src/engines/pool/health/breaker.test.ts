@@ -24,7 +24,7 @@ describe('createBreaker', () => {
   const fail = (error: ApiError, others: number, more: Partial<RequestFailure> = {}) =>
     breaker.failed(error, { sentAt: clock.monotonic(), others, unverifiedShare: 0, ...more });
 
-  it('opens at one failure that is certainly the server, and tries again after a pause that doubles', async () => {
+  it('opens at one certain failure, and tries again with doubled back-off', async () => {
     const pauses: number[] = [];
     for (let i = 0; i < 7; i++) {
       expect(fail(refused, 3)).toBe(true);
@@ -36,7 +36,7 @@ describe('createBreaker', () => {
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30]);
   });
 
-  it('does not lengthen its pause by what was sent before it', async () => {
+  it('is not extended by failures of requests sent before it opened', async () => {
     fail(refused, 3);
     await clock.advance(400);
     const left = breaker.msLeft;
@@ -44,7 +44,7 @@ describe('createBreaker', () => {
     expect(breaker.msLeft).toBe(left);
   });
 
-  it('opens at the third in a row of failures that may be the requests own, not where one is answered between', () => {
+  it('opens at the third ambiguous failure in a row without an answer between', () => {
     fail(broken, 9);
     fail(broken, 9);
     breaker.answered();
@@ -55,7 +55,7 @@ describe('createBreaker', () => {
     expect([breaker.state, breaker.waiting]).toEqual(['up', null]);
   });
 
-  it('tells what it was since when, until it is answered', async () => {
+  it('reports the cause and its start until an answer', async () => {
     const since = clock.now();
     fail(refused, 0);
     await clock.advance(breaker.msLeft);
@@ -65,7 +65,7 @@ describe('createBreaker', () => {
     expect(breaker.waiting).toBeNull();
   });
 
-  it('leaves a server that says it is well alone for four seconds at most: others need not wait long', async () => {
+  it('backs off from a server that reports itself healthy for at most four seconds', async () => {
     breaker.reportedHealthy(true);
     for (let i = 0; i < 3; i++) fail(broken, 0);
     const pauses: number[] = [];
@@ -80,7 +80,7 @@ describe('createBreaker', () => {
     expect(breaker.msLeft).toBeGreaterThan(29_000);
   });
 
-  it('cuts what it gives a server that asks for a pause while it works on others, and pauses when that does not do', async () => {
+  it('ignores a retry-after beside requests in flight first, and keeps it when refusals go on', async () => {
     const sentAt = clock.monotonic();
     await clock.advance(10);
     for (let i = 0; i < 5; i++) fail(busy(5), 9, { sentAt });
@@ -90,7 +90,7 @@ describe('createBreaker', () => {
     expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'retry-after', 5_000]);
   });
 
-  it('goes on where a few that were sent later are refused, too, while what it gives comes down', async () => {
+  it('stays up where a few later requests are refused too while the load falls', async () => {
     fail(busy(1), 45, { unverifiedShare: 0.1 });
     await clock.advance(5);
     for (let later = 0; later < 4; later++) fail(busy(1), 44);
@@ -99,12 +99,12 @@ describe('createBreaker', () => {
     expect(breaker.reason).toBe('retry-after');
   });
 
-  it('is not kept busy by a server that refuses at once what is sent in the place of what it refused', () => {
+  it('opens where replacements of refused requests are refused at once', () => {
     const refusals = [1, 2, 3].map(() => fail(busy(5), 2));
     expect(refusals).toEqual([false, true, false]);
   });
 
-  it('F18: has one request try after a second pause that was asked for with no answer between, and all after an answer', async () => {
+  it('F18: is half-open after a second retry-after without an answer between, and up after an answer', async () => {
     const afterPause = async () => {
       fail(busy(5), 0);
       expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'retry-after', 5_000]);
@@ -121,7 +121,7 @@ describe('createBreaker', () => {
     expect([breaker.state, await afterPause()]).toEqual(['up', 'up']);
   });
 
-  it('holds a pause that was asked for to its end, whatever is answered meanwhile', async () => {
+  it('keeps a retry-after to its end, whatever is answered meanwhile', async () => {
     fail(busy(5), 0);
     breaker.answered();
     expect([breaker.state, breaker.reason, breaker.msLeft]).toEqual(['open', 'retry-after', 5_000]);
@@ -162,12 +162,12 @@ describe('createBreaker', () => {
     expect(breaker.msLeft).toBe(ms + 2_000);
   });
 
-  it('makes a pause of its own where a server that has too much asks for none at all', () => {
+  it('backs off from an overloaded server without a retry-after', () => {
     fail(busy(0), 0);
     expect([breaker.state, breaker.msLeft > 900]).toEqual(['open', true]);
   });
 
-  it('stays up where a server that works on others has too much', () => {
+  it('stays up where an overloaded server works on others', () => {
     expect([fail(busy(), 5), breaker.state]).toEqual([false, 'up']);
     expect([fail(busy(), 0), breaker.state]).toEqual([true, 'open']);
   });
