@@ -196,6 +196,23 @@ describe('pages that comments refer to', () => {
   }
 });
 
+it('names only paths that exist', () => {
+  const pages = execFileSync('git', ['ls-files', 'docs/*.md', 'CONTRIBUTING.md', 'bench/README.md'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  const named = pages
+    .trim()
+    .split('\n')
+    .flatMap((page) =>
+      [...read(page).matchAll(/`((?:src|test|bench|tools|bin|deploy|findings)\/[\w./-]+)`/g)].map(
+        ([, path]) => [page, path!] as const,
+      ),
+    );
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter(([, path]) => !existsSync(join(root, path)))).toEqual([]);
+});
+
 describe('docs/clients.md', () => {
   const parts = sections(read('docs/clients.md'), 2);
   const cellsOf = (heading: string) => [...(parts.get(heading) ?? '').matchAll(/^\| ([a-z][^|]*) \|/gm)];
