@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
-import { isRemote, modelSources, openModelFiles } from './app/models.ts';
+import { isRemote, modelSources, openModelFiles, type ScriptedFactory } from './app/models.ts';
 import { createServing, type ServerAway } from './app/serving.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
@@ -65,6 +65,7 @@ export interface Overrides {
   log?: Log;
   /** How processes of the embedded engine are started. */
   spawn?: Spawn;
+  scripted?: ScriptedFactory;
 }
 
 /**
@@ -96,13 +97,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const accounts = createAccounts({ ...shared, store, config });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
-  const { spawn } = overrides;
+  const { spawn, scripted } = overrides;
   const serving = await createServing(config, {
     ...shared,
     modelFiles,
     isShared: !embedded,
     windowMs: config.batch.completionWindowMs,
     ...(spawn && { spawn }),
+    ...(scripted && { scripted }),
   });
   const schemas = createSchemas(shared);
   const counts = config.metrics && (await import('./metrics/counters.ts')).createCounters();

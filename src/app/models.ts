@@ -21,6 +21,7 @@ import type { Spawn } from '../engines/llama/child-process.ts';
 import { type ModelFiles, createModelFiles } from '../engines/llama/model-files.ts';
 import { createPool, type ReconfigurablePool } from '../engines/pool/pool.ts';
 import type { ReplicaOptions } from '../engines/pool/replica.ts';
+import type { ScriptedOptions } from '../engines/scripted/scripted.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
 import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts';
 
@@ -58,7 +59,11 @@ export interface EngineDeps {
   /** How long batches have. */
   windowMs: number;
   spawn?: Spawn;
+  scripted?: ScriptedFactory;
 }
+
+/** Creates the engine of `kind: scripted`. */
+export type ScriptedFactory = (options: ScriptedOptions) => Engine;
 
 export function publicModel(
   { id, aliases, serves, prices, fallbacks, batchFallbacksAfterMs, hours, imageUrls }: ModelConfig,
@@ -105,7 +110,7 @@ export interface ModelServers {
  */
 export async function modelServers(
   config: ModelConfig,
-  { modelFiles, isShared, ...parts }: EngineDeps,
+  { modelFiles, isShared, scripted, ...parts }: EngineDeps,
   before?: ModelServers,
 ): Promise<ModelServers> {
   const { id, serves, engine } = config;
@@ -129,9 +134,8 @@ export async function modelServers(
       return { config, replicas, pool: known || createPool({ ...parts, replicas, isShared }) };
     }
     case 'scripted': {
-      const { createScriptedEngine } = await import('../engines/scripted/scripted.ts');
-      const { slots, delayMs } = engine;
-      return alone(id, createScriptedEngine({ ...parts, slots, delayMs }));
+      const create = scripted ?? (await import('../engines/scripted/scripted.ts')).createScriptedEngine;
+      return alone(id, create({ clock: parts.clock, slots: engine.slots, delayMs: engine.delayMs }));
     }
   }
 

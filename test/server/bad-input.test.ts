@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
-import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import { createDirectedEngine } from '../support/scripted/directed-engine.ts';
 import { type Answered, type Running, startServer } from './support/start-server.ts';
 
 // Rows of reliability.md, "Bad input", that hold for all three formats of generation. Any other bad input is test/fuzz.
@@ -71,7 +71,7 @@ beforeAll(async () => {
     }),
   });
   small = await startServer({
-    engine: () => createScriptedEngine({ clock: systemClock, contextLength: 20 }),
+    engine: () => createDirectedEngine({ clock: systemClock, contextLength: 20 }),
   });
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import type { Model } from '../../src/core/model.ts';
 import type { Engine, EngineCall } from '../../src/engines/engines.ts';
 import { readChatResponse } from '../../src/engines/upstream/answer/chat-response.ts';
 import { usageReader } from '../../src/engines/upstream/answer/usage.ts';
-import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import { createDirectedEngine } from '../support/scripted/directed-engine.ts';
 import type { ChatResponse } from '../../src/wire/chat/chat.ts';
 import { directives } from './input.ts';
 import type { Outage } from './plan.ts';
@@ -28,7 +28,7 @@ export function createEngines(world: World, process: SimProcess): { model: Model
       world,
       process,
       id,
-      createScriptedEngine({ clock: process.time, slots: world.plan.slots }),
+      createDirectedEngine({ clock: process.time, slots: world.plan.slots }),
     ),
   }));
 }

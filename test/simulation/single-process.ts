@@ -10,7 +10,7 @@ import type { Batches } from '../../src/batches/batches.ts';
 import { createBatches } from '../../src/batches/create-batches.ts';
 import type { BatchesDeps } from '../../src/batches/batch-context.ts';
 import type { Engine } from '../../src/engines/engines.ts';
-import { createScriptedEngine } from '../../src/engines/scripted/scripted.ts';
+import { createDirectedEngine } from '../support/scripted/directed-engine.ts';
 import type { Files } from '../../src/files/files.ts';
 import { createVerifiedReads } from '../../src/files/verified-bytes.ts';
 import type { ApiError } from '../../src/core/errors.ts';
@@ -97,7 +97,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   });
   const ids = createIds(clock, random);
   const model = { id: 'm1', aliases, serves: ['chat' as const], prices, createdAt: 0, hours: options.hours };
-  const engine = createScriptedEngine({ clock, slots });
+  const engine = createDirectedEngine({ clock, slots });
   const through = <T>(work: () => Promise<T>) => options.gateway?.pass(time, work) ?? work();
   const reach = async (from: number) => {
     if (outage.error && (outage.of?.includes(from) ?? true)) throw outage.error;

@@ -8,6 +8,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Config, EngineConfig, ModelConfig, OpenAiEngineConfig } from '../../src/core/config.ts';
 import { createApi } from './api.ts';
 import type { Api } from './api.ts';
+import { createDirectedEngine } from './scripted/directed-engine.ts';
 import { seedKeys } from './seed-keys.ts';
 import type { SeedKey } from './seed-keys.ts';
 
@@ -79,7 +80,11 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     logLevel: 'silent',
   };
   const keys = await seedKeys(data, options.keys ?? []);
-  const app = await createApp(config, { log: silent, ...options.overrides });
+  const app = await createApp(config, {
+    log: silent,
+    scripted: createDirectedEngine,
+    ...options.overrides,
+  });
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     await app.start();

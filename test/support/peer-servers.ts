@@ -1,4 +1,4 @@
-import { instanceOf } from '../../src/engines/scripted/instance.ts';
+import { instanceOf } from './scripted/instance.ts';
 import type { ChatRequest, JsonSchema } from '../../src/wire/chat/chat.ts';
 import { completion, frame, send, startFakeUpstream, streamed } from './fake-upstream.ts';
 import type { FakeUpstream } from './fake-upstream.ts';

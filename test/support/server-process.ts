@@ -11,6 +11,7 @@ export const processKey = 'test-key-0123456789-abcdefghijklmnop';
 export const adminKey = 'test-admin-0123456789-abcdefghijklmnop';
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const endWithParent = new URL('end-with-parent.ts', import.meta.url).href;
+const directedEngine = new URL('scripted/install.ts', import.meta.url).href;
 
 export interface Exit {
   code: number | null;
@@ -92,7 +93,17 @@ export function install(yaml: string): Installation {
     const server = ['serve', '--json', '--port', '0', '--data', data, '--config', config];
     const child = spawn(
       process.execPath,
-      ['--import', endWithParent, main, ...server, '--log-level', 'warn', ...flags],
+      [
+        '--import',
+        endWithParent,
+        '--import',
+        directedEngine,
+        main,
+        ...server,
+        '--log-level',
+        'warn',
+        ...flags,
+      ],
       {
         cwd: folder,
         env: { PATH: process.env.PATH, OFFPEAK_API_KEY: processKey, OFFPEAK_ADMIN_KEY: adminKey, ...env },

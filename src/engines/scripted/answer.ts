@@ -1,70 +1,63 @@
+import { crc32 } from 'node:zlib';
 import { truncate } from '../../base/truncate.ts';
-import type { AssistantMessage, ChatRequest, FinishReason, Tool, ToolCall } from '../../wire/chat/chat.ts';
-import type { Prompt } from './directives.ts';
-import { instanceOf } from './instance.ts';
-import { tokenize } from './tokens.ts';
+import type { ChatChoice, ChatRequest } from '../../wire/chat/chat.ts';
+import { sampleValue } from './sample-value.ts';
 
-export interface Answer {
-  message: AssistantMessage;
-  finishReason: FinishReason;
+/** A choice without its index, and its length in tokens. */
+export interface ScriptedAnswer extends Pick<ChatChoice, 'message' | 'finish_reason' | 'stop_reason'> {
   tokens: number;
-  /** The stop sequence that ended it. */
-  stop?: string;
 }
 
-/**
- * What the scripted engine says: the same words to the same request, always.
- * @param broken whether the promises of the request (schema, forced tool) are to be missed
- */
-export function answerTo(request: ChatRequest, prompt: Prompt, broken: boolean): Answer {
-  const call = broken ? undefined : toolCall(request, prompt);
-  if (call) {
-    const message: AssistantMessage = { role: 'assistant', content: null, refusal: null, tool_calls: [call] };
-    return { message, finishReason: 'tool_calls', tokens: tokenize(call.function.arguments).length + 1 };
-  }
-  const whole = broken ? 'not what was asked for' : words(request, prompt);
-  const { said, stop } = beforeStop(request, whole);
-  const tokens = tokenize(said);
-  const most = request.max_completion_tokens ?? request.max_tokens ?? Infinity;
-  const cut = tokens.length > most;
-  return {
-    message: { role: 'assistant', content: cut ? tokens.slice(0, most).join('') : said, refusal: null },
-    finishReason: cut ? 'length' : 'stop',
-    tokens: Math.min(tokens.length, most),
-    ...(stop !== undefined && !cut && { stop }),
-  };
-}
-
-function words(request: ChatRequest, { text, directives }: Prompt): string {
-  if (directives.json !== undefined) return directives.json;
+/** The same answer to the same request: a value of the requested format, or an echo of the last user message. */
+export function answerTo(request: ChatRequest, toValue = sampleValue): ScriptedAnswer {
+  const prompt = truncate(
+    textOf(request.messages.findLast(({ role }) => role === 'user')?.content).trim(),
+    200,
+  );
   const format = request.response_format;
-  if (format?.type === 'json_schema') return JSON.stringify(instanceOf(format.json_schema.schema ?? {}));
-  if (format?.type === 'json_object') return JSON.stringify({ answer: truncate(text, 200) });
-  if (directives.tokens !== undefined) return 'word'.padEnd(directives.tokens * 5 - 1, ' word');
-  return `Echo: ${truncate(text, 200)}`;
-}
-
-/** The text up to the first stop sequence in it, and which one that was. */
-function beforeStop(request: ChatRequest, whole: string): { said: string; stop?: string } {
-  const stops = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
-  const found = stops.filter((stop) => whole.includes(stop));
-  const [stop] = found.toSorted((a, b) => whole.indexOf(a) - whole.indexOf(b));
-  return stop === undefined ? { said: whole } : { said: whole.slice(0, whole.indexOf(stop)), stop };
-}
-
-function toolCall(request: ChatRequest, { directives }: Prompt): ToolCall | undefined {
-  const choice = request.tool_choice ?? 'auto';
-  if (choice === 'none' || !request.tools?.length) return undefined;
-  if (directives.tool) return called(directives.tool.name, directives.tool.arguments);
-  if (choice === 'auto') return undefined;
-  const named = (tool: Tool) => choice === 'required' || tool.function.name === choice.function.name;
-  const tool = request.tools.find(named);
-  return (
-    tool &&
-    called(tool.function.name, JSON.stringify(instanceOf(tool.function.parameters ?? { type: 'object' })))
+  if (format?.type === 'json_schema')
+    return writeAnswer(request, JSON.stringify(toValue(format.json_schema.schema ?? {})));
+  return writeAnswer(
+    request,
+    format?.type === 'json_object' ? JSON.stringify({ answer: prompt }) : `Echo: ${prompt}`,
   );
 }
 
-function called(name: string, json: string): ToolCall {
-  return { id: `call_scripted_${name}`, type: 'function', function: { name, arguments: json } };
+/** `text` as an answer, cut at the first stop sequence and at the token limit of the request. */
+export function writeAnswer(request: ChatRequest, text: string): ScriptedAnswer {
+  const stops = [request.stop ?? []].flat().filter((stop) => text.includes(stop));
+  const [stop] = stops.toSorted((a, b) => text.indexOf(a) - text.indexOf(b));
+  const tokens = tokenize(stop === undefined ? text : text.slice(0, text.indexOf(stop)));
+  const limit = request.max_completion_tokens ?? request.max_tokens ?? Infinity;
+  const isCut = tokens.length > limit;
+  const content = tokens.slice(0, limit).join('');
+  return {
+    message: { role: 'assistant', content, refusal: null },
+    finish_reason: isCut ? 'length' : 'stop',
+    ...(stop !== undefined && !isCut && { stop_reason: stop }),
+    tokens: Math.min(tokens.length, limit),
+  };
+}
+
+/** Tokens of a text: up to four characters of a word, with the white space before them. Joined, they are the text again. */
+export function tokenize(text: string): string[] {
+  return text.match(/\s*\S{1,4}|\s+$/gu) ?? [];
+}
+
+/** Tokens of the rendered prompt of a chat. */
+export function promptTokens({ tools, messages }: ChatRequest): string[] {
+  const turns = messages.map(({ role, content }) => `${role}\n${textOf(content)}\n`);
+  return tokenize((tools?.length ? `${JSON.stringify(tools)}\n` : '') + turns.join(''));
+}
+
+export function textOf(content: ChatRequest['messages'][number]['content']): string {
+  return typeof content === 'string' ? content : (content ?? []).map(({ text = '' }) => text).join('');
+}
+
+/** A unit vector that depends on the text alone. */
+export function embed(text: string, dimensions: number): Float32Array {
+  const seed = crc32(text) + 1;
+  const values = Float32Array.from({ length: dimensions }, (_, i) => Math.sin(seed + i * i));
+  const length = Math.hypot(...values);
+  return values.map((value) => value / length);
 }

@@ -1,260 +1,148 @@
-import { type Clock, unixSeconds } from '../../base/clock.ts';
+import { type Clock, sleep, unixSeconds } from '../../base/clock.ts';
 import { createFairGate } from '../../base/fair-gate.ts';
-import { unlessAborted } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { ChatChunks, ChatRequest, ChatResponse, ChatUsage } from '../../wire/chat/chat.ts';
+import type { ChatChunk, ChatDelta, ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { chatUsage, promptUsage } from '../../wire/chat/usage.ts';
-import { type TextInputs, splitTextInputs } from '../../wire/shared/text-inputs.ts';
-import type { CompletionsRequest } from '../../wire/completions/completions.ts';
-import { echoStripper } from '../../wire/completions/strip-echo.ts';
-import type { JsonBody } from '../../wire/json/json-body.ts';
-import type { Engine, EngineCall, NativeRequest } from '../engines.ts';
-import { type Answer, answerTo } from './answer.ts';
-import { chunksOf } from './chunks.ts';
-import { complete, piecesOf } from './completions.ts';
-import { type Directives, parsePrompt, readPrompt, textOf } from './directives.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
-import { failureFor } from './failures.ts';
-import { createPrefixCache, tokenize } from './tokens.ts';
-import { vectorOf } from './vectors.ts';
+import { splitTextInputs } from '../../wire/shared/text-inputs.ts';
+import type { Engine, EngineCall } from '../engines.ts';
+import { type ScriptedAnswer, answerTo, embed, promptTokens, tokenize } from './answer.ts';
 
 export interface ScriptedOptions {
   clock: Clock;
-  /** Requests worked on at once; above that they queue. 8 if absent. */
+  /** Requests in work at once; others are queued. Default 8. */
   slots?: number;
-  /** How long an answer takes once it has a slot. 0 if absent. */
+  /** Time that an answer takes in its slot. Default 0. */
   delayMs?: number;
-  contextLength?: number;
+  /** What each request gets, for tests. An embeddings request is asked for as a chat with its last input. */
+  script?: (request: ChatRequest) => ScriptedTurn;
 }
 
-export interface ScriptedEngine extends Engine {
-  /** What happened so far, for tests: calls begun, and how many run, wait and ran at once at most. */
-  stats(): { calls: number; running: number; waiting: number; peak: number };
+export interface ScriptedTurn {
+  answer: ScriptedAnswer;
+  /** Replaces the delay of the engine. */
+  delayMs?: number;
+  /** Thrown after the delay, in place of the answer. */
+  error?: ApiError | undefined;
 }
 
-/**
- * An engine without a model: it answers from the prompt alone, the same every time, and does what `[[directives]]` in the
- * last user message say (`directives.ts`). All its time is the clock's, so it runs in the simulation as on a machine.
- */
-export function createScriptedEngine(options: ScriptedOptions): ScriptedEngine {
-  const { clock, delayMs = 0, contextLength = null } = options;
-  const count = options.slots ?? 8;
-  const gate = createFairGate({ capacity: count, maxPerOwner: count, priorityOwner: 'interactive' });
-  const cache = createPrefixCache();
-  const seen = new Map<string, number>();
+/** An engine without a model, whose answers depend on the request alone. It waits by `clock`, also a simulated one. */
+export function createScriptedEngine(options: ScriptedOptions): Engine {
+  const { clock, slots = 8, delayMs = 0, script = (request) => ({ answer: answerTo(request) }) } = options;
+  const gate = createFairGate({ capacity: slots, maxPerOwner: slots, priorityOwner: 'interactive' });
   let stopping = new AbortController();
-  let calls = 0;
-  /** That run or wait. */
-  let inside = 0;
-  let peak = 0;
-  const running = () => Math.min(inside, count);
-  const waiting = () => inside - running();
 
-  /** How often this prompt came before; only prompts whose directives count are remembered. */
-  function visits(prompt: string, directives: Directives): number {
-    if (directives.fail?.times === undefined && directives.badSchema?.times === undefined) return 0;
-    const before = seen.get(prompt) ?? 0;
-    seen.set(prompt, before + 1);
-    return before;
+  /** Interactive requests get a free slot before those of batches. */
+  async function enter({ signal, priority }: EngineCall): Promise<() => void> {
+    stopping.signal.throwIfAborted();
+    return gate.tryEnter(priority, 1) ?? gate.enter(priority, 1, AbortSignal.any([signal, stopping.signal]));
   }
 
   async function inSlot<T>(call: EngineCall, work: () => Promise<T>): Promise<T> {
-    const release = await enter(call);
-    try {
-      return await work();
-    } finally {
-      release();
-    }
+    const leave = await enter(call);
+    return work().finally(leave);
   }
 
-  /** Where somebody waits for answers, lines of batches wait until nobody does. */
-  async function enter({ signal, priority }: EngineCall): Promise<() => void> {
-    const stop = stopping.signal;
-    stop.throwIfAborted();
-    calls++;
-    inside++;
-    peak = Math.max(peak, running());
-    let release: (() => void) | undefined;
-    const leave = () => {
-      inside--;
-      release?.();
+  /** Waits for a share of the delay. */
+  async function wait(turn: ScriptedTurn, share: number, { signal }: EngineCall): Promise<void> {
+    const ms = (turn.delayMs ?? delayMs) * share;
+    const stopped = stopping.signal;
+    if (ms > 0) await sleep(clock, ms, AbortSignal.any([signal, stopped]));
+    for (const each of [signal, stopped]) each.throwIfAborted();
+    if (turn.error) throw turn.error;
+  }
+
+  function respond(request: ChatRequest, { answer: { tokens, ...choice } }: ScriptedTurn): ChatResponse {
+    const count = request.n ?? 1;
+    return {
+      id: 'chatcmpl_scripted',
+      object: 'chat.completion',
+      created: unixSeconds(clock.now()),
+      model: 'scripted',
+      choices: Array.from({ length: count }, (_, index) => ({ index, ...choice, logprobs: null })),
+      usage: chatUsage(promptUsage(promptTokens(request).length, 0), tokens * count),
     };
-    try {
-      release = gate.tryEnter(priority, 1);
-      release ??= await gate.enter(priority, 1, AbortSignal.any([signal, stop]));
-      return leave;
-    } catch (error) {
-      leave();
-      throw error;
-    }
   }
-
-  /** Waits, or fails as soon as the caller or the engine gives up. */
-  async function pause(ms: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    stopping.signal.throwIfAborted();
-    if (ms <= 0) return;
-    const over = Promise.withResolvers<void>();
-    const timer = ms === Infinity ? undefined : clock.after(ms, over.resolve);
-    try {
-      await unlessAborted(unlessAborted(over.promise, signal), stopping.signal);
-    } finally {
-      timer?.cancel();
-    }
-  }
-
-  async function think(
-    directives: Directives,
-    before: number,
-    share: number,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await pause(directives.hang ? Infinity : (directives.delayMs ?? delayMs) * share, signal);
-    if (directives.fail && before < directives.fail.times) throw failureFor(directives.fail.how);
-  }
-
-  function respond(request: ChatRequest, before: number): { answers: Answer[]; usage: ChatUsage } {
-    const prompt = readPrompt(request);
-    const broken = before < (prompt.directives.badSchema?.times ?? 0);
-    const promptTokens = tokenize(rendered(request));
-    if (contextLength !== null && promptTokens.length > contextLength)
-      throw new ApiError(
-        'context_length_exceeded',
-        `The prompt has ${promptTokens.length} tokens, the model takes ${contextLength}.`,
-      );
-    const answers = Array.from({ length: request.n ?? 1 }, () => answerTo(request, prompt, broken));
-    const output = answers.reduce((sum, answer) => sum + answer.tokens, 0);
-    return { answers, usage: chatUsage(promptUsage(promptTokens.length, cache.visit(promptTokens)), output) };
-  }
-
-  async function completed(request: JsonBody<NativeRequest>, { signal }: EngineCall) {
-    const value = request.value as CompletionsRequest;
-    const texts = textsOf('prompt', value.prompt);
-    const { directives } = parsePrompt(texts.at(-1) ?? '');
-    await think(directives, visits(request.text, directives), 1, signal);
-    const { choices, tokens } = complete(value, texts);
-    const read = texts.reduce((sum, text) => sum + tokenize(text).length, 0);
-    return { choices, usage: chatUsage(promptUsage(read, 0), tokens) };
-  }
-
-  const head = () => ({ id: 'chatcmpl_scripted', created: unixSeconds(clock.now()), model: 'scripted' });
 
   return {
     capabilities: {
       serves: ['chat', 'embeddings'],
       inputs: ['image', 'audio', 'file'],
-      contextLength,
+      contextLength: null,
       jsonSchema: 'native',
-      forcedTool: 'native',
-      prefixCache: 'shared',
-      formats: { completions: 'native' },
+      forcedTool: 'none',
+      prefixCache: 'none',
     },
-    slots: count,
-    stats: () => ({ calls, running: running(), waiting: waiting(), peak }),
+    slots,
 
-    async start() {
-      if (stopping.signal.aborted) stopping = new AbortController();
-    },
+    start: async () => void (stopping = new AbortController()),
+    stop: async () => stopping.abort(new ApiError('shutting_down', 'The engine is shutting down.')),
 
-    async stop() {
-      stopping.abort(new ApiError('shutting_down', 'The engine is being stopped.'));
-    },
+    generate: ({ value: request }, call) =>
+      inSlot(call, async () => {
+        const turn = script(request);
+        await wait(turn, 1, call);
+        return respond(request, turn);
+      }),
 
-    generate({ value: request }, call) {
-      return inSlot(call, async (): Promise<ChatResponse> => {
-        const { directives } = readPrompt(request);
-        const before = visits(conversation(request), directives);
-        await think(directives, before, 1, call.signal);
-        const { answers, usage } = respond(request, before);
-        const choices = answers.map(({ message, finishReason, stop }, index) => ({
-          index,
-          message,
-          logprobs: null,
-          finish_reason: finishReason,
-          ...(stop !== undefined && { stop_reason: stop }),
-        }));
-        return { ...head(), object: 'chat.completion', choices, usage };
-      });
-    },
-
-    async *stream({ value: request }, call): ChatChunks {
-      const release = await enter(call);
+    async *stream({ value: request }, call) {
+      const leave = await enter(call);
       try {
-        const { directives } = readPrompt(request);
-        const before = visits(conversation(request), directives);
-        const { answers, usage } = respond(request, before);
-        const chunks = chunksOf(head(), answers, usage);
-        for (const [n, chunk] of chunks.entries()) {
-          if (n === directives.cut)
-            throw new ApiError('invalid_upstream_response', 'The stream ended too early.');
-          await think(directives, before, 1 / chunks.length, call.signal);
+        const turn = script(request);
+        const chunks = toChunks(respond(request, turn));
+        for (const chunk of chunks) {
+          await wait(turn, 1 / chunks.length, call);
           yield [chunk];
         }
       } finally {
-        release();
+        leave();
       }
     },
 
-    embed({ value: request, text }, call) {
-      return inSlot(call, async () => {
-        const inputs = textsOf('input', request.input);
-        const { directives } = parsePrompt(inputs.at(-1) ?? '');
-        await think(directives, visits(text, directives), 1, call.signal);
-        const vectors = inputs.map((input) => vectorOf(input, request.dimensions ?? 64));
-        const promptTokens = inputs.reduce((sum, input) => sum + tokenize(input).length, 0);
-        return { vectors, promptTokens };
-      });
-    },
+    embed: ({ value: { input, model, dimensions } }, call) =>
+      inSlot(call, async () => {
+        // A list of token IDs counts as a text of numbers.
+        const inputs = splitTextInputs('input', input).map((each) => [each.input].flat().join(' '));
+        await wait(script({ model, messages: [{ role: 'user', content: inputs.at(-1) ?? '' }] }), 1, call);
+        const vectors = inputs.map((text) => embed(text, dimensions ?? 64));
+        return { vectors, promptTokens: inputs.flatMap(tokenize).length };
+      }),
 
-    // Nothing else is native here.
-    native: {
-      generate: (_, request, call) =>
-        inSlot(call, async () => {
-          const { choices, usage } = await completed(request, call);
-          return { text: '', fields: { choices }, usage };
-        }),
-      async *stream(_, request, call) {
-        const release = await enter(call);
-        try {
-          const { choices, usage } = await completed(request, call);
-          const said = echoStripper(request.value as CompletionsRequest);
-          for (const piece of choices.flatMap(piecesOf))
-            yield [{ type: '', data: '', fields: { choices: [piece] }, delta: said(piece) }];
-          yield [{ type: '', data: '', usage }];
-        } finally {
-          release();
-        }
-      },
-    },
-
-    async tryOut() {
+    tryOut: async () => stopping.signal.throwIfAborted(),
+    probe: async () => {
       stopping.signal.throwIfAborted();
+      return { slots, queued: null };
     },
-
-    async probe() {
-      stopping.signal.throwIfAborted();
-      return { slots: count, queued: waiting() };
-    },
-
-    async countTokens(request) {
-      return isEmbeddings(request) ? undefined : tokenize(rendered(request)).length;
-    },
+    countTokens: async (request) => (isEmbeddings(request) ? undefined : promptTokens(request).length),
   };
 }
 
-function rendered(request: ChatRequest): string {
-  const tools = request.tools?.length ? `${JSON.stringify(request.tools)}\n` : '';
-  return tools + request.messages.map(({ role, content }) => `${role}\n${textOf(content)}\n`).join('');
+/** A whole answer as the chunks of a stream: for each choice role, pieces and finish reason; then the usage. */
+function toChunks({ choices, usage, id, created, model }: ChatResponse): ChatChunk[] {
+  const head = { id, object: 'chat.completion.chunk', created, model } as const;
+  const chunks = choices.flatMap(({ index, message: { content, tool_calls: calls = [] }, ...end }) => {
+    const callPieces = calls.flatMap(({ function: { name, arguments: text }, ...call }, at) => [
+      { index: at, ...call, function: { name, arguments: '' } },
+      ...pieces(text).map((part) => ({ index: at, function: { arguments: part } })),
+    ]);
+    const deltas: ChatDelta[] = [
+      { role: 'assistant', content: '' },
+      ...pieces(content ?? '').map((part) => ({ content: part })),
+      ...callPieces.map((piece) => ({ tool_calls: [piece] })),
+    ];
+    const open = { index, logprobs: null, finish_reason: null };
+    return [...deltas.map((delta) => ({ ...open, delta })), { ...open, delta: {}, ...end }];
+  });
+  return [
+    ...chunks.map((choice) => ({ ...head, choices: [choice], usage: null })),
+    { ...head, choices: [], usage },
+  ];
 }
 
-/** A prompt that comes again is the same one whatever systems and settings say: a second try says more than the first. */
-function conversation({ messages }: ChatRequest): string {
-  return JSON.stringify(messages.filter(({ role }) => role !== 'system'));
-}
-
-/** Token ids are words of their own. */
-function textsOf(param: string, inputs: TextInputs): string[] {
-  return splitTextInputs(param, inputs).map(({ input }) =>
-    typeof input === 'string' ? input : input.join(' '),
-  );
+/** `text` in at most four pieces. */
+function pieces(text: string): string[] {
+  const tokens = tokenize(text);
+  const size = Math.max(1, Math.ceil(tokens.length / 4));
+  const starts = Array.from({ length: Math.ceil(tokens.length / size) }, (_, i) => i * size);
+  return starts.map((at) => tokens.slice(at, at + size).join(''));
 }

@@ -1,4 +1,4 @@
-import { instanceOf } from '../../../src/engines/scripted/instance.ts';
+import { instanceOf } from '../../support/scripted/instance.ts';
 import type { JsonSchema } from '../../../src/wire/chat/chat.ts';
 import type { Answer } from '../../support/fake-upstream.ts';
 import { frame, send, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';

@@ -14,7 +14,7 @@ import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import { batchEndpoints, defaultLimits } from '../../../src/core/batch.ts';
 import type { Model } from '../../../src/core/model.ts';
 import type { Engine } from '../../../src/engines/engines.ts';
-import { createScriptedEngine, type ScriptedEngine } from '../../../src/engines/scripted/scripted.ts';
+import { createDirectedEngine, type DirectedEngine } from '../../support/scripted/directed-engine.ts';
 import { createEgress } from '../../../src/events/egress.ts';
 import type { HostLookup } from '../../../src/events/host-lookup.ts';
 import { createWebhooks } from '../../../src/events/create-webhooks.ts';
@@ -34,7 +34,7 @@ export interface Running {
   server: Server;
   store: Store;
   accounts: Accounts;
-  engine: ScriptedEngine;
+  engine: DirectedEngine;
   capacity: Capacity;
   peers: Peers;
   /** Where the blobs stand. */
@@ -101,7 +101,7 @@ interface StartOptions {
   /** Files that are taken for other purposes than batches. */
   others?: UserFiles;
   /** What serves the models, made of the scripted engine; that engine itself when absent. */
-  engine?: (scripted: ScriptedEngine) => Engine;
+  engine?: (scripted: DirectedEngine) => Engine;
   /** How hosts of webhooks are looked up. */
   lookupHost?: HostLookup;
 }
@@ -117,7 +117,7 @@ export async function startServer(
   const ids = createIds(clock, systemRandom);
   const store = createMemoryStore({ clock });
   const accounts = createAccounts({ store, clock, random: systemRandom, ids, log, config: {} });
-  const engine = createScriptedEngine({ clock });
+  const engine = createDirectedEngine({ clock });
   const schemas = createSchemas({ clock, log });
   const served = around(engine);
   const service = createInference({

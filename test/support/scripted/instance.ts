@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
-import { decodeReference, resolvePointer } from '../../base/json-pointer.ts';
-import type { JsonSchema } from '../../wire/chat/chat.ts';
+import { decodeReference, resolvePointer } from '../../../src/base/json-pointer.ts';
+import type { JsonSchema } from '../../../src/wire/chat/chat.ts';
 
 /**
  * A small value that meets a JSON Schema: the required properties alone, the shortest strings, the least numbers.

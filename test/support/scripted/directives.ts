@@ -1,17 +1,18 @@
-import type { ChatRequest } from '../../wire/chat/chat.ts';
+import { textOf } from '../../../src/engines/scripted/answer.ts';
+import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
 
 /**
- * What a prompt asks of the scripted engine, read from `[[...]]` in its last user message:
+ * Instructions for the directed engine, as `[[...]]` in the last user message of a request:
  *
  *   [[delay 200]]            answers after 200 ms of the clock instead of the engine's own delay
- *   [[fail 500]]             fails as an upstream's status would; also `timeout`, `unreachable`, `invalid`
- *   [[fail 500 2]]           fails the first two times this prompt is seen, then answers
+ *   [[fail 500]]             fails like an upstream with that status; also `timeout`, `unreachable`, `invalid`
+ *   [[fail 500 2]]           fails the first two times that this prompt comes, then answers
  *   [[tokens 50]]            answers with exactly 50 tokens
  *   [[json {"a":1}]]         answers with this text
  *   [[tool name {"a":1}]]    calls this tool with these arguments
- *   [[bad-schema]]           breaks what was promised: text that misses the schema, or no call of the forced tool
- *   [[bad-schema 1]]         only the first time this prompt is seen
- *   [[cut 2]]                a stream that fails after two chunks
+ *   [[bad-schema]]           breaks the guarantee: text that misses the schema, or no call of the forced tool
+ *   [[bad-schema 1]]         only the first time that this prompt comes
+ *   [[cut 2]]                breaks the stream off after two chunks
  *   [[hang]]                 never answers; only an abort ends it
  */
 export interface Directives {
@@ -22,31 +23,22 @@ export interface Directives {
   tool?: { name: string; arguments: string };
   badSchema?: { times: number };
   cut?: number;
-  hang?: boolean;
 }
 
 export interface Prompt {
-  /** The last user message without its directives. */
+  /** Last user message without its directives. */
   text: string;
   directives: Directives;
 }
 
-/** The text of the last user message, and what it asks for. */
-export function readPrompt(request: Pick<ChatRequest, 'messages'>): Prompt {
-  const last = request.messages.findLast((message) => message.role === 'user');
-  return parsePrompt(textOf(last?.content));
-}
-
-export function textOf(content: ChatRequest['messages'][number]['content']): string {
-  if (typeof content === 'string') return content;
-  return content?.map((part) => part.text ?? '').join('') ?? '';
-}
+/** A delay without end, within the limit of a timer. */
+const hangMs = 2 ** 31 - 1;
 
 const directive = /\[\[(delay|fail|tokens|json|tool|bad-schema|cut|hang)(?:\s+([\s\S]*?))?\]\](?!\])/g;
 
-export function parsePrompt(message: string): Prompt {
+export function readPrompt({ messages }: Pick<ChatRequest, 'messages'>): Prompt {
+  const message = textOf(messages.findLast(({ role }) => role === 'user')?.content);
   const directives: Directives = {};
-  if (!message.includes('[[')) return { text: message.trim(), directives };
   const text = message.replaceAll(directive, (_, name: string, value: string | undefined) => {
     read(directives, name, value?.trim() ?? '');
     return '';
@@ -59,7 +51,7 @@ function read(into: Directives, name: string, value: string): void {
   if (name === 'delay') into.delayMs = Number(first);
   else if (name === 'tokens') into.tokens = Number(first);
   else if (name === 'cut') into.cut = Number(first);
-  else if (name === 'hang') into.hang = true;
+  else if (name === 'hang') into.delayMs = hangMs;
   else if (name === 'json') into.json = value;
   else if (name === 'fail') into.fail = { how: first, times: second ? Number(second) : Infinity };
   else if (name === 'bad-schema') into.badSchema = { times: first ? Number(first) : Infinity };

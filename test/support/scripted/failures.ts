@@ -1,4 +1,4 @@
-import { ApiError, permanent, ambiguous } from '../../core/errors.ts';
+import { ApiError, permanent, ambiguous } from '../../../src/core/errors.ts';
 
 /** The error that `[[fail how]]` stands for: what a real upstream with this fault leads to. */
 export function failureFor(how: string): ApiError {

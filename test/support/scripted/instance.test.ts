@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, it } from 'vitest';
-import type { JsonSchema } from '../../wire/chat/chat.ts';
+import type { JsonSchema } from '../../../src/wire/chat/chat.ts';
 import { instanceOf } from './instance.ts';
 
 const schemas: Record<string, JsonSchema> = {
