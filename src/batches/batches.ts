@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { BatchEndpoint, BatchStatus, CreateBatch, ResultStream } from '../core/batch.ts';
 import type { Caller } from '../core/org.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
-import type { Creation } from '../store/contract/creation.ts';
+import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
 /** Batches from creation to their result files (api.md, section 5). Starting it starts the run loop. */
@@ -14,7 +14,7 @@ export interface Batches extends Service {
   create(
     caller: Caller,
     input: CreateBatch,
-    creation: Creation | undefined,
+    creation: IdempotencyToken | undefined,
   ): Promise<{ batch: BatchView; replayed: boolean }>;
   /** Validates, counts and prices without storing anything. */
   dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>;
@@ -41,7 +41,7 @@ export interface Batches extends Service {
   retry(
     caller: Caller,
     id: string,
-    creation: Creation | undefined,
+    creation: IdempotencyToken | undefined,
   ): Promise<{ batch: BatchView; replayed: boolean }>;
   /**
    * The batch as it is, then whenever it has changed, at most once a second, until it is final. Followers of one batch are

@@ -2,7 +2,7 @@ import { type Batch, isFinal, defaultEndpoints } from '../core/batch.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { Caller } from '../core/org.ts';
-import type { BatchPicture } from '../store/contract/batches.ts';
+import type { BatchSnapshot } from '../store/contract/batches.ts';
 import type { Batches } from './batches.ts';
 import type { BatchesDeps, BatchContext } from './batch-context.ts';
 import type { BatchView } from '../wire/batch/present.ts';
@@ -86,25 +86,24 @@ export function createBatches(deps: BatchesDeps): Batches {
 
   const waitSources = createWaitSources({ ...context, storage: (id) => runner.storage(id) });
 
-  const view = async ({ batch, ledger, running, errorSummary }: BatchPicture): Promise<BatchView> => {
+  const view = async ({ batch, ledger, running, errorSummary }: BatchSnapshot): Promise<BatchView> => {
     const waiting =
       findWaiting(batch, running - runner.work.chunks.unsentOf(batch.id), waitSources) ??
       (running === 0 && (await isSuspected(batch)) ? crashSuspected(batch) : null);
-    const ahead = waiting?.reason === 'queued' ? await store.batches.ahead(batch, namedModels(batch)) : null;
+    const ahead =
+      waiting?.reason === 'queued' ? await store.batches.countAhead(batch, namedModels(batch)) : null;
     const times = runTimes(context, batch.orgId, batch.model);
     return toBatchView(batch, ledger, { running, errorSummary, waiting, ahead, times });
   };
 
   const isSuspected = async ({ id, status, closing }: Batch) =>
-    status === 'in_progress' &&
-    closing === null &&
-    ((await store.batches.leastKills(id)) ?? 0) >= suspectKills;
+    status === 'in_progress' && closing === null && ((await store.batches.minKills(id)) ?? 0) >= suspectKills;
 
   const eventStreams = new BatchEventStreams({
     clock: deps.clock,
     log,
     async look(id) {
-      const picture = await store.batches.picture(id);
+      const picture = await store.batches.snapshot(id);
       return picture && view(picture);
     },
   });
@@ -121,7 +120,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   };
 
   const viewOwned = async (orgId: string, id: string): Promise<BatchView> => {
-    const picture = await store.batches.picture(id, orgId);
+    const picture = await store.batches.snapshot(id, orgId);
     if (!picture) throw notFound('batch');
     return view(picture);
   };
@@ -129,9 +128,9 @@ export function createBatches(deps: BatchesDeps): Batches {
   /** Batches of a list: one that is final does not change, and all of those are read at once. */
   const viewListed = async (listed: readonly Batch[]): Promise<BatchView[]> => {
     const ended = listed.filter(({ status }) => isFinal(status)).map(({ id }) => id);
-    const ledger = Map.groupBy(await store.ledger.ofMany(ended), (row) => row.sourceId);
+    const ledger = Map.groupBy(await store.ledger.forSources(ended), (row) => row.sourceId);
     const pictureOf = async (batch: Batch) => {
-      if (!isFinal(batch.status)) return store.batches.picture(batch.id);
+      if (!isFinal(batch.status)) return store.batches.snapshot(batch.id);
       const errorSummary = batch.err > 0 ? await store.results.errorSummary(batch.id) : [];
       return { batch, ledger: ledger.get(batch.id) ?? [], running: 0, errorSummary };
     };

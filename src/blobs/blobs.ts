@@ -21,7 +21,7 @@ export interface Blobs extends Service {
    */
   slice(name: string, offset: number, length: number): Promise<Uint8Array>;
   /** The same for many places of one blob, for the price of one opening, or few requests; in the order asked for. */
-  slices(name: string, places: readonly BlobPlace[]): Promise<Uint8Array[]>;
+  slices(name: string, places: readonly ByteRange[]): Promise<Uint8Array[]>;
   /** Undefined for a blob that is missing; one that cannot be asked for throws. */
   size(name: string): Promise<number | undefined>;
   /** Wherever it is, in use or set aside. Removing what is not there is fine. */
@@ -42,14 +42,14 @@ export interface Blobs extends Service {
 }
 
 /** Bytes of a blob. */
-export interface BlobPlace {
+export interface ByteRange {
   offset: number;
   length: number;
 }
 
 export interface BlobWriter {
   /** The bytes it keeps in memory. */
-  readonly held: number;
+  readonly bufferedBytes: number;
   /** Resolves when the writer can take more. */
   write(chunk: Uint8Array): Promise<void>;
   /** Resolves when the blob is there and durable, under its name. */

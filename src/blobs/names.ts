@@ -4,7 +4,7 @@ export function isName(name: string): boolean {
 }
 
 /** Where a blob stands among all, on every kind of storage: the last digits of an id are random, so the folders fill evenly. */
-export function placeOf(name: string): string {
+export function blobKey(name: string): string {
   if (!isName(name)) throw new Error(`Not the name of a blob: ${JSON.stringify(name.slice(0, 64))}`);
   return `${name.slice(35, 37)}/${name}`;
 }

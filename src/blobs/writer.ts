@@ -25,7 +25,7 @@ export function createWriter({ held, write, commit, discard }: WriterSteps): Blo
   }
 
   return {
-    get held() {
+    get bufferedBytes() {
       return held();
     },
     write: (chunk) => orDiscard(() => write(chunk)),

@@ -1,5 +1,5 @@
 import type { Checker, SourceValue } from './source-value.ts';
-import { closedMs, type Hours, parseHours } from '../core/hours.ts';
+import { closedMsPerDay, type Hours, parseHours } from '../core/hours.ts';
 
 /** What holds for models that do not say. */
 export interface UsualHours {
@@ -23,7 +23,7 @@ export function hours(
   if (!read) return shareAt && check.fail(shareAt, 'says nothing without hours', 'Set hours, too.');
   if (!at && !shareAt) return usual.hours;
   const found = { ...read, share: share ?? 0 };
-  if (found.share === 0 && closedMs(found) >= usual.completionWindowMs)
+  if (found.share === 0 && closedMsPerDay(found) >= usual.completionWindowMs)
     check.fail(
       at ?? shareAt!,
       'batches would end before their hours begin',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   timeAfterRunning,
-  closedMs,
+  closedMsPerDay,
   type Hours,
   hoursAt,
   hoursText,
@@ -46,7 +46,7 @@ describe('hours', () => {
     expect(stretch(night, '2026-07-10T20:00:00Z')).toEqual([true, '2026-07-10T20:00', '2026-07-11T04:00']);
     const day = [true, '2026-01-10T03:30', '2026-01-10T11:30'];
     expect(stretch(hours('09:00-17:00 Asia/Kolkata'), '2026-01-10T08:00:00Z')).toEqual(day);
-    expect([hoursText(night), closedMs(night)]).toEqual(['22:00-06:00 Europe/Berlin', 16 * hour]);
+    expect([hoursText(night), closedMsPerDay(night)]).toEqual(['22:00-06:00 Europe/Berlin', 16 * hour]);
   });
 
   it('are longer and shorter where clocks are changed', () => {
@@ -83,7 +83,7 @@ describe('hours', () => {
         open += next.isOpen ? next.until - next.since : 0;
         now = next;
       }
-      expect(Math.abs(open - 4 * (24 * hour - closedMs(each)))).toBeLessThanOrEqual(hour);
+      expect(Math.abs(open - 4 * (24 * hour - closedMsPerDay(each)))).toBeLessThanOrEqual(hour);
     }
   });
 

@@ -39,7 +39,7 @@ export function hoursText({ from, to, zone }: Hours): string {
 }
 
 /** How many milliseconds of a day are closed, but on the days on which clocks are changed. */
-export function closedMs({ from, to }: Hours): number {
+export function closedMsPerDay({ from, to }: Hours): number {
   return ((from - to + dayMinutes) % dayMinutes) * minuteMs;
 }
 

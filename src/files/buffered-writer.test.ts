@@ -8,7 +8,7 @@ function slowWriter() {
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];
   const calls: string[] = [];
   const writer: BlobWriter = {
-    held: 0,
+    bufferedBytes: 0,
     async write(chunk) {
       calls.push('write');
       await new Promise<void>((resolve, reject) => ends.push({ resolve, reject }));
@@ -39,7 +39,7 @@ describe('a gathered writer', () => {
     await work;
     expect(Buffer.concat(written).equals(all)).toBe(true);
     expect(written.length).toBeLessThanOrEqual(4);
-    expect(small.held).toBeLessThanOrEqual(600_000);
+    expect(small.bufferedBytes).toBeLessThanOrEqual(600_000);
   });
 
   it('tells at the commit that a write failed before it, and commits nothing', async () => {

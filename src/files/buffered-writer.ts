@@ -25,8 +25,8 @@ export function bufferedWriter(writer: BlobWriter): BlobWriter {
 
   return {
     /** Of the block being filled, and of the one being written. */
-    get held() {
-      return (block?.length ?? 0) + (spare?.length ?? 0) + writer.held;
+    get bufferedBytes() {
+      return (block?.length ?? 0) + (spare?.length ?? 0) + writer.bufferedBytes;
     },
     async write(chunk) {
       for (let from = 0; from < chunk.length;) {

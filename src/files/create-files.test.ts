@@ -3,7 +3,7 @@ import { callerOf, startFiles } from '../../test/support/files.ts';
 import type { ByteRange } from './files.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation } from '../store/contract/creation.ts';
+import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import { indexName } from './upload.ts';
 
 const one = callerOf('org_1');
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => system.stop());
 
-async function upload(options: { expiresAt?: number; creation?: Creation; text?: string } = {}) {
+async function upload(options: { expiresAt?: number; creation?: IdempotencyToken; text?: string } = {}) {
   const begun = await system.files.begin(one);
   await begun.write(Buffer.from(options.text ?? line('a')));
   const sealed = await begun.seal({ filename: 'in.jsonl', expiresAt: options.expiresAt ?? null });
@@ -273,7 +273,7 @@ describe('the sweep', () => {
 
   it('F51: brings back what a database restored from an older backup did not know, once a later one does', async () => {
     const { file } = await upload();
-    const older = vi.spyOn(system.store.files, 'knownBlobs').mockResolvedValue([]);
+    const older = vi.spyOn(system.store.files, 'referencedBlobs').mockResolvedValue([]);
     await system.files.start();
     await system.clock.advance(3 * hour);
     await system.files.stop();

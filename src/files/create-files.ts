@@ -3,7 +3,7 @@ import { BlobError, isBlobLost } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation } from '../store/contract/creation.ts';
+import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { inlineFiles, type InlineDeps } from './inline-files.ts';
 import type { InputIndex } from './input-index.ts';
@@ -55,7 +55,11 @@ export function createFiles(deps: FilesDeps): Files {
   }
 
   /** Whatever does not become a row leaves no blob. */
-  async function commit(file: StoredFile, creation: Creation | undefined, discard: () => Promise<void>) {
+  async function commit(
+    file: StoredFile,
+    creation: IdempotencyToken | undefined,
+    discard: () => Promise<void>,
+  ) {
     const most = deps.userFiles?.bytesPerOrg;
     const inserted = await store.files.insert(file, creation, clock.now(), most);
     if (inserted.outcome === 'created') return { file, replayed: false };

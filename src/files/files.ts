@@ -1,7 +1,7 @@
 import type { Service } from '../base/service.ts';
 import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
-import type { Creation } from '../store/contract/creation.ts';
+import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { FileListParams } from '../wire/file/list.ts';
 import type { Hold } from './inline-files.ts';
 import type { InputIndex } from './input-index.ts';
@@ -87,7 +87,7 @@ export interface SealedUpload {
    * Inserts the row. With a `creation` that was seen before, the first file is returned and this one removed.
    * @throws ApiError `storage_quota_exceeded` (402) where the org stores too much; the file is removed then
    */
-  commit(creation: Creation | undefined): Promise<{ file: StoredFile; replayed: boolean }>;
+  commit(creation: IdempotencyToken | undefined): Promise<{ file: StoredFile; replayed: boolean }>;
   /** Removes blob and index again. */
   discard(): Promise<void>;
 }

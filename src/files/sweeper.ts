@@ -107,7 +107,7 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
 
   async function knownOf(names: { name: string }[]): Promise<Set<string>> {
     const owners = [...new Set(names.map(({ name }) => ownerOf(name)))];
-    return new Set(owners.length > 0 ? await store.files.knownBlobs(owners) : []);
+    return new Set(owners.length > 0 ? await store.files.referencedBlobs(owners) : []);
   }
 
   /** Asked each time: the disk under the folder may have been changed, or the database. */

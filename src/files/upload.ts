@@ -105,7 +105,7 @@ export class SpooledUpload implements Upload {
   }
 
   get held(): number {
-    return this.#splitter.held + (this.#writer?.held ?? 0);
+    return this.#splitter.held + (this.#writer?.bufferedBytes ?? 0);
   }
 
   async write(chunk: Uint8Array): Promise<void> {

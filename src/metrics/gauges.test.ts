@@ -28,7 +28,7 @@ const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
 
 const server: ReplicaState = { name: 'http://gpu', health: 'up', slots: 8, inFlight: 5, waiting: null };
 
-function read(open: GaugesDeps['batches']['open'], waiting: () => WaitingCause | null = () => null) {
+function read(open: GaugesDeps['batches']['listOpen'], waiting: () => WaitingCause | null = () => null) {
   const registry = new Registry();
   const catalog = { list: () => [{ id: 'tiny' }] } as unknown as GaugesDeps['catalog'];
   const capacity = {
@@ -39,7 +39,7 @@ function read(open: GaugesDeps['batches']['open'], waiting: () => WaitingCause |
   const readings = createGauges(registry, {
     catalog,
     capacity,
-    batches: { open },
+    batches: { listOpen: open },
     isOutOfBudget: (orgId) => orgId === 'spent',
     time: clock,
     clock,

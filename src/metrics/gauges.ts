@@ -10,7 +10,7 @@ export interface GaugesDeps {
   catalog: Catalog;
   capacity: Pick<Capacity, 'replicas' | 'interactiveLoad' | 'waiting'>;
   /** Of all processes. */
-  batches: Pick<BatchStore, 'open'>;
+  batches: Pick<BatchStore, 'listOpen'>;
   /** True for an org that has used up its budget. */
   isOutOfBudget(orgId: string): boolean;
   /** The database's time. */
@@ -135,7 +135,7 @@ const openPageSize = 2_000;
 async function readOpenBatches(stored: GaugesDeps['batches']): Promise<OpenBatch[]> {
   const all: OpenBatch[] = [];
   for (;;) {
-    const page = await stored.open(openPageSize, all.at(-1));
+    const page = await stored.listOpen(openPageSize, all.at(-1));
     all.push(...page);
     if (page.length < openPageSize) return all;
   }

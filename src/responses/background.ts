@@ -4,7 +4,7 @@ import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
 import type { ConversationAppend } from '../core/conversation.ts';
 import { ApiError } from '../core/errors.ts';
-import type { Answered, ResponseStore } from '../store/contract/responses.ts';
+import type { ResponseWithoutInput, ResponseStore } from '../store/contract/responses.ts';
 import { responseError } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import { toBody, toTexts } from './stored-body.ts';
@@ -93,7 +93,7 @@ export function createBackground(deps: BackgroundDeps) {
     }
   }
 
-  async function end(response: Answered): Promise<Answered> {
+  async function end(response: ResponseWithoutInput): Promise<ResponseWithoutInput> {
     const reason = new ApiError('shutting_down', 'The server was stopped before this response was finished.');
     const change = toTexts(failed(toBody(response), reason));
     await store.finish(response.id, change);
@@ -169,7 +169,7 @@ export function createBackground(deps: BackgroundDeps) {
     drop: (id: string) => runs.get(id)?.controller.abort(),
 
     /** The row, ended as failed if nobody makes it any more. */
-    async checked(response: Answered) {
+    async checked(response: ResponseWithoutInput) {
       const { id, aliveUntil: until } = response;
       // What is made here is not dead when the database, while it was away, was not told that it lives.
       const isDead = until !== null && until <= time.earliest() && !runs.has(id);

@@ -102,7 +102,7 @@ export function createConversations(context: ResponsesContext) {
 
     async items({ orgId }: Caller, id: string, { limit, order, after }: ItemsQuery, signal: AbortSignal) {
       await find(orgId, id);
-      const place = after === undefined || !itemOrigin(after) ? undefined : await store.placeOf(id, after);
+      const place = after === undefined || !itemOrigin(after) ? undefined : await store.positionOf(id, after);
       if (after !== undefined && place === undefined)
         throw invalid('after', `${quoted(after)} is not an id of this list`);
       const page = { order, ...(place !== undefined && { after: place }) };

@@ -1,4 +1,4 @@
-import type { Answered, ResponseEnd } from '../store/contract/responses.ts';
+import type { ResponseWithoutInput, ResponseEnd } from '../store/contract/responses.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 
@@ -13,6 +13,6 @@ export function toTexts(body: ResponseBody, pieces: readonly OutputPiece[] | nul
 }
 
 /** The response as clients see it. */
-export function toBody({ body, output }: Answered): ResponseBody {
+export function toBody({ body, output }: ResponseWithoutInput): ResponseBody {
   return { ...(JSON.parse(body) as ResponseBody), output: JSON.parse(output) as ResponseBody['output'] };
 }

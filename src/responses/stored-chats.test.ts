@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { createFairGate, type FairGate } from '../base/fair-gate.ts';
-import type { AnsweredChat, ChatStore } from '../store/contract/chats.ts';
+import type { ChatWithoutMessages, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
 import { createStoredChats } from './stored-chats.ts';
 import type { ResponsesContext } from './context.ts';
@@ -70,7 +70,7 @@ describe('a list of chat completions', () => {
   const store: Partial<ChatStore> = {
     list: async (_org, { limit }) => ids.slice(0, limit).map((id) => ({ id, bytes: pageBytes / 2 })),
     read: async (_org, read) =>
-      read.map((id) => ({ body: JSON.stringify({ id }), metadata: '{}' }) as AnsweredChat),
+      read.map((id) => ({ body: JSON.stringify({ id }), metadata: '{}' }) as ChatWithoutMessages),
     messagesBytes: async () => pageBytes,
     messages: async () => '[]',
   };

@@ -2,7 +2,7 @@ import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
 import type { ChatQuery } from '../core/stored-chat.ts';
 import type { Caller } from '../core/org.ts';
-import type { AnsweredChat } from '../store/contract/chats.ts';
+import type { ChatWithoutMessages } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
 import { ChunkFolder } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage } from './page.ts';
@@ -121,7 +121,7 @@ export function createStoredChats({
 
 export type StoredChats = ReturnType<typeof createStoredChats>;
 
-function present({ body, metadata }: AnsweredChat): { id: string } {
+function present({ body, metadata }: ChatWithoutMessages): { id: string } {
   const answer = JSON.parse(body) as { id: string };
   return Object.assign(answer, { metadata: JSON.parse(metadata) as object });
 }

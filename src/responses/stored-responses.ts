@@ -1,7 +1,7 @@
 import { isId } from '../base/ids.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
-import type { Answered } from '../store/contract/responses.ts';
+import type { ResponseWithoutInput } from '../store/contract/responses.ts';
 import { pageOfItems } from '../wire/shared/list-body.ts';
 import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
@@ -20,7 +20,7 @@ export function createStoredResponses(
   { store: { responses: store }, clock, memory }: ResponsesContext,
   background: Background,
 ): StoredResponses {
-  async function find(caller: Caller, id: string): Promise<Answered> {
+  async function find(caller: Caller, id: string): Promise<ResponseWithoutInput> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
     return background.checked(found);

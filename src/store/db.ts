@@ -14,9 +14,9 @@ export interface Queries {
    */
   all<Row extends object>(sql: string, params?: readonly Value[]): Promise<Row[]>;
   /** Ends a SELECT whose rows stay locked until the transaction ends; empty where transactions run one by one. */
-  readonly lock: string;
+  readonly forUpdate: string;
   /** The same, passing over rows that another transaction holds. */
-  readonly skip: string;
+  readonly skipLocked: string;
 }
 
 export interface Db extends Queries {

@@ -119,7 +119,7 @@ describe('an upload', () => {
     let isTaken = false;
     const second = writer.write(pattern(part)).then(() => (isTaken = true));
     while (asked(/partNumber=1/).length === 0) await new Promise((resolve) => setImmediate(resolve));
-    expect([isTaken, asked(/partNumber=2/), writer.held]).toEqual([false, [], 2 * part]);
+    expect([isTaken, asked(/partNumber=2/), writer.bufferedBytes]).toEqual([false, [], 2 * part]);
     const refused = expect(second).rejects.toMatchObject({ code: 'unavailable' });
     await blobs.stop();
     await refused;

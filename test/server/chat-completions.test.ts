@@ -90,7 +90,7 @@ describe('POST /v1/chat/completions', () => {
     const { headers } = await post(ask('x [[tokens 7]]'));
     await expect
       .poll(async () =>
-        (await app.store.ledger.of(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
+        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
       )
       .toEqual([7]);
   });

@@ -28,7 +28,7 @@ describe('POST /v1/completions', () => {
     });
     await expect
       .poll(async () =>
-        (await app.store.ledger.of(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
+        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
       )
       .toEqual([3]);
   });

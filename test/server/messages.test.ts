@@ -51,7 +51,7 @@ describe('POST /v1/messages', () => {
     });
     await expect
       .poll(async () =>
-        (await app.store.ledger.of(headers.get('request-id')!)).map((row) => row.usage.outputTokens),
+        (await app.store.ledger.forSource(headers.get('request-id')!)).map((row) => row.usage.outputTokens),
       )
       .toEqual([3]);
   });
@@ -226,7 +226,7 @@ describe('POST /v1/messages/count_tokens', () => {
     const { calls } = app.engine.stats();
     const { headers } = await count(ask('x'));
     expect(app.engine.stats().calls).toBe(calls);
-    expect(await app.store.ledger.of(headers.get('request-id')!)).toEqual([]);
+    expect(await app.store.ledger.forSource(headers.get('request-id')!)).toEqual([]);
   });
 
   it('422, 404: as for the message itself', async () => {

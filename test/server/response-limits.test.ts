@@ -135,7 +135,7 @@ describe('a conversation', () => {
     const large = [{ role: 'user', content: kilobytes(101) }];
     expect((await app.call('POST', conversations, { json: { items: large } })).status).toBe(422);
     // The database is not asked for what can be no id of an item.
-    for (const method of ['item', 'removeItem', 'placeOf'] as const)
+    for (const method of ['item', 'removeItem', 'positionOf'] as const)
       vi.spyOn(app.store.conversations, method).mockRejectedValue(new Error('asked'));
     const nothing = `${conversations}/${id}/items/%00`;
     expect((await app.call('GET', nothing)).status).toBe(404);

@@ -36,7 +36,7 @@ describe('POST /v1/responses', () => {
     expect(json.usage.output_tokens).toBe(7);
     await expect
       .poll(async () =>
-        (await app.store.ledger.of(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
+        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
       )
       .toEqual([7]);
   });
@@ -226,7 +226,7 @@ describe('a response in the background', () => {
     await expect.poll(() => statusOf(json.id)).toBe('completed');
     await expect
       .poll(async () =>
-        (await app.store.ledger.of(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
+        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
       )
       .toEqual([3]);
   });

@@ -122,7 +122,7 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
       // Charges are written in groups, a moment of the clock later.
       const charged = async () => {
         await clock.advance(100);
-        const rows = await app.store.ledger.of(requestId);
+        const rows = await app.store.ledger.forSource(requestId);
         return rows.map(({ usage }) => [usage.inputTokens > 0, usage.outputTokens]);
       };
       const words = s === 0 ? undefined : Math.ceil(seen.length / 4);

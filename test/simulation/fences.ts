@@ -1,4 +1,4 @@
-import type { Claim, Lease, Wanted } from '../../src/store/contract/claim.ts';
+import type { Claim, Lease, ClaimRequest } from '../../src/store/contract/claim.ts';
 import type { LineResult, RecordOutcome } from '../../src/store/contract/results.ts';
 import type { Changes, ChunkChange, ChunkSide } from './audit.ts';
 import type { BatchRow } from './observer.ts';
@@ -228,7 +228,9 @@ const isClosing: MoveRule = ({ seq }) => seq === 0;
 const moves: Record<string, Record<Operation, MoveRule>> = {
   'ready>leased': {
     'batches.claim': ({ seq, model, now }, args) =>
-      now.owner === args[0] && seq > 0 && (args[1] as Wanted[]).some(({ names }) => names.includes(model)),
+      now.owner === args[0] &&
+      seq > 0 &&
+      (args[1] as ClaimRequest[]).some(({ names }) => names.includes(model)),
     'batches.claimClosings': ({ seq, now }, args) => now.owner === args[0] && seq === 0,
   },
   'leased>ready': {

@@ -57,7 +57,7 @@ export function watchLocks(inner: Db): LockedDb {
     tell: () => {},
     db: {
       ...inner,
-      lock,
+      forUpdate: lock,
       all: (asked, params) => {
         const sql = rewritten(asked);
         if (roleOf(sql).needs) require(sql, params ?? []);
@@ -68,8 +68,8 @@ export function watchLocks(inner: Db): LockedDb {
           const locked = new Set<Value>();
           const queries: Queries = {
             ...q,
-            lock,
-            skip: lock,
+            forUpdate: lock,
+            skipLocked: lock,
             all: (asked, params = []) => {
               const sql = rewritten(asked);
               const { locks, needs } = roleOf(sql);

@@ -291,7 +291,7 @@ it('runs what was created under the old name of a model, and bills it as that', 
   await single.settle(single.batches.start());
   await single.pass(10_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 8 });
-  expect(await database.store.ledger.of(id)).toMatchObject([{ model: 'before', requests: 8 }]);
+  expect(await database.store.ledger.forSource(id)).toMatchObject([{ model: 'before', requests: 8 }]);
 });
 
 const linesInHand = async (): Promise<number> => {

@@ -39,7 +39,7 @@ async function judgeSpending({ database, observer, batchIds }: World): Promise<v
   const costs = new Map<string, number>();
   for (const id of batchIds.values()) {
     const { orgId, prices, priceFactor } = (await database.store.batches.find(id))!;
-    for (const { model, usage } of await database.store.ledger.of(id))
+    for (const { model, usage } of await database.store.ledger.forSource(id))
       costs.set(orgId, (costs.get(orgId) ?? 0) + Number(cost(usage, prices[model]!, priceFactor)));
   }
   const rows = await database.db.all<{ org_id: string; amount: number }>(
@@ -203,7 +203,9 @@ class Judge {
       expected.set(model, sum);
     }
     const billed = new Map<string, number[]>();
-    for (const { model, requests, usage } of await this.#world.database.store.ledger.of(this.#batch.id)) {
+    for (const { model, requests, usage } of await this.#world.database.store.ledger.forSource(
+      this.#batch.id,
+    )) {
       const sum = billed.get(model) ?? [0, 0, 0, 0];
       const row = [requests, usage.inputTokens, usage.cachedTokens, usage.outputTokens];
       billed.set(

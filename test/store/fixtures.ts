@@ -6,7 +6,7 @@ import type { Webhook } from '../../src/core/webhook.ts';
 import type { IdPrefix } from '../../src/base/ids.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Lease } from '../../src/store/contract/claim.ts';
-import type { Creation } from '../../src/store/contract/creation.ts';
+import type { IdempotencyToken } from '../../src/store/contract/idempotency.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 
 /** The instant at which the stories of these tests begin: 2026-11-21T10:00:00Z. */
@@ -148,7 +148,7 @@ export async function addBatch(
   return batch;
 }
 
-export function makeCreation(fields: Partial<Creation> = {}): Creation {
+export function makeCreation(fields: Partial<IdempotencyToken> = {}): IdempotencyToken {
   return {
     token: 'k:/v1/files:one',
     bodyHash: 'aa',
@@ -247,7 +247,7 @@ export async function claimClosing(store: Store, worker: string, batchId: string
 /** Brings a batch whose end is decided to it, recording what is missing as errors. */
 export async function closeBatch(store: Store, batchId: string, now = start): Promise<Batch> {
   const closing = await claimClosing(store, 'closer', batchId);
-  await store.batches.shut('closer', closing);
+  await store.batches.closeGate('closer', closing);
   const missing = await store.results.missing(batchId, 0, 100_000);
   await store.results.recordMissing(
     'closer',
@@ -266,5 +266,5 @@ export async function closeBatch(store: Store, batchId: string, now = start): Pr
 
 /** Lines of the batch that are claimed and not recorded. */
 export async function runningLines(store: Pick<Store, 'batches'>, batchId: string): Promise<number> {
-  return (await store.batches.picture(batchId))?.running ?? 0;
+  return (await store.batches.snapshot(batchId))?.running ?? 0;
 }

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import { StoreError } from '../../src/core/store-error.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
-import { openPostgres, usualBounds, usualShare } from '../../src/store/postgres/db.ts';
+import { openPostgres, defaultTimeLimits, defaultPool } from '../../src/store/postgres/db.ts';
 import type { PostgresDb } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import { startApp } from '../support/app.ts';
@@ -46,8 +46,8 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
     const direct = await postgres.createDatabase();
     return { direct, url: await bouncer.before(direct, chosen) };
   };
-  const open = (url: string, lock = usualBounds.lock): PostgresDb => {
-    const db = openPostgres(url, silent, { ...usualShare, bounds: { ...usualBounds, lock } });
+  const open = (url: string, lock = defaultTimeLimits.lock): PostgresDb => {
+    const db = openPostgres(url, silent, { ...defaultPool, bounds: { ...defaultTimeLimits, lock } });
     onTestFinished(() => db.close());
     return db;
   };
@@ -95,7 +95,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
 
     test('a statement that fails leaves no transaction open', async () => {
       const { url } = await pooled({ ...mode, default_pool_size: 1 });
-      const db = openPostgres(url, silent, { ...usualShare, connections: 1 });
+      const db = openPostgres(url, silent, { ...defaultPool, connections: 1 });
       onTestFinished(() => db.close());
       await expect(db.all('SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
       await db.exec('CREATE TABLE t (n integer PRIMARY KEY)');
@@ -164,7 +164,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
       expect(await until('it is found', () => store.batches.find(batch.id).catch(() => null))).toMatchObject({
         ok: 200,
       });
-      expect(await store.ledger.of(batch.id)).toMatchObject([{ requests: 200 }]);
+      expect(await store.ledger.forSource(batch.id)).toMatchObject([{ requests: 200 }]);
       await store.stop();
     });
   });
@@ -175,7 +175,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
     test('under one name in every process, on a connection without a pooler', async () => {
       const url = await postgres.createDatabase();
       const namesIn = async (texts: string[]) => {
-        const db = openPostgres(url, silent, { ...usualShare, connections: 1 });
+        const db = openPostgres(url, silent, { ...defaultPool, connections: 1 });
         for (const text of texts) await db.all(text);
         const found = await db.all<{ name: string }>(names);
         await db.close();

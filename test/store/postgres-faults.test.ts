@@ -4,8 +4,8 @@ import { systemClock } from '../../src/base/system.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { Db } from '../../src/store/db.ts';
 import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
-import { openPostgres, usualBounds, usualShare } from '../../src/store/postgres/db.ts';
-import type { Bounds } from '../../src/store/postgres/db.ts';
+import { openPostgres, defaultTimeLimits, defaultPool } from '../../src/store/postgres/db.ts';
+import type { TimeLimits } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 import { StoreError } from '../../src/core/store-error.ts';
@@ -25,10 +25,10 @@ else
   });
 
 function faultTests(postgres: PostgresServer): void {
-  const withDb = async (work: (db: Db) => Promise<void>, bounds?: Partial<Bounds>) => {
+  const withDb = async (work: (db: Db) => Promise<void>, bounds?: Partial<TimeLimits>) => {
     const db = openPostgres(await postgres.createDatabase(), silent, {
-      ...usualShare,
-      bounds: { ...usualBounds, ...bounds },
+      ...defaultPool,
+      bounds: { ...defaultTimeLimits, ...bounds },
     });
     try {
       await work(db);
@@ -100,7 +100,9 @@ function faultTests(postgres: PostgresServer): void {
     expect(
       (await one.results.tail(batch.id, 'output', 0, { rows: 1_000, bytes: 1e9 })).map((row) => row.n),
     ).toEqual(range(1, 601));
-    expect(await one.ledger.of(batch.id)).toMatchObject([{ requests: 600, usage: { inputTokens: 6_000 } }]);
+    expect(await one.ledger.forSource(batch.id)).toMatchObject([
+      { requests: 600, usage: { inputTokens: 6_000 } },
+    ]);
     await Promise.all([one.stop(), two.stop()]);
   });
 
@@ -237,8 +239,8 @@ function faultTests(postgres: PostgresServer): void {
       const line = await startSilentLine(Number(url.port));
       url.port = String(line.port);
       const db = openPostgres(url.href, silent, {
-        ...usualShare,
-        bounds: { ...usualBounds, connect: 1_500, answer: 1_500 },
+        ...defaultPool,
+        bounds: { ...defaultTimeLimits, connect: 1_500, answer: 1_500 },
       });
       expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
       line.silent = true;

@@ -46,7 +46,7 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
       await turn('create', name);
       const chunks: Uint8Array[] = [];
       return {
-        held: 0,
+        bufferedBytes: 0,
         async write(chunk) {
           await turn('write', name);
           // A copy: `slice` of a Buffer is none.

@@ -11,7 +11,7 @@ import type { FrozenPrices } from '../../core/price.ts';
 import type { Files, SealedUpload } from '../../files/files.ts';
 import type { InputIndex } from '../../files/input-index.ts';
 import type { Store } from '../../store/store.ts';
-import type { Creation } from '../../store/contract/creation.ts';
+import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { inlineFilename } from '../remove.ts';
 import { planChunks } from './plan.ts';
@@ -137,7 +137,7 @@ export function freezePrices(
 
 interface BatchOptions {
   input: CreateBatch;
-  creation: Creation | undefined;
+  creation: IdempotencyToken | undefined;
   retryOf: string | null;
 }
 
@@ -152,7 +152,7 @@ export async function createBatch(
   deps: CreateDeps,
   caller: Caller,
   input: CreateBatch,
-  creation: Creation | undefined,
+  creation: IdempotencyToken | undefined,
 ): Promise<CreatedBatch> {
   const opened = await openInput(deps, caller, input);
   return insertBatch(deps, caller, opened, { input, creation, retryOf: null });
@@ -163,7 +163,7 @@ export async function retryBatch(
   deps: CreateDeps,
   caller: Caller,
   { of, lines }: Retry,
-  creation: Creation | undefined,
+  creation: IdempotencyToken | undefined,
 ): Promise<CreatedBatch> {
   const input: CreateBatch = {
     endpoint: of.endpoint,

@@ -125,7 +125,7 @@ export class Finalizer {
     if (this.#stopped.signal.aborted) return void (await store.batches.release(worker, [lease]));
     const fault = this.#faultOf(batch.id);
     if (incomplete) {
-      if (!(await store.batches.shut(worker, lease))) return;
+      if (!(await store.batches.closeGate(worker, lease))) return;
       if (!(await this.#orElse(fault && true, () => this.#recordMissing(batch, lease)))) return;
     }
     const files = await this.#assemble(batch, fault);

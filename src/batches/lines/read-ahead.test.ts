@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryBlobs } from '../../../test/support/memory-blobs.ts';
-import type { BlobPlace } from '../../blobs/blobs.ts';
+import type { ByteRange } from '../../blobs/blobs.ts';
 import { ChunkLines } from './chunk-lines.ts';
 import { readAhead, type ReadAheadChunk } from './read-ahead.ts';
 
 const mebibyte = 1024 * 1024;
 
 /** A chunk of lines at these places. */
-function chunk(seq: number, places: readonly BlobPlace[]): ReadAheadChunk {
+function chunk(seq: number, places: readonly ByteRange[]): ReadAheadChunk {
   const lines = new ChunkLines(createMemoryBlobs(), 'blob_1');
   return { blob: 'blob_1', lines, refs: places.map((place, at) => ({ line: seq * 100 + at, ...place })) };
 }
 
 /** Bytes that tell where they stand, the first of a place. */
 function storage() {
-  const asked: BlobPlace[] = [];
-  const slices = async (_: string, places: readonly BlobPlace[]) => {
+  const asked: ByteRange[] = [];
+  const slices = async (_: string, places: readonly ByteRange[]) => {
     asked.push(...places);
     return places.map(({ offset, length }) => {
       const bytes = new Uint8Array(length);
@@ -58,7 +58,7 @@ describe('readAhead', () => {
     const [one, other] = [chunk(1, places), chunk(2, places)];
     // As a disk reads them: side by side, in one piece.
     const read = new Uint8Array(1_200);
-    const slices = async (_: string, all: readonly BlobPlace[]) =>
+    const slices = async (_: string, all: readonly ByteRange[]) =>
       all.map((_place, at) => read.subarray(at * 300, (at + 1) * 300));
     await readAhead({ slices }, [one, other], []);
     const held = one.lines.ahead(101)!;

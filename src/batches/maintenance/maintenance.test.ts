@@ -51,11 +51,11 @@ describe('Watch', () => {
           return expired;
         },
         reopen: async () => stranded.splice(0),
-        open: async (limit: number, after?: OpenBatch) => {
+        listOpen: async (limit: number, after?: OpenBatch) => {
           const from = open.findIndex(({ id }) => id === after?.id) + 1;
           return open.slice(from, from + limit);
         },
-        atRisk: async (id: string) => said.push(`at risk ${id}`),
+        markAtRisk: async (id: string) => said.push(`at risk ${id}`),
         states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
       },
       results: { leftovers: async () => leftovers },

@@ -121,7 +121,7 @@ export class Maintenance {
     const open = await this.#open();
     const told = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     for (const id of batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model)))
-      if (!told.has(id) && (await store.batches.atRisk(id, now)))
+      if (!told.has(id) && (await store.batches.markAtRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
   }
 
@@ -129,7 +129,7 @@ export class Maintenance {
   async #open(): Promise<OpenBatch[]> {
     const open: OpenBatch[] = [];
     for (;;) {
-      const page = await this.#deps.store.batches.open(openAtOnce, open.at(-1));
+      const page = await this.#deps.store.batches.listOpen(openAtOnce, open.at(-1));
       open.push(...page);
       if (page.length < openAtOnce) return open;
     }

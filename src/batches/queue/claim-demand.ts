@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import type { Wanted } from '../../store/contract/claim.ts';
+import type { ClaimRequest } from '../../store/contract/claim.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { Capacity } from '../../inference/capacity.ts';
@@ -131,7 +131,7 @@ export class ClaimDemand {
   }
 
   /** What may be claimed now, of all models. */
-  wanted(): Wanted[] {
+  wanted(): ClaimRequest[] {
     const { recorder, catalog } = this.#deps;
     if (!recorder.hasRoom) return [];
     const inHand = this.#leastDue();

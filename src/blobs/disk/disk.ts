@@ -7,10 +7,10 @@ import type { Log } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isName } from '../names.ts';
-import { readPlaces } from '../read-places.ts';
+import { readRanges } from '../read-ranges.ts';
 import { createWriter } from '../writer.ts';
 import type { DiskFs } from './fs.ts';
-import { cut, guarded, ifThere, isMissing, missingBlob, translate } from './faults.ts';
+import { truncatedBlob, withBlobErrors, ifExists, isMissing, missingBlob, toBlobError } from './faults.ts';
 import { modifiedAtOf, pathOf } from './paths.ts';
 import { readRange, readSlice } from './read.ts';
 import { createQuarantine } from './quarantine.ts';
@@ -56,24 +56,24 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
   /** @param prepare makes the folder it will stand in */
   const createFile = async (path: string, prepare = async () => {}) => {
-    const spool = await guarded(() => begin());
+    const spool = await withBlobErrors(() => begin());
     return createWriter({
       held: () => 0,
-      write: (chunk) => guarded(() => writeAll(spool.handle, chunk)),
+      write: (chunk) => withBlobErrors(() => writeAll(spool.handle, chunk)),
       commit: () =>
-        guarded(async () => {
+        withBlobErrors(async () => {
           await spool.handle.sync();
           await spool.handle.close();
           await prepare();
           await fs.rename(spool.path, path);
           await flushFolder(fs, dirname(path));
         }),
-      discard: () => guarded(() => discard(fs, spool)),
+      discard: () => withBlobErrors(() => discard(fs, spool)),
     });
   };
 
   const unreadable = (name: string, error: unknown) =>
-    isMissing(error) ? missingBlob(fs, temporary, name, error) : translate(error);
+    isMissing(error) ? missingBlob(fs, temporary, name, error) : toBlobError(error);
 
   const openBlob = async (name: string): Promise<FileHandle> => {
     const path = pathOf(folder, name);
@@ -87,8 +87,8 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
   const slices: Blobs['slices'] = async (name, places) => {
     const handle = await openBlob(name);
     try {
-      return await guarded(() =>
-        readPlaces(places, gapBytes, (offset, length) => readSlice(handle, name, offset, length)),
+      return await withBlobErrors(() =>
+        readRanges(places, gapBytes, (offset, length) => readSlice(handle, name, offset, length)),
       );
     } finally {
       // Waits for reads that are still under way when one has failed.
@@ -129,9 +129,9 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     async read(name, range = {}) {
       const handle = await openBlob(name);
       try {
-        const { size } = await guarded(() => handle.stat());
+        const { size } = await withBlobErrors(() => handle.stat());
         const end = range.end ?? size;
-        if (end > size) throw cut(name, size, end);
+        if (end > size) throw truncatedBlob(name, size, end);
         return readRange(handle, name, range.start ?? 0, end);
       } catch (error) {
         await handle.close();
@@ -159,7 +159,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
     async remove(name) {
       const path = pathOf(folder, name);
-      await guarded(async () => {
+      await withBlobErrors(async () => {
         await fs.rm(path, { force: true });
         await fs.rm(asidePath(name), { force: true });
       });
@@ -177,7 +177,8 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
     ...aside,
 
-    readLabel: async () => (await guarded(() => ifThere(() => fs.readFile(labelPath, 'utf8'))))?.trim(),
+    readLabel: async () =>
+      (await withBlobErrors(() => ifExists(() => fs.readFile(labelPath, 'utf8'))))?.trim(),
 
     async label(installation) {
       const writer = await createFile(labelPath);
@@ -186,7 +187,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     },
 
     ping: () =>
-      guarded(async () => {
+      withBlobErrors(async () => {
         const spool = await begin();
         try {
           await spool.handle.write(new Uint8Array(1));

@@ -10,7 +10,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Undefined where the file is not there. */
-export async function ifThere<T>(work: () => Promise<T>): Promise<T | undefined> {
+export async function ifExists<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
@@ -20,16 +20,16 @@ export async function ifThere<T>(work: () => Promise<T>): Promise<T | undefined>
 }
 
 /** Runs `work`, whose faults are told as the contract tells them. */
-export async function guarded<T>(work: () => Promise<T>): Promise<T> {
+export async function withBlobErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw translate(error);
+    throw toBlobError(error);
   }
 }
 
 /** What the system refused as the contract tells it; everything else passes through. */
-export function translate(error: unknown): unknown {
+export function toBlobError(error: unknown): unknown {
   const code = codeOf(error);
   if (code === undefined || error instanceof BlobError || error instanceof ApiError) return error;
   if (fullCodes.has(code))
@@ -60,14 +60,14 @@ export async function missingBlob(
   name: string,
   cause: unknown,
 ): Promise<BlobError> {
-  return (await guarded(() => ifThere(() => fs.stat(standing))))
+  return (await withBlobErrors(() => ifExists(() => fs.stat(standing))))
     ? new BlobError('missing', `The blob ${name} is missing.`, 'Restore the files from a backup.', {
         cause,
       })
     : new BlobError('unavailable', `The folder ${standing} is gone.`, hintFor('ENOENT'), { cause });
 }
 
-export function cut(name: string, size: number, expected: number): BlobError {
+export function truncatedBlob(name: string, size: number, expected: number): BlobError {
   return new BlobError(
     'damaged',
     `The blob ${name} ends at byte ${size}; it was expected to reach ${expected}.`,

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { Blobs } from '../blobs.ts';
 import { isName } from '../names.ts';
-import { guarded, ifThere } from './faults.ts';
+import { withBlobErrors, ifExists } from './faults.ts';
 import type { DiskFs } from './fs.ts';
 import { modifiedAtOf, pathOf } from './paths.ts';
 import { flushFolder } from './write.ts';
@@ -18,8 +18,8 @@ export function createQuarantine(fs: DiskFs, folder: string): Quarantine {
 
   /** Of two processes that move the same blob, one comes too late. */
   const move = (from: string, to: string, at?: number) =>
-    guarded(() =>
-      ifThere(async () => {
+    withBlobErrors(() =>
+      ifExists(async () => {
         if (at !== undefined) await fs.utimes(from, at / 1000, at / 1000);
         await fs.mkdir(dirname(to), { recursive: true, mode: 0o700 });
         await fs.rename(from, to);
@@ -34,7 +34,7 @@ export function createQuarantine(fs: DiskFs, folder: string): Quarantine {
     restore: async (name) => move(asidePath(name), pathOf(folder, name)),
 
     async *listQuarantined() {
-      for (const name of (await ifThere(() => fs.readdir(quarantine))) ?? []) {
+      for (const name of (await ifExists(() => fs.readdir(quarantine))) ?? []) {
         const since = isName(name) ? await modifiedAtOf(fs, asidePath(name)) : undefined;
         if (since !== undefined) yield { name, since: Math.round(since) };
       }

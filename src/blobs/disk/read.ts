@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { cut, guarded } from './faults.ts';
+import { truncatedBlob, withBlobErrors } from './faults.ts';
 
 const chunkBytes = 256 * 1024;
 
@@ -26,8 +26,10 @@ export function readRange(
     const length = Math.min(chunkBytes, end - at);
     if (closed || length <= 0) return close();
     try {
-      const { bytesRead, buffer } = await guarded(() => handle.read(new Uint8Array(length), 0, length, at));
-      if (bytesRead === 0) throw cut(name, at, end);
+      const { bytesRead, buffer } = await withBlobErrors(() =>
+        handle.read(new Uint8Array(length), 0, length, at),
+      );
+      if (bytesRead === 0) throw truncatedBlob(name, at, end);
       at += bytesRead;
       return { done: false, value: buffer.subarray(0, bytesRead) };
     } catch (error) {
@@ -48,7 +50,7 @@ export async function readSlice(
   const bytes = Buffer.allocUnsafeSlow(length);
   for (let at = 0; at < length;) {
     const { bytesRead } = await handle.read(bytes, at, length - at, offset + at);
-    if (bytesRead === 0) throw cut(name, offset + at, offset + length);
+    if (bytesRead === 0) throw truncatedBlob(name, offset + at, offset + length);
     at += bytesRead;
   }
   return bytes;

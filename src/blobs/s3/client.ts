@@ -8,7 +8,7 @@ import type { Random } from '../../base/random.ts';
 import { createSteadyLookup } from '../../base/steady-lookup.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { BucketConfig } from '../../core/config.ts';
-import { faultOf, isPassing, type Refusal } from './faults.ts';
+import { toFault, isTransient, type Refusal } from './faults.ts';
 import { textOf } from './xml.ts';
 
 export interface S3Request {
@@ -139,7 +139,7 @@ export function createS3Client({
       const answer = await once(request, signal);
       if ('body' in answer) return answer;
       const place = { host, bucket, region, accessKey };
-      return { fault: faultOf(answer, place), passing: isPassing(answer) };
+      return { fault: toFault(answer, place), passing: isTransient(answer) };
     } catch (cause) {
       const reason = signal.aborted ? 'this server is stopping' : networkReason(cause, endpoint.host);
       const message = `The stored files cannot be reached: ${reason}.`;

@@ -14,7 +14,7 @@ export interface Refusal {
 }
 
 /** Whether the same request may succeed in a moment. */
-export function isPassing({ status, code }: Refusal): boolean {
+export function isTransient({ status, code }: Refusal): boolean {
   return (
     [408, 429, 500, 502, 503, 504].includes(status) ||
     ['RequestTimeout', 'InternalError', 'SlowDown', 'OperationAborted'].includes(code)
@@ -24,7 +24,7 @@ export function isPassing({ status, code }: Refusal): boolean {
 const keys = 'Look at s3.access_key and s3.secret_key (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY).';
 
 /** A refusal as the contract of blobs tells it, with what an operator can do. */
-export function faultOf(refusal: Refusal, { host, bucket, region, accessKey }: Place): Error {
+export function toFault(refusal: Refusal, { host, bucket, region, accessKey }: Place): Error {
   const { status, code, headers, xml } = refusal;
   const unavailable = (message: string, hint: string) => new BlobError('unavailable', message, hint);
   if (status === 507 || /Quota|StorageFull|InsufficientStorage/.test(code))

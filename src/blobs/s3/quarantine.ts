@@ -1,5 +1,5 @@
 import type { Blobs } from '../blobs.ts';
-import { isName, placeOf } from '../names.ts';
+import { isName, blobKey } from '../names.ts';
 import type { S3Client } from './client.ts';
 import { listObjects } from './listing.ts';
 
@@ -29,11 +29,11 @@ export function createQuarantine(client: S3Client): Quarantine {
 
   return {
     async quarantine(name, at) {
-      await move(placeOf(name), `${folder}${name}.${at}`);
+      await move(blobKey(name), `${folder}${name}.${at}`);
     },
 
     async restore(name) {
-      const place = placeOf(name);
+      const place = blobKey(name);
       for await (const { key } of entries(name)) await move(key, place);
     },
 

@@ -2,12 +2,12 @@ import type { Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
-import { isName, madeAt, placeOf } from '../names.ts';
+import { isName, madeAt, blobKey } from '../names.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createS3Client, type S3Client, type S3ClientOptions } from './client.ts';
 import { abortLeftovers, listObjects } from './listing.ts';
 import { getPiece, type Piece, pieceLength, piecesFrom, sizeOf } from './read.ts';
-import { readPlaces } from '../read-places.ts';
+import { readRanges } from '../read-ranges.ts';
 import { createUpload } from './write.ts';
 
 export interface S3BlobsOptions extends S3ClientOptions {
@@ -45,7 +45,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
     name: string,
     ask: (key: string) => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    const key = placeOf(name);
+    const key = blobKey(name);
     for (let tried = 1; ; tried++) {
       const found = await ask(key);
       if (found !== undefined || tried > rereads || clock.now() - madeAt(name) > hour) return found;
@@ -61,7 +61,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
   const sizeIn = async (name: string): Promise<number | undefined> => {
     const size = await settled(name, (key) => sizeOf(client, key));
     // A bucket that is gone says the same to that question, and something else to this one.
-    return size ?? (await getPiece(client, placeOf(name), 0, 1))?.size;
+    return size ?? (await getPiece(client, blobKey(name), 0, 1))?.size;
   };
 
   const exactly = async (name: string, offset: number, length: number): Promise<Buffer> => {
@@ -70,7 +70,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
   };
 
   const slices: Blobs['slices'] = (name, places) =>
-    readPlaces(places, gapBytes, (offset, length) => exactly(name, offset, length));
+    readRanges(places, gapBytes, (offset, length) => exactly(name, offset, length));
 
   const prove = async () => {
     await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.'), withinMs: proofMs });
@@ -108,7 +108,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
       await client.close();
     },
 
-    create: async (name) => createUpload(client, placeOf(name)),
+    create: async (name) => createUpload(client, blobKey(name)),
 
     async read(name, { start = 0, end } = {}) {
       if (end !== undefined && end <= start) {
@@ -131,14 +131,14 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
     size: sizeIn,
 
     async remove(name) {
-      await client.remove(placeOf(name));
+      await client.remove(blobKey(name));
       await removeAside(name);
     },
 
     async *list() {
       for await (const { key, modifiedAt } of listObjects(client, '')) {
         const name = key.slice(3);
-        if (isName(name) && key === placeOf(name)) yield { name, modifiedAt };
+        if (isName(name) && key === blobKey(name)) yield { name, modifiedAt };
       }
     },
 

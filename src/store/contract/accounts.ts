@@ -51,9 +51,9 @@ export interface LedgerStore {
   /** Rows of synchronous requests. A source already billed is not billed again. */
   add(rows: LedgerRow[]): Promise<void>;
   /** Rows of one batch or request. */
-  of(sourceId: string): Promise<LedgerRow[]>;
+  forSource(sourceId: string): Promise<LedgerRow[]>;
   /** Rows of several batches at once, for lists. */
-  ofMany(sourceIds: string[]): Promise<LedgerRow[]>;
+  forSources(sourceIds: string[]): Promise<LedgerRow[]>;
   /** Sums by the groups of the query: a part of it, so that what else is asked comes in between. */
   usage(query: UsageQuery, from?: UsagePlace): Promise<UsagePart>;
 }

@@ -2,8 +2,8 @@ import type { Batch, BatchEndpoint, BatchFault, BatchStatus, Chunk, FinalStatus 
 import type { SpentBudget } from '../../core/budget.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { LedgerRow } from './accounts.ts';
-import type { Claim, ClaimOptions, Lease, Wanted } from './claim.ts';
-import type { CreateOutcome, Creation } from './creation.ts';
+import type { Claim, ClaimOptions, Lease, ClaimRequest } from './claim.ts';
+import type { CreateOutcome, IdempotencyToken } from './idempotency.ts';
 import type { ErrorSummary } from './results.ts';
 
 export type CreateBatchOutcome =
@@ -63,13 +63,13 @@ export interface BatchStore {
   create(
     batch: Batch,
     chunks: Chunk[],
-    options: { inlineFile?: StoredFile; creation?: Creation; maxOpen: number; now: number },
+    options: { inlineFile?: StoredFile; creation?: IdempotencyToken; maxOpen: number; now: number },
   ): Promise<CreateBatchOutcome>;
   get(orgId: string, id: string): Promise<Batch | undefined>;
   /** Without an org, for the engine room. */
   find(id: string): Promise<Batch | undefined>;
   /** The batch and what is added up for it, of one moment. @param orgId any where it is left out */
-  picture(id: string, orgId?: string): Promise<BatchPicture | undefined>;
+  snapshot(id: string, orgId?: string): Promise<BatchSnapshot | undefined>;
   /** Newest first unless the query asks for another order. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
   /** Removes the row of a batch whose results were purged. Its ledger stays, with what it cost. False where there is none. */
@@ -95,7 +95,7 @@ export interface BatchStore {
    */
   fail(id: string, fault: BatchFault, now: number): Promise<boolean>;
   /** Tells of a batch that it will miss its window: once, and not when its end is decided. Whether it did. */
-  atRisk(id: string, now: number): Promise<boolean>;
+  markAtRisk(id: string, now: number): Promise<boolean>;
   /**
    * Moves what is to happen at some instant to unfinished batches by so many ms: their windows, their gates but those that
    * are shut, their urgency. Returns how many.
@@ -115,7 +115,7 @@ export interface BatchStore {
    * The chunks' `lines` are those without a result; a chunk that has none left is finished on the spot and not returned.
    * `kills` tells a suspect. Less may come than there is, where it is just being written to; none comes where there is none.
    */
-  claim(worker: string, wanted: Wanted[], options: ClaimOptions): Promise<Claim>;
+  claim(worker: string, wanted: ClaimRequest[], options: ClaimOptions): Promise<Claim>;
   /** Leases the closing chunks of up to `count` batches whose end is decided, by `due`, but not of those in `except`. */
   claimClosings(worker: string, count: number, except?: string[]): Promise<Claim>;
   /** Nothing of the batch is claimed until it is resumed. False unless it was open and not paused. */
@@ -127,13 +127,13 @@ export interface BatchStore {
   /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */
   split(worker: string, lease: Lease): Promise<boolean>;
   /** Batches whose end is not decided, behind one of them, by when they expire. */
-  open(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
+  listOpen(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
   /** How many batches of its org that may still be claimed, and have requests of one of these models, go before this one. */
-  ahead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
+  countAhead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
   /** How often owners of its ready chunks died, where that is least; null without any. */
-  leastKills(id: string): Promise<number | null>;
+  minKills(id: string): Promise<number | null>;
   /** Shuts the gate of a batch that is closing: nothing is recorded any more but by `recordMissing`. False when fenced. */
-  shut(worker: string, lease: Lease): Promise<boolean>;
+  closeGate(worker: string, lease: Lease): Promise<boolean>;
   /**
    * The end: checks the lease, that every line has its result and that the ledger agrees; then writes the file rows, the
    * final status with its instant, the error summary and the event, and finishes the chunk. `incomplete` where they do not agree.
@@ -150,7 +150,7 @@ export interface BatchStore {
   ): Promise<'published' | 'fenced' | 'incomplete'>;
 }
 
-export interface BatchPicture {
+export interface BatchSnapshot {
   batch: Batch;
   ledger: LedgerRow[];
   /** Lines claimed and not recorded yet. */

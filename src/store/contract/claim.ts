@@ -2,7 +2,7 @@ import type { Batch, Chunk } from '../../core/batch.ts';
 import type { SuspectAllowance, ClaimTarget } from '../../core/fair-queueing.ts';
 
 /** What a process may take of one model. */
-export interface Wanted extends ClaimTarget {
+export interface ClaimRequest extends ClaimTarget {
   /** Under which the orgs' shares are counted. */
   model: string;
   /** What chunks may call it: its id and its aliases. */

@@ -30,7 +30,7 @@ export interface ConversationStore {
   /** The bytes of each of them. */
   sizes(id: string, page: ItemPage): Promise<{ bytes: number }[]>;
   /** Where an item stands. */
-  placeOf(id: string, itemId: string): Promise<number | undefined>;
+  positionOf(id: string, itemId: string): Promise<number | undefined>;
   item(id: string, itemId: string): Promise<string | undefined>;
   /** All items, as JSON texts, oldest first. */
   texts(id: string): Promise<string[]>;

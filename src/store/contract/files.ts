@@ -1,5 +1,5 @@
 import type { FilePurpose, StoredFile } from '../../core/file.ts';
-import type { CreateOutcome, Creation } from './creation.ts';
+import type { CreateOutcome, IdempotencyToken } from './idempotency.ts';
 
 export type CreateFileOutcome = CreateOutcome | { outcome: 'too_much' };
 
@@ -10,7 +10,7 @@ export interface FileStore {
    */
   insert(
     file: StoredFile,
-    creation: Creation | undefined,
+    creation: IdempotencyToken | undefined,
     now: number,
     mostBytes?: number,
   ): Promise<CreateFileOutcome>;
@@ -31,7 +31,7 @@ export interface FileStore {
   /** Removes up to `limit` expired files that no unfinished batch reads, as `remove` does. Sweeps old creations, too. */
   removeExpired(now: number, limit: number): Promise<StoredFile[]>;
   /** Those of `blobIds` that a file row names. */
-  knownBlobs(blobIds: string[]): Promise<string[]>;
+  referencedBlobs(blobIds: string[]): Promise<string[]>;
   /** The blobs of the newest files, at most so many. */
   newestBlobs(limit: number): Promise<string[]>;
   /** Blobs whose row was removed and of which nobody has said yet that they are gone. */

@@ -6,7 +6,7 @@ import type { StoredBytes } from './stored-bytes.ts';
 export type ResponseEnd = Pick<StoredResponse, 'status' | 'output' | 'body' | 'pieces'>;
 
 /** A response without what it was asked. */
-export type Answered = Omit<StoredResponse, 'input'>;
+export type ResponseWithoutInput = Omit<StoredResponse, 'input'>;
 
 export interface ChainLimits {
   links: number;
@@ -38,7 +38,7 @@ export interface ResponseStore {
   /** What an org has stored, conversations among it, and what has expired until it is swept. */
   storedBytes(orgId: string): Promise<number>;
   /** The response if it is the org's and not expired at `now`. */
-  get(orgId: string, id: string, now: number): Promise<Answered | undefined>;
+  get(orgId: string, id: string, now: number): Promise<ResponseWithoutInput | undefined>;
   /** The response and those it continues, without their texts; at most so many, holding at most so many bytes. */
   chain(orgId: string, id: string, now: number, most: ChainLimits): Promise<Chain>;
   /** Bytes of one side of responses by id; those that are missing, expired or another org's are left out. */
@@ -53,7 +53,7 @@ export interface ResponseStore {
   /** Says that the process which makes these is alive. Returns those that are still to be made. */
   renew(ids: string[], aliveUntil: number): Promise<string[]>;
   /** Up to `limit` unfinished responses that nobody makes any more at `now`. */
-  abandoned(now: number, limit: number): Promise<Answered[]>;
+  abandoned(now: number, limit: number): Promise<ResponseWithoutInput[]>;
   /** False when there is no such response of the org. */
   remove(orgId: string, id: string, now: number): Promise<boolean>;
   /** Removes up to `limit` expired responses that are finished, and returns how many. */

@@ -4,7 +4,7 @@ import { loadPackage } from '../../base/load-package.ts';
 import type { Log } from '../../base/log.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import { isConflict, isLost, translate } from './errors.ts';
-import { openSession, type ServerBounds, type Session, sessionOf } from './session.ts';
+import { openSession, type ServerTimeLimits, type Session, sessionOf } from './session.ts';
 import { locks, runAlone, transact } from './transactions.ts';
 
 /** A conflict resolves itself as soon as the other transaction is through. */
@@ -13,27 +13,32 @@ const maxConflicts = 10;
 const nowSql = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
 
 /** How long something may take before it fails with `unreachable`, in milliseconds. */
-export interface Bounds extends ServerBounds {
+export interface TimeLimits extends ServerTimeLimits {
   /** Until a connection stands, or one of the pool is free. */
   connect: number;
   /** One statement, by ours: a server or a network that went silent tells nothing. */
   answer: number;
 }
 
-export const usualBounds: Bounds = { connect: 30_000, statement: 30_000, lock: 15_000, answer: 35_000 };
+export const defaultTimeLimits: TimeLimits = {
+  connect: 30_000,
+  statement: 30_000,
+  lock: 15_000,
+  answer: 35_000,
+};
 
-export const usualShare: Share = { connections: 5, bounds: usualBounds };
+export const defaultPool: PoolOptions = { connections: 5, bounds: defaultTimeLimits };
 
 /** A step of the schema may rewrite a table, and whoever starts meanwhile waits for it. */
-export const migrationShare: Share = {
+export const migrationPool: PoolOptions = {
   connections: 2,
   bounds: { connect: 30_000, statement: 1_800_000, lock: 1_800_000, answer: 1_810_000 },
 };
 
 /** What a process may take of a database that many share. */
-export interface Share {
+export interface PoolOptions {
   connections: number;
-  bounds: Bounds;
+  bounds: TimeLimits;
 }
 
 export interface PostgresDb extends Db {
@@ -46,7 +51,11 @@ export interface PostgresDb extends Db {
  * and the work tried once more where nothing can have happened twice: reads, and transactions that had not come to their
  * commit. Nothing waits for ever, whatever the server or the network does.
  */
-export function openPostgres(url: string, log: Log, { connections, bounds }: Share = usualShare): PostgresDb {
+export function openPostgres(
+  url: string,
+  log: Log,
+  { connections, bounds }: PoolOptions = defaultPool,
+): PostgresDb {
   // A service on the embedded database starts without the driver.
   const { Pool, types } = loadPackage('pg') as typeof Driver;
   const sockets = new Set<Socket>();

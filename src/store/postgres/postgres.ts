@@ -5,7 +5,7 @@ import { eachOperation, type PriorityClass } from '../sql/priority-classes.ts';
 import { createSqlStore, type StoreOperations } from '../sql/sql-store.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../../core/store-error.ts';
-import { migrationShare, openPostgres, type Share, usualBounds, usualShare } from './db.ts';
+import { migrationPool, openPostgres, type PoolOptions, defaultTimeLimits, defaultPool } from './db.ts';
 import { nameOf } from './errors.ts';
 
 export interface PostgresStoreOptions {
@@ -18,11 +18,11 @@ export interface PostgresStoreOptions {
  * Connections of their own for each lane, ten together. A beat that was lost leaves time for another one before the leases
  * of the process end.
  */
-const shares: Record<PriorityClass, Share> = {
+const shares: Record<PriorityClass, PoolOptions> = {
   beat: { connections: 1, bounds: { connect: 8_000, statement: 7_000, lock: 5_000, answer: 8_000 } },
-  record: { connections: 1, bounds: usualBounds },
-  engine: { connections: 3, bounds: usualBounds },
-  request: usualShare,
+  record: { connections: 1, bounds: defaultTimeLimits },
+  engine: { connections: 3, bounds: defaultTimeLimits },
+  request: defaultPool,
 };
 
 /**
@@ -40,7 +40,7 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
   let stopped: Promise<void> | undefined;
 
   const begin = async () => {
-    const db = openPostgres(url, log, migrationShare);
+    const db = openPostgres(url, log, migrationPool);
     try {
       const { isOwn, keepsNames } = await db.session();
       if (!isOwn) log.info({ prepared_statements: keepsNames }, behindPooler);

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import { isNameClash } from './errors.ts';
 
 /** Time limits that the server keeps, in milliseconds. */
-export interface ServerBounds {
+export interface ServerTimeLimits {
   /** One statement. */
   statement: number;
   /** The part of it spent waiting for row locks. */
@@ -35,11 +35,11 @@ const idleInTransactionMs = 10_000;
  * of the server process when it connects, and a pooler reports an id of its own making: where the ids differ, the settings end with
  * the statement, so that none leaks to other clients of the pooler, and every transaction sets them again.
  */
-export async function openSession(client: ClientBase, bounds: ServerBounds): Promise<void> {
+export async function openSession(client: ClientBase, bounds: ServerTimeLimits): Promise<void> {
   sessions.set(client, await probe(client, bounds));
 }
 
-async function probe(client: ClientBase, bounds: ServerBounds): Promise<Session> {
+async function probe(client: ClientBase, bounds: ServerTimeLimits): Promise<Session> {
   const settings = Object.entries(settingsOf(bounds));
   const { processID } = client as { processID?: number | null };
   const isPooled = `pg_backend_pid() <> ${processID ?? 0}`;
@@ -50,7 +50,7 @@ async function probe(client: ClientBase, bounds: ServerBounds): Promise<Session>
   return { isOwn: false, keepsNames: await renames(client), begin: [begin, ...setLocal].join('; ') };
 }
 
-function settingsOf({ statement, lock }: ServerBounds): Record<string, number> {
+function settingsOf({ statement, lock }: ServerTimeLimits): Record<string, number> {
   return {
     statement_timeout: statement,
     lock_timeout: lock,

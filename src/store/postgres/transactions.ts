@@ -4,7 +4,7 @@ import type { Queries, Value } from '../db.ts';
 import { isFromServer, isLost, isUnusable } from './errors.ts';
 import { sessionOf } from './session.ts';
 
-export const locks = { lock: 'FOR UPDATE', skip: 'FOR UPDATE SKIP LOCKED' };
+export const locks = { forUpdate: 'FOR UPDATE', skipLocked: 'FOR UPDATE SKIP LOCKED' };
 
 type Attempt<T> =
   | { outcome: 'committed'; result: T }

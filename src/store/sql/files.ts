@@ -4,7 +4,7 @@ import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
 import type { StoredBytes } from '../contract/stored-bytes.ts';
 import { claimToken, forgetResource, sweepTokens } from './idempotency.ts';
 import { files } from './rows.ts';
-import { allIn, Undo, undoable } from './statement.ts';
+import { allIn, Rollback, withRollback } from './statement.ts';
 import { addBytes } from './responses/stored-bytes.ts';
 
 /** True for files that no batch reads any more. */
@@ -16,12 +16,12 @@ const notExpired = '(expires_at IS NULL OR expires_at > ?)';
 export function createFiles(db: Db): FileStore {
   return {
     insert: (file, creation, now, mostBytes = Infinity) =>
-      undoable<CreateFileOutcome>(db, async (q) => {
+      withRollback<CreateFileOutcome>(db, async (q) => {
         const claimed = creation && (await claimToken(q, file.orgId, creation, file.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
         await files.insert(q, [file]);
         const [total] = await addBytes(q, counted([file], 1));
-        if (total && total.bytes > mostBytes) throw new Undo<CreateFileOutcome>({ outcome: 'too_much' });
+        if (total && total.bytes > mostBytes) throw new Rollback<CreateFileOutcome>({ outcome: 'too_much' });
         return { outcome: 'created' };
       }),
 
@@ -45,7 +45,7 @@ export function createFiles(db: Db): FileStore {
     removeExpired: (now, limit) =>
       db.tx(async (q) => {
         await sweepTokens(q, now, limit);
-        const oldest = `ORDER BY expires_at, id LIMIT ? ${q.skip}`;
+        const oldest = `ORDER BY expires_at, id LIMIT ? ${q.skipLocked}`;
         return removeUnused(
           q,
           await files.all(q, { 'expires_at <= ?': now, [notInUse]: [] }, oldest, [limit]),
@@ -53,7 +53,7 @@ export function createFiles(db: Db): FileStore {
         );
       }),
 
-    async knownBlobs(blobIds) {
+    async referencedBlobs(blobIds) {
       const text = (list: string) => `SELECT blob_id FROM files WHERE blob_id IN ${list}`;
       return names(await allIn<BlobRow>(db, blobIds, text));
     },
@@ -106,5 +106,5 @@ export function lockFile(
   id: string,
   now: number,
 ): Promise<StoredFile | undefined> {
-  return files.first(q, { id, orgId, [notExpired]: now }, q.lock);
+  return files.first(q, { id, orgId, [notExpired]: now }, q.forUpdate);
 }

@@ -1,5 +1,5 @@
 import type { Queries } from '../db.ts';
-import type { Creation } from '../contract/creation.ts';
+import type { IdempotencyToken } from '../contract/idempotency.ts';
 import { tableOf } from './table.ts';
 
 /**
@@ -7,7 +7,7 @@ import { tableOf } from './table.ts';
  * for each other and the second sees what the first did. `creates` is always the first table such a transaction locks.
  */
 
-interface CreateRow extends Omit<Creation, 'ttlMs'> {
+interface CreateRow extends Omit<IdempotencyToken, 'ttlMs'> {
   orgId: string;
   resourceId: string;
   forgetAt: number;
@@ -21,7 +21,7 @@ export type Claimed = { outcome: 'ours' } | { outcome: 'replayed'; id: string } 
 export async function claimToken(
   q: Queries,
   orgId: string,
-  creation: Creation,
+  creation: IdempotencyToken,
   resourceId: string,
   now: number,
 ): Promise<Claimed> {
@@ -32,7 +32,7 @@ export async function claimToken(
     // Waits for a transaction that is inserting the same token.
     const inserted = await creates.insert(q, [row], 'ON CONFLICT (org_id, token) DO NOTHING RETURNING token');
     if (inserted.length > 0) return { outcome: 'ours' };
-    const earlier = await creates.first(q, { orgId, token }, q.lock);
+    const earlier = await creates.first(q, { orgId, token }, q.forUpdate);
     if (!earlier) continue; // swept between the two statements
     if (earlier.forgetAt > now) {
       if (token.startsWith('k:'))
@@ -47,7 +47,7 @@ export async function claimToken(
 }
 
 /** Without a key, the same bytes are the same create only if the one that started later says that it is a retry. */
-function areTwins(earlier: CreateRow, creation: Creation): boolean {
+function areTwins(earlier: CreateRow, creation: IdempotencyToken): boolean {
   if (earlier.startedAt === creation.startedAt) return Math.max(earlier.retry, creation.retry) >= 1;
   return (earlier.startedAt > creation.startedAt ? earlier.retry : creation.retry) >= 1;
 }
@@ -61,7 +61,7 @@ export async function forgetResource(q: Queries, resourceId: string): Promise<vo
 export async function sweepTokens(q: Queries, now: number, limit: number): Promise<void> {
   await q.all(
     `DELETE FROM creates WHERE (org_id, token) IN (
-       SELECT org_id, token FROM creates WHERE forget_at <= ? ORDER BY forget_at LIMIT ? ${q.skip})`,
+       SELECT org_id, token FROM creates WHERE forget_at <= ? ORDER BY forget_at LIMIT ? ${q.skipLocked})`,
     [now, limit],
   );
 }

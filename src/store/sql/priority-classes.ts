@@ -28,12 +28,12 @@ export const operations: {
   orgs: { ...requests('insert get list update'), ...engine('budgets noteUsedUp') },
   keys: requests('insert findByHash list revoke touch'),
   files: requests(
-    'insert get find list remove removeExpired knownBlobs newestBlobs removedBlobs forgetRemoved',
+    'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',
   ),
   batches: {
-    ...requests('create get find picture list remove cancel pause resume ahead leastKills'),
+    ...requests('create get find snapshot list remove cancel pause resume countAhead minKills'),
     ...engine(
-      'expire fail atRisk moveWindows reopen states claim claimClosings release split open shut publish',
+      'expire fail markAtRisk moveWindows reopen states claim claimClosings release split listOpen closeGate publish',
     ),
   },
   results: {
@@ -43,11 +43,11 @@ export const operations: {
   },
   responses: requests('insert storedBytes get chain sizes texts finish renew abandoned remove removeExpired'),
   conversations: requests(
-    'insert get update append items sizes placeOf item texts removeItem remove removeExpired',
+    'insert get update append items sizes positionOf item texts removeItem remove removeExpired',
   ),
   chats: requests('insert get messages messagesBytes list read update remove removeExpired'),
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
-  ledger: requests('add of ofMany usage'),
+  ledger: requests('add forSource forSources usage'),
   webhooks: requests(
     'insert get list update rotate remove deliveries replay addClaimed claim finish release removeDeliveries',
   ),

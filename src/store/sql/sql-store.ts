@@ -13,7 +13,7 @@ import { createInstallation } from './installation.ts';
 import { createKeys } from './accounts/keys.ts';
 import { createLedger } from './accounts/ledger.ts';
 import { createOrgs } from './accounts/orgs.ts';
-import { createPictures } from './batches/pictures.ts';
+import { createSnapshots } from './batches/snapshots.ts';
 import { createRecording } from './batches/record.ts';
 import { createReopening } from './batches/reopen.ts';
 import { createResponses } from './responses/responses.ts';
@@ -37,7 +37,7 @@ export function createSqlStore(db: Db): StoreOperations {
       ...createClaiming(db),
       ...createEnding(db),
       ...createReopening(db),
-      ...createPictures(db),
+      ...createSnapshots(db),
     },
     results: { ...createRecording(db), ...createResults(db) },
     responses: createResponses(db),

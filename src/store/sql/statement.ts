@@ -46,7 +46,7 @@ export function slices<T>(rows: readonly T[], max = 64): T[][] {
  * The same for rows that may come twice: the last slice is filled up to a power of two by repeating its last row, so that there
  * are no more slices than needed.
  */
-export function padded<T>(rows: readonly T[], max: number): T[][] {
+export function paddedSlices<T>(rows: readonly T[], max: number): T[][] {
   const cut: T[][] = [];
   for (let from = 0; from < rows.length; from += max) {
     const slice = rows.slice(from, from + max);
@@ -65,7 +65,7 @@ export interface InList {
 
 /** As many lists as it takes; none for no values. */
 export function inLists(values: readonly Value[]): InList[] {
-  return padded(values, maxParameters).map((params) => ({ sql: tuples(1, params.length), params }));
+  return paddedSlices(values, maxParameters).map((params) => ({ sql: tuples(1, params.length), params }));
 }
 
 /** The rows of a statement that asks for a list of values, from as many runs as it takes. */
@@ -82,17 +82,17 @@ export async function allIn<Row extends object>(
 }
 
 /** A transaction that may end with an outcome that must leave no trace. */
-export async function undoable<T>(db: Db, work: (q: Queries) => Promise<T>): Promise<T> {
+export async function withRollback<T>(db: Db, work: (q: Queries) => Promise<T>): Promise<T> {
   try {
     return await db.tx(work);
   } catch (error) {
-    if (error instanceof Undo) return error.outcome as T;
+    if (error instanceof Rollback) return error.outcome as T;
     throw error;
   }
 }
 
 /** Thrown inside a transaction to undo it and answer with `outcome` instead. */
-export class Undo<T> extends Error {
+export class Rollback<T> extends Error {
   readonly outcome: T;
 
   constructor(outcome: T) {

@@ -17,8 +17,8 @@ const things = tableOf<Thing, 'secret'>('things', { json: ['marks'], unread: ['s
 let asked: [text: string, params: readonly Value[] | undefined][];
 let rows: object[];
 const q: Queries = {
-  lock: '',
-  skip: '',
+  forUpdate: '',
+  skipLocked: '',
   all: async <Row extends object>(text: string, params?: readonly Value[]) => {
     asked.push([text.trim(), params]);
     return rows as Row[];

@@ -43,7 +43,7 @@ export interface Table<T, Read = T> {
   remove: (q: Queries, where: Where) => Promise<number>;
 }
 
-export interface Kinds<T, Unread extends keyof T> {
+export interface TableOptions<T, Unread extends keyof T> {
   /** Kept as JSON. */
   json?: readonly (keyof T & string)[];
   /** What such a field is taken for where it is damaged, so that the rest of the row can be read. */
@@ -58,7 +58,7 @@ export interface Kinds<T, Unread extends keyof T> {
  */
 export function tableOf<T extends object, Unread extends keyof T = never>(
   name: string,
-  { json = [], damaged = {}, unread = [] }: Kinds<T, Unread> = {},
+  { json = [], damaged = {}, unread = [] }: TableOptions<T, Unread> = {},
 ) {
   type Read = Omit<T, Unread>;
 

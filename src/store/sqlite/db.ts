@@ -23,8 +23,8 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
   };
 
   const queries: Queries = {
-    lock: '',
-    skip: '',
+    forUpdate: '',
+    skipLocked: '',
     // Not an async function: the statement runs at once, and a fault still arrives as a rejection.
     all: <Row extends object>(sql: string, params?: readonly Value[]) => {
       try {
@@ -55,8 +55,8 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
   };
 
   return {
-    lock: '',
-    skip: '',
+    forUpdate: '',
+    skipLocked: '',
     types: {
       dialect: 'sqlite',
       blob: 'blob',

@@ -62,8 +62,8 @@ export function createAccountStore(): AccountStore {
         if (failures-- > 0) throw new Error('the database is away');
         written.push(rows);
       },
-      of: async (sourceId) => written.flat().filter((row) => row.sourceId === sourceId),
-      ofMany: async (sourceIds) => written.flat().filter((row) => sourceIds.includes(row.sourceId)),
+      forSource: async (sourceId) => written.flat().filter((row) => row.sourceId === sourceId),
+      forSources: async (sourceIds) => written.flat().filter((row) => sourceIds.includes(row.sourceId)),
       usage: () => Promise.reject(new Error('nothing is added up here')),
     },
   };

@@ -185,29 +185,29 @@ export function batchTests(on: Stores): void {
         );
       await mixed(['other', 'another']);
       const ahead = await Promise.all(
-        [first, second, last].map((batch) => on.store.batches.ahead(batch, [first.model!])),
+        [first, second, last].map((batch) => on.store.batches.countAhead(batch, [first.model!])),
       );
       expect(ahead).toEqual([0, 1, 2]);
       await mixed(['other', first.model!]);
       const end = { ...last, id: '~', due: start + 1 };
-      expect(await on.store.batches.ahead(end, [first.model!])).toBe(4);
-      expect(await on.store.batches.ahead(end, ['another', 'third'])).toBe(1);
-      expect(await on.store.batches.ahead(end, [])).toBe(0);
+      expect(await on.store.batches.countAhead(end, [first.model!])).toBe(4);
+      expect(await on.store.batches.countAhead(end, ['another', 'third'])).toBe(1);
+      expect(await on.store.batches.countAhead(end, [])).toBe(0);
     });
 
     test('are open until their end is decided, those that expire first before the others', async () => {
       const late = await addBatch(on.store, { expiresAt: start + 90_000_000 });
       const [early, next] = [await addBatch(on.store), await addBatch(on.store)];
       await on.store.batches.cancel('org_a', (await addBatch(on.store)).id, start, 0);
-      expect(await on.store.batches.atRisk(early.id, start + 5)).toBe(true);
+      expect(await on.store.batches.markAtRisk(early.id, start + 5)).toBe(true);
       const { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs } = early;
       const { id, orgId, model, due, total, ok, err } = early;
       const times = { createdAt, inProgressAt, expiresAt, pausedAt, pausedMs, atRiskAt: start + 5 };
       const short = { id, orgId, model, due, total, ok, err, ...times };
       const rest = [next.id, late.id].map((each) => expect.objectContaining({ id: each }));
-      expect(await on.store.batches.open(10)).toEqual([short, ...rest]);
-      expect(await on.store.batches.open(1)).toEqual([short]);
-      expect(await on.store.batches.open(10, short)).toEqual(rest);
+      expect(await on.store.batches.listOpen(10)).toEqual([short, ...rest]);
+      expect(await on.store.batches.listOpen(1)).toEqual([short]);
+      expect(await on.store.batches.listOpen(10, short)).toEqual(rest);
     });
 
     test('tell their state in short', async () => {

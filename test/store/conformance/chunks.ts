@@ -199,16 +199,16 @@ export function chunkTests(on: Stores): void {
     const batch = await addBatch(on.store, { total: 12 });
     await claimOf(on.store, 'w', batch.id, { count: 2 });
     await on.store.results.record('w', [output(batch, 0), failure(batch, 1)], [], start);
-    const picture = (await on.store.batches.picture(batch.id))!;
+    const picture = (await on.store.batches.snapshot(batch.id))!;
     expect(picture).toEqual({
       batch: await on.store.batches.find(batch.id),
-      ledger: await on.store.ledger.of(batch.id),
+      ledger: await on.store.ledger.forSource(batch.id),
       running: 6,
       errorSummary: [{ code: 'upstream_error', count: 1, example: 'Line 1 failed.' }],
     });
     expect(picture).toMatchObject({ batch: { ok: 1, err: 1 }, ledger: [{ requests: 1 }] });
-    expect(await on.store.batches.picture(batch.id, 'org_a')).toEqual(picture);
-    expect(await on.store.batches.picture(batch.id, 'org_b')).toBeUndefined();
-    expect(await on.store.batches.picture('batch_unknown')).toBeUndefined();
+    expect(await on.store.batches.snapshot(batch.id, 'org_a')).toEqual(picture);
+    expect(await on.store.batches.snapshot(batch.id, 'org_b')).toBeUndefined();
+    expect(await on.store.batches.snapshot('batch_unknown')).toBeUndefined();
   });
 }

@@ -33,11 +33,11 @@ export function closingTests(on: Stores): void {
     test('shuts the gate, and only its holder may', async () => {
       const batch = await cancelled();
       const closing = await claimClosing(on.store, 'c', batch.id);
-      expect(await on.store.batches.shut('d', closing)).toBe(false);
-      expect(await on.store.batches.shut('c', { ...closing, epoch: 9 })).toBe(false);
-      expect(await on.store.batches.shut('c', { ...closing, batchId: 'batch_unknown' })).toBe(false);
+      expect(await on.store.batches.closeGate('d', closing)).toBe(false);
+      expect(await on.store.batches.closeGate('c', { ...closing, epoch: 9 })).toBe(false);
+      expect(await on.store.batches.closeGate('c', { ...closing, batchId: 'batch_unknown' })).toBe(false);
       expect((await on.store.batches.find(batch.id))?.acceptUntil).toBe(start + 2_000);
-      expect(await on.store.batches.shut('c', closing)).toBe(true);
+      expect(await on.store.batches.closeGate('c', closing)).toBe(true);
       expect((await on.store.batches.find(batch.id))?.acceptUntil).toBe(0);
     });
 
@@ -45,7 +45,7 @@ export function closingTests(on: Stores): void {
       const batch = await addBatch(on.store);
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.batches.cancel('org_a', batch.id, start, 0);
-      expect(await on.store.batches.shut('w', lease(chunk!))).toBe(false);
+      expect(await on.store.batches.closeGate('w', lease(chunk!))).toBe(false);
       expect(await on.store.results.recordMissing('w', lease(chunk!), [failure(batch, 0)], start)).toBe(
         false,
       );
@@ -55,7 +55,7 @@ export function closingTests(on: Stores): void {
     test('records the missing lines behind the gate, once each', async () => {
       const batch = await cancelled((made) => [output(made, 0), failure(made, 1)]);
       const closing = await claimClosing(on.store, 'c', batch.id);
-      await on.store.batches.shut('c', closing);
+      await on.store.batches.closeGate('c', closing);
       const missing = (await on.store.results.missing(batch.id, 0, 4)).map((line) =>
         failure(batch, line, { code: 'batch_cancelled' }),
       );
@@ -86,7 +86,7 @@ export function closingTests(on: Stores): void {
       const closing = await claimClosing(on.other, 'new', batch.id);
       expect(closing.epoch).toBe(stale.epoch + 1);
       const all = range(0, 8).map((line) => failure(batch, line));
-      expect(await on.store.batches.shut('dead', stale)).toBe(false);
+      expect(await on.store.batches.closeGate('dead', stale)).toBe(false);
       expect(await on.store.results.recordMissing('dead', stale, all, start)).toBe(false);
       expect(await on.other.results.recordMissing('new', closing, all, start)).toBe(true);
       expect(await on.store.batches.publish('dead', stale, none, start)).toBe('fenced');
@@ -232,7 +232,7 @@ export function closingTests(on: Stores): void {
         { code: 'poison_request', count: 1, example: 'Boom.' },
         { code: 'schema_not_met', count: 1, example: '' },
       ];
-      expect((await on.store.batches.picture(batch.id))?.errorSummary).toEqual(live);
+      expect((await on.store.batches.snapshot(batch.id))?.errorSummary).toEqual(live);
       await closeBatch(on.store, batch.id);
       const stored = [{ code: 'batch_cancelled', count: 3, example: 'Line 5 failed.' }, ...live];
       expect(await on.store.results.errorSummary(batch.id)).toEqual(stored);
@@ -269,7 +269,7 @@ export function closingTests(on: Stores): void {
       expect(await on.store.results.leftovers(10)).toEqual([]);
       expect(await on.store.results.purge(batch.id, 100)).toBe(true);
       expect(await on.store.batches.find(batch.id)).toMatchObject({ status: 'cancelled', ok: 2, err: 6 });
-      expect(await on.store.ledger.of(batch.id)).toMatchObject([{ requests: 2 }]);
+      expect(await on.store.ledger.forSource(batch.id)).toMatchObject([{ requests: 2 }]);
       expect(await claimOf(on.store, 'w', open.id, { count: 9 })).toHaveLength(2);
     });
 

@@ -57,7 +57,7 @@ export function conversationTests(on: Stores): void {
       const items = Array.from({ length: 5 }, (_, n) => item(`${n}`));
       const { id } = await add(items);
       const page = async (order: 'asc' | 'desc', from?: ConversationItem) => {
-        const after = from && (await on.store.conversations.placeOf(id, from.id));
+        const after = from && (await on.store.conversations.positionOf(id, from.id));
         return on.store.conversations.items(id, { order, limit: 2, ...(after !== undefined && { after }) });
       };
       expect(await page('asc')).toEqual(items.slice(0, 2));
@@ -67,7 +67,7 @@ export function conversationTests(on: Stores): void {
       expect(await on.store.conversations.sizes(id, { order: 'asc', limit: 2, after: 2 })).toEqual(
         items.slice(2, 4).map((each) => ({ bytes: bytesOf([each]) })),
       );
-      expect(await on.store.conversations.placeOf(id, 'msg_other')).toBeUndefined();
+      expect(await on.store.conversations.positionOf(id, 'msg_other')).toBeUndefined();
     });
 
     test('grow, live on, and have an item once', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import type { Creation } from '../../../src/store/contract/creation.ts';
+import type { IdempotencyToken } from '../../../src/store/contract/idempotency.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
@@ -16,12 +16,12 @@ import {
 
 /** The two operations that remember their creation, seen alike. */
 const kinds = {
-  file: async (store: Store, creation: Creation, now: number, orgId = 'org_a') => {
+  file: async (store: Store, creation: IdempotencyToken, now: number, orgId = 'org_a') => {
     const file = makeFile({ orgId });
     const outcome = await store.files.insert(file, creation, now);
     return { id: file.id, outcome, stored: (await store.files.find(file.id)) !== undefined };
   },
-  batch: async (store: Store, creation: Creation, now: number, orgId = 'org_a') => {
+  batch: async (store: Store, creation: IdempotencyToken, now: number, orgId = 'org_a') => {
     const inlineFile = makeFile({ orgId });
     const batch = makeBatch({ orgId, inputFileId: inlineFile.id });
     const options = { inlineFile, creation, maxOpen: 100, now };
@@ -62,7 +62,7 @@ export function creationTests(on: Stores): void {
       );
     });
 
-    const unkeyed = (fields: Partial<Creation> = {}) =>
+    const unkeyed = (fields: Partial<IdempotencyToken> = {}) =>
       makeCreation({ token: 'h:/v1/files:key_a:aa', ttlMs: 600_000, ...fields });
 
     test('without a key makes another', async () => {

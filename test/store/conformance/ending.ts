@@ -179,7 +179,7 @@ export function endingTests(on: Stores): void {
       const shut = await addBatch(on.store);
       await on.store.batches.cancel('org_a', shut.id, start, 2_000);
       const closing = await claimClosing(on.store, 'c', shut.id);
-      await on.store.batches.shut('c', closing);
+      await on.store.batches.closeGate('c', closing);
       const finished = await addBatch(on.store);
       await on.store.batches.cancel('org_a', finished.id, start, 0);
       await closeBatch(on.store, finished.id);

@@ -125,10 +125,10 @@ export function fileTests(on: Stores): void {
       const asked = Array.from({ length: 40_000 }, (_, i) => `blob_unknown${i}`);
       asked[123] = files[0]!.blobId;
       asked[39_999] = files[1]!.blobId;
-      expect((await on.store.files.knownBlobs(asked)).toSorted()).toEqual(
+      expect((await on.store.files.referencedBlobs(asked)).toSorted()).toEqual(
         files.map((file) => file.blobId).toSorted(),
       );
-      expect(await on.store.files.knownBlobs([])).toEqual([]);
+      expect(await on.store.files.referencedBlobs([])).toEqual([]);
     });
 
     test('that are removed leave the name of their blob until it is gone too', async () => {

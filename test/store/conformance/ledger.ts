@@ -23,18 +23,18 @@ export function ledgerTests(on: Stores): void {
       const rows = [row(), row({ sourceId: 'req_2', amount: 0 })];
       await on.store.ledger.add(rows);
       await on.store.ledger.add([]);
-      expect(await on.store.ledger.of('req_1')).toEqual([rows[0]]);
-      expect(await on.store.ledger.ofMany(['req_2', 'req_3', 'req_1'])).toEqual(rows);
-      expect(await on.store.ledger.of('req_3')).toEqual([]);
-      expect(await on.store.ledger.ofMany([])).toEqual([]);
+      expect(await on.store.ledger.forSource('req_1')).toEqual([rows[0]]);
+      expect(await on.store.ledger.forSources(['req_2', 'req_3', 'req_1'])).toEqual(rows);
+      expect(await on.store.ledger.forSource('req_3')).toEqual([]);
+      expect(await on.store.ledger.forSources([])).toEqual([]);
     });
 
     test('bills a source once: not again, not twice in a call, not on the next day', async () => {
       await on.store.ledger.add([row(), row({ amount: 1 })]);
       await on.store.ledger.add([row({ amount: 2 }), row({ sourceId: 'req_2' })]);
       await on.store.ledger.add([row({ day: '2026-11-22' })]);
-      expect(await on.store.ledger.of('req_1')).toEqual([row()]);
-      expect(await on.store.ledger.of('req_2')).toHaveLength(1);
+      expect(await on.store.ledger.forSource('req_1')).toEqual([row()]);
+      expect(await on.store.ledger.forSource('req_2')).toHaveLength(1);
     });
 
     test('takes groups from several sides at once', async () => {
@@ -44,7 +44,7 @@ export function ledgerTests(on: Stores): void {
         on.other.ledger.add(group(50)),
         on.store.ledger.add(group(100)),
       ]);
-      expect(await on.store.ledger.ofMany(range(0, 200).map((i) => `req_${i}`))).toHaveLength(200);
+      expect(await on.store.ledger.forSources(range(0, 200).map((i) => `req_${i}`))).toHaveLength(200);
     });
 
     describe('is added up', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Batch, Chunk } from '../../../src/core/batch.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { ClaimOptions, Wanted } from '../../../src/store/contract/claim.ts';
+import type { ClaimOptions, ClaimRequest } from '../../../src/store/contract/claim.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
@@ -19,12 +19,16 @@ import {
 /** Claiming among many orgs, batches and models. */
 export function queueTests(on: Stores): void {
   const suspects = { from: 2, max: 1, alone: true };
-  const want = (fields: Partial<Wanted> = {}): Wanted => {
+  const want = (fields: Partial<ClaimRequest> = {}): ClaimRequest => {
     const model = fields.model ?? 'm1';
     return { model, names: [model], lines: 0, chunks: 1, before: {}, ...fields };
   };
-  const claim = async (wanted: Wanted[], options: Partial<ClaimOptions> = {}, worker = 'w', store?: Store) =>
-    (store ?? on.store).batches.claim(worker, wanted, { now: start, suspects, ...options });
+  const claim = async (
+    wanted: ClaimRequest[],
+    options: Partial<ClaimOptions> = {},
+    worker = 'w',
+    store?: Store,
+  ) => (store ?? on.store).batches.claim(worker, wanted, { now: start, suspects, ...options });
   const ids = (chunks: readonly Chunk[]) => chunks.map(({ batchId, seq }) => `${batchId}/${seq}`).toSorted();
   const place = (batch: Batch, ...seqs: number[]) => seqs.map((seq) => `${batch.id}/${seq}`);
 

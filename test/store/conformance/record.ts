@@ -133,7 +133,7 @@ export function recordTests(on: Stores): void {
       await on.store.batches.cancel('org_a', batch.id, start, 2_000);
       expect(await record([output(batch, 0)], start + 2_000)).toEqual(closed);
       const closing = await claimClosing(on.store, 'c', batch.id);
-      await on.store.batches.shut('c', closing);
+      await on.store.batches.closeGate('c', closing);
       expect(await record([output(batch, 0)], start)).toEqual(closed);
       await on.store.batches.release('c', [closing]);
       await closeBatch(on.store, batch.id);
@@ -203,7 +203,7 @@ export function recordTests(on: Stores): void {
       await record([output(batch, 0), output(batch, 4)]);
       await record([output(batch, 5)], start + 14 * hour);
       const row = { sourceId: batch.id, orgId: 'org_a', keyId: batch.keyId, model: 'm1', amount: null };
-      expect(await on.store.ledger.of(batch.id)).toEqual([
+      expect(await on.store.ledger.forSource(batch.id)).toEqual([
         {
           ...row,
           day,
@@ -223,7 +223,7 @@ export function recordTests(on: Stores): void {
     test('is empty when every line failed', async () => {
       const { batch } = await running();
       await record(range(0, 8).map((line) => failure(batch, line)));
-      expect(await on.store.ledger.of(batch.id)).toEqual([]);
+      expect(await on.store.ledger.forSource(batch.id)).toEqual([]);
     });
   });
 
@@ -287,7 +287,7 @@ export function recordTests(on: Stores): void {
       expect(await on.store.batches.find(batch.id)).toMatchObject({ ok: 380, err: 20, closing: 'completed' });
       const lines = [...(await tail(batch)), ...(await tail(batch, 'errors'))].map((row) => row.line);
       expect(lines.toSorted((a, b) => a - b)).toEqual(range(0, 400));
-      expect(await on.store.ledger.of(batch.id)).toMatchObject([
+      expect(await on.store.ledger.forSource(batch.id)).toMatchObject([
         { requests: 380, usage: { inputTokens: 3_800 } },
       ]);
     });

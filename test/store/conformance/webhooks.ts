@@ -144,17 +144,17 @@ export function webhookTests(on: Stores): void {
       const webhook = await add();
       const batch = await addBatch(on.store);
       const told = await Promise.all(
-        [on.store, on.other, on.store].map((store) => store.batches.atRisk(batch.id, start + 5)),
+        [on.store, on.other, on.store].map((store) => store.batches.markAtRisk(batch.id, start + 5)),
       );
       expect(told.filter(Boolean)).toHaveLength(1);
-      expect(await on.store.batches.atRisk(batch.id, start + 6)).toBe(false);
-      expect(await on.store.batches.atRisk('batch_unknown', start)).toBe(false);
+      expect(await on.store.batches.markAtRisk(batch.id, start + 6)).toBe(false);
+      expect(await on.store.batches.markAtRisk('batch_unknown', start)).toBe(false);
       expect(await deliveriesOf(webhook)).toMatchObject([
         { event: { type: 'batch.at_risk', at: start + 5, resourceId: batch.id } },
       ]);
       const ending = await addBatch(on.store);
       await on.store.batches.cancel('org_a', ending.id, start, 0);
-      expect(await on.store.batches.atRisk(ending.id, start)).toBe(false);
+      expect(await on.store.batches.markAtRisk(ending.id, start)).toBe(false);
       expect(await deliveriesOf(webhook)).toHaveLength(1);
     });
   });

@@ -1,6 +1,6 @@
 import type { Batch, Chunk } from '../../../src/core/batch.ts';
 import type { StoreOperations } from '../../../src/store/sql/sql-store.ts';
-import type { BatchPicture } from '../../../src/store/contract/batches.ts';
+import type { BatchSnapshot } from '../../../src/store/contract/batches.ts';
 import type { LineResult } from '../../../src/store/contract/results.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import { failure, hour, lease, makeFile, output, start } from '../fixtures.ts';
@@ -89,7 +89,7 @@ export class WorkerActor {
     this.#noteLeases(chunks);
     for (const chunk of chunks) {
       const closing = lease(chunk);
-      if (!(await batches.shut(this.id, closing))) continue;
+      if (!(await batches.closeGate(this.id, closing))) continue;
       const missing = await results.missing(chunk.batchId, 0, 1_000);
       const gaps = missing.map((line) => failure(chunk.batchId, line, { code: 'batch_cancelled' }));
       if (!(await results.recordMissing(this.id, closing, gaps, start))) continue;
@@ -140,12 +140,12 @@ export async function beUser(
       await store.batches.resume(orgId, id, start + hour);
     } else if (drawn < 0.75) await store.workers.reap(now() - 30);
     else if (drawn < 0.85) await store.batches.reopen(start, 10);
-    else requireAgreement(await store.batches.picture(id));
+    else requireAgreement(await store.batches.snapshot(id));
   }
 }
 
 /** Every output has one token. */
-function requireAgreement(picture: BatchPicture | undefined): void {
+function requireAgreement(picture: BatchSnapshot | undefined): void {
   if (!picture) throw new Error('a batch is gone');
   const { batch, ledger, running, errorSummary } = picture;
   const { id, ok, err, total } = batch;

@@ -23,8 +23,8 @@ export function createLedger(db: Db): LedgerStore {
         await ledger.insert(q, fresh.map(toRow));
         await addSpending(q, fresh);
       }),
-    of: (sourceId) => ledgerRows(db, [sourceId]),
-    ofMany: (sourceIds) => ledgerRows(db, sourceIds),
+    forSource: (sourceId) => ledgerRows(db, [sourceId]),
+    forSources: (sourceIds) => ledgerRows(db, sourceIds),
     usage: (query, from) => sumUsage(db, query, from),
   };
 }

@@ -100,7 +100,7 @@ function rowOf(row: Row, { groups }: UsageQuery): UsageRow {
 }
 
 /** Before a purged batch is removed, and its prices with it: what its rows of the ledger come to. */
-export async function keepAmounts(q: Queries, db: Db, orgId: string, batchId: string): Promise<void> {
+export async function freezeAmounts(q: Queries, db: Db, orgId: string, batchId: string): Promise<void> {
   await q.all(
     `UPDATE usage_ledger AS l SET amount = COALESCE(${batchAmount(db)}, 0)
      WHERE source_id = (SELECT id FROM batches WHERE id = ? AND org_id = ? AND purged = 1) AND amount IS NULL`,

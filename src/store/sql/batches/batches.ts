@@ -4,32 +4,32 @@ import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore, CreateBatchOutcome, OpenBatch } from '../../contract/batches.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
-import { keepAmounts } from '../accounts/usage-report.ts';
+import { freezeAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
 import { lockFile } from '../files.ts';
 import { batches, batchStates, chunks, files, packLines } from '../rows.ts';
-import { allIn, inLists, Undo, undoable } from '../statement.ts';
+import { allIn, inLists, Rollback, withRollback } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
 type BatchRows = Pick<
   BatchStore,
-  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'open' | 'ahead'
+  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'listOpen' | 'countAhead'
 >;
 
 /** Batches as rows: made, read, listed. What moves them stands in `chunks.ts`, `record.ts` and `ending.ts`. */
 export function createBatchRows(db: Db): BatchRows {
   return {
     create: (batch, planned, options) =>
-      undoable(db, async (q) => {
+      withRollback(db, async (q) => {
         const { inlineFile, creation, maxOpen, now } = options;
         const claimed = creation && (await claimToken(q, batch.orgId, creation, batch.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
         await lockOrg(q, batch.orgId);
         const [budget] = await spentBudgets(q, now, batch.orgId);
         if (budget && budget.spent >= budget.amount)
-          throw new Undo<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
+          throw new Rollback<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
         if ((await countOpen(q, batch.orgId)) >= maxOpen)
-          throw new Undo<CreateBatchOutcome>({ outcome: 'too_many_open' });
+          throw new Rollback<CreateBatchOutcome>({ outcome: 'too_many_open' });
         if (inlineFile) await files.insert(q, [inlineFile]);
         else await requireInput(q, batch, now);
         await batches.insert(q, [batch]);
@@ -43,7 +43,7 @@ export function createBatchRows(db: Db): BatchRows {
 
     remove: (orgId, id) =>
       db.tx(async (q) => {
-        await keepAmounts(q, db, orgId, id);
+        await freezeAmounts(q, db, orgId, id);
         const removed = await batches.remove(q, { id, orgId, purged: 1 });
         if (removed > 0) await forgetResource(q, id);
         return removed > 0;
@@ -78,12 +78,12 @@ export function createBatchRows(db: Db): BatchRows {
       return rows.map((row) => ({ ...row, isBudgetUsedUp: Boolean(row.isBudgetUsedUp) }));
     },
 
-    open(limit, after) {
+    listOpen(limit, after) {
       const where = { [undecided]: [], '(expires_at, id) > (?, ?)': after && [after.expiresAt, after.id] };
       return openBatches.all(db, where, 'ORDER BY expires_at, id LIMIT ?', [limit]);
     },
 
-    async ahead({ id, orgId, due }, models) {
+    async countAhead({ id, orgId, due }, models) {
       const [list] = inLists(models);
       if (!list) return 0;
       const [row] = await db.all<{ ahead: number }>(
@@ -110,12 +110,12 @@ const openBatches = tableOf<OpenBatch>('batches')(
 
 /** The batch as it is, kept so until the transaction ends. Whoever writes chunks or results locks it first. */
 export function lockBatch(q: Queries, id: string): Promise<BatchState | undefined> {
-  return batchStates.first(q, { id }, q.lock);
+  return batchStates.first(q, { id }, q.forUpdate);
 }
 
 /** Creates of one org come one after the other, so that the count of its open batches is exact. */
 async function lockOrg(q: Queries, orgId: string): Promise<void> {
-  await q.all(`SELECT id FROM orgs WHERE id = ? ${q.lock}`, [orgId]);
+  await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [orgId]);
 }
 
 async function countOpen(q: Queries, orgId: string): Promise<number> {
@@ -128,7 +128,7 @@ async function countOpen(q: Queries, orgId: string): Promise<number> {
 
 async function requireInput(q: Queries, batch: Batch, now: number): Promise<void> {
   const file = await lockFile(q, batch.orgId, batch.inputFileId, now);
-  if (file?.purpose !== 'batch') throw new Undo<CreateBatchOutcome>({ outcome: 'input_missing' });
+  if (file?.purpose !== 'batch') throw new Rollback<CreateBatchOutcome>({ outcome: 'input_missing' });
 }
 
 export async function insertChunks(

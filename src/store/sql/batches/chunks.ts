@@ -7,7 +7,7 @@ import { chunks, toChunk } from '../rows.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 import { slices, typedTuples } from '../statement.ts';
 
-type Chunks = Pick<BatchStore, 'release' | 'split' | 'leastKills' | 'pause' | 'resume'>;
+type Chunks = Pick<BatchStore, 'release' | 'split' | 'minKills' | 'pause' | 'resume'>;
 
 /** Chunks and who has them. How they are claimed stands in `claim.ts`. */
 export function createChunks(db: Db): Chunks {
@@ -27,7 +27,7 @@ export function createChunks(db: Db): Chunks {
         return true;
       }),
 
-    async leastKills(id) {
+    async minKills(id) {
       const [row] = await db.all<{ kills: number | null }>(
         "SELECT min(kills) AS kills FROM batch_chunks WHERE batch_id = ? AND state = 'ready' AND seq > 0",
         [id],
@@ -78,7 +78,7 @@ function setPaused(
  * What a chunk becomes that nobody has: ready, unless its batch is paused or over. The batch is not locked for this; what
  * slips through is put away by the claim that meets it.
  */
-export const atRest = `CASE WHEN batch_chunks.seq = 0 THEN 'ready' ELSE (
+export const idleState = `CASE WHEN batch_chunks.seq = 0 THEN 'ready' ELSE (
   SELECT CASE WHEN b.closing IS NOT NULL THEN 'done' WHEN b.paused_at IS NOT NULL THEN 'held' ELSE 'ready' END
   FROM batches b WHERE b.id = batch_chunks.batch_id) END`;
 
@@ -124,7 +124,7 @@ export async function withoutRecorded(q: Queries, leased: readonly Chunk[]): Pro
 /** The chunk, if `worker` still holds this lease, which nobody takes from it before the transaction is over. */
 export async function findLeased(q: Queries, worker: string, lease: Lease): Promise<Chunk | undefined> {
   const { batchId, seq, epoch } = lease;
-  const found = await chunks.first(q, { batchId, seq, epoch, owner: worker, state: 'leased' }, q.lock);
+  const found = await chunks.first(q, { batchId, seq, epoch, owner: worker, state: 'leased' }, q.forUpdate);
   return found && toChunk(found);
 }
 
@@ -135,7 +135,7 @@ export async function finishChunks(q: Queries, worker: string, leases: readonly 
 
 /** Returns how many were still leased by `worker`. */
 export function releaseLeases(q: Queries, worker: string, leases: readonly Lease[]): Promise<number> {
-  return moveLeased(q, worker, leases.toSorted(byChunk), atRest);
+  return moveLeased(q, worker, leases.toSorted(byChunk), idleState);
 }
 
 async function moveLeased(

@@ -8,9 +8,9 @@ import {
 import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
-import type { Claim, ClaimedBatch, ClaimOptions, Wanted } from '../../contract/claim.ts';
+import type { Claim, ClaimedBatch, ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
 import { isolateFailures, nothing } from './isolate-failures.ts';
-import { atRest, leaseChunks, withoutRecorded } from './chunks.ts';
+import { idleState, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
 import { batchStates } from '../rows.ts';
 import { allIn, tuples } from '../statement.ts';
@@ -35,7 +35,7 @@ export function createClaiming(db: Db): Claiming {
   return {
     claim: (worker, wanted, options) =>
       isolateFailures(async (only, picked) => {
-        const isNeeded = ({ lines, chunks }: Wanted) => lines + chunks > 0;
+        const isNeeded = ({ lines, chunks }: ClaimRequest) => lines + chunks > 0;
         const names = new Set([
           ...(await readyNames(db, wanted.filter(isNeeded))),
           ...(await earlierNames(
@@ -96,7 +96,7 @@ interface Choice extends ReadyChunk {
 /** What a claim is asked for. */
 interface Asked {
   worker: string;
-  wanted: readonly Wanted[];
+  wanted: readonly ClaimRequest[];
   options: ClaimOptions;
   /** Batches something of which was chosen, for whoever is told of a fault. */
   picked: Set<string>;
@@ -125,7 +125,7 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
     q,
     batches.filter((batch) => !isOpen(batch)).map(({ id }) => id),
     (list) =>
-      `UPDATE batch_chunks SET state = ${atRest} WHERE batch_id IN ${list} AND seq > 0 AND state = 'ready'`,
+      `UPDATE batch_chunks SET state = ${idleState} WHERE batch_id IN ${list} AND seq > 0 AND state = 'ready'`,
   );
   const leased = await leaseChunks(
     q,
@@ -298,6 +298,6 @@ async function lockFree<Row>(
     const text = (list: string) => `SELECT ${fields} FROM batches WHERE id IN ${list} ORDER BY id ${lock}`;
     return (await allIn<object>(q, ids.toSorted(), text)).map(read);
   };
-  const free = await locked(q.skip);
-  return free.length > 0 || ids.length === 0 ? free : locked(q.lock);
+  const free = await locked(q.skipLocked);
+  return free.length > 0 || ids.length === 0 ? free : locked(q.forUpdate);
 }

@@ -5,13 +5,16 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore } from '../../contract/batches.ts';
 import { lockBatch, undecided } from './batches.ts';
 import { finishChunks } from './chunks.ts';
-import { tell } from '../webhooks/deliveries.ts';
+import { addEvent } from '../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
-import { holdsClosing, openClosing } from './record.ts';
-import { mayBeOfRows } from './isolate-failures.ts';
+import { holdsClosingLease, readyToClose } from './record.ts';
+import { mayBeRowFault } from './isolate-failures.ts';
 import { batches, batchStates, files } from '../rows.ts';
 
-type Ending = Pick<BatchStore, 'cancel' | 'expire' | 'fail' | 'atRisk' | 'moveWindows' | 'shut' | 'publish'>;
+type Ending = Pick<
+  BatchStore,
+  'cancel' | 'expire' | 'fail' | 'markAtRisk' | 'moveWindows' | 'closeGate' | 'publish'
+>;
 
 /** How long answers in flight are still taken when a batch fails as a whole. */
 const failGraceMs = 2_000;
@@ -45,7 +48,7 @@ export function createEnding(db: Db): Ending {
           if (await db.tx((q) => expireOne(q, id, now))) expired.push(id);
         } catch (error) {
           // What is wrong with one batch keeps no other.
-          if (!mayBeOfRows(error)) throw error;
+          if (!mayBeRowFault(error)) throw error;
           faults.push(error);
         }
       if (expired.length === 0 && faults.length > 0) throw faults[0];
@@ -60,11 +63,11 @@ export function createEnding(db: Db): Ending {
         return failed > 0;
       }),
 
-    atRisk: (id, now) =>
+    markAtRisk: (id, now) =>
       db.tx(async (q) => {
         const where = { id, atRiskAt: null, [undecided]: [] };
         const [batch] = await batchStates.update(q, { 'at_risk_at = ?': now }, where);
-        if (batch) await tell(q, batch.orgId, 'batch.at_risk', id, now);
+        if (batch) await addEvent(q, batch.orgId, 'batch.at_risk', id, now);
         return batch !== undefined;
       }),
 
@@ -82,10 +85,10 @@ export function createEnding(db: Db): Ending {
         return moved.length;
       }),
 
-    shut: (worker, lease) =>
+    closeGate: (worker, lease) =>
       db.tx(async (q) => {
         await lockBatch(q, lease.batchId);
-        if (!(await holdsClosing(q, worker, lease))) return false;
+        if (!(await holdsClosingLease(q, worker, lease))) return false;
         await q.all('UPDATE batches SET accept_until = 0 WHERE id = ?', [lease.batchId]);
         return true;
       }),
@@ -93,7 +96,7 @@ export function createEnding(db: Db): Ending {
     publish: (worker, lease, written, now, fault) =>
       db.tx(async (q) => {
         const batch = await lockBatch(q, lease.batchId);
-        if (!batch?.closing || !(await holdsClosing(q, worker, lease))) return 'fenced';
+        if (!batch?.closing || !(await holdsClosingLease(q, worker, lease))) return 'fenced';
         if (!fault && !(await agrees(q, batch))) return 'incomplete';
         await files.insert(
           q,
@@ -103,7 +106,7 @@ export function createEnding(db: Db): Ending {
         if (fault) await batches.change(q, { closing: end, errors: [fault] }, { id: batch.id });
         await finalise(q, batch, end, written, now);
         await finishChunks(q, worker, [lease]);
-        await tell(q, batch.orgId, `batch.${end}`, batch.id, now);
+        await addEvent(q, batch.orgId, `batch.${end}`, batch.id, now);
         return 'published';
       }),
   };
@@ -112,7 +115,7 @@ export function createEnding(db: Db): Ending {
 /** False where somebody else is at it, or has decided otherwise. */
 async function expireOne(q: Queries, id: string, now: number): Promise<boolean> {
   const free = await q.all(
-    `SELECT id FROM batches WHERE id = ? AND ${undecided} AND expires_at <= ? ${q.skip}`,
+    `SELECT id FROM batches WHERE id = ? AND ${undecided} AND expires_at <= ? ${q.skipLocked}`,
     [id, now],
   );
   if (free.length === 0) return false;
@@ -127,7 +130,7 @@ async function stopChunks(q: Queries, batchId: string): Promise<void> {
     "UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq > 0 AND state IN ('ready', 'held')",
     [batchId],
   );
-  await openClosing(q, [batchId]);
+  await readyToClose(q, [batchId]);
 }
 
 interface Sums {

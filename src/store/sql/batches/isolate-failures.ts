@@ -3,7 +3,7 @@ import { StoreError } from '../../../core/store-error.ts';
 import type { Claim } from '../../contract/claim.ts';
 
 /** Whether an error may be the fault of the rows that were touched: what the database has as a whole is told in our own words. */
-export function mayBeOfRows(error: unknown): boolean {
+export function mayBeRowFault(error: unknown): boolean {
   return !(error instanceof StoreError || error instanceof ApiError);
 }
 
@@ -20,7 +20,7 @@ export async function isolateFailures(
   try {
     return await claim(undefined, picked);
   } catch (error) {
-    if (!mayBeOfRows(error) || picked.size === 0) throw error;
+    if (!mayBeRowFault(error) || picked.size === 0) throw error;
   }
   const all: Claim = { chunks: [], batches: [], faults: [] };
   for (const batchId of picked) {
@@ -29,7 +29,7 @@ export async function isolateFailures(
       all.chunks.push(...chunks);
       all.batches.push(...batches);
     } catch (error) {
-      if (!mayBeOfRows(error)) throw error;
+      if (!mayBeRowFault(error)) throw error;
       all.faults.push({ batchId, message: error instanceof Error ? error.message : String(error) });
     }
   }

@@ -1,16 +1,16 @@
 import { utcMonth } from '../../../core/budget.ts';
 import type { ReadyChunk } from '../../../core/fair-queueing.ts';
 import type { Queries, Value } from '../../db.ts';
-import type { ClaimOptions, Wanted } from '../../contract/claim.ts';
+import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
 import { isUsedUp } from '../accounts/spending.ts';
-import { allIn, inLists, padded, tuples, typedTuples } from '../statement.ts';
+import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../statement.ts';
 
 /**
  * What is ready, read from the index of ready chunks and from nothing else: nobody counts, so no count can be wrong.
  */
 
 /** The names that ready chunks have. */
-export async function readyNames(q: Queries, wanted: readonly Wanted[]): Promise<string[]> {
+export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
   const names = wanted.flatMap((each) => each.names);
   if (names.length === 0) return [];
   const rows = await q.all<{ model: string }>(
@@ -23,12 +23,12 @@ export async function readyNames(q: Queries, wanted: readonly Wanted[]): Promise
 }
 
 /** The names under which some org has a ready chunk that is due before what is in hand of it. */
-export async function earlierNames(q: Queries, wanted: readonly Wanted[]): Promise<string[]> {
+export async function earlierNames(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
   const asked = wanted.flatMap(({ names, before }) =>
     names.flatMap((name) => Object.entries(before).map(([orgId, due]) => [name, orgId, due] as const)),
   );
   const found: string[] = [];
-  for (const slice of padded(asked, 256)) {
+  for (const slice of paddedSlices(asked, 256)) {
     const rows = await q.all<{ name: string }>(
       `WITH asked(name, org_id, due) AS (VALUES ${typedTuples(slice.length, ['text', 'text', 'bigint'])})
        SELECT DISTINCT name FROM asked
@@ -46,7 +46,7 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
   const clocks = new Map<string, number>();
   const read = async () => {
     const text = (list: string) =>
-      `SELECT model, virtual_time FROM queues WHERE model IN ${list} ORDER BY model ${q.lock}`;
+      `SELECT model, virtual_time FROM queues WHERE model IN ${list} ORDER BY model ${q.forUpdate}`;
     const rows = await allIn<{ model: string; virtual_time: number }>(q, models.toSorted(), text);
     for (const row of rows) clocks.set(row.model, row.virtual_time);
   };
@@ -108,7 +108,7 @@ export async function readyHeads(
       ORDER BY c.due, c.batch_id, c.kills, c.seq LIMIT ?) AS heads`;
   const rows: HeadRow[] = [];
   // What is asked twice is told twice.
-  for (const asked of padded(queues, mostTerms)) {
+  for (const asked of paddedSlices(queues, mostTerms)) {
     const told = await q.all<HeadRow>(`${filter.with} ${asked.map(() => term).join(' UNION ALL ')}`, [
       ...filter.params,
       ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),

@@ -27,8 +27,8 @@ export function createRecording(db: Db): Recording {
       db.tx(async (q) => {
         const ids = [...new Set([...results, ...finished].map(({ batchId }) => batchId))].toSorted();
         // In one order for all who lock several.
-        const open = (await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.lock}`)).filter((batch) =>
-          accepts(batch, now),
+        const open = (await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.forUpdate}`)).filter(
+          (batch) => accepts(batch, now),
         );
         const kept = await keep(q, open, results, now);
         await finishChunks(q, worker, finished);
@@ -43,7 +43,7 @@ export function createRecording(db: Db): Recording {
     recordMissing: (worker, lease, results, now) =>
       db.tx(async (q) => {
         const batch = await lockBatch(q, lease.batchId);
-        if (!batch || !(await holdsClosing(q, worker, lease))) return false;
+        if (!batch || !(await holdsClosingLease(q, worker, lease))) return false;
         await keep(q, [batch], results, now);
         return true;
       }),
@@ -51,7 +51,7 @@ export function createRecording(db: Db): Recording {
 }
 
 /** Whether `worker` is the one that closes the batch. */
-export async function holdsClosing(q: Queries, worker: string, lease: Lease): Promise<boolean> {
+export async function holdsClosingLease(q: Queries, worker: string, lease: Lease): Promise<boolean> {
   return lease.seq === 0 && (await findLeased(q, worker, lease)) !== undefined;
 }
 
@@ -126,11 +126,11 @@ async function writeCounts(q: Queries, counts: readonly Count[]): Promise<void> 
       ]),
     );
   const complete = counts.filter(isComplete).map(({ batch }) => batch.id);
-  await openClosing(q, complete);
+  await readyToClose(q, complete);
 }
 
 /** Lets somebody close these batches. */
-export async function openClosing(q: Queries, batchIds: readonly string[]): Promise<void> {
+export async function readyToClose(q: Queries, batchIds: readonly string[]): Promise<void> {
   const text = (list: string) =>
     `UPDATE batch_chunks SET state = 'ready' WHERE batch_id IN ${list} AND seq = 0 AND state = 'held'`;
   await allIn(q, batchIds, text);

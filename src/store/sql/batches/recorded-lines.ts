@@ -1,5 +1,5 @@
 import type { Queries } from '../../db.ts';
-import { padded, typedTuples } from '../statement.ts';
+import { paddedSlices, typedTuples } from '../statement.ts';
 
 /** A line among those of several batches. */
 export function lineKey(batchId: string, line: number): string {
@@ -12,7 +12,7 @@ export async function recordedLines(
   lines: readonly { batchId: string; line: number }[],
 ): Promise<Set<string>> {
   const recorded = new Set<string>();
-  for (const slice of padded(lines, 256)) {
+  for (const slice of paddedSlices(lines, 256)) {
     const rows = await q.all<{ batch_id: string; line: number }>(
       `WITH asked(batch_id, line) AS (VALUES ${typedTuples(slice.length, ['text', 'integer'])})
        SELECT batch_id, line FROM asked

@@ -1,11 +1,11 @@
 import type { StoredChat } from '../../../core/stored-chat.ts';
 import type { Db } from '../../db.ts';
-import type { AnsweredChat, ChatStore } from '../../contract/chats.ts';
+import type { ChatWithoutMessages, ChatStore } from '../../contract/chats.ts';
 import { conditions, tableOf } from '../table.ts';
-import { createExpiring, isThere } from './expiring.ts';
+import { createExpiring, unexpired } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
-type SizedRow = Pick<AnsweredChat, 'id' | 'metadata'> & { bytes: number };
+type SizedRow = Pick<ChatWithoutMessages, 'id' | 'metadata'> & { bytes: number };
 
 const chats = tableOf<StoredChat, 'messages'>('chats', { unread: ['messages'] })(
   'id orgId createdAt expiresAt model metadata body messages',
@@ -13,14 +13,14 @@ const chats = tableOf<StoredChat, 'messages'>('chats', { unread: ['messages'] })
 const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
 
 export function createChats(db: Db): ChatStore {
-  const { find, updateMetadata, remove, removeExpired } = createExpiring<AnsweredChat>(db, {
+  const { find, updateMetadata, remove, removeExpired } = createExpiring<ChatWithoutMessages>(db, {
     name: 'chats',
     table: chats,
     bytes,
   });
 
   async function fieldOf<T>(what: string, orgId: string, id: string, now: number): Promise<T | undefined> {
-    const { sql, params } = conditions(isThere(orgId, id, now));
+    const { sql, params } = conditions(unexpired(orgId, id, now));
     const [row] = await db.all<{ value: T }>(`SELECT ${what} AS value FROM chats WHERE ${sql}`, params);
     return row?.value;
   }

@@ -2,7 +2,7 @@ import type { ConversationItem, StoredConversation, ConversationAppend } from '.
 import type { Db, Queries } from '../../db.ts';
 import type { ConversationStore, ItemPage } from '../../contract/conversations.ts';
 import type { StoredBytes } from '../../contract/stored-bytes.ts';
-import { createExpiring, isThere } from './expiring.ts';
+import { createExpiring, unexpired } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 import { conditions, tableOf } from '../table.ts';
 
@@ -65,7 +65,7 @@ export function createConversations(db: Db): ConversationStore {
     items: (id, page) => readPage<ConversationItem>('id, item', id, page),
     sizes: (id, page) => readPage<{ bytes: number }>('octet_length(item) AS bytes', id, page),
 
-    placeOf: async (id, itemId) => (await itemOf(id, itemId))?.seq,
+    positionOf: async (id, itemId) => (await itemOf(id, itemId))?.seq,
     item: async (id, itemId) => (await itemOf(id, itemId))?.item,
 
     async texts(id) {
@@ -78,7 +78,7 @@ export function createConversations(db: Db): ConversationStore {
 
     removeItem: (orgId, id, itemId, now) =>
       db.tx(async (q) => {
-        if (!(await conversations.first(q, isThere(orgId, id, now), q.lock))) return undefined;
+        if (!(await conversations.first(q, unexpired(orgId, id, now), q.forUpdate))) return undefined;
         const [gone] = await q.all<{ bytes: number }>(
           'DELETE FROM conversation_items WHERE conversation_id = ? AND id = ? RETURNING octet_length(item) AS bytes',
           [id, itemId],
@@ -102,7 +102,7 @@ export async function appendAll(q: Queries, said: readonly ConversationAppend[])
   const added: StoredBytes[] = [];
   const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
   for (const { orgId, conversationId, items, now, expiresAt } of inOrder) {
-    const there = conditions(isThere(orgId, conversationId, now));
+    const there = conditions(unexpired(orgId, conversationId, now));
     const [row] = await q.all<{ last_seq: number }>(
       `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${there.sql} RETURNING last_seq`,
       [items.length, expiresAt, ...there.params],

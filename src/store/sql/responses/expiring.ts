@@ -3,7 +3,7 @@ import { conditions, type Table, type Where } from '../table.ts';
 import { addBytes } from './stored-bytes.ts';
 
 /** That a row is its org's and has not expired. */
-export function isThere(orgId: string, id: string, now: number): Where {
+export function unexpired(orgId: string, id: string, now: number): Where {
   return { id, orgId, 'expires_at > ?': now };
 }
 
@@ -40,14 +40,14 @@ export function createExpiring<Row extends object>(
   }
 
   return {
-    find: (orgId: string, id: string, now: number) => table.first(db, isThere(orgId, id, now)),
+    find: (orgId: string, id: string, now: number) => table.first(db, unexpired(orgId, id, now)),
 
     /** Replaces the metadata, and when it expires unless that stays. */
     updateMetadata: (orgId: string, id: string, metadata: string, now: number, expiresAt?: number) =>
       db.tx(async (q) => {
-        const { sql, params } = conditions(isThere(orgId, id, now));
+        const { sql, params } = conditions(unexpired(orgId, id, now));
         const [before] = await q.all<{ bytes: number }>(
-          `SELECT octet_length(metadata) AS bytes FROM ${name} WHERE ${sql} ${q.lock}`,
+          `SELECT octet_length(metadata) AS bytes FROM ${name} WHERE ${sql} ${q.forUpdate}`,
           params,
         );
         if (!before) return undefined;
@@ -57,11 +57,11 @@ export function createExpiring<Row extends object>(
       }),
 
     remove: async (orgId: string, id: string, now: number): Promise<boolean> =>
-      (await removeWhere(isThere(orgId, id, now))) > 0,
+      (await removeWhere(unexpired(orgId, id, now))) > 0,
 
     removeExpired: (now: number, limit: number): Promise<number> => {
       const oldest = `id IN (SELECT id FROM ${name} WHERE expires_at <= ? AND ${sweepable}
-        ORDER BY expires_at, id LIMIT ? ${db.skip})`;
+        ORDER BY expires_at, id LIMIT ? ${db.skipLocked})`;
       return removeWhere({ [oldest]: [now, limit] });
     },
   };

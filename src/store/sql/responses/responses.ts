@@ -1,10 +1,15 @@
 import type { StoredResponse } from '../../../core/response.ts';
 import type { Db } from '../../db.ts';
-import type { Answered, ChainLink, ResponseSide, ResponseStore } from '../../contract/responses.ts';
+import type {
+  ResponseWithoutInput,
+  ChainLink,
+  ResponseSide,
+  ResponseStore,
+} from '../../contract/responses.ts';
 import { appendAll } from './conversations.ts';
 import { allIn } from '../statement.ts';
 import { tableOf } from '../table.ts';
-import { createExpiring, isThere } from './expiring.ts';
+import { createExpiring, unexpired } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
 
 const responses = tableOf<StoredResponse, 'input'>('responses', { unread: ['input'] })(
@@ -21,7 +26,7 @@ const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(bo
   + COALESCE(octet_length(pieces), 0)`;
 
 export function createResponses(db: Db): ResponseStore {
-  const { find, remove, removeExpired } = createExpiring<Answered>(db, {
+  const { find, remove, removeExpired } = createExpiring<ResponseWithoutInput>(db, {
     name: 'responses',
     table: responses,
     bytes: bytesOfRow,
@@ -69,7 +74,7 @@ export function createResponses(db: Db): ResponseStore {
         for (let next: string | null = id; next !== null;) {
           if (next.startsWith('conv_')) return { links: found, end: 'conversation' };
           if (found.length === most.links) return { links: found, end: 'long' };
-          const row: Link | undefined = await links.first(q, isThere(orgId, next, now));
+          const row: Link | undefined = await links.first(q, unexpired(orgId, next, now));
           if (!row) return { links: found, end: 'gone' };
           const { status, saidBytes } = row;
           found.push({ id: next, status, saidBytes });
@@ -86,7 +91,7 @@ export function createResponses(db: Db): ResponseStore {
     finish: (id, { status, output, body, pieces }, said) =>
       db.tx(async (q) => {
         const [before] = await q.all<{ org_id: string; bytes: number }>(
-          `SELECT org_id, ${bytesOfRow} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.lock}`,
+          `SELECT org_id, ${bytesOfRow} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.forUpdate}`,
           [id],
         );
         if (!before) return false;

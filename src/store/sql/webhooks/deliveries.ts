@@ -42,7 +42,7 @@ export function createDeliveries(db: Db): Deliveries {
     replay: (orgId, id, { id: newId, now }) =>
       db.tx(async (q) => {
         const row = await deliveries.first(q, { id, orgId });
-        const webhook = row && (await receivers.first(q, { id: row.webhookId }, q.lock));
+        const webhook = row && (await receivers.first(q, { id: row.webhookId }, q.forUpdate));
         if (!webhook) return { outcome: 'missing' };
         if (webhook.disabledAt !== null) return { outcome: 'disabled' };
         const { event } = toDelivery(row);
@@ -53,7 +53,7 @@ export function createDeliveries(db: Db): Deliveries {
     async addClaimed(worker, orgId, webhookId, { id, event }, leaseMs) {
       const now = await db.now();
       return db.tx(async (q) => {
-        const webhook = await receivers.first(q, { id: webhookId, orgId }, q.lock);
+        const webhook = await receivers.first(q, { id: webhookId, orgId }, q.forUpdate);
         if (!webhook) return undefined;
         const lease = { owner: worker, until: now + leaseMs };
         return toClaimed(await insert(q, { id, orgId, webhookId, event, now, lease }), webhook, now);
@@ -70,7 +70,7 @@ export function createDeliveries(db: Db): Deliveries {
         if (!list) return [];
         const told = await q.all(
           `UPDATE webhook_deliveries SET owner = ?, due_at = ?, attempts = attempts + 1 WHERE id IN (
-             SELECT id FROM webhook_deliveries WHERE id IN ${list.sql} AND due_at <= ? ${q.skip}
+             SELECT id FROM webhook_deliveries WHERE id IN ${list.sql} AND due_at <= ? ${q.skipLocked}
            ) RETURNING ${deliveries.fields}`,
           [worker, now + leaseMs, ...list.params, now],
         );
@@ -103,7 +103,7 @@ export function createDeliveries(db: Db): Deliveries {
           lastError: error,
         };
         const finished = await deliveries.change(q, set, { id, owner: worker, attempts });
-        if (disable !== undefined) await giveUp(q, webhookId);
+        if (disable !== undefined) await failPending(q, webhookId);
         return finished > 0;
       });
     },
@@ -119,7 +119,7 @@ export function createDeliveries(db: Db): Deliveries {
     async removeDeliveries(before, limit) {
       const removed = await db.all(
         `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE created_at < ?
-         ORDER BY created_at, id LIMIT ? ${db.skip}) RETURNING id`,
+         ORDER BY created_at, id LIMIT ? ${db.skipLocked}) RETURNING id`,
         [before, limit],
       );
       return removed.length;
@@ -131,7 +131,7 @@ export function createDeliveries(db: Db): Deliveries {
  * Writes an event for every webhook of the org that wants it. Its id follows from what happened, so that whoever does the
  * transaction again, or elsewhere, tells of the same event. The webhooks stay as they are until the transaction ends.
  */
-export async function tell(
+export async function addEvent(
   q: Queries,
   orgId: string,
   type: EventType,
@@ -139,7 +139,7 @@ export async function tell(
   at: number,
 ): Promise<void> {
   const webhooks = await q.all<{ id: string; event_types: string }>(
-    `SELECT id, event_types FROM webhooks WHERE org_id = ? AND disabled_at IS NULL ORDER BY id ${q.lock}`,
+    `SELECT id, event_types FROM webhooks WHERE org_id = ? AND disabled_at IS NULL ORDER BY id ${q.forUpdate}`,
     [orgId],
   );
   const event = { id: derivedId('evt_', at, `${type} ${resourceId}`), type, at, resourceId };
@@ -151,7 +151,7 @@ export async function tell(
 }
 
 /** Ends what is still to be sent to a webhook that is told nothing any more. */
-export async function giveUp(q: Queries, webhookId: string): Promise<void> {
+export async function failPending(q: Queries, webhookId: string): Promise<void> {
   await q.all(
     `UPDATE webhook_deliveries SET status = 'failed', owner = NULL, due_at = NULL,
        last_error = 'The webhook was disabled.'

@@ -1,7 +1,7 @@
 import type { Webhook } from '../../../core/webhook.ts';
 import type { Db } from '../../db.ts';
 import type { WebhookStore } from '../../contract/webhooks.ts';
-import { giveUp } from './deliveries.ts';
+import { failPending } from './deliveries.ts';
 import { tableOf } from '../table.ts';
 
 type Webhooks = Pick<WebhookStore, 'insert' | 'get' | 'list' | 'update' | 'rotate' | 'remove'>;
@@ -17,7 +17,7 @@ export function createWebhooks(db: Db): Webhooks {
     insert: (webhook, secret, most) =>
       db.tx(async (q) => {
         // One after the other, so that the count is exact.
-        await q.all(`SELECT id FROM orgs WHERE id = ? ${q.lock}`, [webhook.orgId]);
+        await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [webhook.orgId]);
         const [row] = await q.all<{ count: number }>(
           'SELECT count(*) AS count FROM webhooks WHERE org_id = ?',
           [webhook.orgId],
@@ -35,7 +35,7 @@ export function createWebhooks(db: Db): Webhooks {
     update: (orgId, id, changes) =>
       db.tx(async (q) => {
         const [webhook] = await webhooks.update(q, changes, { id, orgId });
-        if (webhook && typeof changes.disabledAt === 'number') await giveUp(q, id);
+        if (webhook && typeof changes.disabledAt === 'number') await failPending(q, id);
         return webhook;
       }),
 

@@ -19,7 +19,7 @@ export async function missingModels(db: Db, now: number, aliveSince: number): Pr
   const ready = await readyModels(db);
   return db.tx(async (q) => {
     const rows = await q.all<Row>(
-      `SELECT model, since, seen_at FROM missing_models ORDER BY model ${q.lock}`,
+      `SELECT model, since, seen_at FROM missing_models ORDER BY model ${q.forUpdate}`,
     );
     if (ready.length === 0 && rows.length === 0) return [];
     const isServed = await servedNow(q, aliveSince);

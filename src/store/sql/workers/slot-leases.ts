@@ -24,7 +24,7 @@ export function leaseSlotsOf(
 
 async function locked(q: Queries, model: string): Promise<SlotLease[]> {
   const read = () =>
-    q.all<{ leases: string }>(`SELECT leases FROM slot_leases WHERE model = ? ${q.lock}`, [model]);
+    q.all<{ leases: string }>(`SELECT leases FROM slot_leases WHERE model = ? ${q.forUpdate}`, [model]);
   let [row] = await read();
   if (!row) {
     await q.all("INSERT INTO slot_leases (model, leases) VALUES (?, '[]') ON CONFLICT (model) DO NOTHING", [

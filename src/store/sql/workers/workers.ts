@@ -2,7 +2,7 @@ import type { Db, Queries } from '../../db.ts';
 import type { Lease } from '../../contract/claim.ts';
 import type { WorkerLoad } from '../../../core/worker-load.ts';
 import type { WorkerStore } from '../../contract/workers.ts';
-import { atRest, releaseLeases } from '../batches/chunks.ts';
+import { idleState, releaseLeases } from '../batches/chunks.ts';
 import { tableOf } from '../table.ts';
 import { missingModels } from './missing-models.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
@@ -36,7 +36,7 @@ export function createWorkers(db: Db): WorkerStore {
       db.tx(async (q) => {
         await q.all('DELETE FROM workers WHERE beat_at < ?', [before]);
         const taken = await q.all(
-          `UPDATE batch_chunks SET state = ${atRest}, owner = NULL, kills = kills + 1
+          `UPDATE batch_chunks SET state = ${idleState}, owner = NULL, kills = kills + 1
            WHERE state = 'leased' AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = batch_chunks.owner)
            RETURNING seq`,
         );

@@ -7,9 +7,9 @@ import { errorSummaryOf } from './error-summary.ts';
 import { recordedLines } from './recorded-lines.ts';
 
 /** Counts, usage, running lines and errors of a batch are read in one snapshot, so that they agree while results arrive. */
-export function createPictures(db: Db): Pick<BatchStore, 'picture'> {
+export function createSnapshots(db: Db): Pick<BatchStore, 'snapshot'> {
   return {
-    picture: (id, orgId) =>
+    snapshot: (id, orgId) =>
       db.tx(async (q) => {
         if (db.types.snapshot !== '') await q.all(db.types.snapshot);
         const batch = await batches.first(q, { id, 'org_id = ?': orgId });

@@ -3,7 +3,7 @@
  * (kept 24 h; another `bodyHash` is a mismatch) or `h:<route>:<key id>:<body hash>` (kept 10 minutes; two are twins only if
  * the later-started one has `retry` >= 1).
  */
-export interface Creation {
+export interface IdempotencyToken {
   token: string;
   bodyHash: string;
   startedAt: number;

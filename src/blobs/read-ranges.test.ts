@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import type { BlobPlace } from './blobs.ts';
-import { readPlaces } from './read-places.ts';
+import type { ByteRange } from './blobs.ts';
+import { readRanges } from './read-ranges.ts';
 
 /** Bytes that tell where they stand, and what was read. */
 function storage() {
-  const read: BlobPlace[] = [];
+  const read: ByteRange[] = [];
   const get = async (offset: number, length: number) => {
     read.push({ offset, length });
     return Uint8Array.from({ length }, (_, at) => (offset + at) % 251);
@@ -17,7 +17,7 @@ const of = (length: number, ...offsets: number[]) => offsets.map((offset) => ({ 
 
 it('reads places that stand together at once, and keeps only them, in the order asked for', async () => {
   const { read, get } = storage();
-  const found = await readPlaces(of(300, 4_000, 0, 90_000, 2_000, 1_000, 3_000), gap, get);
+  const found = await readRanges(of(300, 4_000, 0, 90_000, 2_000, 1_000, 3_000), gap, get);
   expect(read).toEqual([
     { offset: 0, length: 4_300 },
     { offset: 90_000, length: 300 },
@@ -30,21 +30,21 @@ it('reads places that stand together at once, and keeps only them, in the order 
 
 it('keeps what was read where most of it was asked for', async () => {
   const { get } = storage();
-  const [first, second] = await readPlaces(of(300, 0, 310), gap, get);
+  const [first, second] = await readRanges(of(300, 0, 310), gap, get);
   expect([first!.buffer === second!.buffer, second![0]]).toEqual([true, 310 % 251]);
 });
 
 it('reads no more than a mebibyte at a time, and nothing for nothing', async () => {
   const { read, get } = storage();
   const places = of(400_000, 0, 400_000, 800_000, 1_200_000, 1_600_000);
-  const found = await readPlaces([...places, { offset: 7, length: 0 }], gap, get);
+  const found = await readRanges([...places, { offset: 7, length: 0 }], gap, get);
   expect(read.map(({ length }) => length)).toEqual([800_000, 800_000, 400_000]);
   expect(found.at(-1)).toHaveLength(0);
 });
 
 it('reads places that overlap', async () => {
   const { read, get } = storage();
-  const found = await readPlaces([...of(500, 0), ...of(10, 100, 495)], gap, get);
+  const found = await readRanges([...of(500, 0), ...of(10, 100, 495)], gap, get);
   expect(read).toEqual([{ offset: 0, length: 505 }]);
   expect(found.map((bytes) => [bytes.length, bytes[0]])).toEqual([
     [500, 0],

@@ -52,7 +52,7 @@ function pictureTests(postgres: PostgresServer): void {
         ),
     };
     await recordTwo();
-    const picture = (await createSqlStore(interrupted).batches.picture(batch.id))!;
+    const picture = (await createSqlStore(interrupted).batches.snapshot(batch.id))!;
     expect(line).toBeGreaterThan(8);
     const { ok, err } = picture.batch;
     return {

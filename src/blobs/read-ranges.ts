@@ -1,9 +1,9 @@
-import type { BlobPlace } from './blobs.ts';
+import type { ByteRange } from './blobs.ts';
 
 const longestRead = 1024 * 1024;
 
-interface Run extends BlobPlace {
-  places: { at: number; place: BlobPlace }[];
+interface Run extends ByteRange {
+  places: { at: number; place: ByteRange }[];
 }
 
 /**
@@ -11,8 +11,8 @@ interface Run extends BlobPlace {
  * @param gapBytes places closer than this are one read: another one costs more than reading so much for nothing
  * @param get exactly these bytes
  */
-export async function readPlaces(
-  places: readonly BlobPlace[],
+export async function readRanges(
+  places: readonly ByteRange[],
   gapBytes: number,
   get: (offset: number, length: number) => Promise<Uint8Array>,
 ): Promise<Uint8Array[]> {
@@ -36,7 +36,7 @@ export async function readPlaces(
   return found;
 }
 
-function runsOf(places: readonly BlobPlace[], gapBytes: number): Run[] {
+function runsOf(places: readonly ByteRange[], gapBytes: number): Run[] {
   const sorted = places
     .map((place, at) => ({ at, place }))
     .filter(({ place }) => place.length > 0)
