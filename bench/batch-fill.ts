@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { batchFile, multipart } from './support/batch-file.ts';
-import { type Figures, figuresOf } from './support/measured.ts';
+import { type Figures, readFigures } from './support/measured.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
 import { firstLine, loadAverage, start, stop } from './support/processes.ts';
@@ -119,13 +119,13 @@ async function measure(given: number, flags: string[] = []) {
 }
 
 /** What both sides of a comparison have. */
-interface Pace {
+interface Throughput {
   cpuUs: number;
   perSecond: number;
 }
 
-interface Run extends Pace {
-  bare: Pace;
+interface Run extends Throughput {
+  bare: Throughput;
   utilisation: number;
   firstSendMs: number;
   finishMs: number;
@@ -151,13 +151,13 @@ async function startBareDispatcher(
   return child;
 }
 
-async function runBare(bare: ChildProcess, upstream: Upstream): Promise<Pace> {
-  const before = await figuresOf(bare);
+async function runBare(bare: ChildProcess, upstream: Upstream): Promise<Throughput> {
+  const before = await readFigures(bare);
   await new Promise((resolve) => {
     bare.once('message', resolve);
     bare.send('run');
   });
-  const after = await figuresOf(bare);
+  const after = await readFigures(bare);
   return paceOf(before, after, await upstream.stats());
 }
 
@@ -178,7 +178,7 @@ async function runOnce(offpeak: Offpeak, upstream: Upstream, fileId: string): Pr
   };
 }
 
-function paceOf(before: Figures, after: Figures, { total, span_ms: span }: UpstreamStats): Pace {
+function paceOf(before: Figures, after: Figures, { total, span_ms: span }: UpstreamStats): Throughput {
   if (total !== rows) throw new Error(`the upstream saw ${total} requests instead of ${rows}`);
   return { cpuUs: (after.cpuUs - before.cpuUs) / rows, perSecond: (rows / span) * 1000 };
 }

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
 import { randomModelFile } from '../test/engines/llama/random-model.ts';
 import type { BareOptions, BareWork } from './support/bare-llama.ts';
-import type { EngineWork } from './support/own-llama.ts';
-import { cpuMsOfFamily, firstLine, loadAverage, start, stop } from './support/processes.ts';
+import type { EngineWork } from './support/offpeak-llama.ts';
+import { readTreeCpuMs, firstLine, loadAverage, start, stop } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -23,7 +23,7 @@ export const engine: Workload = {
     const onlyLetters = Array.from({ length: 20 }, (_, n) => 69 + n);
     const options: BareOptions = { path: model.path, sequences, context, onlyLetters };
     const bare = await startChild('bare-llama.ts', options);
-    const own = await startChild('own-llama.ts', options);
+    const own = await startChild('offpeak-llama.ts', options);
     try {
       const contents = Array.from(
         { length: requests },
@@ -81,7 +81,7 @@ async function startChild(file: string, options: BareOptions): Promise<ChildProc
 }
 
 async function tokensPerSecond(child: ChildProcess, work: BareWork | EngineWork): Promise<number> {
-  const before = cpuMsOfFamily(child);
+  const before = readTreeCpuMs(child);
   const tokens = await new Promise<number>((resolve, reject) => {
     const gone = () => reject(new Error('the measured process ended'));
     child.once('exit', gone);
@@ -92,5 +92,5 @@ async function tokensPerSecond(child: ChildProcess, work: BareWork | EngineWork)
     child.send(work);
   });
   if (tokens < requests * maxTokens * 0.9) throw new Error(`only ${tokens} tokens were generated`);
-  return (tokens / (cpuMsOfFamily(child) - before)) * 1000;
+  return (tokens / (readTreeCpuMs(child) - before)) * 1000;
 }

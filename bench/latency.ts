@@ -6,7 +6,7 @@ import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpea
 import { loadAverage } from './support/processes.ts';
 import { percentile } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
-import { takeTurns } from './support/rounds.ts';
+import { measureRounds } from './support/rounds.ts';
 import { startUpstream } from './support/upstream.ts';
 
 const perSecond = 200;
@@ -43,7 +43,7 @@ export const latency: Workload = {
     };
     try {
       for (const name of names) await runLoad(asked[name].load, { ...warmUp, port: asked[name].port });
-      const { median } = await takeTurns(names, rounds, measure);
+      const { median } = await measureRounds(names, rounds, measure);
       const added = (name: Name, p: 'p50' | 'p99') => median((r) => r[name][p] - r.direct[p]);
       const goals: Partial<Record<Name, object>> = { chat: { atMost: 0.6 } };
       return {

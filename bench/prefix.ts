@@ -4,7 +4,7 @@ import { seeded } from '../test/engines/llama/random-json.ts';
 import { multipart } from './support/batch-file.ts';
 import { createDataFolder, startOffpeak } from './support/offpeak.ts';
 import type { Offpeak } from './support/offpeak.ts';
-import { cpuMsOfFamily, loadAverage } from './support/processes.ts';
+import { readTreeCpuMs, loadAverage } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -69,10 +69,10 @@ async function onServer(modelPath: string, work: (offpeak: Offpeak) => Promise<U
   const engine = { kind: 'llama', path: modelPath, sequences: slots, context: 2048, threads: 1 } as const;
   const offpeak = await startOffpeak(data.path, { ...engine, flashAttention: false });
   try {
-    const before = cpuMsOfFamily(offpeak.child);
+    const before = readTreeCpuMs(offpeak.child);
     const began = performance.now();
     const usage = await work(offpeak);
-    return { ...usage, wallMs: performance.now() - began, cpuMs: cpuMsOfFamily(offpeak.child) - before };
+    return { ...usage, wallMs: performance.now() - began, cpuMs: readTreeCpuMs(offpeak.child) - before };
   } finally {
     await offpeak.stop();
     data.remove();

@@ -4,7 +4,7 @@ import { batchFile, multipart } from './support/batch-file.ts';
 import { createDataFolder, type Offpeak, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import { firstLine, loadAverage, start } from './support/processes.ts';
 import type { Report, Workload } from './support/report.ts';
-import { takeTurns } from './support/rounds.ts';
+import { measureRounds } from './support/rounds.ts';
 import { runBatch } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
@@ -49,7 +49,7 @@ export const processes: Workload = {
       }
     };
     try {
-      const { median } = await takeTurns(['one', 'four'], rounds, measure);
+      const { median } = await measureRounds(['one', 'four'], rounds, measure);
       const recorded = await recordedASecond(postgres);
       return {
         figures: [

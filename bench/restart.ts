@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { batchFile, multipart } from './support/batch-file.ts';
 import { apiKey, createDataFolder } from './support/offpeak.ts';
-import { cpuMsOf, loadAverage, start, stop } from './support/processes.ts';
+import { readCpuMs, loadAverage, start, stop } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
 
@@ -67,7 +67,7 @@ async function restartsOf(program: string, engine: object): Promise<{ ms: number
       await stop(server.child, 'SIGKILL');
       server = await serve(program, data.path);
       ms.push(server.readyMs);
-      cpu.push(cpuMsOf(server.child));
+      cpu.push(readCpuMs(server.child));
     }
     return { ms: median(ms), cpuMs: median(cpu) };
   } finally {

@@ -1,11 +1,11 @@
 import { startBare } from './support/bare.ts';
-import { costOf } from './support/cost.ts';
+import { measureCost } from './support/cost.ts';
 import { streamed } from './support/formats.ts';
 import type { Format } from './support/formats.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import { loadAverage } from './support/processes.ts';
 import type { Figure, Report, Workload } from './support/report.ts';
-import { takeTurns } from './support/rounds.ts';
+import { measureRounds } from './support/rounds.ts';
 import { startUpstream } from './support/upstream.ts';
 import type { Upstream } from './support/upstream.ts';
 
@@ -60,11 +60,11 @@ async function measurePace(upstream: Upstream, pace: (typeof paces)[number]): Pr
   const measure = (name: (typeof names)[number], count: number = requests) => {
     const format: Format = name === 'bare' ? 'chat' : name;
     const target = name === 'bare' ? bare : offpeak;
-    return costOf(target, streamed(format), { connections, requests: count });
+    return measureCost(target, streamed(format), { connections, requests: count });
   };
   try {
     for (const name of names) await measure(name, warmUp);
-    const { median } = await takeTurns(names, rounds, (name) => measure(name));
+    const { median } = await measureRounds(names, rounds, (name) => measure(name));
     const ratio = (format: Format) => median((r) => r[format].cpuUs / r.bare.cpuUs);
     return [
       { name: `${told}: CPU an event, chat against bare`, value: ratio('chat'), ...goal },

@@ -1,10 +1,10 @@
 import { startBare } from './support/bare.ts';
-import { costOf } from './support/cost.ts';
+import { measureCost } from './support/cost.ts';
 import { plain } from './support/formats.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import { loadAverage } from './support/processes.ts';
 import type { Report, Workload } from './support/report.ts';
-import { takeTurns } from './support/rounds.ts';
+import { measureRounds } from './support/rounds.ts';
 import { startUpstream } from './support/upstream.ts';
 
 const connections = 64;
@@ -26,11 +26,11 @@ export const syncChat: Workload = {
     const bare = await startBare(url);
     const targets = { offpeak, bare };
     const measure = (name: 'offpeak' | 'bare') =>
-      costOf(targets[name], plain('chat'), { connections, requests });
+      measureCost(targets[name], plain('chat'), { connections, requests });
     try {
       const names = ['offpeak', 'bare'] as const;
-      const { median: cold } = await takeTurns(names, warm, measure);
-      const { median } = await takeTurns(names, rounds, measure);
+      const { median: cold } = await measureRounds(names, warm, measure);
+      const { median } = await measureRounds(names, rounds, measure);
       return {
         figures: [
           {

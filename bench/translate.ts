@@ -1,9 +1,9 @@
-import { costOf } from './support/cost.ts';
+import { measureCost } from './support/cost.ts';
 import { plain } from './support/formats.ts';
 import { createDataFolder, startOffpeak, upstreamEngine } from './support/offpeak.ts';
 import { loadAverage } from './support/processes.ts';
 import type { Report, Workload } from './support/report.ts';
-import { takeTurns } from './support/rounds.ts';
+import { measureRounds } from './support/rounds.ts';
 import { startUpstream } from './support/upstream.ts';
 
 const connections = 64;
@@ -27,10 +27,11 @@ export const translate: Workload = {
     const upstream = await startUpstream();
     const data = createDataFolder();
     const offpeak = await startOffpeak(data.path, upstreamEngine(upstream.url('fast'), 128));
-    const measure = (name: keyof typeof loads) => costOf(offpeak, loads[name], { connections, requests });
+    const measure = (name: keyof typeof loads) =>
+      measureCost(offpeak, loads[name], { connections, requests });
     try {
       for (const name of names) await measure(name);
-      const { median } = await takeTurns(names, rounds, measure);
+      const { median } = await measureRounds(names, rounds, measure);
       const ratio = (name: keyof typeof loads) => median((r) => r.chat.cpuUs / r[name].cpuUs);
       const cost = (name: keyof typeof loads) => median((r) => r[name].cpuUs);
       return {

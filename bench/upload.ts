@@ -1,6 +1,6 @@
 import { batchFile, multipart } from './support/batch-file.ts';
 import { createDataFolder, startOffpeak } from './support/offpeak.ts';
-import { figuresOf } from './support/measured.ts';
+import { readFigures } from './support/measured.ts';
 import { firstLine, loadAverage, start, stop } from './support/processes.ts';
 import { median } from './support/report.ts';
 import type { Report, Workload } from './support/report.ts';
@@ -47,9 +47,9 @@ export const upload: Workload = {
       for (let round = 0; round < warm + rounds; round++) {
         const parsed = await timed(
           () => parseOnce(parser),
-          () => figuresOf(parser),
+          () => readFigures(parser),
         );
-        const stored = await timed(store, () => figuresOf(storer));
+        const stored = await timed(store, () => readFigures(storer));
         await offpeak.figures('reset');
         const before = await offpeak.figures();
         const uploaded = await timed(post, () => offpeak.figures());

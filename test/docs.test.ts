@@ -6,9 +6,9 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { silentCli } from './cli/support/run-cli.ts';
-import { fencesOf } from './docs/fences.ts';
+import { findFences } from './docs/fences.ts';
 import { anthropicCells, openaiCells } from './sdk/matrix/cells.ts';
-import { nameOf, programs } from './clients/programs.ts';
+import { versionedName, programs } from './clients/programs.ts';
 import { errorRows } from './sdk/errors/error-rows.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { configKeys, environmentKeys } from '../src/config/keys.ts';
@@ -242,7 +242,7 @@ describe('docs/clients.md', () => {
     const text = parts.get('What works: frameworks and programs') ?? '';
     const listed = [...text.matchAll(/^\| ([^|]+ \([\d.]+\)) \|/gm)].map(([, program]) => program);
     expect([...new Set(listed)]).toEqual(
-      programs.flatMap((program) => (program.checkout ? [] : [nameOf(program)])),
+      programs.flatMap((program) => (program.checkout ? [] : [versionedName(program)])),
     );
   });
 
@@ -290,7 +290,7 @@ function leaves(command: Command, path: string[] = []): { name: string; command:
 }
 
 describe('docs/batches.md', () => {
-  const fences = fencesOf('docs/batches.md', read('docs/batches.md'));
+  const fences = findFences('docs/batches.md', read('docs/batches.md'));
   const parts = sections(read('docs/batches.md'), 2);
 
   it('shows a valid batch with every field', () => {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { figuresOf } from './measured.ts';
+import { readFigures } from './measured.ts';
 import type { Target } from './cost.ts';
 import { firstLine, start, stop } from './processes.ts';
 
@@ -8,5 +8,5 @@ export async function startBare(url: string): Promise<Target & { stop(): Promise
   const file = fileURLToPath(new URL('bare-proxy.ts', import.meta.url));
   const child = start('target', process.execPath, [file, url], { ipc: true });
   const { port } = JSON.parse(await firstLine(child)) as { port: number };
-  return { port, figures: (question) => figuresOf(child, question), stop: () => stop(child) };
+  return { port, figures: (question) => readFigures(child, question), stop: () => stop(child) };
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-export interface Question {
+export interface RequestSpec {
   method?: 'GET' | 'POST';
   path: string;
   headers?: Record<string, string>;
@@ -15,7 +15,7 @@ export interface Connection {
 }
 
 /** A request to be sent again and again. */
-export function requestBytes({ method = 'POST', path, headers, body = '' }: Question): Buffer {
+export function requestBytes({ method = 'POST', path, headers, body = '' }: RequestSpec): Buffer {
   const length = String(Buffer.byteLength(body));
   const all = { host: '127.0.0.1', 'content-type': 'application/json', ...headers, 'content-length': length };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);

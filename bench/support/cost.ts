@@ -16,7 +16,7 @@ export interface Cost {
 }
 
 /** What a request costs `target` while a closed loop runs. */
-export async function costOf(target: Target, load: Load, loop: Omit<ClosedLoop, 'port'>): Promise<Cost> {
+export async function measureCost(target: Target, load: Load, loop: Omit<ClosedLoop, 'port'>): Promise<Cost> {
   const before = await target.figures('reset');
   const seconds = await runLoad(load, { ...loop, port: target.port });
   const after = await target.figures();

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectTo, requestBytes } from './connection.ts';
-import type { Connection, Question } from './connection.ts';
+import type { Connection, RequestSpec } from './connection.ts';
 
-export interface Load extends Question {
+export interface Load extends RequestSpec {
   /** What a good answer holds; a stream that broke off is a 200 as well. */
   holds: string;
 }
@@ -60,7 +60,7 @@ export async function latencies(load: Load, { port, perSecond, requests }: OpenL
   const began = performance.now();
   while (asked.length < requests) {
     const due = 1 + Math.floor(((performance.now() - began) * perSecond) / 1000);
-    while (asked.length < Math.min(due, requests)) asked.push(told(ask()));
+    while (asked.length < Math.min(due, requests)) asked.push(markHandled(ask()));
     await sleep(1);
   }
   const took = await Promise.all(asked);
@@ -69,7 +69,7 @@ export async function latencies(load: Load, { port, perSecond, requests }: OpenL
 }
 
 /** A failure is raised by whoever waits for all of them, later. */
-function told<T>(promise: Promise<T>): Promise<T> {
+function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }

@@ -60,7 +60,10 @@ export function answerFigures(): void {
 }
 
 /** Asks a measured child. `reset` begins a new interval for the peaks. */
-export function figuresOf(child: ChildProcess, question: 'figures' | 'reset' = 'figures'): Promise<Figures> {
+export function readFigures(
+  child: ChildProcess,
+  question: 'figures' | 'reset' = 'figures',
+): Promise<Figures> {
   return new Promise((resolve, reject) => {
     const gone = () => reject(new Error('the measured process ended'));
     child.once('exit', gone);

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
 import { loadConfig } from '../../src/config.ts';
 import type { Config, EngineConfig } from '../../src/config.ts';
-import { figuresOf } from './measured.ts';
+import { readFigures } from './measured.ts';
 import type { Figures } from './measured.ts';
 import { firstLine, start, stop } from './processes.ts';
 import { profileFlags } from './profile.ts';
@@ -82,7 +82,7 @@ export async function startOffpeak(
     url,
     port: Number(new URL(url).port),
     child,
-    figures: (question) => figuresOf(child, question),
+    figures: (question) => readFigures(child, question),
     get: (path) => call('GET', path),
     post: (path, body, type = 'application/json') => call('POST', path, body, type),
     async stop(signal) {

@@ -87,21 +87,21 @@ export function loadAverage(): number {
 }
 
 /** CPU that a process and its threads have used, in milliseconds, to the hundredth of a second that Linux counts. */
-export function cpuMsOf({ pid }: Pick<ChildProcess, 'pid'>): number {
-  const fields = statOf(pid ?? 0);
+export function readCpuMs({ pid }: Pick<ChildProcess, 'pid'>): number {
+  const fields = readStat(pid ?? 0);
   return fields ? (Number(fields[11]) + Number(fields[12])) * 10 : Number.NaN;
 }
 
 /** The same of a process and of those that it started and that still run. */
-export function cpuMsOfFamily({ pid = 0 }: Pick<ChildProcess, 'pid'>): number {
+export function readTreeCpuMs({ pid = 0 }: Pick<ChildProcess, 'pid'>): number {
   const children = readdirSync('/proc').filter(
-    (name) => /^\d+$/.test(name) && statOf(Number(name))?.[1] === `${pid}`,
+    (name) => /^\d+$/.test(name) && readStat(Number(name))?.[1] === `${pid}`,
   );
-  return children.reduce((sum, child) => sum + cpuMsOf({ pid: Number(child) }), cpuMsOf({ pid }));
+  return children.reduce((sum, child) => sum + readCpuMs({ pid: Number(child) }), readCpuMs({ pid }));
 }
 
 /** What Linux tells of a process, from its state on. */
-function statOf(pid: number): string[] | undefined {
+function readStat(pid: number): string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
   } catch {

@@ -10,7 +10,7 @@ export interface Rounds<Name extends string, Result> {
  * Measures each of `names` in every round. Whoever goes first finds another machine than who goes last, so that every
  * other round goes backwards.
  */
-export async function takeTurns<Name extends string, Result>(
+export async function measureRounds<Name extends string, Result>(
   names: readonly Name[],
   count: number,
   measure: (name: Name) => Promise<Result>,

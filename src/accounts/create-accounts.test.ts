@@ -123,7 +123,7 @@ describe('authenticate', () => {
   beforeEach(async () => {
     accounts = await started();
     key = accounts.firstKeys!.key!;
-    store.asked.length = 0;
+    store.lookups.length = 0;
   });
 
   it('takes Bearer in any case, with any number of spaces', async () => {
@@ -169,7 +169,7 @@ describe('authenticate', () => {
     await expect(accounts.authenticate({ authorization: [header], xApiKey: [] })).rejects.toMatchObject({
       status: 401,
     });
-    expect(store.asked).toEqual([]);
+    expect(store.lookups).toEqual([]);
   });
 
   it('answers 401 to a well-formed key that nobody made, and never repeats it in the message', async () => {
@@ -181,13 +181,13 @@ describe('authenticate', () => {
 
   it('asks the database once a second, and once for a crowd', async () => {
     await Promise.all(Array.from({ length: 50 }, () => accounts.authenticate(bearer(key))));
-    expect(store.asked).toHaveLength(1);
+    expect(store.lookups).toHaveLength(1);
     await clock.advance(999);
     await accounts.authenticate(bearer(key));
-    expect(store.asked).toHaveLength(1);
+    expect(store.lookups).toHaveLength(1);
     await clock.advance(1);
     await accounts.authenticate(bearer(key));
-    expect(store.asked).toHaveLength(2);
+    expect(store.lookups).toHaveLength(2);
   });
 
   it('refuses a key revoked by another process within a second, and one revoked here at once', async () => {

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { callerOf, startFiles } from '../../test/support/files.ts';
+import { callerFor, startFiles } from '../../test/support/files.ts';
 import type { ByteRange } from './files.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import { indexName } from './upload.ts';
 
-const one = callerOf('org_1');
-const two = callerOf('org_2');
+const one = callerFor('org_1');
+const two = callerFor('org_2');
 const hour = 3_600_000;
 const line = (customId: string) =>
   JSON.stringify({
@@ -232,7 +232,7 @@ describe('the sweep', () => {
     await system.clock.advance(30 * 60_000);
     expect(system.blobs.stored.has('blob_orphan')).toBe(true);
     await system.clock.advance(2 * hour);
-    expect([...system.blobs.aside.keys()].toSorted()).toEqual(['blob_orphan', 'blob_orphan.index']);
+    expect([...system.blobs.quarantined.keys()].toSorted()).toEqual(['blob_orphan', 'blob_orphan.index']);
     system.blobs.put('blob_young', Buffer.from('x'));
     expect(blobNames()).toEqual(['blob_young', kept.file.blobId, indexName(kept.file.blobId)].toSorted());
     await system.clock.advance(30 * 60_000);
@@ -248,7 +248,7 @@ describe('the sweep', () => {
     system.clock.jump(30 * 24 * hour);
     await system.clock.advance(2 * hour);
     expect(await system.store.files.find(file.id)).toEqual(file);
-    expect([...system.blobs.aside.keys()]).toContain('blob_orphan');
+    expect([...system.blobs.quarantined.keys()]).toContain('blob_orphan');
     await system.clock.advance(2 * hour);
     expect(await system.store.files.find(file.id)).toBeUndefined();
   });
@@ -265,9 +265,9 @@ describe('the sweep', () => {
     system.blobs.put('blob_orphan', Buffer.from('x'));
     await system.clock.advance(2 * hour);
     await system.clock.advance(6 * 24 * hour);
-    expect([...system.blobs.aside.keys()]).toEqual(['blob_orphan']);
+    expect([...system.blobs.quarantined.keys()]).toEqual(['blob_orphan']);
     await system.clock.advance(25 * hour);
-    expect([...system.blobs.aside.keys()]).toEqual([]);
+    expect([...system.blobs.quarantined.keys()]).toEqual([]);
     expect(blobNames()).toEqual([]);
   });
 
@@ -277,7 +277,7 @@ describe('the sweep', () => {
     await system.files.start();
     await system.clock.advance(3 * hour);
     await system.files.stop();
-    expect(system.blobs.aside.size).toBe(2);
+    expect(system.blobs.quarantined.size).toBe(2);
     older.mockRestore();
     await system.files.start();
     expect(await contentOf(file)).toBe(line('a'));
@@ -309,7 +309,7 @@ describe('the sweep', () => {
     failing.mockRestore();
     await system.clock.advance(hour);
     expect(blobNames()).toEqual([]);
-    expect(system.blobs.aside.size).toBe(0);
+    expect(system.blobs.quarantined.size).toBe(0);
     expect(await system.store.files.removedBlobs(10)).toEqual([]);
   });
 

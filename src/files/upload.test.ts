@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callerOf, startFiles } from '../../test/support/files.ts';
+import { callerFor, startFiles } from '../../test/support/files.ts';
 import { BlobError } from '../core/blob-error.ts';
 import { ApiError } from '../core/errors.ts';
 import type { CheckSchema } from './distinct-schemas.ts';
 import type { SealedUpload, UploadOptions } from './files.ts';
 import type { FileLimits } from './upload.ts';
 
-const caller = callerOf('org_1');
+const caller = callerFor('org_1');
 const meta = { filename: 'in.jsonl', expiresAt: null };
 const chat = (content: string, model = 'tiny') => ({ model, messages: [{ role: 'user', content }] });
 const line = (customId: string, body: object = chat('hi')) =>

@@ -11,7 +11,7 @@ import {
 import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
 import { noBudgets } from '../../test/support/no-budgets.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
-import { poolOf } from '../../test/support/pool-of.ts';
+import { createTestPool } from '../../test/support/test-pool.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { createIds } from '../base/ids.ts';
 import { silent } from '../base/log.ts';
@@ -49,8 +49,8 @@ describe('createInference', () => {
     schemas = createInlineSchemas(clock);
     service = createInference({
       models: [
-        { model: model('m', ['chat']), pool: poolOf(engine, { clock, isShared: true }) },
-        { model: model('vectors', ['embeddings']), pool: poolOf(createFakeEngine(), { clock }) },
+        { model: model('m', ['chat']), pool: createTestPool(engine, { clock, isShared: true }) },
+        { model: model('vectors', ['embeddings']), pool: createTestPool(createFakeEngine(), { clock }) },
       ],
       accounts: { charge: (entry) => void charged.push(entry), budgets: noBudgets },
       schemas,
@@ -77,7 +77,7 @@ describe('createInference', () => {
       });
     for (const request of [said('a', '1'), said('a', '2'), said('b', '1')])
       await service.inference.chat(request, call);
-    const prefixes = engine.asked.map((asked) => asked.call.prefix);
+    const prefixes = engine.calls.map((asked) => asked.call.prefix);
     expect(prefixes[0]).toBe(prefixes[1]);
     expect(prefixes[0]).not.toBe(prefixes[2]);
     expect(prefixes[0]).not.toBe('');
@@ -194,7 +194,7 @@ describe('createInference', () => {
           caller: { ...call.caller, models },
         });
         await expect(chat).rejects.toMatchObject({ code, status });
-        expect([engine.asked, charged, service.capacity.interactiveLoad()]).toEqual([[], [], {}]);
+        expect([engine.calls, charged, service.capacity.interactiveLoad()]).toEqual([[], [], {}]);
       },
     );
 
@@ -385,7 +385,7 @@ describe('createInference', () => {
       const { body, usage } = await line('/v1/chat/completions', 'm', { ...value });
       expect(body).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_/) });
       expect(usage).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5, reasoningTokens: 0 });
-      expect(engine.asked[0]?.call).toEqual({
+      expect(engine.calls[0]?.call).toEqual({
         signal: call.signal,
         priority: 'batch',
         deadline: Number.MAX_SAFE_INTEGER,

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silent } from '../../src/base/log.ts';
 import { createDiskBlobs } from '../../src/blobs/disk/disk.ts';
 import type { DiskFs } from '../../src/blobs/disk/fs.ts';
-import { smallDisk } from '../support/small-disk.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { blobsConformance, collect, name, other, pattern, put } from './conformance.ts';
 
 const host = hostname().replaceAll(/[^A-Za-z0-9-]/g, '_');
@@ -241,7 +241,7 @@ describe('on a failing disk', () => {
   });
 
   test('a disk of 4 MiB that fills up', async ({ skip, onTestFinished }) => {
-    const disk = smallDisk();
+    const disk = mountSmallDisk();
     if ('reason' in disk) return skip(disk.reason);
     onTestFinished(disk.remove);
     const blobs = createDiskBlobs({ folder: join(disk.folder, 'blobs'), log: silent });

@@ -30,9 +30,9 @@ afterAll(async () => {
 beforeEach(() => {
   store.objects.clear();
   store.uploads.clear();
-  store.asked.length = 0;
+  store.requests.length = 0;
   store.fault = () => undefined;
-  store.page = 1000;
+  store.maxPage = 1000;
   const began = Date.now();
   clock = {
     pauses: [],
@@ -67,7 +67,7 @@ function make(
 async function open(): Promise<Blobs> {
   const blobs = make();
   await blobs.start();
-  store.asked.length = 0;
+  store.requests.length = 0;
   return blobs;
 }
 
@@ -78,7 +78,7 @@ function failing(fits: RegExp, fault: ReturnType<ObjectStore['fault']>, times = 
 }
 
 const keys = () => [...store.objects.keys()].map((each) => each.slice(prefix.length));
-const asked = (fits: RegExp) => store.asked.filter((each) => fits.test(each));
+const asked = (fits: RegExp) => store.requests.filter((each) => fits.test(each));
 
 blobsConformance('blobs in a bucket', () => ({
   make,
@@ -98,7 +98,7 @@ describe('an upload', () => {
   test('of one part is one request, a larger one comes in parts, and it is there when it is whole', async () => {
     const blobs = await open();
     await put(blobs, name, pattern(1000));
-    expect(store.asked).toEqual([`PUT ${key}`]);
+    expect(store.requests).toEqual([`PUT ${key}`]);
     const bytes = pattern(2 * part + 1000);
     const writer = await blobs.create(name);
     for (let at = 0; at < bytes.length; at += 1_000_000)
@@ -123,9 +123,9 @@ describe('an upload', () => {
     const refused = expect(second).rejects.toMatchObject({ code: 'unavailable' });
     await blobs.stop();
     await refused;
-    const before = store.asked.length;
+    const before = store.requests.length;
     await expect(blobs.remove(name)).rejects.toMatchObject({ code: 'unavailable' });
-    expect(store.asked.slice(before), 'nobody would close another connection').toEqual([]);
+    expect(store.requests.slice(before), 'nobody would close another connection').toEqual([]);
     await blobs.start();
     expect(await blobs.size(name)).toBeUndefined();
   });
@@ -222,7 +222,7 @@ describe('F38: a store that fails', () => {
       code: 'unavailable',
       message: expect.stringContaining('answered 503 SlowDown: No & no.'),
     });
-    expect(store.asked.filter((each) => each.startsWith('GET'))).toHaveLength(6);
+    expect(store.requests.filter((each) => each.startsWith('GET'))).toHaveLength(6);
     await expect(blobs.size(name)).rejects.toMatchObject({ code: 'unavailable' });
     await expect(blobs.ping()).rejects.toMatchObject({ code: 'unavailable' });
     await expect(put(blobs, name, pattern(8))).rejects.toMatchObject({ code: 'unavailable' });
@@ -303,23 +303,23 @@ describe('F39: a store that does not know yet what it has taken', () => {
 test('/readyz asks the store again after a while, once for all who ask', async () => {
   const blobs = await open();
   for (let n = 0; n < 3; n++) await Promise.all([blobs.ping(), blobs.ping()]);
-  expect(store.asked).toEqual([`PUT ${prefix}ping`]);
+  expect(store.requests).toEqual([`PUT ${prefix}ping`]);
   clock.elapsed += 10_000;
   failing(/^PUT/, { status: 403, code: 'AccessDenied' });
   await expect(blobs.ping()).rejects.toMatchObject({ code: 'unavailable' });
   await expect(blobs.ping()).rejects.toMatchObject({ code: 'unavailable' });
-  expect(store.asked).toHaveLength(3);
+  expect(store.requests).toHaveLength(3);
 });
 
 test('places close together are one request, and those far away others', async () => {
   const blobs = await open();
   const bytes = pattern(4_000_000);
   await put(blobs, name, bytes);
-  store.asked.length = 0;
+  store.requests.length = 0;
   const places = [0, 700_000, 100_000, 3_000_000].map((offset) => ({ offset, length: 1000 }));
   const found = await blobs.slices(name, places);
   expect(found.every((each, at) => bytes.subarray(places[at]!.offset).indexOf(each) === 0)).toBe(true);
-  expect(store.asked).toHaveLength(3);
+  expect(store.requests).toHaveLength(3);
 });
 
 test('a listing of many pages tells each blob once, and of nobody else', async () => {
@@ -328,11 +328,11 @@ test('a listing of many pages tells each blob once, and of nobody else', async (
   for (const each of names) await put(blobs, each, pattern(4));
   store.objects.set(`${prefix}a8/${name}`, { body: Buffer.alloc(1), modifiedAt: 0 });
   store.objects.set('elsewhere', { body: Buffer.alloc(1), modifiedAt: 0 });
-  store.page = 3;
+  store.maxPage = 3;
   const listed: string[] = [];
   for await (const each of blobs.list()) listed.push(each.name);
   expect(listed).toEqual(names);
-  expect(store.asked.filter((each) => each.startsWith('GET'))).toHaveLength(3);
+  expect(store.requests.filter((each) => each.startsWith('GET'))).toHaveLength(3);
 });
 
 describe('a start', () => {

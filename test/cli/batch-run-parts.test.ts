@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeServer, failed, refusal, succeeded } from './support/fake-server.ts';
 import type { FakeServer } from './support/fake-server.ts';
-import { runCli, whileItWaits } from './support/run-cli.ts';
+import { runCli, duringWait } from './support/run-cli.ts';
 
 const many = Array.from({ length: 20_005 }, (_, index) => `r${index}`);
 let cwd: string;
@@ -55,13 +55,13 @@ describe('a file that is too large for one batch', () => {
     [['expired', 'failed', 'completed'], 3],
     [['completed', 'completed', 'expired'], 4],
   ] as const)('ends with the code of the worst of its batches: %j', async (ends, worst) => {
-    server.behaviour.ends = [...ends];
-    server.behaviour.answer = (id) => (id === 'r7' ? failed(id) : succeeded(id));
+    server.behavior.ends = [...ends];
+    server.behavior.answer = (id) => (id === 'r7' ? failed(id) : succeeded(id));
     expect((await run('big.jsonl', '-o', 'out.jsonl')).code).toBe(worst);
   });
 
   it('becomes several, checked before the first runs, with one file of results in its order', async () => {
-    server.behaviour.answer = (id) => (id === 'r7' || id === 'r15000' ? failed(id) : succeeded(id));
+    server.behavior.answer = (id) => (id === 'r7' || id === 'r15000' ? failed(id) : succeeded(id));
     const { code, out, err } = await run('big.jsonl', '-o', 'out.jsonl');
     expect(code).toBe(2);
     expect(posts().slice(0, 3)).toEqual(['/v1/files', '/v1/files', '/v1/files']);
@@ -87,7 +87,7 @@ describe('a file that is too large for one batch', () => {
   });
 
   it('says which setting of a server it was, where that takes fewer', async () => {
-    server.behaviour.before = (method) =>
+    server.behavior.before = (method) =>
       method === 'POST' ? refusal(422, 'too_many_tasks', 'more than 100 requests in one file') : undefined;
     const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
     expect([code, err]).toEqual([1, expect.stringContaining('limits.requests_per_batch')]);
@@ -106,8 +106,8 @@ describe('a file that is too large for one batch', () => {
   it('does not start a batch while ten thousand requests wait, so that they run in order', async () => {
     const open = new Set<string>();
     let most = 0;
-    server.behaviour.polls = 4;
-    server.behaviour.before = () => {
+    server.behavior.polls = 4;
+    server.behavior.before = () => {
       for (const [id, { batch }] of server.batches)
         if (batch.status === 'completed') open.delete(id);
         else open.add(id);
@@ -120,7 +120,7 @@ describe('a file that is too large for one batch', () => {
 
   it('goes on where it was, wherever it stopped', async () => {
     const stop = (at: (method: string, path: string) => boolean, status = 400) => {
-      server.behaviour.before = (method, path) =>
+      server.behavior.before = (method, path) =>
         at(method, path) ? refusal(status, 'stopped_here', 'Stopped.') : undefined;
     };
     const places = [
@@ -150,10 +150,10 @@ describe('a file that is too large for one batch', () => {
 
   it('ends well when it was killed between putting the file in place and forgetting the run', async () => {
     write('big.jsonl', jsonl(many.slice(0, 10_005)));
-    server.behaviour.before = (_, path) =>
+    server.behavior.before = (_, path) =>
       path === '/v1/batches/batch_2/output' ? refusal(400, 'stopped_here', 'Stopped.') : undefined;
     await run('big.jsonl', '-o', 'out.jsonl');
-    server.behaviour.before = () => undefined;
+    server.behavior.before = () => undefined;
     const state = read('out.jsonl.offpeak.json');
     await run('big.jsonl', '-o', 'out.jsonl');
     const results = read('out.jsonl');
@@ -171,7 +171,7 @@ describe('a file that is too large for one batch', () => {
 
   it('says so when the results of an earlier run were taken away', async () => {
     write('big.jsonl', jsonl(many.slice(0, 10_005)));
-    server.behaviour.before = (_, path) =>
+    server.behavior.before = (_, path) =>
       path === '/v1/batches/batch_2/output' ? refusal(400, 'stopped_here', 'Stopped.') : undefined;
     await run('big.jsonl', '-o', 'out.jsonl');
     renameSync(join(cwd, 'out.jsonl.part'), join(cwd, 'elsewhere'));
@@ -180,7 +180,7 @@ describe('a file that is too large for one batch', () => {
   });
 
   it('counts the lines of a refusal from the start of the whole file', async () => {
-    server.behaviour.before = (_, path) =>
+    server.behavior.before = (_, path) =>
       path === '/v1/files' && server.files.size === 1
         ? refusal(422, 'validation_error', '1 line is bad', [
             { line: 5, code: 'invalid_json_line', message: 'not JSON' },
@@ -195,11 +195,11 @@ describe('a file that is too large for one batch', () => {
 
   it('cancels what runs and sends nothing more; what is done is collected', async () => {
     write('big.jsonl', jsonl(many.slice(0, 10_005)));
-    server.behaviour.polls = 1000;
+    server.behavior.polls = 1000;
     const { code, err, out } = await runCli(['batch', 'run', 'big.jsonl', '-o', 'out.jsonl'], {
       server,
       cwd,
-      interrupt: whileItWaits,
+      interrupt: duringWait,
       tty: true,
       stdin: 'c\n',
     });
@@ -214,9 +214,9 @@ describe('the files of a run', () => {
   beforeEach(() => write('in.jsonl', jsonl(['a', 'b', 'c'])));
 
   it('hold every line once when the server goes away between the two streams of results', async () => {
-    server.behaviour.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
+    server.behavior.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
     let refusals = 2;
-    server.behaviour.before = (_, path) =>
+    server.behavior.before = (_, path) =>
       path === '/v1/batches/batch_1/errors' && refusals-- > 0
         ? refusal(503, 'service_unavailable', 'Busy.')
         : undefined;
@@ -252,32 +252,32 @@ describe('the files of a run', () => {
   );
 
   it('are of one format, from the first start to the last', async () => {
-    server.behaviour.polls = 1000;
+    server.behavior.polls = 1000;
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out'];
-    await runCli([...argv, '--format', 'csv'], { server, cwd, interrupt: whileItWaits });
+    await runCli([...argv, '--format', 'csv'], { server, cwd, interrupt: duringWait });
     const { code, err } = await run('in.jsonl', '-o', 'out');
     expect([code, err]).toEqual([1, expect.stringContaining('Pass --format csv')]);
   });
 
   it('remember a batch that may have been made, whatever the next run is refused for', async () => {
-    server.behaviour.before = (method, path) => {
+    server.behavior.before = (method, path) => {
       if (method === 'POST' && path === '/v1/batches') throw new TypeError('fetch failed');
       return undefined;
     };
     expect((await run('in.jsonl', '-o', 'out.jsonl')).code).toBe(5);
-    server.behaviour.before = () => refusal(401, 'invalid_api_key', 'No.');
+    server.behavior.before = () => refusal(401, 'invalid_api_key', 'No.');
     expect((await run('in.jsonl', '-o', 'out.jsonl')).code).toBe(1);
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(true);
   });
 
   it('are not there when it was cancelled before there was a batch', async () => {
-    server.behaviour.before = (method, path) =>
+    server.behavior.before = (method, path) =>
       method === 'POST' && path === '/v1/batches' ? refusal(429, 'queue_full', 'Full.') : undefined;
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
     const { code, err } = await runCli(argv, {
       server,
       cwd,
-      interrupt: whileItWaits,
+      interrupt: duringWait,
       tty: true,
       stdin: 'c\n',
     });
@@ -288,7 +288,7 @@ describe('the files of a run', () => {
 
 describe('what a run is given', () => {
   it('from stdin, goes to stdout in its order, failed lines among the others, and leaves no file', async () => {
-    server.behaviour.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
+    server.behavior.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
     const { code, out, err } = await runCli(['batch', 'run', '-'], {
       server,
       cwd,
@@ -330,7 +330,7 @@ describe('what a run is given', () => {
 
   it('becomes a table for a spreadsheet, in its order', async () => {
     write('in.jsonl', jsonl(['a', 'b', 'c']));
-    server.behaviour.answer = (id) => {
+    server.behavior.answer = (id) => {
       if (id === 'b') return failed(id);
       const content = id === 'a' ? 'one, "two"\nthree' : null;
       const tool_calls = id === 'a' ? undefined : [{ id: 'x' }];
@@ -360,16 +360,16 @@ describe('what a run is given', () => {
 
   it('is collected when it ends by itself just as it is cancelled', async () => {
     write('in.jsonl', jsonl(['a', 'b']));
-    server.behaviour.polls = 1000;
-    server.behaviour.before = (_, path) => {
+    server.behavior.polls = 1000;
+    server.behavior.before = (_, path) => {
       if (!path.endsWith('/cancel')) return undefined;
-      server.behaviour.polls = 1;
+      server.behavior.polls = 1;
       return refusal(409, 'batch_already_finished', 'It has ended.');
     };
     const { code } = await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], {
       server,
       cwd,
-      interrupt: whileItWaits,
+      interrupt: duringWait,
       tty: true,
       stdin: 'c\n',
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFakeServer, failed, refusal, succeeded } from './support/fake-server.ts';
 import type { FakeServer } from './support/fake-server.ts';
-import { runCli, whileItUploads, whileItWaits } from './support/run-cli.ts';
+import { runCli, duringUpload, duringWait } from './support/run-cli.ts';
 
 let cwd: string;
 let server: FakeServer;
@@ -50,7 +50,7 @@ describe('batch run', () => {
   });
 
   it('exits 2 when lines failed, and puts them into a file of their own', async () => {
-    server.behaviour.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
+    server.behavior.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
     expect((await runBatch()).code).toBe(2);
     expect(idsOf('out.jsonl')).toEqual(['a', 'c']);
     expect(idsOf('out.errors.jsonl')).toEqual(['b']);
@@ -61,7 +61,7 @@ describe('batch run', () => {
     ['expired', 4],
     ['cancelled', 4],
   ] as const)('exits with a code of its own when the batch %s', async (end, code) => {
-    server.behaviour.end = end;
+    server.behavior.end = end;
     expect((await runBatch()).code).toBe(code);
   });
 
@@ -75,14 +75,14 @@ describe('batch run', () => {
   });
 
   it('takes a broken download up again behind the last whole line', async () => {
-    server.behaviour.cuts = 2;
+    server.behavior.cuts = 2;
     expect((await runBatch()).code).toBe(0);
     expect(idsOf('out.jsonl')).toEqual(['a', 'b', 'c']);
   });
 
   it('waits for a server that is away for a while', async () => {
     let asked = 0;
-    server.behaviour.before = (method, path) => {
+    server.behavior.before = (method, path) => {
       if (method === 'GET' && path === '/v1/batches/batch_1' && asked++ < 5)
         throw new TypeError('fetch failed');
       return undefined;
@@ -93,12 +93,12 @@ describe('batch run', () => {
   });
 
   it('gives up on a server that stays away, and can go on later', async () => {
-    server.behaviour.before = (method) => {
+    server.behavior.before = (method) => {
       if (method === 'GET') throw new TypeError('fetch failed');
       return undefined;
     };
     expect((await runBatch()).code).toBe(5);
-    server.behaviour.before = () => undefined;
+    server.behavior.before = () => undefined;
     expect((await runBatch()).code).toBe(0);
     expect(posts('/v1/batches')).toHaveLength(1);
   });
@@ -122,16 +122,16 @@ describe('batch run', () => {
 
 describe('an interrupted batch run', () => {
   it('leaves the batch running and goes on with it when run again', async () => {
-    server.behaviour.polls = 1000;
+    server.behavior.polls = 1000;
     const first = await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], {
       server,
       cwd,
-      interrupt: whileItWaits,
+      interrupt: duringWait,
     });
     expect(first.code).toBe(130);
     expect(first.err).toContain('batch_1 goes on running');
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(true);
-    server.behaviour.polls = 1;
+    server.behavior.polls = 1;
     const second = await runBatch();
     expect(second.code).toBe(0);
     expect(second.err).toContain('Going on with batch_1');
@@ -180,7 +180,7 @@ describe('an interrupted batch run', () => {
       fetch,
       env: { OFFPEAK_URL: url },
       cwd,
-      interrupt: whileItUploads,
+      interrupt: duringUpload,
     });
     vi.unstubAllEnvs();
     expect([first.code, first.err.split('\n').slice(-3)]).toEqual([
@@ -207,10 +207,10 @@ describe('an interrupted batch run', () => {
   });
 
   it('starts anew when the batch is gone', async () => {
-    server.behaviour.polls = 1000;
-    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: whileItWaits });
+    server.behavior.polls = 1000;
+    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: duringWait });
     server.batches.clear();
-    server.behaviour.polls = 1;
+    server.behavior.polls = 1;
     // Another token than before, or the server would answer with the batch that it had.
     const { code, err } = await runBatch();
     expect(err).toContain('batch_1 is gone');
@@ -218,8 +218,8 @@ describe('an interrupted batch run', () => {
   });
 
   it('will not go on with another input or on another server', async () => {
-    server.behaviour.polls = 1000;
-    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: whileItWaits });
+    server.behavior.polls = 1000;
+    await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: duringWait });
     const elsewhere = await runBatch('--url', 'http://other.test');
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.err).toContain('Pass --url http://offpeak.test');
@@ -232,7 +232,7 @@ describe('an interrupted batch run', () => {
 
 describe('a refused batch run', () => {
   it('shows each bad line, and leaves nothing to resume', async () => {
-    server.behaviour.before = (method, path) =>
+    server.behavior.before = (method, path) =>
       method === 'POST' && path === '/v1/files'
         ? refusal(422, 'validation_error', '2 lines are bad', [
             {

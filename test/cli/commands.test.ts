@@ -164,7 +164,7 @@ describe('batches', () => {
   });
 
   it('are watched to their end, which decides the exit code', async () => {
-    server.behaviour.answer = failed;
+    server.behavior.answer = failed;
     await cli('batch', 'create', 'in.jsonl');
     const { code, err } = await cli('batch', 'watch', 'batch_1');
     expect(code).toBe(2);
@@ -199,16 +199,16 @@ describe('batches', () => {
   it('are followed through a restart of the server, line by line', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { out } = await cli('batch', 'results', 'batch_1');
-    server.behaviour.cuts = 2;
+    server.behavior.cuts = 2;
     let asked = 0;
-    server.behaviour.before = (_, path) => {
+    server.behavior.before = (_, path) => {
       if (path.endsWith('/output') && ++asked === 2) throw new TypeError('fetch failed');
       return path.endsWith('/output') && asked === 3 ? refusal(503, 'shutting_down', 'It stops.') : undefined;
     };
     const followed = await cli('batch', 'results', 'batch_1', '--follow');
     expect(followed).toMatchObject({ code: 0, out, err: expect.stringContaining('Waiting for the server') });
     expect([followed.err.split('\n').length, asked]).toEqual([2, 5]);
-    server.behaviour.before = () => {
+    server.behavior.before = () => {
       throw new TypeError('fetch failed');
     };
     expect((await cli('batch', 'results', 'batch_1', '--follow')).code).toBe(5);
@@ -223,7 +223,7 @@ describe('batches', () => {
     await cli('batch', 'create', 'in.jsonl');
     const { batch } = server.batches.get('batch_1')!;
     let lists = 0;
-    server.behaviour.before = () => {
+    server.behavior.before = () => {
       if (++lists === 3) {
         batch.waiting = {
           reason: 'queued',
@@ -242,7 +242,7 @@ describe('batches', () => {
       .split('\n')
       .map((line) => line.split('\t')[7]);
     expect([lists, last]).toEqual([5, ['', 'queued, 4 before it; at risk']]);
-    server.behaviour.before = () => undefined;
+    server.behavior.before = () => undefined;
     expect((await cli('batch', 'get', 'batch_1')).out).toContain('Others run. (queued, 4 before it)');
   });
 
@@ -260,7 +260,7 @@ describe('batches', () => {
       .filter(({ path }) => path === '/v1/batches')
       .map(({ url }) => url.searchParams.get('limit'));
     expect(limits.at(-1)).toBe('100');
-    server.behaviour.before = (_, path) =>
+    server.behavior.before = (_, path) =>
       path === '/v1/files' ? refusal(403, 'permission_denied', 'No.') : undefined;
     expect((await cli('batch', 'list')).out).toMatch(/^batch_1\t.*\tteam=search\n/);
   });
@@ -286,7 +286,7 @@ describe('batches', () => {
     const events = ['in_progress', 'expired'].map(
       (status) => `event: batch\ndata: ${JSON.stringify({ ...batch, status })}\n\n`,
     );
-    server.behaviour.before = (_, path) =>
+    server.behavior.before = (_, path) =>
       path.endsWith('/events') ? new Response(events.join(': keep-alive\n\n')) : undefined;
     const { code, out } = await cli('batch', 'events', 'batch_1');
     const states = out
@@ -304,7 +304,7 @@ describe('batches', () => {
 
   it('are run again where they failed', async () => {
     await cli('batch', 'create', 'in.jsonl');
-    server.behaviour.before = (_, path) =>
+    server.behavior.before = (_, path) =>
       path.endsWith('/retry')
         ? Response.json({ ...server.batches.get('batch_1')!.batch, id: 'batch_2', retry_of: 'batch_1' })
         : undefined;
@@ -326,7 +326,7 @@ describe('chat', () => {
     });
   const delta = (content: string) => JSON.stringify({ choices: [{ index: 0, delta: { content } }] });
   const answerWith = (response: () => Response) => {
-    server.behaviour.before = (_, path) => (path === '/v1/chat/completions' ? response() : undefined);
+    server.behavior.before = (_, path) => (path === '/v1/chat/completions' ? response() : undefined);
   };
 
   it('prints the answer as it comes', async () => {
@@ -372,7 +372,7 @@ describe('usage', () => {
   const asked = () => server.requests.map(({ url, path }) => `${path}${url.search}`);
 
   it('is shown from all pages, with its total', async () => {
-    server.behaviour.before = answers;
+    server.behavior.before = answers;
     const { code, out, err } = await cli('usage', '--group-by', 'model', '--end', '2026-11-30');
     expect([code, out]).toEqual([0, rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\t4\n`).join('')]);
     expect(err).toBe('From 2026-11-01 to 2026-11-30: 2 requests, 0.003 USD.\n');
@@ -383,7 +383,7 @@ describe('usage', () => {
   });
 
   it('is printed as JSON or as CSV, not as both', async () => {
-    server.behaviour.before = answers;
+    server.behavior.before = answers;
     const { out } = await cli('usage', '--json');
     expect(JSON.parse(out)).toEqual({ ...about, data: rows, last_id: 'd', has_more: false });
     const csv = await cli('usage', '--csv');
@@ -395,7 +395,7 @@ describe('usage', () => {
   });
 
   it('of other orgs is asked for with the admin key', async () => {
-    server.behaviour.before = answers;
+    server.behavior.before = answers;
     const env = { OFFPEAK_URL: server.url, OFFPEAK_API_KEY: 'mine', OFFPEAK_ADMIN_KEY: 'admin' };
     for (const more of [[], ['--org', 'org_1'], ['--group-by', 'day,org']])
       await runCli(['usage', ...more], { server, cwd, env });
@@ -437,7 +437,7 @@ describe('the key', () => {
 describe('orgs create', () => {
   it('shows the org that was made though the others cannot be told', async () => {
     const org = { id: 'org_1', name: 'search', budget: null };
-    server.behaviour.before = (method) =>
+    server.behavior.before = (method) =>
       method === 'POST' ? Response.json(org, { status: 201 }) : refusal(403, 'permission_denied', 'No.');
     const made = await cli('orgs', 'create', 'search', '--key', 'admin');
     expect(made).toMatchObject({ code: 0, out: expect.stringContaining('org_1'), err: '' });
@@ -446,7 +446,7 @@ describe('orgs create', () => {
 
 describe('what goes wrong', () => {
   it('is told with its code, its request and a hint, without a stack', async () => {
-    server.behaviour.before = () => refusal(401, 'invalid_api_key', 'This key is not known.');
+    server.behavior.before = () => refusal(401, 'invalid_api_key', 'This key is not known.');
     const { code, out, err } = await cli('batch', 'list');
     expect([code, out]).toEqual([1, '']);
     expect(err).toContain('Error: This key is not known. (invalid_api_key, request req_1)');
@@ -455,7 +455,7 @@ describe('what goes wrong', () => {
   });
 
   it('is a model that is not there, which more than one command may have asked for', async () => {
-    server.behaviour.before = () => refusal(404, 'model_not_found', 'No such model.');
+    server.behavior.before = () => refusal(404, 'model_not_found', 'No such model.');
     const { err } = await cli('chat', 'hi', '--model', 'zz');
     expect(err).toMatch(/models list shows .*; chat and batch run take one of them with --model\.\n$/);
   });
@@ -474,7 +474,7 @@ describe('what goes wrong', () => {
   });
 
   it('is JSON with --json', async () => {
-    server.behaviour.before = () => refusal(404, 'not_found', 'No such batch.');
+    server.behavior.before = () => refusal(404, 'not_found', 'No such batch.');
     const { err } = await cli('batch', 'get', 'batch_x', '--json');
     expect(JSON.parse(err)).toEqual({
       error: { message: 'No such batch.', code: 'not_found', request_id: 'req_1' },
@@ -488,11 +488,11 @@ describe('what goes wrong', () => {
   });
 
   it('is a server that is none of ours', async () => {
-    server.behaviour.before = () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' });
+    server.behavior.before = () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' });
     expect((await cli('batch', 'list')).err).toContain(
       'answered 502 Bad Gateway, which is not an answer of Offpeak',
     );
-    server.behaviour.before = () => new Response('<html>');
+    server.behavior.before = () => new Response('<html>');
     const { code, err } = await cli('batch', 'list');
     expect(code).toBe(5);
     expect(err).toContain('is this an Offpeak server?');
@@ -583,7 +583,7 @@ describe('a model that takes no requests', () => {
   it('stands in what batch commands show', async () => {
     await cli('files', 'upload', 'in.jsonl');
     await cli('batch', 'create', 'file-1');
-    server.behaviour.polls = 4;
+    server.behavior.polls = 4;
     const { batch } = server.batches.get('batch_1')!;
     batch.waiting = waiting;
     const shown = await cli('batch', 'get', 'batch_1');
@@ -597,8 +597,7 @@ describe('a model that takes no requests', () => {
   });
 
   it('is listed by a server of another version, which tells less of it', async () => {
-    server.behaviour.before = () =>
-      Response.json({ data: [{ id: 'tiny' }, { id: 'far', batch_only: true }] });
+    server.behavior.before = () => Response.json({ data: [{ id: 'tiny' }, { id: 'far', batch_only: true }] });
     expect(await cli('models', 'list')).toMatchObject({ code: 0, out: 'tiny\t\t\nfar\t\t (batches only)\n' });
   });
 
@@ -606,7 +605,7 @@ describe('a model that takes no requests', () => {
     const replica = { health: 'up', slots: 8, in_flight: 2, waiting: null };
     const away = { ...replica, name: 'gpu-2/v1', health: 'open', in_flight: 0, waiting };
     const own = { id: 'tiny', aliases: ['default'], serves: ['chat'] };
-    server.behaviour.before = () => {
+    server.behavior.before = () => {
       const isAdmin = server.requests.at(-1)!.headers.get('authorization') === 'Bearer admin';
       const replicas = [{ ...replica, name: 'gpu-1/v1' }, away];
       return Response.json({ data: [{ ...own, ...(isAdmin && { replicas }) }] });

@@ -79,7 +79,7 @@ describe('--json', () => {
     expect(run).toMatchObject({ id: 'batch_1', files: { output: join(folder, 'out.jsonl'), errors: null } });
     expect(fieldsOf('batch run')).toEqual(['files', 'output', 'errors', 'batches']);
     expect(await ask('batch', 'list')).toMatchObject([{ id: 'batch_1' }]);
-    server.behaviour.before = () => Response.json({ data: [] });
+    server.behavior.before = () => Response.json({ data: [] });
     expect(Object.keys(await ask('login')).toSorted()).toEqual(fieldsOf('login').toSorted());
   });
 });

@@ -45,7 +45,7 @@ it('remembers a server and a key that works, for this user alone', async () => {
 
 it('remembers nothing that is refused, or is no key', async () => {
   expect((await run(['login'], { stdin: 'two words' })).err).toContain('That is no key');
-  server.behaviour.before = () => refusal(401, 'invalid_api_key', 'No.');
+  server.behavior.before = () => refusal(401, 'invalid_api_key', 'No.');
   expect((await run(['login'], { stdin: 'sk-wrong' })).err).toContain('invalid_api_key');
   expect(() => statSync(profile())).toThrow('ENOENT');
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bigGguf, loadableGguf } from '../support/gguf-files.ts';
-import { createModelServer } from '../support/model-server.ts';
+import { startModelServer } from '../support/model-server.ts';
 import type { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 import { createWorkspace } from './support/processes.ts';
@@ -14,7 +14,7 @@ let env: Record<string, string>;
 
 beforeEach(async () => {
   place = createWorkspace();
-  hub = await createModelServer();
+  hub = await startModelServer();
   env = { OFFPEAK_HF_ENDPOINT: hub.url };
 });
 

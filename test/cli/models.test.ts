@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bigGguf, loadableGguf } from '../support/gguf-files.ts';
-import { createModelServer } from '../support/model-server.ts';
+import { startModelServer } from '../support/model-server.ts';
 import type { ModelServer } from '../support/model-server.ts';
 import { runCli } from './support/run-cli.ts';
 import type { CliOutcome, CliRun } from './support/run-cli.ts';
@@ -14,7 +14,7 @@ let server: ModelServer;
 let folder: string;
 
 beforeEach(async () => {
-  server = await createModelServer();
+  server = await startModelServer();
   folder = mkdtempSync(join(tmpdir(), 'offpeak-cli-models-'));
   server.files.set('/o/r/resolve/main/m.gguf', { bytes: small });
 });

@@ -1,20 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { startReceiver } from '../support/receiver.ts';
-import type { Receiver } from '../support/receiver.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { startServer } from '../server/support/start-server.ts';
-import type { Running } from '../server/support/start-server.ts';
+import type { RunningServer } from '../server/support/start-server.ts';
 import { runCli } from './support/run-cli.ts';
 
 // The commands against a real server and a real receiver.
 
-let app: Running;
-let receiver: Receiver;
+let app: RunningServer;
+let receiver: WebhookReceiver;
 beforeAll(async () => {
   app = await startServer();
 });
 afterAll(() => app.stop());
 beforeEach(async () => {
-  receiver = await startReceiver();
+  receiver = await startWebhookReceiver();
 });
 afterEach(() => receiver.close());
 
@@ -66,7 +66,7 @@ it('a test tells how it went, in its exit code too, and is replayed', async () =
   ]);
   receiver.answer = (response) => void response.end();
   const replayed = await json('replay', failed!.split('\t')[0]!);
-  const [, second, third] = await receiver.has(3);
+  const [, second, third] = await receiver.waitFor(3);
   expect(third!.headers['webhook-id']).toBe(second!.headers['webhook-id']);
   expect(replayed.event.id).toBe(second!.headers['webhook-id']);
   await cli('delete', id);

@@ -1,9 +1,9 @@
 import type { ChatMessage, Tool } from '../../src/wire/chat/chat.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { frame, send, startFakeUpstream, streamed, usageFrame } from '../support/fake-upstream.ts';
 
 /** A request as a server receives it. */
-export interface Asked {
+export interface ModelRequest {
   messages: ChatMessage[];
   tools?: Tool[];
   stream?: boolean;
@@ -11,16 +11,16 @@ export interface Asked {
 }
 
 /** Why a server refuses a request; undefined for one that it takes. */
-export type Refusal = (asked: Asked) => string | undefined;
+export type RequestCheck = (asked: ModelRequest) => string | undefined;
 
 /** DeepSeek: turns that called tools come with their thoughts. */
-export const wantsThoughts: Refusal = ({ messages }) =>
+export const requireReasoning: RequestCheck = ({ messages }) =>
   messages.some(({ tool_calls: calls, reasoning_content: thoughts }) => calls?.length && !thoughts)
     ? 'The `reasoning_content` in the thinking mode must be passed back to the API.'
     : undefined;
 
 /** The template of Qwen 3.5. */
-export const wantsOneSystem: Refusal = ({ messages }) =>
+export const requireLeadingSystem: RequestCheck = ({ messages }) =>
   messages.findLastIndex(({ role }) => role === 'system') > 0
     ? 'System message must be at the beginning.'
     : undefined;
@@ -32,7 +32,7 @@ const members = new Set(
 const ofMessages = new Set('role content tool_calls tool_call_id reasoning reasoning_content'.split(' '));
 
 /** A server that refuses all that its reference does not name. */
-export const isStrict: Refusal = (asked) => {
+export const requireKnownFields: RequestCheck = (asked) => {
   const other = Object.keys(asked).find((name) => !members.has(name));
   if (other) return `Unrecognized request argument supplied: ${other}`;
   const open = new Set<string>();
@@ -62,17 +62,17 @@ export const isStrict: Refusal = (asked) => {
 };
 
 export interface AgentModel extends FakeUpstream {
-  asked: Asked[];
+  asked: ModelRequest[];
   refused: string[];
 }
 
 /** A model's server that does what the last `[[plan ...]]` of the user names, and thinks before each step. */
-export async function startAgentModel(refusal: Refusal): Promise<AgentModel> {
-  const asked: Asked[] = [];
+export async function startAgentModel(refusal: RequestCheck): Promise<AgentModel> {
+  const asked: ModelRequest[] = [];
   const refused: string[] = [];
-  const answer: Answer = (response, { path, text }) => {
+  const answer: Responder = (response, { path, text }) => {
     if (!path.endsWith('/chat/completions')) return send(response, 404, {});
-    const request = JSON.parse(text) as Asked;
+    const request = JSON.parse(text) as ModelRequest;
     asked.push(request);
     const why = refusal(request);
     if (!why) return say(response, request);
@@ -87,7 +87,7 @@ interface Step {
   args: object;
 }
 
-const say = (response: Parameters<Answer>[0], { messages, tools = [], stream }: Asked) => {
+const say = (response: Parameters<Responder>[0], { messages, tools = [], stream }: ModelRequest) => {
   const step = nextStep(messages, tools);
   const thoughts = { reasoning_content: `Step ${messages.length}.` };
   const called = typeof step === 'object' && {

@@ -13,10 +13,15 @@ import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { installNode } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
-import { isStrict, startAgentModel, wantsOneSystem, wantsThoughts } from './agent-model.ts';
-import type { AgentModel, Refusal } from './agent-model.ts';
-import { lostTexts } from './lost-texts.ts';
-import { packagesBefore, programs } from './programs.ts';
+import {
+  requireKnownFields,
+  startAgentModel,
+  requireLeadingSystem,
+  requireReasoning,
+} from './agent-model.ts';
+import type { AgentModel, RequestCheck } from './agent-model.ts';
+import { findLostTexts } from './lost-texts.ts';
+import { packageCutoff, programs } from './programs.ts';
 
 // Coding programs as they were published, over servers that refuse what hosted models and templates refuse: three questions, each
 // answered with tools, one of them by a sub-agent and one with a deferred tool. They reach nothing but this process.
@@ -99,17 +104,17 @@ const coders: Program[] = [
   },
 ];
 
-const servers: [name: string, flavor: Flavor, refusal: Refusal][] = [
-  ['one that wants its thoughts back, as DeepSeek', 'deepseek', wantsThoughts],
-  ['one with a single system message, as Qwen', 'vllm', wantsOneSystem],
-  ['one that refuses what it does not know', 'generic', isStrict],
+const servers: [name: string, flavor: Flavor, refusal: RequestCheck][] = [
+  ['one that wants its thoughts back, as DeepSeek', 'deepseek', requireReasoning],
+  ['one with a single system message, as Qwen', 'vllm', requireLeadingSystem],
+  ['one that refuses what it does not know', 'generic', requireKnownFields],
 ];
 
 describe.each(coders)('$name over', (coder) => {
   let installed: Installed;
   beforeAll(async () => {
     const { packages } = programs.find(({ name }) => name === coder.name)!;
-    installed = await installNode(cache, packages, packagesBefore);
+    installed = await installNode(cache, packages, packageCutoff);
     if ('missing' in installed) console.warn(`SKIPPED: ${coder.name}, because ${installed.missing}.`);
   });
 
@@ -152,7 +157,7 @@ describe.each(coders)('$name over', (coder) => {
       expect(recorder.failed).toEqual([]);
       expect(new Set(model.refused).size).toBeLessThan(2);
       if (flavor !== 'vllm') expect(model.refused).toEqual([]);
-      expect(lostTexts(recorder.bodies, model.asked)).toEqual([]);
+      expect(findLostTexts(recorder.bodies, model.asked)).toEqual([]);
     });
   });
 });

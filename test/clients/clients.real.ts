@@ -7,14 +7,14 @@ import { batchEndpoints } from '../../src/core/batch.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
-import { installNode, installPython, pythonOf } from '../support/install-packages.ts';
+import { installNode, installPython, pythonIn } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
 import { runCells } from '../support/run-cells.ts';
 import type { CellsResult } from '../support/run-cells.ts';
 import { startWeatherModel } from '../sdk/matrix/weather-model.ts';
-import { packagesBefore, programs } from './programs.ts';
+import { packageCutoff, programs } from './programs.ts';
 import type { Program } from './programs.ts';
-import { rowsOf, withRows } from './table.ts';
+import { tableRowsFor, replaceRows } from './table.ts';
 
 // Programs that nobody here wrote for, as they were published, against one server. What works is the table of
 // docs/clients.md: OFFPEAK_RECORD=1 writes it, and without that it must say what is seen.
@@ -62,8 +62,8 @@ describe.each(programs)('$name', (program) => {
 it('is what docs/clients.md says', ({ skip }) => {
   if (seen.size === 0) return skip('no client could be had');
   const told = readFileSync(page, 'utf8');
-  if (process.env['OFFPEAK_RECORD'] === '1') return writeFileSync(page, withRows(told, seen));
-  const rows = [...seen].flatMap(([name, cells]) => rowsOf(name, cells));
+  if (process.env['OFFPEAK_RECORD'] === '1') return writeFileSync(page, replaceRows(told, seen));
+  const rows = [...seen].flatMap(([name, cells]) => tableRowsFor(name, cells));
   console.log(rows.join('\n'));
   expect(rows.filter((row) => !told.includes(row))).toEqual([]);
 });
@@ -75,9 +75,9 @@ async function install({ script, packages, checkout }: Program): Promise<Install
     ? installPython(
         cache,
         Object.entries(packages).map(([name, version]) => `${name}==${version}`),
-        packagesBefore,
+        packageCutoff,
       )
-    : installNode(cache, packages, packagesBefore);
+    : installNode(cache, packages, packageCutoff);
 }
 
 /** Runs it with a home of its own, which goes with it. */
@@ -93,7 +93,7 @@ async function start({ script, checkout }: Program, folder: string): Promise<Cel
   const run = (command: string, path: string) =>
     runCells(command, [path], { url, key, env, limitMs: 400_000 });
   try {
-    if (script.endsWith('.py')) return await run(pythonOf(folder), pathOf(`programs/${script}`));
+    if (script.endsWith('.py')) return await run(pythonIn(folder), pathOf(`programs/${script}`));
     // A module finds packages from where it stands.
     cpSync(pathOf('programs'), join(folder, 'programs'), { recursive: true });
     return await run(process.execPath, join(folder, 'programs', script));

@@ -1,4 +1,4 @@
-import type { Asked } from './agent-model.ts';
+import type { ModelRequest } from './agent-model.ts';
 
 /** Members that say nothing to a model. */
 const silent = new Set(
@@ -11,7 +11,10 @@ const silent = new Set(
 const left = new Set(['web_search', 'reasoning', 'thinking']);
 
 /** The texts of requests that no request to the model holds. */
-export function lostTexts(bodies: readonly Record<string, unknown>[], asked: readonly Asked[]): string[] {
+export function findLostTexts(
+  bodies: readonly Record<string, unknown>[],
+  asked: readonly ModelRequest[],
+): string[] {
   const told = JSON.stringify(asked);
   const texts = new Set(
     bodies.flatMap(({ input, messages, system, instructions, tools }) =>

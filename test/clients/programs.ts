@@ -10,7 +10,7 @@ export interface Program {
   checkout?: { variable: string; file: string };
 }
 
-export const packagesBefore = '2026-11-22';
+export const packageCutoff = '2026-11-22';
 
 export const programs: readonly Program[] = [
   {
@@ -112,4 +112,5 @@ export const programs: readonly Program[] = [
 ];
 
 /** With its version. */
-export const nameOf = ({ name, packages }: Program): string => `${name} (${Object.values(packages)[0]})`;
+export const versionedName = ({ name, packages }: Program): string =>
+  `${name} (${Object.values(packages)[0]})`;

@@ -19,12 +19,12 @@ export function allFences(root: string): Fence[] {
     .map((path) => `docs/${String(path)}`)
     .filter((path) => path.endsWith('.md'));
   return ['README.md', ...pages.toSorted()].flatMap((page) =>
-    fencesOf(page, readFileSync(join(root, page), 'utf8')),
+    findFences(page, readFileSync(join(root, page), 'utf8')),
   );
 }
 
 /** @param text of the page; blocks may be inside lists */
-export function fencesOf(page: string, text: string): Fence[] {
+export function findFences(page: string, text: string): Fence[] {
   const blocks = text.matchAll(
     /(?:<!-- (?:test: (?<name>\S+)|not run: (?<notRun>.+?)) -->\n)?^(?<indent> *)```(?<language>\w+)\n(?<text>[\s\S]*?)^ *```$/gm,
   );
@@ -43,12 +43,12 @@ export function fencesOf(page: string, text: string): Fence[] {
 }
 
 /** Returns a block with the earlier blocks of its page and language that it continues, as one program. */
-export function programOf(fence: Fence, fences: readonly Fence[]): string {
+export function toProgram(fence: Fence, fences: readonly Fence[]): string {
   const mine = fences.filter(({ page, language }) => page === fence.page && language === fence.language);
   const before = mine.slice(0, mine.indexOf(fence));
   const isWhole = /^(import|from) /m.test(fence.text);
   const previous = isWhole ? undefined : before.findLast((each) => each.notRun === undefined);
   if (!previous) return fence.text;
   // A block may redeclare names of the one before.
-  return `${programOf(previous, fences)}\n${fence.language === 'js' ? `{\n${fence.text}}` : fence.text}`;
+  return `${toProgram(previous, fences)}\n${fence.language === 'js' ? `{\n${fence.text}}` : fence.text}`;
 }

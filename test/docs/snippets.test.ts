@@ -8,9 +8,9 @@ import { parse } from 'yaml';
 import { loadConfig } from '../../src/config.ts';
 import { createWorkspace } from '../cli/support/processes.ts';
 import type { Server, Workspace } from '../cli/support/processes.ts';
-import { installPython, pythonOf } from '../support/install-packages.ts';
+import { installPython, pythonIn } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
-import { allFences, programOf } from './fences.ts';
+import { allFences, toProgram } from './fences.ts';
 import type { Fence } from './fences.ts';
 
 // Runs every block of README.md and docs/ that has a language against one server with a scripted engine, or parses it. A block
@@ -86,11 +86,11 @@ const runners: Record<string, (fence: Fence) => Promise<unknown>> = {
   yaml: async ({ text }) => expect(() => loadConfig(yamlSources(wholeConfig(text)))).not.toThrow(),
   sh: ({ text }) => runs('sh', ['-euc', here(text)]),
   js: (fence) => {
-    place.write('snippet.mjs', here(programOf(fence, fences)));
+    place.write('snippet.mjs', here(toProgram(fence, fences)));
     return runs(process.execPath, ['snippet.mjs']);
   },
   python: (fence) =>
-    runs('folder' in python ? pythonOf(python.folder) : '', ['-c', here(programOf(fence, fences))]),
+    runs('folder' in python ? pythonIn(python.folder) : '', ['-c', here(toProgram(fence, fences))]),
 };
 
 const needs: Record<string, () => string | undefined> = {

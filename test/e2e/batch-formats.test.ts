@@ -4,7 +4,7 @@ import type { BatchEndpoint } from '../../src/core/batch.ts';
 import type { ErrorBody } from '../support/api.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
-import { completion, message, responded, send, startFakeUpstream } from '../support/fake-upstream.ts';
+import { completion, message, responseObject, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
 // Batches of every format, on a server whose configuration opens them all. `tiny` answers all of
@@ -97,7 +97,7 @@ describe('a batch of /v1/responses', () => {
   });
 
   it('goes on as it was written where its engine speaks the format', async () => {
-    fake.answer = (response) => send(response, 200, responded('Hi.'));
+    fake.answer = (response) => send(response, 200, responseObject('Hi.'));
     const { body } = await run('/v1/responses', [{ model: 'native', input: 'Hello.', service_tier: 'auto' }]);
     expect(fake.received.map(({ path }) => path)).toEqual(['/v1/responses']);
     expect(JSON.parse(fake.received[0]!.text)).toMatchObject({
@@ -197,7 +197,7 @@ describe('reasoning tokens', () => {
     [
       '/v1/responses',
       { input: 'x' },
-      responded('x', {
+      responseObject('x', {
         usage: { ...counted, total_tokens: 60, output_tokens_details: { reasoning_tokens: 40 } },
       }),
     ],

@@ -7,7 +7,7 @@ import type { RunningApp } from '../support/app.ts';
 import { upstreamEngine } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
 let running: RunningApp;
@@ -19,12 +19,12 @@ afterEach(async () => {
 });
 
 const refuse =
-  (status: number): Answer =>
+  (status: number): Responder =>
   (response) =>
     send(response, status, { error: { message: 'no' } });
 
 /** A model whose server says `answer`, and one that always answers. */
-async function start(answer: Answer, more: Partial<ModelConfig> = {}) {
+async function start(answer: Responder, more: Partial<ModelConfig> = {}) {
   upstream = await startFakeUpstream(answer);
   const first = { ...testModel(upstreamEngine(upstream.url)), fallbacks: ['spare'], ...more };
   const spare = {

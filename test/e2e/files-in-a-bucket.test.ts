@@ -64,7 +64,7 @@ function serverTests(database: PostgresServer): void {
     expect(readdirSync(machines[1].data).filter((name) => !/^models$|^lock/.test(name))).toEqual([]);
 
     store.fault = () => undefined;
-    const wrong = await onMachine(bucketYaml(store, { secretKey: 'mistyped' })).startInVain();
+    const wrong = await onMachine(bucketYaml(store, { secretKey: 'mistyped' })).runToExit();
     expect(wrong.code).not.toBe(0);
     expect(wrong.stderr).toContain('the secret of the key AKIATEST is wrong');
     expect(wrong.stderr).toContain('Look at s3.access_key and s3.secret_key');

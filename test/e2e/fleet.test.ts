@@ -3,7 +3,7 @@ import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { AppOptions, RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -133,11 +133,11 @@ function fleetTests(server: PostgresServer): void {
   });
 
   describe('processes whose ways to a model are broken (F33)', () => {
-    const refuse: Answer = (response) => send(response, 401, { error: { message: 'no such key' } });
+    const refuse: Responder = (response) => send(response, 401, { error: { message: 'no such key' } });
 
     it('leave its lines to those that can send them', async () => {
       const asked: string[] = [];
-      const answer: Answer = (response, received) => {
+      const answer: Responder = (response, received) => {
         asked.push(received.text);
         complete('ok')(response, received);
       };

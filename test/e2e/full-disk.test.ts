@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import { chatLines, endings, jsonl } from '../support/batch-lines.ts';
 import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
-import { smallDisk } from '../support/small-disk.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 
 const lines = 1_000;
@@ -15,7 +15,7 @@ describe('F36: a disk that fills up in the middle of a batch', () => {
     skip,
     onTestFinished,
   }) => {
-    const disk = smallDisk(`${diskMb}m`);
+    const disk = mountSmallDisk(`${diskMb}m`);
     if ('reason' in disk) return skip(disk.reason);
     let asked = 0;
     let held: (() => void)[] | null = [];

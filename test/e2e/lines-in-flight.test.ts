@@ -8,7 +8,7 @@ import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { jsonl, parseLines } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
 // What a line takes while its server works on it.
@@ -62,7 +62,7 @@ it.each(kinds)(
     const first = new Map<string, string>();
     const again: boolean[] = [];
     /** The first time every request waits, and fails; the second time it is answered. */
-    const answer: Answer = (response, request) => {
+    const answer: Responder = (response, request) => {
       const id = /row-\d+(?= )/.exec(request.text)?.[0];
       // A failed server is tried out with the least work before it is sent a line again.
       if (id === undefined) {

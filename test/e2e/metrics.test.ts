@@ -3,7 +3,7 @@ import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 
@@ -18,7 +18,7 @@ afterEach(async () => {
   await upstream?.close();
 });
 
-async function start(answer: Answer = complete()) {
+async function start(answer: Responder = complete()) {
   upstream = await startFakeUpstream(answer);
   const port = await freePort();
   at = `http://127.0.0.1:${port}`;

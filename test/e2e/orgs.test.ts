@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../support/api.ts';
-import type { Answer, Api, BatchBody, ErrorBody, FileBody, ListBody, Sending } from '../support/api.ts';
+import type {
+  ApiResponse,
+  Api,
+  BatchBody,
+  ErrorBody,
+  FileBody,
+  ListBody,
+  CallOptions,
+} from '../support/api.ts';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
@@ -24,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => running?.stop());
 
 /** The answer without what differs from request to request. */
-function bare({ status, text }: Answer): { status: number; text: string } {
+function bare({ status, text }: ApiResponse): { status: number; text: string } {
   return { status, text: text.replaceAll(/req_[0-9a-f]+/g, 'req_') };
 }
 
@@ -36,7 +44,7 @@ describe('two orgs', () => {
     expect((await ours.get<ListBody<FileBody>>('/v1/files')).data).toHaveLength(2);
   });
 
-  it.each<[string, (id: { file: string; output: string; batch: string }) => string, Sending]>([
+  it.each<[string, (id: { file: string; output: string; batch: string }) => string, CallOptions]>([
     ['the file', ({ file }) => `/v1/files/${file}`, {}],
     ['its content', ({ file }) => `/v1/files/${file}/content`, {}],
     ['the result file', ({ output }) => `/v1/files/${output}/content`, {}],

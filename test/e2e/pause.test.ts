@@ -3,7 +3,7 @@ import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
 // A paused batch sends nothing more, loses nothing, and can be resumed, cancelled and expire.
@@ -30,7 +30,7 @@ async function start(completionWindowMs = 3_600_000): Promise<string> {
   const held = Promise.withResolvers<void>();
   answerAll = held.resolve;
   const well = complete();
-  const answer: Answer = async (...given) => {
+  const answer: Responder = async (...given) => {
     asked++;
     await held.promise;
     return well(...given);

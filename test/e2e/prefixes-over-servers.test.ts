@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import { startApp, testModel, upstreamEngine, type RunningApp } from '../support/app.ts';
 import { chatLine } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.ts';
-import { randomOf } from '../support/slot-server.ts';
+import { seededFloats } from '../support/slot-server.ts';
 
 const slots = 8;
 const prefixTokens = 900;
@@ -37,7 +37,7 @@ async function cachingServer(waiting: (() => void)[]) {
 }
 
 it('finds over four servers what was read before, whatever the order of the rows, as if one had them sorted', async () => {
-  const random = randomOf(5);
+  const random = seededFloats(5);
   const waiting: (() => void)[] = [];
   const all = await Promise.all(Array.from({ length: 4 }, () => cachingServer(waiting)));
   const [first, ...others] = all.map(({ server }) => upstreamEngine(server.url, slots));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { chatLines, jsonl } from '../support/batch-lines.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
-import type { Ended, Installation } from '../support/server-process.ts';
+import type { ProcessOutput, Installation } from '../support/server-process.ts';
 
 // What keeps a server from starting is told in a sentence, with what to do, and no stack; the exit code is not zero.
 
@@ -18,20 +18,20 @@ afterEach(async () => {
   taken = undefined;
 });
 
-interface Told {
+interface ErrorReport {
   message: string;
   hint?: string;
   problems?: string[];
 }
 
 /** What a failed start said, held to the rules of every failed start. */
-function told({ code, signal, stdout, stderr }: Ended): Told {
+function told({ code, signal, stdout, stderr }: ProcessOutput): ErrorReport {
   expect([code, signal]).toEqual([1, null]);
   expect(stdout).toBe('');
   expect(stderr).not.toMatch(/\n\s+at |node:internal|\.ts:\d+|Uncaught|Unhandled/);
   // The log may have something to say, too, and is written at the end.
   const line = stderr.split('\n').findLast((each) => each.startsWith('{"error"'));
-  const { error } = JSON.parse(line!) as { error: Told };
+  const { error } = JSON.parse(line!) as { error: ErrorReport };
   expect(error.message).toMatch(/^[A-Z/].*[.!]$/s);
   expect(error.message).not.toContain('\n');
   return error;
@@ -46,7 +46,7 @@ describe('a server that cannot start', () => {
   it('says whose the data folder is', async () => {
     installation = install(scriptedYaml());
     const first = await installation.start();
-    const { message, hint } = told(await installation.startInVain());
+    const { message, hint } = told(await installation.runToExit());
     expect(message).toContain(installation.data);
     expect(message).toContain(`process ${first.pid}`);
     expect(hint).toMatch(/another data folder/);
@@ -62,7 +62,7 @@ describe('a server that cannot start', () => {
     mkdirSync(away);
     const database = readdirSync(installation.data).filter((name) => name.startsWith('offpeak.db'));
     for (const name of database) renameSync(join(installation.data, name), join(away, name));
-    const { message, hint } = told(await installation.startInVain());
+    const { message, hint } = told(await installation.runToExit());
     const blobs = join(installation.data, 'blobs');
     const id = readFileSync(join(blobs, 'installation'), 'utf8').trim();
     expect(message).toContain(blobs);
@@ -83,7 +83,7 @@ describe('a server that cannot start', () => {
     await new Promise((resolve) => taken!.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;
     const env = { OFFPEAK_API_KEY: '', OFFPEAK_ADMIN_KEY: '' };
-    const ended = await installation.startInVain({ env, flags: ['--port', String(port)] });
+    const ended = await installation.runToExit({ env, flags: ['--port', String(port)] });
     const { message } = told(ended);
     expect(message).toContain(String(port));
     expect(message).toMatch(/in use|taken/);
@@ -98,7 +98,7 @@ describe('a server that cannot start', () => {
 
   it('says that the Node it runs on has no SQLite', async () => {
     installation = install(scriptedYaml());
-    const ended = await installation.startInVain({ env: { NODE_OPTIONS: '--no-experimental-sqlite' } });
+    const ended = await installation.runToExit({ env: { NODE_OPTIONS: '--no-experimental-sqlite' } });
     const { message, hint } = told(ended);
     expect(message).toMatch(/^This Node\.js \(v\d+.*\) was built without node:sqlite/);
     expect(hint).toContain('postgres://');
@@ -111,7 +111,7 @@ describe('a server that cannot start', () => {
       join(installation.data, 'offpeak.db'),
       'This is a shopping list, not a database. '.repeat(100),
     );
-    const { message, hint } = told(await installation.startInVain());
+    const { message, hint } = told(await installation.runToExit());
     expect(message).toContain('offpeak.db');
     expect(message).toContain('not a database');
     expect(hint).toBeTruthy();
@@ -126,7 +126,7 @@ describe('a server that cannot start', () => {
     const bytes = readFileSync(path);
     bytes.fill(0x5a, 100, bytes.length);
     writeFileSync(path, bytes);
-    const { message } = told(await installation.startInVain());
+    const { message } = told(await installation.runToExit());
     expect(message).toMatch(/damaged/);
   });
 
@@ -134,13 +134,13 @@ describe('a server that cannot start', () => {
     installation = install(scriptedYaml());
     rmSync(installation.data, { recursive: true });
     writeFileSync(installation.data, 'a file');
-    const { message } = told(await installation.startInVain());
+    const { message } = told(await installation.runToExit());
     expect(message).toContain(installation.data);
   });
 
   it('says that the model is not there, with the line that names it', async () => {
     installation = install(llamaYaml('missing.gguf'));
-    const { message, problems } = told(await installation.startInVain());
+    const { message, problems } = told(await installation.runToExit());
     expect(message).toMatch(/configuration/);
     expect(problems).toHaveLength(1);
     expect(problems![0]).toMatch(/offpeak\.yaml:3: .*missing\.gguf/);
@@ -149,13 +149,13 @@ describe('a server that cannot start', () => {
   it('says that the model is none', async () => {
     installation = install(llamaYaml('noise.gguf'));
     writeFileSync(join(installation.folder, 'noise.gguf'), Buffer.alloc(100_000, 'noise'));
-    const { message } = told(await installation.startInVain());
+    const { message } = told(await installation.runToExit());
     expect(message).toContain('noise.gguf');
   });
 
   it('names every mistake of the configuration with its line', async () => {
     installation = install('servre: {}\nmodels:\n  - id: a\n    engine: { kind: scripted, slots: many }\n');
-    const { problems } = told(await installation.startInVain());
+    const { problems } = told(await installation.runToExit());
     expect(problems).toEqual([
       expect.stringMatching(/offpeak\.yaml:1: .*Did you mean 'server'/),
       expect.stringMatching(/offpeak\.yaml:4: .*slots/),
@@ -171,7 +171,7 @@ describe('a server that cannot start', () => {
   it('leaves the folder as it was for the next start', async () => {
     installation = install(scriptedYaml());
     mkdirSync(join(installation.data, 'blobs'), { recursive: true });
-    told(await installation.startInVain({ flags: ['--port', '70000'] }));
+    told(await installation.runToExit({ flags: ['--port', '70000'] }));
     const server = await installation.start();
     expect((await server.api.send('/readyz')).status).toBe(200);
   });

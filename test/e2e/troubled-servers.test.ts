@@ -5,7 +5,7 @@ import type { RunningApp } from '../support/app.ts';
 import { createApi } from '../support/api.ts';
 import { chatLine, chatLines, endings, parseLines } from '../support/batch-lines.ts';
 import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
 // Servers of models that refuse, go away and come back: nobody pays for what is not his fault.
@@ -14,7 +14,7 @@ const timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000, total
 const prompts = (text: string) =>
   (JSON.parse(text) as { messages: { content: string }[] }).messages.at(-1)!.content;
 
-async function serverOf(answer: Answer, { onTestFinished }: TestContext): Promise<FakeUpstream> {
+async function serverOf(answer: Responder, { onTestFinished }: TestContext): Promise<FakeUpstream> {
   const fake = await startFakeUpstream(answer);
   onTestFinished(() => fake.close());
   return fake;
@@ -155,7 +155,7 @@ describe.concurrent('a server that only embeds', () => {
 });
 
 describe.concurrent('a server that is not itself', () => {
-  const outages: [string, Answer][] = [
+  const outages: [string, Responder][] = [
     ['answers 404 while it is rolled out', (response) => send(response, 404, 'no such path')],
     ['answers 405', (response) => send(response, 405, '')],
     ['answers 502', (response) => send(response, 502, '<html>Bad Gateway</html>')],
@@ -188,7 +188,7 @@ describe.concurrent('a server that is not itself', () => {
 describe('one of two servers', () => {
   it('F33: may go away and come back: no line fails, no single request sees it, and it is used again', async (context) => {
     let isAway = false;
-    const slow: Answer = (response) => void setTimeout(() => send(response, 200, completion('fine')), 5);
+    const slow: Responder = (response) => void setTimeout(() => send(response, 200, completion('fine')), 5);
     const steady = await serverOf(slow, context);
     const other = await serverOf(
       (response, received) => (isAway ? response.socket?.resetAndDestroy() : slow(response, received)),

@@ -4,7 +4,7 @@ import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
 // A model's server that takes nothing is seen at once where people look.
@@ -28,11 +28,11 @@ interface Model {
 }
 
 const refuse =
-  (status: number, message = 'no'): Answer =>
+  (status: number, message = 'no'): Responder =>
   (response) =>
     send(response, status, { error: { message } });
 
-async function start(answer: Answer, apiKeys: (string | null)[] = [null]) {
+async function start(answer: Responder, apiKeys: (string | null)[] = [null]) {
   upstream = await startFakeUpstream(answer);
   const engine = upstreamEngine(upstream.url);
   // The one without a key has a name of its own for the model.

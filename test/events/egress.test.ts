@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEgress } from '../../src/events/egress.ts';
 import { freePort } from '../support/free-port.ts';
-import { startReceiver } from '../support/receiver.ts';
-import type { Receiver } from '../support/receiver.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 
 // C11: URLs that lead inside, by their text, by their name, or only at the second look.
 
-let receiver: Receiver;
+let receiver: WebhookReceiver;
 let port: string;
 beforeEach(async () => {
-  receiver = await startReceiver();
+  receiver = await startWebhookReceiver();
   ({ port } = new URL(receiver.url));
 });
 afterEach(() => receiver.close());
@@ -139,7 +139,7 @@ describe('a request', () => {
   });
 
   it('follows no redirect', async () => {
-    const target = await startReceiver();
+    const target = await startWebhookReceiver();
     receiver.answer = (response) => void response.writeHead(302, { location: target.url }).end();
     expect((await open().post(receiver.url, message, never)).status).toBe(302);
     expect(target.received).toEqual([]);

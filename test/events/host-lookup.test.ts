@@ -7,8 +7,8 @@ import { createHostLookup } from '../../src/events/host-lookup.ts';
 import { engineAt } from '../engines/upstream/setup.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type NameServer, startNameServer } from '../support/name-server.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { type Running, startServer } from '../server/support/start-server.ts';
+import { type WebhookReceiver, startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { type RunningServer, startServer } from '../server/support/start-server.ts';
 
 // Hosts of webhooks are looked up by name servers that their owners choose: these may be silent.
 
@@ -92,7 +92,7 @@ describe('a host', () => {
   it('is looked up no longer when the attempt is over', async () => {
     const over = new AbortController();
     const found = newLookup()('a.silent.test', { isOpened: false, signal: over.signal });
-    await names.has(2);
+    await names.waitFor(2);
     over.abort(new Error('over'));
     // Names without an answer are none; a silent name server would have been an error.
     expect(await found).toEqual([]);
@@ -100,12 +100,12 @@ describe('a host', () => {
 });
 
 describe('a silent name server of one org', () => {
-  let app: Running;
+  let app: RunningServer;
   let upstream: FakeUpstream;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   beforeEach(async () => {
     upstream = await startFakeUpstream();
-    receiver = await startReceiver();
+    receiver = await startWebhookReceiver();
     const url = upstream.url.replace('127.0.0.1', 'localhost');
     app = await startServer({ engine: () => engineAt(url), lookupHost: newLookup() });
   });
@@ -162,7 +162,7 @@ describe('a silent name server of one org', () => {
         .post(`https://${at}.silent.test/`, { org: 'org_a', ...message }, signal)
         .catch((e: Error) => e.message),
     );
-    await names.has(4);
+    await names.waitFor(4);
     const other = receiver.url.replace('127.0.0.1', 'hooks.test');
     expect(await egress.post(other, { org: 'org_b', ...message }, signal)).toMatchObject({ status: 200 });
     expect(names.queries.filter((query) => query.includes('silent'))).toHaveLength(4);

@@ -13,7 +13,7 @@ interface Case {
 }
 
 /** What goes out. */
-export interface Sent {
+export interface SentRequest {
   path: string;
   headers: Record<string, string>;
   bytes: Uint8Array;
@@ -30,7 +30,7 @@ const mutations: fc.Arbitrary<Mutation[]> = fc.oneof(
 );
 
 /** Most are damaged once; some not at all, so that what is refused is refused for its damage. */
-export function requestsTo(endpoint: Endpoint): fc.Arbitrary<Sent> {
+export function requestsTo(endpoint: Endpoint): fc.Arbitrary<SentRequest> {
   const others = endpoints.filter(({ path }) => path !== endpoint.path).map(({ body }) => body);
   return fc
     .record({
@@ -42,7 +42,7 @@ export function requestsTo(endpoint: Endpoint): fc.Arbitrary<Sent> {
     .map((each) => toSend(endpoint.path, each));
 }
 
-function toSend(path: string, { body, mutations: changes, damage, headers }: Case): Sent {
+function toSend(path: string, { body, mutations: changes, damage, headers }: Case): SentRequest {
   const text = JSON.stringify(changes.reduce(mutated, body as unknown)) ?? '';
   const bytes = damage === null ? utf8(text) : damaged(text, damage);
   return {

@@ -1,23 +1,23 @@
-import type { Sent } from './cases.ts';
-import { faultOfBody, type Json } from './check-body.ts';
-import { faultOfError } from './check-error.ts';
-import { faultOfStream } from './check-stream.ts';
+import type { SentRequest } from './cases.ts';
+import { findBodyFault, type Json } from './check-body.ts';
+import { findErrorFault } from './check-error.ts';
+import { findStreamFault } from './check-stream.ts';
 
-export interface Received {
+export interface ReceivedAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
 }
 
 /** What is wrong with an answer, or undefined. `sent` may have been anything. */
-export function faultOf(sent: Sent, { status, headers, text }: Received): string | undefined {
+export function findFault(sent: SentRequest, { status, headers, text }: ReceivedAnswer): string | undefined {
   const id = headers['x-request-id'];
   if (typeof id !== 'string' || !id.startsWith('req_') || headers['request-id'] !== id)
     return 'no request id';
   const type = String(headers['content-type']);
-  if (status === 200 && type.startsWith('text/event-stream')) return faultOfStream(sent.path, text);
+  if (status === 200 && type.startsWith('text/event-stream')) return findStreamFault(sent.path, text);
   if (!type.startsWith('application/json')) return `content type ${type}`;
   const body: Json = JSON.parse(text);
-  if (status === 200) return faultOfBody(sent.path, body);
-  return faultOfError(sent, status, body, id);
+  if (status === 200) return findBodyFault(sent.path, body);
+  return findErrorFault(sent, status, body, id);
 }

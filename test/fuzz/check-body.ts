@@ -20,7 +20,7 @@ const shapes: Record<string, ValidateFunction> = {
 };
 
 /** What is wrong with the body of a 200, or undefined. */
-export function faultOfBody(path: string, body: Json): string | undefined {
+export function findBodyFault(path: string, body: Json): string | undefined {
   const shape = shapes[path]!;
   const fits: boolean = shape(body);
   if (!fits) return `not the shape of its format: ${ajv.errorsText(shape.errors)}`;

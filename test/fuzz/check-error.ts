@@ -1,5 +1,5 @@
 import type { Json } from './check-body.ts';
-import type { Sent } from './cases.ts';
+import type { SentRequest } from './cases.ts';
 
 const types: Record<number, [chat: string, messages: string]> = {
   400: ['invalid_request_error', 'invalid_request_error'],
@@ -10,7 +10,12 @@ const types: Record<number, [chat: string, messages: string]> = {
 };
 
 /** What is wrong with an error (api.md, section 2), or undefined. */
-export function faultOfError(sent: Sent, status: number, body: Json, id: string): string | undefined {
+export function findErrorFault(
+  sent: SentRequest,
+  status: number,
+  body: Json,
+  id: string,
+): string | undefined {
   const { error, message, detail, request_id: requestId, type } = body;
   // A schema that nothing can meet is the one thing that a well-behaved engine cannot do.
   if (status === 502 && ['schema_not_met', 'tool_not_called'].includes(error?.code)) return undefined;
@@ -33,7 +38,7 @@ export function faultOfError(sent: Sent, status: number, body: Json, id: string)
 }
 
 /** Every place that is told is one of the request as it was sent; only its last step may be missing there. */
-function faultOfPlaces({ bytes }: Sent, params: (string | null | undefined)[]): string | undefined {
+function faultOfPlaces({ bytes }: SentRequest, params: (string | null | undefined)[]): string | undefined {
   const deep = params.filter(
     (param) => typeof param === 'string' && /[.[]/.test(param) && !param.includes('…'),
   );

@@ -1,6 +1,6 @@
 import type { MessageEvent } from '../../src/wire/messages/messages.ts';
 import { collectMessage } from '../support/collect-message.ts';
-import { faultOfBody, type Json } from './check-body.ts';
+import { findBodyFault, type Json } from './check-body.ts';
 
 interface Event {
   name: string | undefined;
@@ -8,7 +8,7 @@ interface Event {
 }
 
 /** What is wrong with a stream that was read to its end, or undefined. A stream that ends with its error event is right. */
-export function faultOfStream(path: string, text: string): string | undefined {
+export function findStreamFault(path: string, text: string): string | undefined {
   const events = eventsOf(text);
   if (typeof events === 'string') return events;
   if (events.length === 0) return 'an empty stream';
@@ -79,7 +79,7 @@ function faultOfMessage(events: Event[]): string | undefined {
   // The arguments of a call that was cut are the beginning of some JSON, which clients close by themselves.
   const isCut = parsed.at(-2)?.delta?.stop_reason === 'max_tokens';
   try {
-    return faultOfBody('/v1/messages', collectMessage(blocks));
+    return findBodyFault('/v1/messages', collectMessage(blocks));
   } catch (error) {
     if (isCut && error instanceof SyntaxError) return undefined;
     throw error;
@@ -109,7 +109,7 @@ function faultOfResponse(events: Event[]): string | undefined {
     return `${last.type} with the status ${last.response.status}`;
   return (
     faultOfItems(parsed, last.response) ??
-    (last.response.background ? undefined : faultOfBody('/v1/responses', last.response))
+    (last.response.background ? undefined : findBodyFault('/v1/responses', last.response))
   );
 }
 

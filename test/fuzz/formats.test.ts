@@ -50,7 +50,7 @@ function withoutOldThoughts(messages: ChatMessage[]): ChatMessage[] {
   );
 }
 
-interface Said {
+interface Reply {
   role: string;
   content: (string | { image: string })[];
   calls: { id: string; name: string; input: string }[];
@@ -59,8 +59,8 @@ interface Said {
 }
 
 /** What is said, apart from the spellings that mean the same. */
-function plain(messages: ChatMessage[]): Said[] {
-  const said: Said[] = [];
+function plain(messages: ChatMessage[]): Reply[] {
+  const said: Reply[] = [];
   for (const message of messages) {
     const role = message.role === 'developer' ? 'system' : message.role;
     const last = said.at(-1);
@@ -82,7 +82,7 @@ function plain(messages: ChatMessage[]): Said[] {
   return said;
 }
 
-function callsOf({ tool_calls: calls }: ChatMessage): Said['calls'] {
+function callsOf({ tool_calls: calls }: ChatMessage): Reply['calls'] {
   return (calls ?? []).map(({ id, function: { name, arguments: json } }) => ({
     id,
     name,
@@ -90,7 +90,7 @@ function callsOf({ tool_calls: calls }: ChatMessage): Said['calls'] {
   }));
 }
 
-function partsOf({ content, refusal }: ChatMessage): Said['content'] {
+function partsOf({ content, refusal }: ChatMessage): Reply['content'] {
   const parts: ContentPart[] =
     typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   const said = parts.map((part) =>
@@ -101,8 +101,8 @@ function partsOf({ content, refusal }: ChatMessage): Said['content'] {
   return joined([...said, refusal ?? '']);
 }
 
-function joined(parts: Said['content']): Said['content'] {
-  const whole: Said['content'] = [];
+function joined(parts: Reply['content']): Reply['content'] {
+  const whole: Reply['content'] = [];
   for (const part of parts) {
     const last = whole.at(-1);
     if (typeof part === 'string' && typeof last === 'string') whole[whole.length - 1] = last + part;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Running, startServer } from '../server/support/start-server.ts';
+import { type RunningServer, startServer } from '../server/support/start-server.ts';
 import { fuzz } from './fuzz.ts';
-import { makeLively } from './lively-engine.ts';
+import { withVariedAnswers } from './varied-engine.ts';
 import { endpoints } from './requests.ts';
 
 // Bad input over every format of generation (reliability.md, "Bad input"): whatever is sent, the answer is ours to give and
@@ -16,8 +16,8 @@ function plan(text: string): [number, number] {
   return [Number(match[1]), Number(match[2] ?? 1)];
 }
 
-let app: Running;
-beforeAll(async () => void (app = await startServer({ engine: makeLively })));
+let app: RunningServer;
+beforeAll(async () => void (app = await startServer({ engine: withVariedAnswers })));
 afterAll(() => app.stop());
 
 describe.concurrent('any request is answered, refused with its place, or ends its stream', () => {

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { Pool } from 'undici';
-import type { Running } from '../server/support/start-server.ts';
-import { requestsTo, type Sent } from './cases.ts';
-import { faultOf, type Received } from './check-answer.ts';
+import type { RunningServer } from '../server/support/start-server.ts';
+import { requestsTo, type SentRequest } from './cases.ts';
+import { findFault, type ReceivedAnswer } from './check-answer.ts';
 import type { Endpoint } from './requests.ts';
 
 export interface Fuzzing {
@@ -18,7 +18,11 @@ export interface Outcome {
 }
 
 /** Sends damaged requests to one endpoint and looks at every answer. */
-export async function fuzz(app: Running, endpoint: Endpoint, { requests, seed }: Fuzzing): Promise<Outcome> {
+export async function fuzz(
+  app: RunningServer,
+  endpoint: Endpoint,
+  { requests, seed }: Fuzzing,
+): Promise<Outcome> {
   const pool = new Pool(app.url, { connections: 4 });
   const faults = new Map<string, string>();
   const seen: Record<string, number> = {};
@@ -26,7 +30,7 @@ export async function fuzz(app: Running, endpoint: Endpoint, { requests, seed }:
   await fc.assert(
     fc.asyncProperty(requestsTo(endpoint), async (sent) => {
       const received = await send(pool, sent, app.keys.a).catch((error: unknown) => String(error));
-      const wrong = typeof received === 'string' ? `no answer: ${received}` : faultOf(sent, received);
+      const wrong = typeof received === 'string' ? `no answer: ${received}` : findFault(sent, received);
       const fault = unsaid(app) ?? wrong;
       if (fault !== undefined && !faults.has(fault.slice(0, 40)))
         faults.set(fault.slice(0, 40), told(fault, sent, received));
@@ -40,7 +44,7 @@ export async function fuzz(app: Running, endpoint: Endpoint, { requests, seed }:
 }
 
 /** What the log knows of a fault of ours. Empties the log, which would fill the memory. */
-function unsaid(app: Running): string | undefined {
+function unsaid(app: RunningServer): string | undefined {
   const ours = app.logged
     .splice(0)
     .find(({ level, fields: { code } }) => level === 'error' && !engines.has(code));
@@ -50,7 +54,7 @@ function unsaid(app: Running): string | undefined {
 /** Faults that an engine has when nothing can meet the schema that was asked for. */
 const engines = new Set<unknown>(['schema_not_met', 'tool_not_called']);
 
-async function send(pool: Pool, { path, headers, bytes }: Sent, key: string): Promise<Received> {
+async function send(pool: Pool, { path, headers, bytes }: SentRequest, key: string): Promise<ReceivedAnswer> {
   const answer = await pool.request({
     path,
     method: 'POST',
@@ -62,13 +66,17 @@ async function send(pool: Pool, { path, headers, bytes }: Sent, key: string): Pr
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }
 
-function kindOf({ status, headers }: Received): string {
+function kindOf({ status, headers }: ReceivedAnswer): string {
   const isStream = status === 200 && String(headers['content-type']).startsWith('text/event-stream');
   return isStream ? 'stream' : `${status}`;
 }
 
 /** As a person may repeat it. */
-function told(fault: string, { path, headers, bytes }: Sent, received: Received | string): string {
+function told(
+  fault: string,
+  { path, headers, bytes }: SentRequest,
+  received: ReceivedAnswer | string,
+): string {
   const body = Buffer.from(bytes).toString('utf8').slice(0, 4000);
   const answer = typeof received === 'string' ? '' : `${received.status}\n${received.text.slice(0, 2000)}`;
   return `${fault}\nPOST ${path} ${JSON.stringify(headers)}\n${body}\n${answer}\n`;

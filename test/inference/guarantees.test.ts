@@ -6,14 +6,14 @@ import type { ErrorBody } from '../support/api.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine, parseLines } from '../support/batch-lines.ts';
-import { startPeerServers } from '../support/peer-servers.ts';
-import type { PeerName, PeerServers } from '../support/peer-servers.ts';
+import { startQuirkyServers } from '../support/quirky-servers.ts';
+import type { QuirkyServerName, QuirkyServers } from '../support/quirky-servers.ts';
 import { createMessagesClient } from '../sdk/anthropic-clients.ts';
 import { createClient } from '../sdk/clients.ts';
 
 // What was promised is kept whatever stands behind, in every format, plain, streamed and in a batch.
 
-const flavorOf: Record<PeerName, Flavor> = {
+const flavorOf: Record<QuirkyServerName, Flavor> = {
   ollama: 'ollama',
   'llama-server': 'llama-server',
   'no-parser': 'vllm',
@@ -21,12 +21,12 @@ const flavorOf: Record<PeerName, Flavor> = {
   simple: 'generic',
   stubborn: 'generic',
 };
-const names = Object.keys(flavorOf) as PeerName[];
+const names = Object.keys(flavorOf) as QuirkyServerName[];
 
-let servers: PeerServers;
+let servers: QuirkyServers;
 let running: RunningApp;
 beforeAll(async () => {
-  servers = await startPeerServers();
+  servers = await startQuirkyServers();
   const models = names.map((id) => ({
     ...testModel({ ...upstreamEngine(servers.url), flavor: flavorOf[id], model: id }),
     id,
@@ -38,7 +38,7 @@ afterAll(async () => {
   await running?.stop();
   await servers?.close();
 });
-beforeEach(() => void (servers.asked.length = 0));
+beforeEach(() => void (servers.requests.length = 0));
 
 const place = {
   type: 'object',
@@ -57,7 +57,7 @@ interface Answer {
   finish: string;
   outputTokens: number;
 }
-type Ask = (model: PeerName, wish: Wish, streamed: boolean, most?: number) => Promise<Answer>;
+type Ask = (model: QuirkyServerName, wish: Wish, streamed: boolean, most?: number) => Promise<Answer>;
 
 const chatFields = (wish: Wish): object => {
   if (wish === 'schema')
@@ -165,7 +165,7 @@ const ways = [
 ]);
 
 /** How many times each server is asked until it has given what was wished for; a test of the means, too. */
-const times: Record<Exclude<PeerName, 'stubborn'>, Record<Wish, number>> = {
+const times: Record<Exclude<QuirkyServerName, 'stubborn'>, Record<Wish, number>> = {
   ollama: { named: 1, required: 1, none: 1, schema: 1 },
   'llama-server': { named: 1, required: 1, none: 1, schema: 1 },
   'no-parser': { named: 2, required: 2, none: 1, schema: 1 },
@@ -174,19 +174,19 @@ const times: Record<Exclude<PeerName, 'stubborn'>, Record<Wish, number>> = {
 };
 
 /** Three tokens each time it was answered and not refused (`completion` in fake-upstream.ts). */
-const billedOf = (model: PeerName, asked: number) => 3 * (model === 'no-parser' ? 1 : asked);
+const billedOf = (model: QuirkyServerName, asked: number) => 3 * (model === 'no-parser' ? 1 : asked);
 
 const billedIn = (usage: { completion_tokens: number; billed?: { completion_tokens: number } }) =>
   (usage.billed ?? usage).completion_tokens;
 
 describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
-  const cells = Object.entries(times) as [Exclude<PeerName, 'stubborn'>, Record<Wish, number>][];
+  const cells = Object.entries(times) as [Exclude<QuirkyServerName, 'stubborn'>, Record<Wish, number>][];
 
   it.each(cells)('%s calls the tool that is named', async (model, { named }) => {
     const { calls, finish, outputTokens } = await ask(model, 'named', streamed);
     expect(calls).toEqual([['weather', { city: 'aa' }]]);
     expect(finish).toBe('tool_calls');
-    expect(servers.asked).toHaveLength(named);
+    expect(servers.requests).toHaveLength(named);
     expect(outputTokens).toBe(3);
   });
 
@@ -194,19 +194,19 @@ describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
     const { calls, finish } = await ask(model, 'required', streamed);
     expect(calls).toEqual([['clock', { zone: 'UTC' }]]);
     expect(finish).toBe('tool_calls');
-    expect(servers.asked).toHaveLength(required);
+    expect(servers.requests).toHaveLength(required);
   });
 
   it.each(cells)('%s calls none where none may be called', async (model, { none }) => {
     const { calls, text, finish } = await ask(model, 'none', streamed);
     expect([calls, text, finish]).toEqual([[], 'It is sunny.', 'stop']);
-    expect(servers.asked).toHaveLength(none);
+    expect(servers.requests).toHaveLength(none);
   });
 
   it.each(cells)('%s conforms to a schema', async (model, { schema }) => {
     const { text, finish, outputTokens } = await ask(model, 'schema', streamed);
     expect([JSON.parse(text), finish]).toEqual([{ city: 'aa' }, 'stop']);
-    expect(servers.asked).toHaveLength(schema);
+    expect(servers.requests).toHaveLength(schema);
     expect(outputTokens).toBe(3);
   });
 
@@ -218,20 +218,20 @@ describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
     // This client makes an error of the finish reason by itself.
     if (way === 'chat completions, streamed') await expect(cutText).rejects.toThrow(/length limit/);
     else expect(await cutText).toMatchObject({ text: '{"city":', finish: 'length' });
-    expect(servers.asked).toHaveLength(2);
+    expect(servers.requests).toHaveLength(2);
   });
 
   it('fails where a server does nothing it is told, after two tries', async () => {
     await expect(ask('stubborn', 'named', streamed)).rejects.toMatchObject({ status: 502 });
     await expect(ask('stubborn', 'required', streamed)).rejects.toThrow(/did not call/);
     await expect(ask('stubborn', 'schema', streamed)).rejects.toThrow(/not JSON/);
-    expect(servers.asked).toHaveLength(6);
+    expect(servers.requests).toHaveLength(6);
   });
 });
 
 it('one call at a time and a shorter list of tools hold on chat completions', async () => {
   const { tools } = chatFields('required') as { tools: object[] };
-  const ask = async (model: PeerName, more: object) => {
+  const ask = async (model: QuirkyServerName, more: object) => {
     const messages = [{ role: 'user', content: question }];
     const answer = await running.api.post<OpenAI.ChatCompletion>('/v1/chat/completions', {
       model,
@@ -265,7 +265,7 @@ it('lines of a batch are held to the same, and pay for what was produced', async
   expect(batch.request_counts).toEqual({ total: 24, completed: 21, failed: 3 });
   const output = parseLines((await running.api.results(batch.id, 'output')).text);
   for (const { custom_id: id, response } of output) {
-    const [model, wish] = id.split('/') as [PeerName, Wish];
+    const [model, wish] = id.split('/') as [QuirkyServerName, Wish];
     const { message } = response!.body.choices[0] as unknown as OpenAI.ChatCompletion.Choice;
     const [call] = message.tool_calls ?? [];
     const called = call?.type === 'function' ? call.function.name : undefined;

@@ -9,7 +9,7 @@ import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import type { Api } from '../support/api.ts';
 import { testPrices } from '../support/app.ts';
 import { chatLines, endings, parseLines } from '../support/batch-lines.ts';
-import { startCountingUpstream, tokensOf } from '../support/counting-upstream.ts';
+import { startCountingUpstream, tokensFor } from '../support/counting-upstream.ts';
 import type { CountingUpstream } from '../support/counting-upstream.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
 import { install, upstreamYaml } from '../support/server-process.ts';
@@ -28,7 +28,7 @@ const seed = 20_261_121;
 /** In flight are the slots and an eighth more; a group is at most 256 answers. */
 const repeatsAKill = Math.ceil((slots * 9) / 8) + 256;
 /** Lines that were running at three deaths run alone, in a process that has lived for a minute: here that is over in four seconds. */
-const hurried = { NODE_OPTIONS: `--import=${new URL('../support/hurried-time.ts', import.meta.url).href}` };
+const hurried = { NODE_OPTIONS: `--import=${new URL('../support/fast-clock.ts', import.meta.url).href}` };
 
 let upstream: CountingUpstream;
 let installation: Installation;
@@ -142,7 +142,7 @@ function usageOf(output: string): Usage {
 
 function expectedUsage(): Usage {
   return chatLines(lines)
-    .map((line) => tokensOf(line.custom_id))
+    .map((line) => tokensFor(line.custom_id))
     .map((tokens) => ({
       inputTokens: tokens.prompt_tokens,
       cachedTokens: tokens.cached,

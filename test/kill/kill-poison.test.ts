@@ -10,7 +10,7 @@ import { pause } from '../support/until.ts';
 // One request kills the server each time it is running. It is found and given up; every other line is answered.
 
 // A process has lived for a minute before it is risked for the line's last time; here that is over in four seconds.
-const env = { NODE_OPTIONS: `--import=${new URL('../support/hurried-time.ts', import.meta.url).href}` };
+const env = { NODE_OPTIONS: `--import=${new URL('../support/fast-clock.ts', import.meta.url).href}` };
 
 let installation: Installation;
 let upstream: FakeUpstream;

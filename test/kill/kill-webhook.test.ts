@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { chatLines } from '../support/batch-lines.ts';
-import { startReceiver } from '../support/receiver.ts';
-import type { Receiver } from '../support/receiver.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 
 // The server dies while a receiver has the event and before it has answered. The event comes again, as the same one.
 
 let place: Installation;
-let receiver: Receiver;
+let receiver: WebhookReceiver;
 beforeEach(async () => {
   place = install(scriptedYaml({ more: 'egress: { allow: [127.0.0.1] }\n' }));
-  receiver = await startReceiver();
+  receiver = await startWebhookReceiver();
 });
 afterEach(async () => {
   await place.remove();
@@ -25,12 +25,12 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
     const { id } = await first.api.post<{ id: string }>('/v1/webhooks', { url: receiver.url });
     receiver.answer = () => {};
     const batch = await first.api.createBatch({ requests: chatLines(2) });
-    await receiver.has(1);
+    await receiver.waitFor(1);
     await first.end(signal);
 
     receiver.answer = (response) => void response.end();
     const second = await place.start();
-    const [before, after] = await receiver.has(2);
+    const [before, after] = await receiver.waitFor(2);
     expect(JSON.parse(before!.body)).toMatchObject({ type: 'batch.completed', data: { id: batch.id } });
     expect(after!.body).toBe(before!.body);
     expect(after!.headers['webhook-id']).toBe(before!.headers['webhook-id']);
@@ -42,7 +42,7 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
     // Whatever is left to be sent goes out at the start, before the next event.
     const third = await place.start();
     const next = await third.api.createBatch({ requests: chatLines(2) });
-    const [, , last] = await receiver.has(3);
+    const [, , last] = await receiver.waitFor(3);
     expect(JSON.parse(last!.body)).toMatchObject({ data: { id: next.id } });
   },
 );

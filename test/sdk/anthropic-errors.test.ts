@@ -3,7 +3,7 @@ import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { createMessagesClient, messagesSdks } from './anthropic-clients.ts';
 import type { MessagesClient } from './anthropic-clients.ts';
-import { raisedBy } from './raised.ts';
+import { catchError } from './catch-error.ts';
 
 const ask = (content: string, more: object = {}) => ({
   model: 'tiny',
@@ -40,7 +40,7 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
   afterAll(() => running?.stop());
 
   async function raised(call: Promise<unknown>, kind: new (...args: never[]) => Error): Promise<Raised> {
-    const told = await raisedBy<Raised>(call, kind);
+    const told = await catchError<Raised>(call, kind);
     expect(told.message).not.toContain('{');
     return told;
   }

@@ -22,7 +22,10 @@ export function createClient(sdk: Sdk, { url, key, maxRetries = 0, fetch }: Clie
 }
 
 /** A network that delivers the first request whose path ends so, and loses its answer. */
-export function losingAnswers(path: string, times = 1): { fetch: typeof fetch; retries: (string | null)[] } {
+export function createLossyFetch(
+  path: string,
+  times = 1,
+): { fetch: typeof fetch; retries: (string | null)[] } {
   const retries: (string | null)[] = [];
   let left = times;
   return {

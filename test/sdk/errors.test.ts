@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMessagesClient, messagesSdks } from './anthropic-clients.ts';
 import { createClient, sdks } from './clients.ts';
-import { errorRows, overruled, sentenceOf } from './errors/error-rows.ts';
+import { errorRows, retryHeaderRows, messageFor } from './errors/error-rows.ts';
 import type { ErrorRow } from './errors/error-rows.ts';
 import { startRaisingServer } from './errors/raising-server.ts';
 import type { RaisingServer } from './errors/raising-server.ts';
 
 // Every error as the unmodified clients see it: its class, what it says, its request id, and whether they try again.
 
-const rows = [...errorRows, ...overruled];
+const rows = [...errorRows, ...retryHeaderRows];
 const named = rows.map((row, n) => ({
   ...row,
   n,
-  title: `${row.status} ${row.code}${overruled.includes(row) ? ', not to be tried again' : ''}`,
+  title: `${row.status} ${row.code}${retryHeaderRows.includes(row) ? ', not to be tried again' : ''}`,
 }));
 
 let server: RaisingServer;
@@ -42,7 +42,7 @@ async function failing(prompt: string, call: Promise<unknown>) {
 
 function expectRaised({ error, attempts }: Awaited<ReturnType<typeof failing>>, row: ErrorRow): void {
   expect(error.status).toBe(row.status);
-  expect(error.message).toBe(`${row.status} ${sentenceOf(row)}`);
+  expect(error.message).toBe(`${row.status} ${messageFor(row)}`);
   expect(error.requestID).toMatch(/^req_/);
   expect(attempts).toBe(row.retried ? 2 : 1);
 }

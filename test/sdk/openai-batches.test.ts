@@ -6,7 +6,7 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLine, chatLines, embeddingsLine, jsonl, parseLines } from '../support/batch-lines.ts';
 import type { Line, ResultLine } from '../support/batch-lines.ts';
 import { until } from '../support/until.ts';
-import { createClient, losingAnswers, sdks } from './clients.ts';
+import { createClient, createLossyFetch, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
 type BatchParams = Parameters<Client['batches']['create']>[0];
@@ -143,7 +143,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
   });
 
   it('makes one batch when the answer to its creation was lost', async () => {
-    const { fetch, retries } = losingAnswers('/v1/batches', 2);
+    const { fetch, retries } = createLossyFetch('/v1/batches', 2);
     const unlucky = createClient(sdk, { ...running, fetch, maxRetries: 3 });
     const metadata = { lost: sdk === sdks[0]!.sdk ? 'seven' : 'six' };
     const { id } = await unlucky.batches.create(inline(chatLines(5), { metadata }));

@@ -5,7 +5,7 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLine, chatLines, jsonl } from '../support/batch-lines.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
-import { raisedBy } from './raised.ts';
+import { catchError } from './catch-error.ts';
 
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const batch = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
@@ -36,7 +36,7 @@ describe.each(sdks)('errors through $name', ({ sdk }) => {
 
   afterAll(() => running?.stop());
 
-  const raised = raisedBy<Raised>;
+  const raised = catchError<Raised>;
 
   const upload = async (content: string) =>
     client.files.create({ file: await toFile(Buffer.from(content), 'in.jsonl'), purpose: 'batch' });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine, chatLines, jsonl } from '../support/batch-lines.ts';
-import { createClient, losingAnswers, sdks } from './clients.ts';
+import { createClient, createLossyFetch, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'offpeak-sdk-'));
@@ -116,7 +116,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
   });
 
   it('stores one file when the answer to an upload was lost', async () => {
-    const { fetch, retries } = losingAnswers('/v1/files');
+    const { fetch, retries } = createLossyFetch('/v1/files');
     const unlucky = createClient(sdk, { ...running, fetch, maxRetries: 2 });
     const unique = jsonl([chatLine(`lost-${retries.length}`, `lost by ${sdk.name}`)]);
     const before = (await client.files.list({ limit: 10_000 })).data.length;

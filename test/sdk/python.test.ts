@@ -5,13 +5,13 @@ import { batchEndpoints } from '../../src/core/batch.ts';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
-import { installPython, pythonOf } from '../support/install-packages.ts';
+import { installPython, pythonIn } from '../support/install-packages.ts';
 import type { Installed } from '../support/install-packages.ts';
 import { runCells } from '../support/run-cells.ts';
 import type { CellsOptions, CellsResult } from '../support/run-cells.ts';
 import { until } from '../support/until.ts';
 import { anthropicCells, openaiCells } from './matrix/cells.ts';
-import { errorRows, overruled, sentenceOf } from './errors/error-rows.ts';
+import { errorRows, retryHeaderRows, messageFor } from './errors/error-rows.ts';
 import { startRaisingServer } from './errors/raising-server.ts';
 import type { RaisingServer } from './errors/raising-server.ts';
 import { startWeatherModel } from './matrix/weather-model.ts';
@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const runScript = async (script: string, options: CellsOptions) =>
   'folder' in environment
-    ? runCells(pythonOf(environment.folder), [pathOf(`python/${script}`)], options)
+    ? runCells(pythonIn(environment.folder), [pathOf(`python/${script}`)], options)
     : expect.fail(environment.missing);
 
 const families = [
@@ -76,11 +76,11 @@ describe.each(families)('$name', ({ script, cells, lacks }) => {
   });
 });
 
-const rows = [...errorRows, ...overruled].map((row, n) => ({
+const rows = [...errorRows, ...retryHeaderRows].map((row, n) => ({
   ...row,
   n,
   title: `${row.status} ${row.code}${row.options?.shouldRetry === false ? ', not to be tried again' : ''}`,
-  sentence: sentenceOf(row),
+  sentence: messageFor(row),
   param: row.options?.param ?? null,
 }));
 
@@ -93,7 +93,7 @@ describe.each([
 
   beforeAll(async () => {
     if ('missing' in environment) return;
-    server = await startRaisingServer([...errorRows, ...overruled]);
+    server = await startRaisingServer([...errorRows, ...retryHeaderRows]);
     result = await runScript(script, { ...server, input: rows });
   });
   afterAll(() => server?.stop());

@@ -8,8 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
-import { startReceiver } from '../support/receiver.ts';
-import type { Receiver } from '../support/receiver.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { until } from '../support/until.ts';
 import { createClient, sdks } from './clients.ts';
 
@@ -21,10 +21,10 @@ interface WebhookBody {
 }
 
 let running: RunningApp;
-let receiver: Receiver;
+let receiver: WebhookReceiver;
 beforeAll(async () => {
   running = await startApp({ egress: { allow: ['127.0.0.1'] } });
-  receiver = await startReceiver();
+  receiver = await startWebhookReceiver();
 });
 afterAll(async () => {
   await receiver?.close();
@@ -43,7 +43,7 @@ describe.each(sdks)('$name', ({ sdk }) => {
     const cancelled = await running.api.createBatch({ requests: chatLines(1, () => '[[hang]]') });
     await running.api.post(`/v1/batches/${cancelled.id}/cancel`, {});
     const events = [];
-    for (const { body, headers } of await receiver.has(2)) {
+    for (const { body, headers } of await receiver.waitFor(2)) {
       const event = await client.webhooks.unwrap(body, headers, secret);
       expect(event.id).toBe(headers['webhook-id']);
       events.push({ object: event.object, type: event.type, data: event.data });
@@ -69,13 +69,13 @@ describe.each(sdks)('$name', ({ sdk }) => {
     const rotate = () => running.api.post<WebhookBody>(`/v1/webhooks/${id}/rotate`, {});
     const { signing_secret: next } = await rotate();
     await running.api.post(`/v1/webhooks/${id}/test`, {});
-    const [{ body, headers }] = (await receiver.has(1)) as [Receiver['received'][0]];
+    const [{ body, headers }] = (await receiver.waitFor(1)) as [WebhookReceiver['received'][0]];
     const unwrap = (secret: string, of = { body, headers }) =>
       client.webhooks.unwrap(of.body, of.headers, secret);
     for (const secret of [old, next]) expect(await unwrap(secret)).toMatchObject({ type: 'webhook.test' });
     await rotate();
     await running.api.post(`/v1/webhooks/${id}/test`, {});
-    const [, second] = (await receiver.has(2)) as [unknown, Receiver['received'][0]];
+    const [, second] = (await receiver.waitFor(2)) as [unknown, WebhookReceiver['received'][0]];
     await expect(unwrap(old, second)).rejects.toThrow(/signature/i);
     expect(await unwrap(next, second)).toMatchObject({ type: 'webhook.test' });
     await remove(id);

@@ -7,11 +7,11 @@ import { systemRandom } from '../../src/base/system.ts';
 import { routes } from '../../src/server/routes/routes.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { chatLines } from './support/jsonl.ts';
-import { uploadOf } from './support/multipart.ts';
+import { uploadForm } from './support/multipart.ts';
 import { openRaw, sendRaw } from './support/raw-http.ts';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
@@ -154,7 +154,7 @@ describe('scopes', () => {
 });
 
 describe('a key that is revoked while a body comes in', () => {
-  async function begin(to: Running, path: string, type: string, body: string) {
+  async function begin(to: RunningServer, path: string, type: string, body: string) {
     const [org] = await to.accounts.orgs.list();
     const { key, apiKey } = await to.accounts.keys.create({ orgId: org!.id });
     const connection = await openRaw(to.url);
@@ -167,7 +167,7 @@ describe('a key that is revoked while a body comes in', () => {
   }
 
   it('401: nothing of an upload is stored', async () => {
-    const { headers, body } = uploadOf(chatLines(1));
+    const { headers, body } = uploadForm(chatLines(1));
     const { connection, revoke, rest } = await begin(
       app,
       '/v1/files',

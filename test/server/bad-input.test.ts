@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
 import { createDirectedEngine } from '../support/scripted/directed-engine.ts';
-import { type Answered, type Running, startServer } from './support/start-server.ts';
+import { type CallResult, type RunningServer, startServer } from './support/start-server.ts';
 
 // Rows of reliability.md, "Bad input", that hold for all three formats of generation. Any other bad input is test/fuzz.
 
@@ -56,8 +56,8 @@ const formats: Format[] = [
   },
 ];
 
-let app: Running;
-let small: Running;
+let app: RunningServer;
+let small: RunningServer;
 /** What reached the engine. */
 const asked: string[] = [];
 beforeAll(async () => {
@@ -80,8 +80,8 @@ afterAll(async () => {
 });
 
 describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, result, picture }) => {
-  const post = (json: Json): Promise<Answered> => app.call('POST', path, { json });
-  const send = (body: string): Promise<Answered> =>
+  const post = (json: Json): Promise<CallResult> => app.call('POST', path, { json });
+  const send = (body: string): Promise<CallResult> =>
     app.call('POST', path, { body, headers: { 'content-type': 'application/json' } });
   /** The status, and the place that is told. */
   const refusal = async (json: Json) => {

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, testModel, upstreamEngine } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { chatLine } from './support/jsonl.ts';
-import { type Json, type Running, startServer } from './support/start-server.ts';
+import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatLine, chatLines } from './support/jsonl.ts';
-import { uploadOf } from './support/multipart.ts';
-import { type Json, type Running, startServer } from './support/start-server.ts';
+import { uploadForm } from './support/multipart.ts';
+import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
@@ -47,7 +47,7 @@ async function ended(count: number): Promise<Json> {
 describe('POST /v1/batches/{id}/retry', () => {
   it('201: runs the failed requests alone as a batch of its own, and leaves the old one', async () => {
     const content = chatLines(9, { content: halfFails }).replaceAll('\n', '\r\n\n');
-    const { body, headers } = uploadOf(content);
+    const { body, headers } = uploadForm(content);
     const file = await app.call('POST', '/v1/files', { headers, body: body as never });
     const { id } = await create({
       input_file_id: file.json.id,

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatLine, chatLines } from './support/jsonl.ts';
-import { uploadOf } from './support/multipart.ts';
-import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+import { uploadForm } from './support/multipart.ts';
+import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
 const endpoint = '/v1/chat/completions';
 const window = { endpoint, completion_window: '24h' };
-const post = (json: unknown, headers = {}): Promise<Answered> =>
+const post = (json: unknown, headers = {}): Promise<CallResult> =>
   app.call('POST', '/v1/batches', { json, headers });
 const get = (path: string, key = app.keys.a) =>
   app.call('GET', `/v1/batches${/^(\?|$)/.test(path) ? path : `/${path}`}`, { key });
 
 async function upload(content: string, key = app.keys.a): Promise<string> {
-  const { body, headers } = uploadOf(content);
+  const { body, headers } = uploadForm(content);
   return (await app.call('POST', '/v1/files', { key, headers, body: body as never })).json.id as string;
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
 // The budget is twice the largest body that is taken, 2,565,536 bytes of a batch: an org alone may hold 2,565,536 of it.
 
@@ -13,7 +13,7 @@ const limits = {
   connectionsPerAddress: 1_000,
 };
 
-let app: Running;
+let app: RunningServer;
 const opened: RawConnection[] = [];
 beforeEach(async () => void (app = await startServer({ limits })));
 afterEach(async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openRaw } from './support/raw-http.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
@@ -13,7 +13,7 @@ const ask = (content: string, more: object = {}) => ({
   messages: [{ role: 'user', content }],
   ...more,
 });
-const post = (json: unknown, headers = {}): Promise<Answered> => app.call('POST', path, { json, headers });
+const post = (json: unknown, headers = {}): Promise<CallResult> => app.call('POST', path, { json, headers });
 
 /** The data of each event, parsed where it is JSON. */
 function eventsOf(text: string): Json[] {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
 // Requests with `functions`, from before there were tools, are answered in their own words.
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 

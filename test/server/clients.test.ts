@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Json, type Running, startServer } from './support/start-server.ts';
+import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
 // What programs that nobody here wrote send, as they sent it, and what they refuse in an answer.
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 

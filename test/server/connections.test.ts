@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
-import { type Running, startServer, testLimits } from './support/start-server.ts';
+import { type RunningServer, startServer, testLimits } from './support/start-server.ts';
 
 const perAddress = 20;
 
 let clock: ManualClock;
-let app: Running;
+let app: RunningServer;
 const opened: RawConnection[] = [];
 
 async function start(more: { connections?: number; trustedProxies?: string[] } = {}) {

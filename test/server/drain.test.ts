@@ -2,12 +2,12 @@ import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../support/manual-clock.ts';
 import { openRaw } from './support/raw-http.ts';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
 const ask = (content: string, more: object = {}) =>
   JSON.stringify({ model: 'tiny', messages: [{ role: 'user', content }], ...more });
 
-async function begin(app: Running, content: string, more: object = {}) {
+async function begin(app: RunningServer, content: string, more: object = {}) {
   const connection = await openRaw(app.url);
   const body = ask(content, more);
   const before = app.engine.stats().running;
@@ -18,7 +18,7 @@ async function begin(app: Running, content: string, more: object = {}) {
   return connection;
 }
 
-async function idle(app: Running) {
+async function idle(app: RunningServer) {
   const connection = await openRaw(app.url);
   connection.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await connection.until('"status":"ok"');

@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Inference } from '../../src/inference/inference.ts';
 import { routes } from '../../src/server/routes/routes.ts';
 import { sendRaw } from './support/raw-http.ts';
-import { type Answered, type Running, startServer } from './support/start-server.ts';
+import { type CallResult, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
 /** What both SDK families read of an error (api.md, section 2). */
-function expectErrorBody({ status, headers, json }: Answered, where: 'body' | 'query' = 'body'): void {
+function expectErrorBody({ status, headers, json }: CallResult, where: 'body' | 'query' = 'body'): void {
   expect(json).toMatchObject({
     type: 'error',
     error: { type: expect.any(String), code: expect.any(String), message: expect.any(String) },
@@ -25,7 +25,7 @@ function expectErrorBody({ status, headers, json }: Answered, where: 'body' | 'q
   });
 }
 
-const faults: [number, () => Promise<Answered>, where?: 'query'][] = [
+const faults: [number, () => Promise<CallResult>, where?: 'query'][] = [
   [401, () => app.call('GET', '/v1/batches', { key: null })],
   [403, () => app.call('GET', '/v1/batches', { key: app.keys.admin })],
   [404, () => app.call('GET', `/v1/batches/batch_${'0'.repeat(32)}`)],

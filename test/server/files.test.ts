@@ -4,25 +4,25 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatLines } from './support/jsonl.ts';
-import { multipart, type Part, uploadOf } from './support/multipart.ts';
+import { multipart, type Part, uploadForm } from './support/multipart.ts';
 import { openRaw } from './support/raw-http.ts';
 import {
-  type Answered,
+  type CallResult,
   type CallOptions,
   type Json,
-  type Running,
+  type RunningServer,
   startServer,
   testLimits,
 } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
 const create = (
   form: { body: Uint8Array; headers: Record<string, string> },
   how: CallOptions = {},
-): Promise<Answered> =>
+): Promise<CallResult> =>
   app.call('POST', '/v1/files', {
     ...how,
     body: form.body as NonNullable<RequestInit['body']>,
@@ -30,7 +30,7 @@ const create = (
   });
 
 const upload = async (content: string, filename?: string): Promise<string> => {
-  const { status, json } = await create(uploadOf(content, filename));
+  const { status, json } = await create(uploadForm(content, filename));
   expect(status).toBe(201);
   return json.id as string;
 };
@@ -53,7 +53,7 @@ const seconds = (value: string): Part => ({ name: 'expires_after[seconds]', valu
 describe('POST /v1/files', () => {
   it('201: a file resource', async () => {
     const content = chatLines(3);
-    const { status, json } = await create(uploadOf(content));
+    const { status, json } = await create(uploadForm(content));
     expect(status).toBe(201);
     expect(json).toEqual({
       id: expect.stringMatching(/^file-[0-9a-f]{32}$/),
@@ -148,7 +148,7 @@ describe('POST /v1/files', () => {
     const before = await stored();
     expect((await create(multipart([purpose, file()], { end: false }))).status).toBe(422);
     expect((await create(multipart([file(), purpose], { end: false }))).status).toBe(422);
-    const form = uploadOf(chatLines(1));
+    const form = uploadForm(chatLines(1));
     expect(
       (await create({ ...form, headers: { 'content-type': 'multipart/form-data; boundary=other' } })).status,
     ).toBe(422);
@@ -159,7 +159,7 @@ describe('POST /v1/files', () => {
 
   it('422: every bad line with its number, and nothing is stored', async () => {
     const before = await stored();
-    const { status, json } = await create(uploadOf(`${chatLines(2)}{"custom_id":"x"}\n[]\nnot json\n`));
+    const { status, json } = await create(uploadForm(`${chatLines(2)}{"custom_id":"x"}\n[]\nnot json\n`));
     expect(status).toBe(422);
     expect(new Set(json.error.details.errors.map((error: { line: number }) => error.line))).toEqual(
       new Set([3, 4, 5]),
@@ -168,18 +168,18 @@ describe('POST /v1/files', () => {
   });
 
   it('422: an empty file, and one request too many; exactly as many as allowed are accepted', async () => {
-    expect((await create(uploadOf(''))).json.error.code).toBe('empty_file');
-    expect((await create(uploadOf(chatLines(testLimits.requestsPerBatch + 1)))).json.error.code).toBe(
+    expect((await create(uploadForm(''))).json.error.code).toBe('empty_file');
+    expect((await create(uploadForm(chatLines(testLimits.requestsPerBatch + 1)))).json.error.code).toBe(
       'too_many_tasks',
     );
-    expect((await create(uploadOf(chatLines(testLimits.requestsPerBatch)))).status).toBe(201);
+    expect((await create(uploadForm(chatLines(testLimits.requestsPerBatch)))).status).toBe(201);
   });
 
   it('201 at exactly the largest size, 413 with one byte more', async () => {
     const line = chatLines(1);
     const exact = line + '\n'.repeat(testLimits.bytesPerBatch - line.length);
-    expect((await create(uploadOf(exact))).json.bytes).toBe(testLimits.bytesPerBatch);
-    expect((await create(uploadOf(`${exact}\n`))).json.error.code).toBe('payload_too_large');
+    expect((await create(uploadForm(exact))).json.bytes).toBe(testLimits.bytesPerBatch);
+    expect((await create(uploadForm(`${exact}\n`))).json.error.code).toBe('payload_too_large');
   });
 
   it('413: as soon as the size is crossed, of an upload that would never end', async () => {
@@ -210,7 +210,7 @@ describe('POST /v1/files', () => {
 
   it('415: JSON, a compressed form', async () => {
     expect((await app.call('POST', '/v1/files', { json: { purpose: 'batch' } })).status).toBe(415);
-    expect((await create(uploadOf(chatLines(1)), { headers: { 'content-encoding': 'gzip' } })).status).toBe(
+    expect((await create(uploadForm(chatLines(1)), { headers: { 'content-encoding': 'gzip' } })).status).toBe(
       415,
     );
   });
@@ -219,7 +219,7 @@ describe('POST /v1/files', () => {
 describe('a repeated POST /v1/files', () => {
   it('201: answers an Idempotency-Key with the first file, 422 with another body', async () => {
     const headers = { 'idempotency-key': 'once' };
-    const first = await create(uploadOf(chatLines(2)), { headers });
+    const first = await create(uploadForm(chatLines(2)), { headers });
     const form = multipart([file(), purpose]);
     const boundary = 'another';
     const again = await create(
@@ -232,22 +232,22 @@ describe('a repeated POST /v1/files', () => {
     expect([again.status, again.json.id]).toEqual([201, first.json.id]);
     expect(first.headers.has('idempotent-replayed')).toBe(false);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
-    const other = await create(uploadOf(chatLines(3)), { headers });
+    const other = await create(uploadForm(chatLines(3)), { headers });
     expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_mismatch']);
-    const renamed = await create(uploadOf(chatLines(2), 'other.jsonl'), { headers });
+    const renamed = await create(uploadForm(chatLines(2), 'other.jsonl'), { headers });
     expect(renamed.status).toBe(422);
   });
 
   it('201: the key of one org means nothing to another', async () => {
     const headers = { 'idempotency-key': 'shared' };
-    const first = await create(uploadOf(chatLines(1)), { headers });
-    const second = await create(uploadOf(chatLines(1)), { headers, key: app.keys.b });
+    const first = await create(uploadForm(chatLines(1)), { headers });
+    const second = await create(uploadForm(chatLines(1)), { headers, key: app.keys.b });
     expect(second.status).toBe(201);
     expect(second.json.id).not.toBe(first.json.id);
   });
 
   it('201: recognises what an SDK silently sends again, and only that', async () => {
-    const form = uploadOf(chatLines(2, { content: (n) => `twin ${n}` }));
+    const form = uploadForm(chatLines(2, { content: (n) => `twin ${n}` }));
     const first = await create(form);
     const retried = await create(form, { headers: { 'x-stainless-retry-count': '1' } });
     expect(retried.json.id).toBe(first.json.id);
@@ -257,7 +257,7 @@ describe('a repeated POST /v1/files', () => {
 
   it('422: an Idempotency-Key of 256 characters, before anything is stored', async () => {
     const before = await stored();
-    const { status, json } = await create(uploadOf(chatLines(1)), {
+    const { status, json } = await create(uploadForm(chatLines(1)), {
       headers: { 'idempotency-key': 'x'.repeat(256) },
     });
     expect([status, json.error.param]).toEqual([422, 'Idempotency-Key']);
@@ -438,7 +438,7 @@ describe('GET /v1/files', () => {
     const lister = await startServer();
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) {
-      const form = uploadOf(chatLines(1, { content: () => `${n}` }));
+      const form = uploadForm(chatLines(1, { content: () => `${n}` }));
       ids.push(
         (await lister.call('POST', '/v1/files', { body: form.body as never, headers: form.headers })).json.id,
       );
@@ -475,14 +475,14 @@ describe('files that are not for batches', () => {
   const named = (value: string): Part => ({ name: 'purpose', value });
   const anything = Buffer.from([0xff, 0x00, ...Buffer.from('{"not": JSON\n\n<script>')]);
   const kept: Part = { name: 'file', value: anything, filename: 'page.html' };
-  const sent = (on: Running, parts: Part[], key = on.keys.a) => {
+  const sent = (on: RunningServer, parts: Part[], key = on.keys.a) => {
     const { body, headers } = multipart(parts);
     return on.call('POST', '/v1/files', { body: body as NonNullable<RequestInit['body']>, headers, key });
   };
-  let open: Running;
+  let open: RunningServer;
   beforeAll(async () => {
     const purposes = ['user_data', 'vision'] as const;
-    open = await startServer({ others: { purposes, fileBytes: 2_500_000, bytesPerOrg: 3_000_000 } });
+    open = await startServer({ userFiles: { purposes, fileBytes: 2_500_000, bytesPerOrg: 3_000_000 } });
   });
   afterAll(() => open.stop());
 
@@ -578,7 +578,7 @@ describe('a schema that no engine could be given', () => {
 
   it.each(bad)('B41: 422 for a file and for a batch, with the line and the place: %s', async (...row) => {
     const [, schema, at, code] = row;
-    const { status, json } = await create(uploadOf(`${chatLines(3)}${JSON.stringify(request(schema))}\n`));
+    const { status, json } = await create(uploadForm(`${chatLines(3)}${JSON.stringify(request(schema))}\n`));
     expect([status, json.error.code, json.error.details.errors[0]]).toEqual([
       422,
       code,

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ChatMessage } from '../../src/wire/chat/chat.ts';
 import { multipart } from './support/multipart.ts';
-import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
 import { until } from '../support/until.ts';
 
 // What a request names by the id of a file reaches the engine as if it had been sent along, in every format.
@@ -13,8 +13,8 @@ const png = Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1');
 const note = Buffer.from('Rom ist schön.');
 const url = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`;
 
-let app: Running;
-let closed: Running;
+let app: RunningServer;
+let closed: RunningServer;
 let asked: ChatMessage[] = [];
 let askedText = '';
 const ids: Record<string, string> = {};
@@ -22,7 +22,7 @@ const ids: Record<string, string> = {};
 beforeAll(async () => {
   closed = await startServer({ limits: { bodyBytes: 10_000_000 } });
   app = await startServer({
-    others: { purposes: ['user_data'], fileBytes: 1_500_000, bytesPerOrg: 10_000_000 },
+    userFiles: { purposes: ['user_data'], fileBytes: 1_500_000, bytesPerOrg: 10_000_000 },
     engine: (scripted) => ({
       ...scripted,
       generate(request, how) {
@@ -64,7 +64,7 @@ const message = (type: string, file: string) => ({
   ...chat([{ type, source: { type: 'file', file_id: ids[file] } }]),
   max_tokens: 9,
 });
-const tell = ({ status, json }: Answered) => [status, json.error.param, json.error.message];
+const tell = ({ status, json }: CallResult) => [status, json.error.param, json.error.message];
 
 const taken: [string, string, () => object, unknown][] = [
   [

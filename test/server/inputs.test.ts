@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../src/wire/chat/chat.ts';
-import { type Running, startServer, testModels } from './support/start-server.ts';
+import { type RunningServer, startServer, testModels } from './support/start-server.ts';
 
 // Images and files go to models that take them; for all others they are refused at their place, in every format.
 
@@ -8,8 +8,8 @@ const png = 'data:image/png;base64,iVBORw0KGgo=';
 const pdf = 'data:application/pdf;base64,JVBERi0=';
 const text = 'What is it?';
 
-let blind: Running;
-let seeing: Running;
+let blind: RunningServer;
+let seeing: RunningServer;
 beforeAll(async () => {
   blind = await startServer({
     engine: (scripted) => ({ ...scripted, capabilities: { ...scripted.capabilities, inputs: [] } }),
@@ -102,7 +102,7 @@ describe('an image at an address', () => {
   const open = (body: object) => ({ ...body, model: 'fetching' });
 
   let asked: ChatRequest[] = [];
-  let app: Running;
+  let app: RunningServer;
   beforeAll(async () => {
     app = await startServer({
       models: [...testModels, { ...testModels[1]!, id: 'fetching', imageUrls: true }],

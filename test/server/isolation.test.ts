@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/server/routes/routes.ts';
 import { until } from '../support/until.ts';
 import { chatLine, chatLines } from './support/jsonl.ts';
-import { uploadOf } from './support/multipart.ts';
-import { type Answered, type Running, startServer } from './support/start-server.ts';
+import { uploadForm } from './support/multipart.ts';
+import { type CallResult, type RunningServer, startServer } from './support/start-server.ts';
 
 /** Ids of what org b owns, by the name of the parameter that takes them. */
-let app: Running;
+let app: RunningServer;
 let foreign: Record<string, string>;
 
 beforeAll(async () => {
   app = await startServer();
   const key = app.keys.b;
-  const { body, headers } = uploadOf(chatLines(1));
+  const { body, headers } = uploadForm(chatLines(1));
   const file = await app.call('POST', '/v1/files', { key, headers, body: body as never });
   const batch = await app.call('POST', '/v1/batches', {
     key,
@@ -60,7 +60,7 @@ const parameterOf = (path: string) => /:([^/]+)/.exec(path)?.[1] ?? '';
 const unknownOf = (id: string) => id.replace(/[0-9a-f]{32}$/, '0'.repeat(32));
 
 /** All that may differ between the answers to a foreign and to an unknown id: the request id, and the time. */
-function withoutId(answer: Answered): unknown {
+function withoutId(answer: CallResult): unknown {
   const id = answer.headers.get('x-request-id') ?? '';
   const headers = Array.from(answer.headers)
     .filter(([name]) => name !== 'date')

@@ -6,12 +6,12 @@ import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
-import { type Running, startServer, testLimits } from './support/start-server.ts';
+import { type RunningServer, startServer, testLimits } from './support/start-server.ts';
 
 // An answer that comes before the end of the body reaches a client that sends on.
 
 let clock: ManualClock;
-let app: Running;
+let app: RunningServer;
 beforeEach(async () => {
   clock = createManualClock();
   app = await startServer({ clock });

@@ -12,12 +12,12 @@ import {
   startFakeUpstream,
   streamed,
 } from '../support/fake-upstream.ts';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
 // What the log tells of a call to a server: what that reported beside what is paid.
 
 let fake: FakeUpstream;
-let app: Running;
+let app: RunningServer;
 
 beforeAll(async () => {
   fake = await startFakeUpstream();

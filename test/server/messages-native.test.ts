@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { Flavor } from '../../src/core/flavor.ts';
 import type { FormatSupport } from '../../src/engines/engines.ts';
 import { message, send, streamed } from '../support/fake-upstream.ts';
-import { natively } from './support/native.ts';
+import { startNative } from './support/native.ts';
 
 // Requests of /v1/messages that go on as their clients wrote them, and those that do not.
 
-const native = natively('anthropic', 'messages');
+const native = startNative('anthropic', 'messages');
 const { sent, start } = native;
 const post = (body: object | string) => native.call('', body);
 const plain = { model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };

@@ -12,7 +12,7 @@ import {
   streamed,
   usageFrame,
 } from '../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 
 // Stop sequences of /v1/messages, at servers that leave them in the text, and at one that names them in this format alone.
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   await fake?.close();
 });
 
-async function start(flavor: Flavor, answer: Answer, speech?: 'via chat') {
+async function start(flavor: Flavor, answer: Responder, speech?: 'via chat') {
   fake = await startFakeUpstream(answer);
   const capabilities = speech ? { formats: { messages: speech } } : {};
   app = await startApp({ models: [testModel({ ...upstreamEngine(fake.url), flavor, capabilities })] });
@@ -85,7 +85,7 @@ describe('llama-server', () => {
     events.map(([type, fields]) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`),
   );
   const answer =
-    (props: object): Answer =>
+    (props: object): Responder =>
     (response, request) => {
       if (request.path === '/props') return send(response, 200, { total_slots: 4, ...props });
       if (!request.path.endsWith('/messages')) return send(response, 200, completion('th'));

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MessageEvent } from '../../src/wire/messages/messages.ts';
 import { collectMessage } from '../support/collect-message.ts';
-import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
@@ -14,8 +14,8 @@ const ask = (content: string, more: object = {}) => ({
   messages: [{ role: 'user', content }],
   ...more,
 });
-const post = (json: unknown, headers = {}): Promise<Answered> => app.call('POST', path, { json, headers });
-const count = (json: unknown): Promise<Answered> => app.call('POST', `${path}/count_tokens`, { json });
+const post = (json: unknown, headers = {}): Promise<CallResult> => app.call('POST', path, { json, headers });
+const count = (json: unknown): Promise<CallResult> => app.call('POST', `${path}/count_tokens`, { json });
 
 const weather = {
   name: 'get_weather',

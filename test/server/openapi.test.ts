@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openApiPath } from '../../src/server/openapi/build-openapi.ts';
 import { routes } from '../../src/server/routes/routes.ts';
 import { chatLine, chatLines } from './support/jsonl.ts';
-import { uploadOf } from './support/multipart.ts';
-import { type Answered, type Json, type Running, startServer } from './support/start-server.ts';
+import { uploadForm } from './support/multipart.ts';
+import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 let document: Json;
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
@@ -19,7 +19,7 @@ afterAll(() => app.stop());
 const operationOf = (method: string, path: string): Json => document.paths[path][method.toLowerCase()];
 
 /** Fails unless the document describes this answer: its status, its content type, its body. */
-function expectDescribed(method: string, path: string, answer: Answered): void {
+function expectDescribed(method: string, path: string, answer: CallResult): void {
   const operation = operationOf(method, path);
   const described = operation.responses[String(answer.status)];
   expect(described, `${method} ${path} may answer ${answer.status}`).toBeDefined();
@@ -80,7 +80,7 @@ describe('the OpenAPI document', () => {
 
 describe('real answers', () => {
   it('are what the document says', async () => {
-    const { body, headers } = uploadOf(chatLines(1));
+    const { body, headers } = uploadForm(chatLines(1));
     const file = await app.call('POST', '/v1/files', { headers, body: body as never });
     expectDescribed('POST', '/v1/files', file);
     const batchBody = {

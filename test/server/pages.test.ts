@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer } from './support/start-server.ts';
-import type { Running } from './support/start-server.ts';
+import type { RunningServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 const names = readdirSync('docs', { recursive: true })
   .map(String)
   .filter((path) => path.endsWith('.md'))

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
 // Requests that are sent before earlier ones on the same connection are answered.
 
-let app: Running;
+let app: RunningServer;
 const opened: RawConnection[] = [];
 beforeAll(async () => void (app = await startServer()));
 afterEach(() => {

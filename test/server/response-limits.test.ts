@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pageBytes } from '../../src/responses/page.ts';
 import type { ChatRequest } from '../../src/wire/chat/chat.ts';
-import { type Json, type Running, startServer } from './support/start-server.ts';
+import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
 /** What requests of a few hundred bytes may make of what is stored. */
 const path = '/v1/responses';
 const limits = { conversationBytes: 100_000, responseBytesPerOrg: 300_000 };
 const kilobytes = (n: number) => 'x'.repeat(n * 1_000);
-let app: Running;
+let app: RunningServer;
 let asked: ChatRequest[];
 
 beforeEach(async () => {

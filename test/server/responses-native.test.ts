@@ -2,12 +2,12 @@ import OpenAI from 'openai';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Flavor } from '../../src/core/flavor.ts';
 import type { FormatSupport } from '../../src/engines/engines.ts';
-import { responded, send, streamed } from '../support/fake-upstream.ts';
-import { natively } from './support/native.ts';
+import { responseObject, send, streamed } from '../support/fake-upstream.ts';
+import { startNative } from './support/native.ts';
 
 // Requests of /v1/responses that go on as their clients wrote them, and those that do not.
 
-const native = natively('openai', 'responses');
+const native = startNative('openai', 'responses');
 const { call, sent, start } = native;
 
 interface Body {
@@ -150,7 +150,7 @@ describe('a request', () => {
 describe('an answer', () => {
   beforeEach(() => {
     native.fake.answer = (reply) =>
-      send(reply, 200, responded('', { output, usage, service_tier: 'flex', moderation: null }));
+      send(reply, 200, responseObject('', { output, usage, service_tier: 'flex', moderation: null }));
   });
 
   it('comes back as it was given, under our ids and names, and is kept', async () => {
@@ -213,8 +213,8 @@ describe('an answer', () => {
 
   it.each([
     ['is no response', { choices: [] }, 'invalid_upstream_response'],
-    ['is not finished', responded('', { status: 'in_progress' }), 'invalid_upstream_response'],
-    ['failed', responded('', { status: 'failed', error: { code: 'server_error' } }), 'upstream_error'],
+    ['is not finished', responseObject('', { status: 'in_progress' }), 'invalid_upstream_response'],
+    ['failed', responseObject('', { status: 'failed', error: { code: 'server_error' } }), 'upstream_error'],
   ])('that %s is none', async (_, given, code) => {
     native.fake.answer = (reply) => send(reply, 200, given);
     const answer = await post(plain);
@@ -225,13 +225,14 @@ describe('an answer', () => {
   it('costs what it says where its server tells no usage', async () => {
     const called = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"x":1}' };
     const given = [{ ...reasoning, summary: [{ type: 'summary_text', text: 'Hm.' }] }, theirMessage, called];
-    native.fake.answer = (reply) => send(reply, 200, responded('', { output: given, usage: null }));
+    native.fake.answer = (reply) => send(reply, 200, responseObject('', { output: given, usage: null }));
     expect((await read(await post(plain))).usage).toMatchObject({ output_tokens: 4 });
   });
 
   it('that failed for what the request says is refused', async () => {
     const error = { code: 'invalid_prompt', message: 'It was flagged.' };
-    native.fake.answer = (reply) => send(reply, 200, responded('', { status: 'failed', error, output: [] }));
+    native.fake.answer = (reply) =>
+      send(reply, 200, responseObject('', { status: 'failed', error, output: [] }));
     const answer = await post(plain);
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'request_refused' } }]);
   });
@@ -245,7 +246,7 @@ describe('a stream', () => {
   const begun = { ...theirMessage, status: 'in_progress', content: [] };
   const part = theirMessage.content[0]!;
   const opening =
-    event('created', { response: responded('', { status: 'in_progress', output: [], usage: null }) }) +
+    event('created', { response: responseObject('', { status: 'in_progress', output: [], usage: null }) }) +
     event('output_item.added', { output_index: 0, item: begun }) +
     event('content_part.added', { ...at, content_index: 0, part: { ...part, text: '' } }) +
     event('output_text.delta', { ...at, content_index: 0, delta: 'Hi', obfuscation: 'x' }) +
@@ -254,7 +255,7 @@ describe('a stream', () => {
     event('output_text.done', { ...at, content_index: 0, text: 'Hi.' }) +
     event('content_part.done', { ...at, content_index: 0, part }) +
     event('output_item.done', { output_index: 0, item: theirMessage });
-  const last = event('completed', { response: responded('', { output: [theirMessage], usage }) });
+  const last = event('completed', { response: responseObject('', { output: [theirMessage], usage }) });
 
   const dataOf = (text: string) =>
     [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!) as Body & { type: string });
@@ -290,14 +291,14 @@ describe('a stream', () => {
     const item = { id: 'rs_1', type: 'reasoning', summary: [], content: [thought] };
     const of = { item_id: 'rs_1', output_index: 0, content_index: 0 };
     native.fake.answer = streamed([
-      event('created', { response: responded('', { status: 'in_progress', output: [], usage: null }) }),
+      event('created', { response: responseObject('', { status: 'in_progress', output: [], usage: null }) }),
       event('output_item.added', { output_index: 0, item: { ...item, content: [] } }),
       event('reasoning_part.added', { ...of, part: { ...thought, text: '' } }),
       event('reasoning_text.delta', { ...of, delta: 'Hm.' }),
       event('reasoning_text.done', { ...of, text: 'Hm.' }),
       event('reasoning_part.done', { ...of, part: thought }),
       event('output_item.done', { output_index: 0, item }),
-      event('completed', { response: responded('', { output: [item], usage }) }),
+      event('completed', { response: responseObject('', { output: [item], usage }) }),
     ]);
     const client = new OpenAI({ baseURL: `${native.running.url}/v1`, apiKey: native.running.key });
     const final = await client.responses.stream({ model: 'tiny', input: 'hi' }).finalResponse();
@@ -309,7 +310,7 @@ describe('a stream', () => {
     [
       'breaks',
       opening +
-        event('failed', { response: responded('', { error: { code: 'server_error', message: 'x' } }) }),
+        event('failed', { response: responseObject('', { error: { code: 'server_error', message: 'x' } }) }),
       'upstream_error',
     ],
     [

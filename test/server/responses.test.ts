@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChatChunk, ChatChunks } from '../../src/wire/chat/chat.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { openRaw } from './support/raw-http.ts';
-import { type Json, type Running, startServer } from './support/start-server.ts';
+import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 const path = '/v1/responses';
 const ask = (input: unknown, more: object = {}) => ({ model: 'tiny', input, ...more });
 const post = (json: unknown) => app.call('POST', path, { json });

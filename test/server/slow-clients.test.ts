@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { openRaw } from './support/raw-http.ts';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
 let clock: ManualClock;
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => {
   clock = createManualClock();
   app = await startServer({ clock });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openRaw, sendRaw } from './support/raw-http.ts';
-import { type Json, type Running, startServer } from './support/start-server.ts';
+import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
 // Responses over a WebSocket.
 
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => {
   app = await startServer({ drainMs: 5_000 });
 });

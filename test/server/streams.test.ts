@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChatChunks } from '../../src/wire/chat/chat.ts';
-import { faultOfStream } from '../fuzz/check-stream.ts';
+import { findStreamFault } from '../fuzz/check-stream.ts';
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
-import { type Running, startServer } from './support/start-server.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
 
 // A stream never lies: it ends with the end of its format when the answer is whole, with an error event of its format
 // when it is not, and what a client saw before it went away is what is charged.
@@ -41,14 +41,14 @@ const formats = [
 ];
 
 let clock: ManualClock;
-let app: Running;
+let app: RunningServer;
 beforeAll(async () => {
   clock = createManualClock();
   app = await startServer({ clock });
 });
 afterAll(() => app.stop());
 
-async function open(to: Running, path: string, json: object): Promise<RawConnection> {
+async function open(to: RunningServer, path: string, json: object): Promise<RawConnection> {
   const connection = await openRaw(to.url);
   const body = JSON.stringify(json);
   connection.write(
@@ -63,13 +63,13 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
 
   it('ends with its end, once, when the answer is whole', async () => {
     const { text } = await read('[[tokens 8]]');
-    expect(faultOfStream(path, text)).toBeUndefined();
+    expect(findStreamFault(path, text)).toBeUndefined();
     expect(text.split(end)).toHaveLength(2);
   });
 
   it('says that it was cut by the token limit', async () => {
     const { text } = await read('[[tokens 8]]', limit);
-    expect(faultOfStream(path, text)).toBeUndefined();
+    expect(findStreamFault(path, text)).toBeUndefined();
     expect(text).toContain(cut);
   });
 
@@ -78,7 +78,7 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
     async (after) => {
       const { status, text } = await read(`[[tokens 8]] [[cut ${after}]]`);
       expect(status).toBe(200);
-      expect(faultOfStream(path, text)).toBeUndefined();
+      expect(findStreamFault(path, text)).toBeUndefined();
       expect(text).toMatch(failed);
       expect(text).not.toContain(end);
     },
@@ -166,7 +166,7 @@ describe('a client that reads slowly', () => {
   const chunks = 250;
   const piece = 'x'.repeat(100_000);
   let pulled = 0;
-  let slow: Running;
+  let slow: RunningServer;
   const slowClock = createManualClock();
   beforeAll(async () => {
     slow = await startServer({
@@ -200,7 +200,7 @@ describe('a client that reads slowly', () => {
     connection.socket.pause();
     await expect.poll(() => pulled).toBeGreaterThan(0);
     const other = await slow.call('POST', path, { json: ask('little') });
-    expect(faultOfStream(path, other.text)).toBeUndefined();
+    expect(findStreamFault(path, other.text)).toBeUndefined();
     expect(pulled).toBeLessThan(chunks);
     expect(await lengthUntil(connection, end)).toBeGreaterThan(chunks * piece.length);
     connection.socket.destroy();

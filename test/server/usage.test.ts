@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
 import type { KeyScope } from '../../src/core/org.ts';
 import { usageSchema } from '../../src/server/openapi/answer-schemas.ts';
-import { type CallOptions, type Json, type Running, startServer } from './support/start-server.ts';
+import { type CallOptions, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
+let app: RunningServer;
 let orgs: { a: string; b: string };
 
 beforeAll(async () => {

@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startReceiver } from '../support/receiver.ts';
-import type { Receiver } from '../support/receiver.ts';
-import { type Json, type Running, startServer } from './support/start-server.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import type { WebhookReceiver } from '../support/webhook-receiver.ts';
+import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-let app: Running;
-let receiver: Receiver;
+let app: RunningServer;
+let receiver: WebhookReceiver;
 beforeAll(async () => {
   app = await startServer();
 });
 afterAll(() => app.stop());
 beforeEach(async () => {
-  receiver = await startReceiver();
+  receiver = await startWebhookReceiver();
 });
 afterEach(async () => {
   for (const { id } of (await app.call('GET', '/v1/webhooks?limit=100')).json.data) await remove(id);
@@ -170,7 +170,7 @@ describe('a delivery', () => {
     const replayed = await post(`deliveries/${tested.id}/replay`);
     expect(replayed.status).toBe(201);
     expect(replayed.json).toMatchObject({ status: 'pending', event: tested.event });
-    const [first, second] = await receiver.has(2);
+    const [first, second] = await receiver.waitFor(2);
     expect([second!.headers['webhook-id'], second!.body]).toEqual([
       first!.headers['webhook-id'],
       first!.body,

@@ -1,5 +1,5 @@
 import { StoreTime } from '../../src/base/store-time.ts';
-import { poolOf } from '../support/pool-of.ts';
+import { createTestPool } from '../support/test-pool.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { type Log, silent } from '../../src/base/log.ts';
 import type { Batches } from '../../src/batches/batches.ts';
@@ -53,7 +53,7 @@ export class SimProcess implements Worker {
     const { inference, capacity, catalog, peers } = createInference({
       models: createEngines(world, this).map(({ model, engine }) => ({
         model,
-        pool: poolOf(engine, { clock, random, isShared: true }),
+        pool: createTestPool(engine, { clock, random, isShared: true }),
       })),
       accounts: { charge: () => {}, budgets: noBudgets },
       schemas: createInlineSchemas(clock),
@@ -65,11 +65,11 @@ export class SimProcess implements Worker {
       store: storeThrough(world.database.store, (operation, args, operate) =>
         world.gate.call(this, operation, args, operate),
       ),
-      blobs: world.blobs.seenThrough(() => this.#turn()),
+      blobs: world.blobs.gatedBy(() => this.#turn()),
       files: {
         requireContent: async () => {},
         index: (file) => this.#turn().then(() => world.indexOf(file)),
-        read: createVerifiedReads(world.blobs.seenThrough(() => this.#turn())),
+        read: createVerifiedReads(world.blobs.gatedBy(() => this.#turn())),
         purposes: ['batch'],
         inline: async (_orgId, text) => text,
       } as Partial<Files> as Files,

@@ -1,6 +1,6 @@
 import { createBudgets } from '../../src/accounts/budgets.ts';
 import { StoreTime } from '../../src/base/store-time.ts';
-import { poolOf } from '../support/pool-of.ts';
+import { createTestPool } from '../support/test-pool.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
 import { defaultLimits } from '../../src/core/batch.ts';
@@ -120,7 +120,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const budgets = createBudgets({ orgs: store.orgs, clock, log: silent });
   const pools = clocks.map((own, n) => {
     const there = engineFrom(n);
-    return poolOf(
+    return createTestPool(
       { ...there, generate: async (request, call) => alive(own, await there.generate(request, call)) },
       { clock: own, random, isShared: processes > 1 },
     );
@@ -140,7 +140,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     'inference' | 'capacity' | 'catalog' | 'peers' | 'clock' | 'time' | 'store'
   > = {
     budgets,
-    blobs: blobs.seenThrough(async (operation, name) => {
+    blobs: blobs.gatedBy(async (operation, name) => {
       blobCalls.push(operation);
       const faults = /^(read|slices?|size)$/.test(operation) ? unreadable : unwritable;
       // Of a file that cannot be read the folder tells the size all the same.

@@ -21,7 +21,7 @@ import { systemClock } from '../../src/base/system.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import { StoreError } from '../../src/core/store-error.ts';
 import { createManualClock } from '../support/manual-clock.ts';
-import { smallDisk } from '../support/small-disk.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { addBatch, closeBatch, makeOrg, output, range, start, claimOf } from './fixtures.ts';
 
 let folder: string;
@@ -353,7 +353,7 @@ test('a full disk refuses, damages nothing, and goes on when there is room', asy
   skip,
   onTestFinished,
 }) => {
-  const disk = smallDisk();
+  const disk = mountSmallDisk();
   if ('reason' in disk) return skip(disk.reason);
   onTestFinished(disk.remove);
   const onDisk = join(disk.folder, 'offpeak.db');

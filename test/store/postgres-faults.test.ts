@@ -9,7 +9,7 @@ import type { TimeLimits } from '../../src/store/postgres/db.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 import { StoreError } from '../../src/core/store-error.ts';
-import { startSilentLine } from '../support/silent-line.ts';
+import { startStallProxy } from '../support/stall-proxy.ts';
 import type { PostgresServer } from '../support/postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { addBatch, claimOf, makeOrg, output, range, start } from './fixtures.ts';
@@ -236,19 +236,19 @@ function faultTests(postgres: PostgresServer): void {
 
     test('when the network falls silent, and a connection that did is not used again', async () => {
       const url = new URL(await postgres.createDatabase());
-      const line = await startSilentLine(Number(url.port));
+      const line = await startStallProxy(Number(url.port));
       url.port = String(line.port);
       const db = openPostgres(url.href, silent, {
         ...defaultPool,
         bounds: { ...defaultTimeLimits, connect: 1_500, answer: 1_500 },
       });
       expect(await db.all('SELECT 1 AS one')).toEqual([{ one: 1 }]);
-      line.silent = true;
+      line.stalled = true;
       await expect(db.all('SELECT 1 AS one')).rejects.toMatchObject(late);
       await expect(db.tx((q) => q.all('SELECT 1 AS one'))).rejects.toMatchObject({ code: 'unreachable' });
-      line.silent = false;
+      line.stalled = false;
       expect(await db.tx((q) => q.all('SELECT 2 AS two'))).toEqual([{ two: 2 }]);
-      line.silent = true;
+      line.stalled = true;
       await db.close();
       line.close();
     });

@@ -54,13 +54,13 @@ export interface ErrorBody {
   request_id: string;
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   text: string;
 }
 
-export interface Sending {
+export interface CallOptions {
   method?: string;
   json?: unknown;
   body?: NonNullable<RequestInit['body']>;
@@ -70,17 +70,17 @@ export interface Sending {
 /** A server seen from outside with one key, the way a user's script sees it. */
 export interface Api {
   /** Any answer, also a refusal. */
-  send(path: string, sending?: Sending): Promise<Answer>;
+  send(path: string, sending?: CallOptions): Promise<ApiResponse>;
   /** The body of a 2xx answer; throws with the answer's text otherwise. */
   get<T>(path: string): Promise<T>;
   post<T>(path: string, json: unknown): Promise<T>;
   /** Any answer to an upload. */
-  sendFile(content: string | Buffer, fields?: Record<string, string>): Promise<Answer>;
+  sendFile(content: string | Buffer, fields?: Record<string, string>): Promise<ApiResponse>;
   upload(content: string | Buffer | Line[]): Promise<FileBody>;
   createBatch(input: string | { requests: Line[] }, more?: Record<string, unknown>): Promise<BatchBody>;
   batch(id: string): Promise<BatchBody>;
   /** The JSONL of one stream, from behind line `after` on. */
-  results(id: string, stream: 'output' | 'errors', after?: number): Promise<Answer>;
+  results(id: string, stream: 'output' | 'errors', after?: number): Promise<ApiResponse>;
   /** Waits until the batch is in a state that never changes. */
   finished(id: string): Promise<BatchBody>;
 }
@@ -92,7 +92,7 @@ export function isFinished(batch: BatchBody): boolean {
 }
 
 export function createApi(url: string, key: string): Api {
-  async function send(path: string, sending: Sending = {}): Promise<Answer> {
+  async function send(path: string, sending: CallOptions = {}): Promise<ApiResponse> {
     const { json, body, headers } = sending;
     const method = sending.method ?? (json === undefined && body === undefined ? 'GET' : 'POST');
     const content = json === undefined ? body : JSON.stringify(json);
@@ -108,7 +108,7 @@ export function createApi(url: string, key: string): Api {
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  async function succeed<T>(path: string, sending?: Sending): Promise<T> {
+  async function succeed<T>(path: string, sending?: CallOptions): Promise<T> {
     const { status, text } = await send(path, sending);
     if (status >= 300) throw new Error(`${path} answered ${status}: ${text.slice(0, 2000)}`);
     return JSON.parse(text) as T;

@@ -32,7 +32,7 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
     const prompt = messages.at(-1)!.content;
     calls.set(prompt, (calls.get(prompt) ?? 0) + 1);
     asked++;
-    const { prompt_tokens, completion_tokens, cached } = tokensOf(prompt);
+    const { prompt_tokens, completion_tokens, cached } = tokensFor(prompt);
     const usage = {
       prompt_tokens,
       completion_tokens,
@@ -62,7 +62,7 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
 }
 
 /** What the answer to a prompt such as `row-17` is counted with. */
-export function tokensOf(prompt: string): {
+export function tokensFor(prompt: string): {
   prompt_tokens: number;
   completion_tokens: number;
   cached: number;

@@ -3,8 +3,8 @@ import type { ChatChunk, ChatRequest, ChatResponse, ToolCall } from '../../src/w
 import type { JsonBody } from '../../src/wire/json/json-body.ts';
 
 export interface FakeEngine extends Engine {
-  /** What it was asked, in order. */
-  readonly asked: { request: JsonBody<ChatRequest>; call: EngineCall }[];
+  /** What it was calls, in order. */
+  readonly calls: { request: JsonBody<ChatRequest>; call: EngineCall }[];
   /** Answers to come, one a call; the last one is repeated. */
   answers: (ChatResponse | Error)[];
   chunks: (ChatChunk | Error)[];
@@ -12,7 +12,7 @@ export interface FakeEngine extends Engine {
 
 /** An engine whose every answer a test writes down beforehand. */
 export function createFakeEngine(capabilities: Partial<Capabilities> = {}): FakeEngine {
-  const asked: FakeEngine['asked'] = [];
+  const calls: FakeEngine['calls'] = [];
   const engine: FakeEngine = {
     capabilities: {
       serves: ['chat', 'embeddings'],
@@ -24,19 +24,19 @@ export function createFakeEngine(capabilities: Partial<Capabilities> = {}): Fake
       ...capabilities,
     },
     slots: 4,
-    asked,
+    calls,
     answers: [],
     chunks: [],
     async start() {},
     async stop() {},
     async generate(request, call) {
-      asked.push({ request, call });
+      calls.push({ request, call });
       const answer = engine.answers.length > 1 ? engine.answers.shift()! : engine.answers[0]!;
       if (answer instanceof Error) throw answer;
       return answer;
     },
     async *stream(request, call) {
-      asked.push({ request, call });
+      calls.push({ request, call });
       for (const chunk of engine.chunks) {
         if (chunk instanceof Error) throw chunk;
         yield [chunk];

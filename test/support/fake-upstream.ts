@@ -13,7 +13,7 @@ export interface Received {
   aborted: boolean;
 }
 
-export type Answer = (response: ServerResponse, request: Received) => unknown;
+export type Responder = (response: ServerResponse, request: Received) => unknown;
 
 /** A model's server in this process that says what a test tells it to. */
 export interface FakeUpstream {
@@ -21,13 +21,13 @@ export interface FakeUpstream {
   url: string;
   port: number;
   received: Received[];
-  answer: Answer;
+  answer: Responder;
   /** What `GET /models` is answered with, by which a server is asked how it is; by itself an empty list, unseen. */
-  models: Answer | null;
+  models: Responder | null;
   close(): Promise<void>;
 }
 
-export async function startFakeUpstream(answer: Answer = complete()): Promise<FakeUpstream> {
+export async function startFakeUpstream(answer: Responder = complete()): Promise<FakeUpstream> {
   const connections = new Map<unknown, number>();
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -75,16 +75,16 @@ export function completion(content = 'Hello there.', more: object = {}): object 
   };
 }
 
-export function complete(content?: string, more?: object): Answer {
+export function complete(content?: string, more?: object): Responder {
   return (reply, { path }) => {
     const isMessage = path.endsWith('/messages');
     const other = isMessage ? message(content) : completion(content, more);
-    send(reply, 200, path.endsWith('/responses') ? responded(content) : other);
+    send(reply, 200, path.endsWith('/responses') ? responseObject(content) : other);
   };
 }
 
 /** The same as a response. */
-export function responded(text = 'Hello there.', more: object = {}): object {
+export function responseObject(text = 'Hello there.', more: object = {}): object {
   const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }];
   return {
     id: 'resp_theirs',
@@ -137,7 +137,7 @@ export const usageFrame = `data: ${JSON.stringify({
 })}\n\n`;
 
 /** Sends bytes as an event stream, in the pieces given, and ends it. */
-export function streamed(pieces: (string | Buffer)[]): Answer {
+export function streamed(pieces: (string | Buffer)[]): Responder {
   return async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const piece of pieces) {

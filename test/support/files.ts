@@ -56,7 +56,7 @@ export async function startFiles(
   };
 }
 
-export const callerOf = (orgId: string): Caller => ({
+export const callerFor = (orgId: string): Caller => ({
   orgId,
   keyId: `key_${orgId}`,
   scopes: ['files'],

@@ -17,7 +17,7 @@ const impatient = ['--timeout', '10', '--retries', '0'];
 const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', ...impatient];
 
 /** The Python of a folder that `installPython` made. */
-export const pythonOf = (folder: string): string => join(folder, 'bin', 'python');
+export const pythonIn = (folder: string): string => join(folder, 'bin', 'python');
 
 /**
  * A virtual environment with these requirements.
@@ -38,10 +38,10 @@ export async function installPython(
     await run('python3', ['-m', 'venv', folder]);
     const until = before ? [`--uploaded-prior-to=${before}T00:00:00Z`] : [];
     // Older ones do not know the day of a package.
-    if (before) await run(pythonOf(folder), [...pip, 'pip>=26']);
+    if (before) await run(pythonIn(folder), [...pip, 'pip>=26']);
     // What else is needed is first looked for.
     const limitMs = before ? 300_000 : 120_000;
-    await run(pythonOf(folder), [...pip, '--only-binary', ':all:', ...until, ...requirements], limitMs);
+    await run(pythonIn(folder), [...pip, '--only-binary', ':all:', ...until, ...requirements], limitMs);
   });
 }
 

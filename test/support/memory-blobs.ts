@@ -6,13 +6,13 @@ export interface MemoryBlobs extends Blobs {
   /** Committed blobs by name. */
   readonly stored: ReadonlyMap<string, Uint8Array>;
   /** Names of those that are set aside. */
-  readonly aside: ReadonlyMap<string, unknown>;
+  readonly quarantined: ReadonlyMap<string, unknown>;
   put(name: string, bytes: Uint8Array): void;
   /**
    * The same blobs as one process sees them: before each operation it waits for `turn`, which may take its time, fail,
    * or never come for a process that died. A writer of such a process is never committed.
    */
-  seenThrough(turn: (operation: string, name: string) => Promise<void>): Blobs;
+  gatedBy(turn: (operation: string, name: string) => Promise<void>): Blobs;
 }
 
 export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}): MemoryBlobs {
@@ -128,7 +128,7 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
     ping: () => turn('ping', ''),
   });
 
-  return { ...seenThrough(() => Promise.resolve()), stored, aside, put, seenThrough };
+  return { ...seenThrough(() => Promise.resolve()), stored, quarantined: aside, put, gatedBy: seenThrough };
 }
 
 /** Small and uneven, so that no reader may count on lines and chunks ending together. */

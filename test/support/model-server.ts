@@ -12,7 +12,7 @@ export interface Hit {
 }
 
 /** What is under one path, and how it misbehaves. */
-export interface Served {
+export interface ServedFile {
   bytes: Buffer;
   /** Strong by default, made of the bytes' length. */
   etag?: string | null;
@@ -32,7 +32,7 @@ export interface Served {
 export interface ModelServer {
   url: string;
   hits: Hit[];
-  files: Map<string, Served>;
+  files: Map<string, ServedFile>;
   /** Requests of a path, the look at its first bytes included. */
   hitsOf(path: string): Hit[];
   /** Lets held bodies go on, now and from now on. */
@@ -41,9 +41,9 @@ export interface ModelServer {
 }
 
 /** A file server that does what hubs and mirrors do, and what they should not. */
-export async function createModelServer(host = '127.0.0.1'): Promise<ModelServer> {
+export async function startModelServer(host = '127.0.0.1'): Promise<ModelServer> {
   const hits: Hit[] = [];
-  const files = new Map<string, Served>();
+  const files = new Map<string, ServedFile>();
   const held: (() => void)[] = [];
   let released = false;
 
@@ -66,7 +66,7 @@ export async function createModelServer(host = '127.0.0.1'): Promise<ModelServer
     else void send(file!, hit, index, response);
   });
 
-  async function send(file: Served, hit: Hit, index: number, response: ServerResponse): Promise<void> {
+  async function send(file: ServedFile, hit: Hit, index: number, response: ServerResponse): Promise<void> {
     const { bytes } = file;
     const etag = file.etag === undefined ? `"v${bytes.length}"` : file.etag;
     const headers: Record<string, string> = { ...(etag !== null && { etag }), ...file.headers };

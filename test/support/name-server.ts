@@ -8,7 +8,7 @@ export interface NameServer {
   /** `A example.com`, in the order in which they came. */
   queries: string[];
   /** Resolves when so many queries have come. */
-  has(count: number): Promise<string[]>;
+  waitFor(count: number): Promise<string[]>;
   /** Answers the queries that were not answered: there is no such host. */
   release(): void;
   close(): void;
@@ -31,7 +31,7 @@ export async function startNameServer(hosts: Record<string, string[]> = {}): Pro
   return {
     address: `127.0.0.1:${socket.address().port}`,
     queries,
-    has: (count) => until(`${count} queries`, () => queries.length >= count && queries),
+    waitFor: (count) => until(`${count} queries`, () => queries.length >= count && queries),
     release() {
       for (const [query, { port, address }] of unanswered.splice(0))
         socket.send(answerTo(query, undefined), port, address);

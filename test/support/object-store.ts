@@ -9,7 +9,7 @@ import type { BucketConfig } from '../../src/core/config.ts';
  * What becomes of a request: an error of that status and code; `reset`, before anything is done; `lose answer`, when all is
  * done; `hang`, for ever; `late`, a 200 that tells an error.
  */
-export type StoreFault = { status: number; code: string } | 'reset' | 'lose answer' | 'hang' | 'late';
+export type ObjectStoreFault = { status: number; code: string } | 'reset' | 'lose answer' | 'hang' | 'late';
 
 /** An object store in memory, with one bucket, that checks every signature and fails as it is told. */
 export interface ObjectStore {
@@ -19,11 +19,11 @@ export interface ObjectStore {
   /** By id: what was begun and neither completed nor aborted. */
   uploads: Map<string, { key: string; begun: number; parts: Map<number, Buffer> }>;
   /** `PUT key?query` of each request so far. */
-  asked: string[];
+  requests: string[];
   /** Decides of each request. */
-  fault: (request: string) => StoreFault | undefined;
+  fault: (request: string) => ObjectStoreFault | undefined;
   /** The largest page of a listing. */
-  page: number;
+  maxPage: number;
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ const secretKey = 'a secret that nobody knows';
 const accessKey = 'AKIATEST';
 const bucket = 'files';
 
-class Refused extends Error {
+class StoreError extends Error {
   readonly status: number;
 
   constructor(status: number, code: string) {
@@ -62,9 +62,9 @@ export async function startObjectStore(): Promise<ObjectStore> {
     config,
     objects: new Map(),
     uploads: new Map(),
-    asked: [],
+    requests: [],
     fault: () => undefined,
-    page: 1000,
+    maxPage: 1000,
     async close() {
       server.closeAllConnections();
       server.close();
@@ -79,21 +79,21 @@ export async function startObjectStore(): Promise<ObjectStore> {
     const { pathname, search, searchParams } = new URL(request.url!, 'http://x');
     const [, inBucket = '', key = ''] = /^\/([^/]+)\/(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
     const asked = `${request.method} ${key}${search}`;
-    store.asked.push(asked);
+    store.requests.push(asked);
     const fault = store.fault(asked);
     if (fault === 'hang') return;
     if (fault === 'reset') return void request.socket.resetAndDestroy();
     try {
       check(request, body, config);
-      if (inBucket !== bucket) throw new Refused(404, 'NoSuchBucket');
-      if (typeof fault === 'object') throw new Refused(fault.status, fault.code);
+      if (inBucket !== bucket) throw new StoreError(404, 'NoSuchBucket');
+      if (typeof fault === 'object') throw new StoreError(fault.status, fault.code);
       if (fault === 'late')
         return void response.end('<?xml version="1.0"?><Error><Code>InternalError</Code></Error>');
       const answer = answerTo(request, key, searchParams, body);
       if (fault === 'lose answer') return void request.socket.resetAndDestroy();
       response.writeHead(answer.status ?? 200, answer.headers).end(answer.body);
     } catch (error) {
-      const status = error instanceof Refused ? error.status : 500;
+      const status = error instanceof StoreError ? error.status : 500;
       const code = error instanceof Error ? error.message : '';
       const xml = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>No &amp; no.</Message></Error>`;
       response.writeHead(status).end(request.method === 'HEAD' ? undefined : xml);
@@ -120,14 +120,14 @@ export async function startObjectStore(): Promise<ObjectStore> {
     }
     if (method === 'DELETE') {
       // As some stores do, and others do not.
-      if (!store.objects.delete(key)) throw new Refused(404, 'NoSuchKey');
+      if (!store.objects.delete(key)) throw new StoreError(404, 'NoSuchKey');
       return { status: 204 };
     }
     const { body: content } = find(key);
     if (method === 'HEAD') return { headers: { 'content-length': String(content.length) } };
     const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(String(headers.range)) ?? [];
     if (start === undefined) return { body: content };
-    if (Number(start) >= content.length) throw new Refused(416, 'InvalidRange');
+    if (Number(start) >= content.length) throw new StoreError(416, 'InvalidRange');
     const part = content.subarray(Number(start), Number(end) + 1);
     const range = `bytes ${start}-${Number(start) + part.length - 1}/${content.length}`;
     return { status: 206, headers: { 'content-range': range }, body: part };
@@ -135,7 +135,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
 
   function find(key: string) {
     const found = store.objects.get(key);
-    if (!found) throw new Refused(404, 'NoSuchKey');
+    if (!found) throw new StoreError(404, 'NoSuchKey');
     return found;
   }
 
@@ -147,7 +147,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
 
   function ofUpload(method: string, key: string, id: string, query: URLSearchParams, body: Buffer): Answer {
     const upload = store.uploads.get(id);
-    if (upload?.key !== key) throw new Refused(404, 'NoSuchUpload');
+    if (upload?.key !== key) throw new StoreError(404, 'NoSuchUpload');
     if (method === 'PUT') {
       upload.parts.set(Number(query.get('partNumber')), body);
       return { headers: { etag: tagOf(body) } };
@@ -159,17 +159,17 @@ export async function startObjectStore(): Promise<ObjectStore> {
     ];
     const parts = named.map(([, number, tag]) => {
       const part = upload.parts.get(Number(number));
-      if (!part || tagOf(part) !== `"${tag}"`) throw new Refused(400, 'InvalidPart');
+      if (!part || tagOf(part) !== `"${tag}"`) throw new StoreError(400, 'InvalidPart');
       return part;
     });
     const isSmall = (part: Buffer, at: number) => at < parts.length - 1 && part.length < 5 * 1024 * 1024;
-    if (parts.length === 0 || parts.some(isSmall)) throw new Refused(400, 'EntityTooSmall');
+    if (parts.length === 0 || parts.some(isSmall)) throw new StoreError(400, 'EntityTooSmall');
     store.objects.set(key, { body: Buffer.concat(parts), modifiedAt: Date.now() });
     return { body: '<CompleteMultipartUploadResult/>' };
   }
 
   function list(query: URLSearchParams): Answer {
-    const most = Math.min(store.page, Number(query.get('max-keys') ?? 1000));
+    const most = Math.min(store.maxPage, Number(query.get('max-keys') ?? 1000));
     const after = query.get('continuation-token') ?? '';
     const keys = [...store.objects.keys()]
       .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
@@ -210,11 +210,11 @@ function check(
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d+)\/(\S+), SignedHeaders=(\S+), Signature=(\w+)$/.exec(
       String(headers.authorization),
     ) ?? [];
-  if (key !== accessKey) throw new Refused(403, 'InvalidAccessKeyId');
-  if (headers['x-amz-security-token'] !== sessionToken) throw new Refused(403, 'InvalidToken');
-  if (scope !== `${region}/s3/aws4_request`) throw new Refused(400, 'AuthorizationHeaderMalformed');
+  if (key !== accessKey) throw new StoreError(403, 'InvalidAccessKeyId');
+  if (headers['x-amz-security-token'] !== sessionToken) throw new StoreError(403, 'InvalidToken');
+  if (scope !== `${region}/s3/aws4_request`) throw new StoreError(400, 'AuthorizationHeaderMalformed');
   const sum = createHash('sha256').update(body).digest('hex');
-  if (headers['x-amz-content-sha256'] !== sum) throw new Refused(400, 'XAmzContentSHA256Mismatch');
+  if (headers['x-amz-content-sha256'] !== sum) throw new StoreError(400, 'XAmzContentSHA256Mismatch');
   const { pathname, searchParams } = new URL(url!, 'http://x');
   const query = [...searchParams]
     .map((pair) => pair.map(encodeURIComponent).join('='))
@@ -226,5 +226,5 @@ function check(
   const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], `${day}/${scope}`, hashed].join('\n');
   const sign = (by: string | Buffer, what: string) => createHmac('sha256', by).update(what).digest();
   const signing = [day!, ...scope.split('/')].reduce<string | Buffer>(sign, `AWS4${secretKey}`);
-  if (sign(signing, text).toString('hex') !== signature) throw new Refused(403, 'SignatureDoesNotMatch');
+  if (sign(signing, text).toString('hex') !== signature) throw new StoreError(403, 'SignatureDoesNotMatch');
 }

@@ -10,7 +10,7 @@ import type { Api } from './api.ts';
 export const processKey = 'test-key-0123456789-abcdefghijklmnop';
 export const adminKey = 'test-admin-0123456789-abcdefghijklmnop';
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const endWithParent = new URL('end-with-parent.ts', import.meta.url).href;
+const exitWithParent = new URL('exit-with-parent.ts', import.meta.url).href;
 const directedEngine = new URL('scripted/install.ts', import.meta.url).href;
 
 export interface Exit {
@@ -19,7 +19,7 @@ export interface Exit {
 }
 
 /** What a process wrote and how it ended. */
-export interface Ended extends Exit {
+export interface ProcessOutput extends Exit {
   stdout: string;
   stderr: string;
 }
@@ -47,7 +47,7 @@ export interface Installation {
   data: string;
   start(options?: { env?: Record<string, string>; flags?: string[] }): Promise<ServerProcess>;
   /** Starts one that is expected to end by itself, and waits for that. */
-  startInVain(options?: { env?: Record<string, string>; flags?: string[] }): Promise<Ended>;
+  runToExit(options?: { env?: Record<string, string>; flags?: string[] }): Promise<ProcessOutput>;
   /** Writes another configuration for the starts to come. */
   configure(yaml: string): void;
   /** Kills what still runs and removes everything. */
@@ -95,7 +95,7 @@ export function install(yaml: string): Installation {
       process.execPath,
       [
         '--import',
-        endWithParent,
+        exitWithParent,
         '--import',
         directedEngine,
         main,
@@ -170,7 +170,7 @@ export function install(yaml: string): Installation {
       };
     },
 
-    async startInVain({ env, flags = [] } = {}) {
+    async runToExit({ env, flags = [] } = {}) {
       const { written, exited } = launch(flags, env);
       return { ...(await exited), ...written };
     },

@@ -6,18 +6,18 @@ export interface SlotServer {
   /** How many requests it works on at once. */
   slots: (now: number) => number;
   /** Milliseconds that a request takes which is begun with so many in work, itself included. */
-  timeOf: (work: number, running: number) => number;
+  serviceMs: (work: number, running: number) => number;
   /** What a request is to be in work; 1 without. */
-  workOf?: () => number;
+  drawWork?: () => number;
   /** It refuses what comes with that many there already. */
-  refusesAbove?: number;
+  queueLimit?: number;
   /** Milliseconds for which reading an answer keeps the process from the next one, after so many; 0 without. */
   readMs?: (answers: number) => number;
   /** Refuses a request for no reason. */
   isSpurious?: (now: number) => boolean;
 }
 
-export interface Served {
+export interface LoadResult {
   /** Share of the server's slot time that was used until the last request was sent. */
   fill: number;
   /** The same up to the last answer. */
@@ -30,7 +30,7 @@ export interface Served {
   lateAnswers: number;
   /** What was believed after each hundredth of the requests. */
   slots: number[];
-  most: number[];
+  maxInFlight: number[];
 }
 
 interface Request {
@@ -45,11 +45,11 @@ interface Request {
 const refusalMs = 1;
 
 /** Keeps the server as full as the limit says until all are answered. */
-export function serve(
+export function simulateLoad(
   requests: number,
   server: SlotServer,
   limitOf: (now: () => number) => ConcurrencyLimit,
-): Served {
+): LoadResult {
   let now = 0;
   const limit = limitOf(() => now);
   const running = new Heap();
@@ -61,7 +61,7 @@ export function serve(
   let done = 0;
   let busy = 0;
   let capacity = 0;
-  const served: Served = {
+  const served: LoadResult = {
     fill: 0,
     fillToEnd: 0,
     longestQueue: 0,
@@ -70,34 +70,34 @@ export function serve(
     lateRefusals: 0,
     lateAnswers: 0,
     slots: [],
-    most: [],
+    maxInFlight: [],
   };
   const inFlight = () => running.size + queue.length + refused.size + unread.size;
   const begin = () => {
     while (queue.length > 0 && running.size < server.slots(now)) {
       const request = queue.shift()!;
-      request.endsAt = now + server.timeOf(request.work, running.size + 1);
+      request.endsAt = now + server.serviceMs(request.work, running.size + 1);
       running.push(request);
     }
   };
   while (done < requests) {
     while (sent < requests && inFlight() < limit.maxInFlight) {
       const request = {
-        work: server.workOf?.() ?? 1,
+        work: server.drawWork?.() ?? 1,
         ticket: limit.sent(),
         endsAt: now + refusalMs,
         answeredAt: 0,
       };
       sent++;
-      const isTooMuch = running.size + queue.length >= (server.refusesAbove ?? Infinity);
+      const isTooMuch = running.size + queue.length >= (server.queueLimit ?? Infinity);
       if (isTooMuch || server.isSpurious?.(now)) refused.push(request);
       else queue.push(request);
       begin();
     }
     served.longestQueue = Math.max(served.longestQueue, queue.length);
-    const isRefusal = refused.least < Math.min(running.least, unread.least);
-    const isAnswer = unread.least <= Math.min(refused.least, running.least);
-    const at = Math.min(refused.least, running.least, unread.least);
+    const isRefusal = refused.earliest < Math.min(running.earliest, unread.earliest);
+    const isAnswer = unread.earliest <= Math.min(refused.earliest, running.earliest);
+    const at = Math.min(refused.earliest, running.earliest, unread.earliest);
     busy += (at - now) * running.size;
     capacity += (at - now) * server.slots(now);
     now = at;
@@ -126,7 +126,7 @@ export function serve(
     limit.answered(ticket, { at: answeredAt, work, isFull });
     if (done % Math.ceil(requests / 100) === 0) {
       served.slots.push(limit.slots);
-      served.most.push(limit.maxInFlight);
+      served.maxInFlight.push(limit.maxInFlight);
     }
     if (sent < requests) served.fill = busy / capacity;
   }
@@ -143,7 +143,7 @@ class Heap {
     return this.#requests.length;
   }
 
-  get least(): number {
+  get earliest(): number {
     return this.#requests[0]?.endsAt ?? Number.POSITIVE_INFINITY;
   }
 
@@ -177,7 +177,7 @@ class Heap {
 }
 
 /** Numbers below 1, the same ones for the same seed. */
-export function randomOf(seed: number): () => number {
+export function seededFloats(seed: number): () => number {
   let state = (seed * 2_654_435_761 + 12_345) >>> 0;
   return () => {
     state = (state + 0x6d_2b_79_f5) >>> 0;
@@ -189,7 +189,7 @@ export function randomOf(seed: number): () => number {
 
 /** Lognormal with mean `mean`. */
 export function lognormal(mean: number, sigma: number, seed: number): () => number {
-  const random = randomOf(seed);
+  const random = seededFloats(seed);
   return () => {
     const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
     return mean * Math.exp(sigma * normal - sigma ** 2 / 2);

@@ -9,7 +9,7 @@ export interface SmallDisk {
 }
 
 /** A file system of its own to fill up, or the reason why there is none: mounting takes root. */
-export function smallDisk(size = '4m'): SmallDisk | { reason: string } {
+export function mountSmallDisk(size = '4m'): SmallDisk | { reason: string } {
   const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], {
     encoding: 'utf8',

@@ -98,7 +98,7 @@ describe('readAhead', () => {
       '{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}';
     blobs.put('blob_1', Buffer.from(body));
     const asked: string[] = [];
-    const seen = blobs.seenThrough(async (operation) => void asked.push(operation));
+    const seen = blobs.gatedBy(async (operation) => void asked.push(operation));
     const lines = new ChunkLines(seen, 'blob_1');
     const refs = [{ line: 0, offset: 0, length: body.length }];
     const ahead = readAhead(seen, [{ blob: 'blob_1', lines, refs }], []);

@@ -202,7 +202,7 @@ describe('a result file', () => {
 
   it('leaves nothing behind when the disk is full', async () => {
     const blobs = createMemoryBlobs();
-    const full = blobs.seenThrough(async (operation) => {
+    const full = blobs.gatedBy(async (operation) => {
       if (operation === 'commit') throw new Error('ENOSPC');
     });
     const writing = assembleResultFile({ store: createRows(9).store, blobs: full, ids }, batch, 'output', 0);

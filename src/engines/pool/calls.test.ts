@@ -60,7 +60,7 @@ describe('a stream whose server fails', () => {
         second.chunks = [chatChunk('Hello', 'stop')];
         const { pieces, error } = await read(begin(poolOf([first, second])));
         expect(pieces).toEqual([begun ? chatChunk('Hel') : chatChunk('Hello', 'stop')]);
-        expect([error, second.asked.length]).toEqual(begun ? [cut, 0] : [null, 1]);
+        expect([error, second.calls.length]).toEqual(begun ? [cut, 0] : [null, 1]);
       }
     },
   );
@@ -70,7 +70,7 @@ describe('the weight of a replica', () => {
   /** How many of nine requests each of the servers has. */
   async function shares(pool: ReturnType<typeof poolOf>, servers: readonly FakeEngine[]) {
     const begun = Array.from({ length: 9 }, () => pool.generate(chatRequest(), call));
-    const asked = servers.map((each) => each.asked.length);
+    const asked = servers.map((each) => each.calls.length);
     expect(pool.replicas.map(({ inFlight }) => inFlight)).toEqual(asked);
     await Promise.all(begun);
     return asked;

@@ -59,7 +59,7 @@ async function run({ can = {}, ask = {}, chunks = [], answers = [] }: Scene) {
   }
   const choices = seen.flatMap((chunk) => chunk.choices);
   return {
-    asked: engine.asked.map(({ request: { value } }) => value),
+    asked: engine.calls.map(({ request: { value } }) => value),
     told,
     error,
     seen,

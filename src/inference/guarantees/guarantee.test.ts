@@ -43,7 +43,7 @@ async function run(
   };
   const running = promised.run(asking, call);
   const outcome = await running.catch((error: unknown) => error as ApiError);
-  const asked = engine.asked.map(({ request: { value, text } }) => {
+  const asked = engine.calls.map(({ request: { value, text } }) => {
     expect(JSON.parse(text)).toEqual(value);
     return value;
   });
@@ -72,7 +72,7 @@ describe('a request without promises', () => {
     const answer = chatResponse('hi');
     const { outcome, engine, request } = await run(native, {}, [answer]);
     expect(outcome).toEqual(answer);
-    expect(engine.asked).toEqual([{ request, call }]);
+    expect(engine.calls).toEqual([{ request, call }]);
   });
 
   it('is not asked again when the engine fails', async () => {

@@ -3,7 +3,7 @@ import type { Fetch } from '../../../src/client/transport.ts';
 import type { BatchStatus } from '../../../src/core/batch.ts';
 
 /** What the fake server does when it is asked; tests change it between steps. */
-export interface Behaviour {
+export interface Behavior {
   /** How a finished line ends. */
   answer: (customId: string) => ResultLine;
   /** The final state, and how many times a batch is asked for before it is there. */
@@ -20,7 +20,7 @@ export interface Behaviour {
 export interface FakeServer {
   fetch: Fetch;
   url: string;
-  behaviour: Behaviour;
+  behavior: Behavior;
   files: Map<string, { file: RemoteFile; text: string }>;
   batches: Map<string, { batch: RemoteBatch; polls: number; lines: ResultLine[] }>;
   requests: { method: string; path: string; url: URL; headers: Headers }[];
@@ -39,7 +39,7 @@ export function failed(customId: string): ResultLine {
 /** An Offpeak as far as the command line can tell, behind `fetch`: no socket, no waiting. */
 export function createFakeServer(): FakeServer {
   const url = 'http://offpeak.test';
-  const behaviour: Behaviour = {
+  const behaviour: Behavior = {
     answer: succeeded,
     end: 'completed',
     ends: [],
@@ -157,7 +157,7 @@ export function createFakeServer(): FakeServer {
   }
 
   const fetch: Fetch = (input, init) => handle(new Request(input, init));
-  return { fetch, url, behaviour, files, batches, requests };
+  return { fetch, url, behavior: behaviour, files, batches, requests };
 }
 
 /** The error body of the server (api.md, section 2). */

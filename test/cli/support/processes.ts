@@ -17,7 +17,7 @@ export interface Exit {
   err: string;
 }
 
-export interface Running {
+export interface RunningProcess {
   child: ChildProcess;
   exit: Promise<Exit>;
   /** The first line of stderr or stdout that matches, told already or to come. Rejects when the process ends without it. */
@@ -27,9 +27,9 @@ export interface Running {
 /** A folder with a server configuration that needs no model, and the processes that were started there. */
 export interface Workspace {
   folder: string;
-  start(argv: string[], env?: Record<string, string>): Running;
+  start(argv: string[], env?: Record<string, string>): RunningProcess;
   /** The same by way of the launcher, as `bin/offpeak` and the npm scripts do on an old Node. */
-  launch(argv: string[]): Running;
+  launch(argv: string[]): RunningProcess;
   run(argv: string[], env?: Record<string, string>): Promise<Exit>;
   /** @param stderr where its log goes, if not here: a file descriptor */
   serve(more?: string[], stderr?: number): Promise<Server>;
@@ -38,7 +38,7 @@ export interface Workspace {
   remove(): Promise<void>;
 }
 
-export interface Server extends Running {
+export interface Server extends RunningProcess {
   ready: ReadyLine;
   /** What client commands need to find it. */
   env: Record<string, string>;
@@ -60,7 +60,7 @@ process.once('exit', () => {
 /** @param delay of every answer, such as `20ms` */
 export function createWorkspace(delay = '1ms'): Workspace {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
-  const running = new Set<Running>();
+  const running = new Set<RunningProcess>();
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('OFFPEAK_'));
 
   function start(
@@ -68,7 +68,7 @@ export function createWorkspace(delay = '1ms'): Workspace {
     env: Record<string, string> = {},
     files = [main],
     stderr: number | 'pipe' = 'pipe',
-  ): Running {
+  ): RunningProcess {
     const child = spawn(process.execPath, [...files, ...argv], {
       cwd: folder,
       env: { ...Object.fromEntries(clean), ...env },
@@ -87,7 +87,7 @@ export function createWorkspace(delay = '1ms'): Workspace {
     );
     const told: string[] = [];
     for (const reader of readers) reader.on('line', (line) => told.push(line));
-    const one: Running = {
+    const one: RunningProcess = {
       child,
       exit,
       line: (pattern) =>

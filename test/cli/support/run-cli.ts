@@ -7,7 +7,7 @@ import type { Fetch } from '../../../src/client/transport.ts';
 import type { FakeServer } from './fake-server.ts';
 
 /** A clock whose timers ring at once, moving its time. */
-function hurriedClock(): Clock {
+function createInstantClock(): Clock {
   let time = 1_800_000_000_000;
   return {
     now: () => time,
@@ -42,8 +42,8 @@ export interface CliOutcome {
 }
 
 /** When `batch run` listens for Ctrl-C: at first it reads its input. */
-export const whileItUploads = 2;
-export const whileItWaits = 3;
+export const duringUpload = 2;
+export const duringWait = 3;
 
 let draws = 0;
 
@@ -53,7 +53,7 @@ export function silentCli(): Cli {
   return {
     terminal: createTerminal({ stdin: nothing(), stdout: nothing(), stderr: nothing() }),
     fetch: () => Promise.reject(new TypeError('fetch failed')),
-    clock: hurriedClock(),
+    clock: createInstantClock(),
     random: { bytes: (n) => new Uint8Array(n).fill(++draws), float: () => 0 },
     onInterrupt: () => () => {},
     env: {},

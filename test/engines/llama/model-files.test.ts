@@ -21,7 +21,7 @@ import type { ModelSource, RemoteSource } from '../../../src/core/model-source.t
 import { createModelFiles } from '../../../src/engines/llama/model-files.ts';
 import type { ModelFiles, ModelFilesOptions } from '../../../src/engines/llama/model-files.ts';
 import { bigGguf, loadableGguf } from '../../support/gguf-files.ts';
-import { createModelServer } from '../../support/model-server.ts';
+import { startModelServer } from '../../support/model-server.ts';
 import type { ModelServer } from '../../support/model-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -40,7 +40,7 @@ let folder: string;
 const opened: ModelFiles[] = [];
 
 beforeEach(async () => {
-  server = await createModelServer();
+  server = await startModelServer();
   folder = mkdtempSync(join(tmpdir(), 'offpeak-models-'));
 });
 
@@ -357,7 +357,7 @@ describe('checksums', () => {
   });
 
   it('of another server are no checksums', async () => {
-    const other = await createModelServer();
+    const other = await startModelServer();
     try {
       other.files.set('/m.gguf', { bytes: big, etag: `"${'a'.repeat(64)}"` });
       expect((await pull(`${other.url}/m.gguf`)).files[0]!.sha256).toBeNull();
@@ -369,7 +369,7 @@ describe('checksums', () => {
 
 describe('redirects', () => {
   it('are followed, and the token stays with the hub', async () => {
-    const store = await createModelServer();
+    const store = await startModelServer();
     try {
       store.files.set('/blob', { bytes: big, headers: { 'x-linked-etag': '"not-the-hub"' } });
       server.files.set('/o/r/resolve/v2/sub%20x/m.gguf', {
@@ -400,7 +400,7 @@ describe('redirects', () => {
   });
 
   it('may lead to storage that tags the same bytes in several ways', async () => {
-    const store = await createModelServer();
+    const store = await startModelServer();
     try {
       store.files.set('/blob', {
         bytes: big,

@@ -11,7 +11,7 @@ import {
   streamed,
   usageFrame,
 } from '../../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, call, collect, createLogBook, engineAt, said } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
 
-async function upstream(answer?: Answer, options: Partial<UpstreamOptions> = {}) {
+async function upstream(answer?: Responder, options: Partial<UpstreamOptions> = {}) {
   const fake = await startFakeUpstream(answer);
   const engine = engineAt(fake.url, options);
   open.push(fake, engine);

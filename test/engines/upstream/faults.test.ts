@@ -12,7 +12,7 @@ import {
   streamed,
   usageFrame,
 } from '../../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../../support/fake-upstream.ts';
 import { startFaultProxy } from '../../support/fault-proxy.ts';
 import type { Fault } from '../../support/fault-proxy.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -28,14 +28,19 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
 
-async function upstream(answer?: Answer, options: Partial<UpstreamOptions> = {}) {
+async function upstream(answer?: Responder, options: Partial<UpstreamOptions> = {}) {
   const fake = await startFakeUpstream(answer);
   const engine = engineAt(fake.url, options);
   open.push(fake, engine);
   return { fake, engine };
 }
 
-async function damaged(fault: Fault, bytes: number, answer: Answer, options: Partial<UpstreamOptions> = {}) {
+async function damaged(
+  fault: Fault,
+  bytes: number,
+  answer: Responder,
+  options: Partial<UpstreamOptions> = {},
+) {
   const fake = await startFakeUpstream(answer);
   const proxy = await startFaultProxy(fake.port);
   Object.assign(proxy, { fault, bytes });
@@ -44,19 +49,19 @@ async function damaged(fault: Fault, bytes: number, answer: Answer, options: Par
   return { fake, proxy, engine };
 }
 
-const status = (code: number, body: unknown = { error: { message: 'because' } }, headers = {}): Answer => {
+const status = (code: number, body: unknown = { error: { message: 'because' } }, headers = {}): Responder => {
   return (response) => send(response, code, body, headers);
 };
 const generate = (engine: Engine) => engine.generate(ask(), call());
 
 describe('a server that only embeds with the model', () => {
-  const embeds: Answer = (response) => send(response, 200, { data: [{ index: 0, embedding: [1, 0] }] });
+  const embeds: Responder = (response) => send(response, 200, { data: [{ index: 0, embedding: [1, 0] }] });
   const absent = status(404, { detail: 'Not Found' });
   const words = 'This server does not support completions. Start it without `--embeddings`';
   const lacking = { code: 'model_not_found', status: 404, param: 'model', blame: permanent };
   const replicas = { code: 'upstream_error', blame: ambiguous };
   /** Embeds, and answers the calls for answers one after the other; the last answer is that of all others, too. */
-  const embedding = (...answers: Answer[]): Answer => {
+  const embedding = (...answers: Responder[]): Responder => {
     const next = answers.values();
     const last = answers.at(-1)!;
     return (response, request) =>
@@ -731,7 +736,7 @@ describe('an answer without choices', () => {
 });
 
 describe('answers that are none', () => {
-  const ok = (body: string | Buffer, headers = {}): Answer => status(200, body, headers);
+  const ok = (body: string | Buffer, headers = {}): Responder => status(200, body, headers);
 
   it.each([
     ['an HTML page', ok('<html>Welcome</html>', { 'content-type': 'text/html' })],

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { complete, send, startFakeUpstream } from '../../support/fake-upstream.ts';
-import type { Answer, FakeUpstream } from '../../support/fake-upstream.ts';
+import type { Responder, FakeUpstream } from '../../support/fake-upstream.ts';
 import { ask, call, engineAt } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
@@ -11,20 +11,20 @@ afterEach(async () => {
 
 /** A server with these models. */
 const serving =
-  (...data: unknown[]): Answer =>
+  (...data: unknown[]): Responder =>
   (response, received) =>
     received.path === '/v1/models'
       ? send(response, 200, { object: 'list', data })
       : complete()(response, received);
 
 /** A server that is seen to be asked for its models, too. */
-async function serverOf(answer: Answer): Promise<FakeUpstream> {
+async function serverOf(answer: Responder): Promise<FakeUpstream> {
   const fake = await startFakeUpstream(answer);
   fake.models = (response, received) => fake.answer(response, received);
   return fake;
 }
 
-async function found(answer: Answer) {
+async function found(answer: Responder) {
   const fake = await serverOf(answer);
   const engine = engineAt(fake.url, { flavor: 'auto' });
   open.push(fake, engine);
@@ -69,7 +69,7 @@ describe('an upstream whose flavor is not configured', () => {
     expect(JSON.parse(fake.received.at(-1)!.text)).toHaveProperty('chat_template_kwargs');
   });
 
-  it.each<[string, Answer]>([
+  it.each<[string, Responder]>([
     ['has no such list', (response) => send(response, 404, 'nothing')],
     ['wants another key', (response) => send(response, 401, {})],
     ['lists nothing', serving()],

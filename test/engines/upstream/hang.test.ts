@@ -5,7 +5,7 @@ import type { Flavor } from '../../../src/core/flavor.ts';
 import { createPool } from '../../../src/engines/pool/pool.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import {
-  type Answer,
+  type Responder,
   complete,
   type FakeUpstream,
   send,
@@ -22,13 +22,13 @@ interface Server {
   fake: FakeUpstream;
   /** Tokens it has written, in its metrics. */
   written: number;
-  chat: Answer;
+  chat: Responder;
   /** Its other paths. */
-  door: Answer;
+  door: Responder;
 }
 
 /** A server whose chats and whose door are answered apart. */
-async function serverOf(chat: Answer, door?: Answer): Promise<Server> {
+async function serverOf(chat: Responder, door?: Responder): Promise<Server> {
   const server: Server = {
     fake: await startFakeUpstream((response, request) =>
       (/chat|messages/.test(request.path) ? server.chat : server.door)(response, request),
@@ -61,23 +61,23 @@ async function step(clock: ManualClock, ...servers: Server[]): Promise<void> {
     for (let i = 0; i < 2; i++) await fetch(`${fake.url}/models/barrier`).catch(() => {});
 }
 
-const silence: Answer = () => {};
+const silence: Responder = () => {};
 /** Writes one token for whoever asks for no more. */
-const onlyShort: Answer = (response, request) => {
+const onlyShort: Responder = (response, request) => {
   if (/"max_(?:completion_)?tokens":1\b/.test(request.text)) complete('a')(response, request);
 };
 
 /** A door that is shut. */
-const onlyBarrier: Answer = (response, { path }) => {
+const onlyBarrier: Responder = (response, { path }) => {
   if (path.endsWith('barrier')) send(response, 200, []);
 };
 /** Of SGLang without metrics. */
-const noScheduler: Answer = (response, { path }) => {
+const noScheduler: Responder = (response, { path }) => {
   if (path !== '/health_generate') send(response, path === '/metrics' ? 404 : 200, []);
 };
 
 describe('a server that is silent', () => {
-  it.each<[Flavor, Answer, Answer | undefined]>([
+  it.each<[Flavor, Responder, Responder | undefined]>([
     ['vllm', onlyShort, undefined],
     ['sglang', silence, noScheduler],
     ['mistral', silence, undefined],
@@ -100,7 +100,7 @@ describe('a server that is silent', () => {
     expect(outcome).toMatchObject({ code: 'upstream_timeout', blame: unavailable });
   });
 
-  it.each<[Flavor, Answer]>([
+  it.each<[Flavor, Responder]>([
     ['vllm', silence],
     ['sglang', silence],
     ['openai', onlyShort],

@@ -3,7 +3,7 @@ import type { Flavor } from '../../../src/core/flavor.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
 import { foldChunks } from '../../../src/wire/chat/stream/fold-chunks.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
-import type { Answer } from '../../support/fake-upstream.ts';
+import type { Responder } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 
 // Thoughts in the form of OpenRouter.
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
 
-async function upstream(flavor: Flavor, answer: Answer) {
+async function upstream(flavor: Flavor, answer: Responder) {
   const fake = await startFakeUpstream(answer);
   const engine = engineAt(fake.url, { flavor });
   open.push(fake, engine);

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import type { CompletionsRequest } from '../../../src/wire/completions/completions.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
-import type { Answer } from '../../support/fake-upstream.ts';
+import type { Responder } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt, json, said } from './setup.ts';
 
 // Servers that end an answer at a stop sequence and leave it in the text.
@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
 
-async function upstream(answer: Answer, options: Partial<UpstreamOptions> = {}) {
+async function upstream(answer: Responder, options: Partial<UpstreamOptions> = {}) {
   const fake = await startFakeUpstream(answer);
   const engine = engineAt(fake.url, options);
   open.push(fake, engine);

@@ -9,7 +9,7 @@ import {
   streamed,
   usageFrame,
 } from '../../support/fake-upstream.ts';
-import type { Answer } from '../../support/fake-upstream.ts';
+import type { Responder } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt, said } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
@@ -24,7 +24,7 @@ const notLast: Rule = (roles) => first(roles) && !roles.join().includes('tool,us
 const alternating: Rule = (roles) => first(roles) && !/user,user|tool,user/.test(roles.join());
 
 const error =
-  (status: number, message: string): Answer =>
+  (status: number, message: string): Responder =>
   (reply) =>
     send(reply, status, { error: { message, type: 'BadRequestError', code: status } });
 
@@ -32,8 +32,8 @@ const rolesOf = (text: string) =>
   (JSON.parse(text) as { messages: ChatMessage[] }).messages.map(({ role }) => role);
 
 /** A server whose template takes system messages where `takes` says. */
-async function serverAt(flavor: Flavor, takes: Rule, refusal: Answer) {
-  const answered: Answer = (reply, request) =>
+async function serverAt(flavor: Flavor, takes: Rule, refusal: Responder) {
+  const answered: Responder = (reply, request) =>
     (JSON.parse(request.text) as { stream?: boolean }).stream
       ? streamed([
           frame({ role: 'assistant', content: 'Fine.' }),
@@ -67,7 +67,7 @@ const loop: ChatMessage[] = [
   { role: 'tool', tool_call_id: 'call_0001', content: 'ok' },
 ];
 
-const refusals: [Flavor, Answer][] = [
+const refusals: [Flavor, Responder][] = [
   ['vllm', late400],
   ['sglang', error(400, 'System message must be at the beginning.')],
   [
@@ -145,7 +145,7 @@ describe('a server that refuses a later system message', () => {
   });
 
   it('gets all in front where the user may not speak after a tool', async () => {
-    const refusal: Answer = (reply, request) =>
+    const refusal: Responder = (reply, request) =>
       error(
         400,
         first(rolesOf(request.text))

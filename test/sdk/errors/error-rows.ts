@@ -63,7 +63,7 @@ export const errorRows: ErrorRow[] = [
 ];
 
 /** Those whose headers overrule what the client would do of itself. */
-export const overruled: ErrorRow[] = [
+export const retryHeaderRows: ErrorRow[] = [
   row(502, 'upstream_error', 'InternalServerError', {
     ...server,
     retried: false,
@@ -72,7 +72,7 @@ export const overruled: ErrorRow[] = [
 ];
 
 /** What the one who reads the exception should see. */
-export function sentenceOf({ status, code }: ErrorRow): string {
+export function messageFor({ status, code }: ErrorRow): string {
   return code === 'internal_error'
     ? 'Something went wrong here. The request id tells us what.'
     : `A sentence that tells what ${status} was about.`;

@@ -1,4 +1,4 @@
-import { forgetfulPool } from '../../support/pool-of.ts';
+import { createStatelessPool } from '../../support/test-pool.ts';
 import { createAccounts } from '../../../src/accounts/create-accounts.ts';
 import { createIds } from '../../../src/base/ids.ts';
 import { silent } from '../../../src/base/log.ts';
@@ -12,7 +12,7 @@ import { createServer } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
 import { testLimits } from '../../server/support/start-server.ts';
 import { createFakeEngine } from '../../support/fake-engine.ts';
-import { sentenceOf } from './error-rows.ts';
+import { messageFor } from './error-rows.ts';
 import type { ErrorRow } from './error-rows.ts';
 
 export interface RaisingServer {
@@ -48,7 +48,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const accounts = createAccounts({ ...parts, random: systemRandom, store, config: {} });
   const prices = { input: 0, cachedInput: 0, output: 0 };
   const model = { id: 'tiny', aliases: ['default'], serves: ['chat' as const], prices, createdAt: 0 };
-  const models = [{ model, pool: forgetfulPool(engine) }];
+  const models = [{ model, pool: createStatelessPool(engine) }];
   const service = createInference({ ...parts, models, accounts, schemas: createSchemas(parts) });
   const { inference, capacity, catalog, peers } = service;
   const limits = { conversationBytes: 1_000_000, responseBytesPerOrg: 1_000_000_000 };
@@ -93,5 +93,5 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
 /** A fault of ours is no `ApiError`, and what it says stays inside. */
 function errorOf(row: ErrorRow): Error {
   if (row.code === 'internal_error') return new TypeError('a secret of the house');
-  return new ApiError(row.code, sentenceOf(row), row.options);
+  return new ApiError(row.code, messageFor(row), row.options);
 }

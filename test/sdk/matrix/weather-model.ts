@@ -1,10 +1,10 @@
 import { instanceOf } from '../../support/scripted/instance.ts';
 import type { JsonSchema } from '../../../src/wire/chat/chat.ts';
-import type { Answer } from '../../support/fake-upstream.ts';
+import type { Responder } from '../../support/fake-upstream.ts';
 import { frame, send, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 
-interface Asked {
+interface ModelRequest {
   model: string;
   messages: { role: string; content: unknown }[];
   tools?: { function: { name: string; parameters?: JsonSchema } }[];
@@ -20,8 +20,8 @@ export function startWeatherModel(): Promise<FakeUpstream> {
   return startFakeUpstream(weatherModel);
 }
 
-const weatherModel: Answer = (response, { text }) => {
-  const { model, messages, tools, stream } = JSON.parse(text) as Asked;
+const weatherModel: Responder = (response, { text }) => {
+  const { model, messages, tools, stream } = JSON.parse(text) as ModelRequest;
   const last = messages.at(-1);
   const called = last?.role === 'tool' ? undefined : callOf(tools ?? []);
   if (last?.content === 'for ever') {
@@ -76,7 +76,7 @@ const commands: Record<string, object> = {
   shell: { command: ['echo', 'made by a tool'] },
 };
 
-function callOf(tools: NonNullable<Asked['tools']>): { name: string; arguments: string } | undefined {
+function callOf(tools: NonNullable<ModelRequest['tools']>): { name: string; arguments: string } | undefined {
   const tool = tools.find(({ function: { name } }) => name in commands) ?? tools[0];
   if (!tool) return undefined;
   const { name, parameters } = tool.function;

@@ -3,8 +3,8 @@ import type { Store } from '../../../src/store/store.ts';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 
 export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger' | 'ping'> {
-  /** Every hash the database was asked for. */
-  readonly asked: string[];
+  /** Every hash the database was lookups for. */
+  readonly lookups: string[];
   readonly touched: { id: string; at: number }[][];
   readonly written: LedgerRow[][];
   /** Makes the next `n` writes to the ledger fail. */
@@ -13,21 +13,21 @@ export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger' | '
   readonly dump: () => string;
 }
 
-/** The three tables that accounts use, in memory, with what was asked of them. */
+/** The three tables that accounts use, in memory, with what was lookups of them. */
 export function createAccountStore(): AccountStore {
   const orgs: Org[] = [];
   const keys: { key: ApiKey; hash: string }[] = [];
-  const asked: string[] = [];
+  const lookups: string[] = [];
   const touched: { id: string; at: number }[][] = [];
   const written: LedgerRow[][] = [];
   let failures = 0;
   return {
-    asked,
+    lookups,
     touched,
     written,
     failLedger: (n) => void (failures = n),
     ping: () => Promise.resolve(0),
-    dump: () => JSON.stringify({ orgs, keys, asked, touched, written }),
+    dump: () => JSON.stringify({ orgs, keys, lookups, touched, written }),
     orgs: {
       insert: async (org) => void orgs.push(org),
       get: async (id) => orgs.find((org) => org.id === id),
@@ -43,7 +43,7 @@ export function createAccountStore(): AccountStore {
         return true;
       },
       async findByHash(hash) {
-        asked.push(hash);
+        lookups.push(hash);
         const row = keys.find((candidate) => candidate.hash === hash);
         return row && { ...row.key };
       },

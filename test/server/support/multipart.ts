@@ -31,7 +31,7 @@ export function multipart(
 }
 
 /** The usual upload: purpose first, then the file. */
-export function uploadOf(content: string | Uint8Array, filename = 'in.jsonl', more: Part[] = []) {
+export function uploadForm(content: string | Uint8Array, filename = 'in.jsonl', more: Part[] = []) {
   return multipart([
     { name: 'purpose', value: 'batch' },
     ...more,

@@ -7,7 +7,7 @@ import { complete, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 
 /** The tests of one file: a fake server and, for each way it is known, a service before it that lives as long as the file. */
-export function natively(usual: Flavor, endpoint: 'messages' | 'responses') {
+export function startNative(usual: Flavor, endpoint: 'messages' | 'responses') {
   const apps = new Map<string, RunningApp>();
   const native = {
     fake: undefined as unknown as FakeUpstream,

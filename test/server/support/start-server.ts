@@ -1,5 +1,5 @@
 import { StoreTime } from '../../../src/base/store-time.ts';
-import { poolOf } from '../../support/pool-of.ts';
+import { createTestPool } from '../../support/test-pool.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ import { createServer, type Server, type ServerDeps } from '../../../src/server/
 import { createMemoryStore } from '../../support/memory-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
-export interface Running {
+export interface RunningServer {
   url: string;
   server: Server;
   store: Store;
@@ -43,7 +43,7 @@ export interface Running {
   keys: { a: string; b: string; admin: string };
   /** Every line the server logged. */
   logged: { level: string; fields: Record<string, unknown>; message: string }[];
-  call(method: string, path: string, options?: CallOptions): Promise<Answered>;
+  call(method: string, path: string, options?: CallOptions): Promise<CallResult>;
   stop(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-export interface Answered {
+export interface CallResult {
   status: number;
   headers: Headers;
   text: string;
@@ -99,7 +99,7 @@ interface StartOptions {
   models?: readonly Model[];
   clock?: Clock;
   /** Files that are taken for other purposes than batches. */
-  others?: UserFiles;
+  userFiles?: UserFiles;
   /** What serves the models, made of the scripted engine; that engine itself when absent. */
   engine?: (scripted: DirectedEngine) => Engine;
   /** How hosts of webhooks are looked up. */
@@ -110,9 +110,9 @@ interface StartOptions {
 export async function startServer(
   options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates'>> &
     StartOptions = {},
-): Promise<Running> {
+): Promise<RunningServer> {
   const { clock = systemClock, engine: around = (scripted) => scripted, lookupHost, ...overrides } = options;
-  const logged: Running['logged'] = [];
+  const logged: RunningServer['logged'] = [];
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
   const store = createMemoryStore({ clock });
@@ -121,7 +121,10 @@ export async function startServer(
   const schemas = createSchemas({ clock, log });
   const served = around(engine);
   const service = createInference({
-    models: (options.models ?? testModels).map((model) => ({ model, pool: poolOf(served, { clock }) })),
+    models: (options.models ?? testModels).map((model) => ({
+      model,
+      pool: createTestPool(served, { clock }),
+    })),
     accounts,
     schemas,
     clock,
@@ -142,7 +145,7 @@ export async function startServer(
     log,
     limits: fileLimits,
     endpoints: batchEndpoints,
-    ...(options.others && { userFiles: options.others }),
+    ...(options.userFiles && { userFiles: options.userFiles }),
     quarantineMs: 604_800_000,
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),
@@ -245,7 +248,7 @@ async function call(
   url: string,
   method: string,
   { key, json, body, headers }: CallOptions,
-): Promise<Answered> {
+): Promise<CallResult> {
   const response = await fetch(url, {
     method,
     headers: {
@@ -265,7 +268,7 @@ async function call(
   };
 }
 
-function recordingLog(logged: Running['logged'], inherited: object = {}): Log {
+function recordingLog(logged: RunningServer['logged'], inherited: object = {}): Log {
   const at = (level: string) => (fields: object, message: string) =>
     void logged.push({ level, fields: { ...inherited, ...fields }, message });
   return {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
   lognormal,
-  randomOf,
-  serve,
-  type Served,
+  seededFloats,
+  simulateLoad,
+  type LoadResult,
   type SlotServer,
 } from '../../../../test/support/slot-server.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
@@ -12,16 +12,16 @@ import { createAdaptiveConcurrency } from './adaptive-concurrency.ts';
 const rounds = 160;
 
 /** A server that does not tell how many slots it has. */
-function serveUntold(requests: number, server: SlotServer): Served {
-  return serve(requests, server, (now) => createConcurrencyLimit(null, now));
+function serveUntold(requests: number, server: SlotServer): LoadResult {
+  return simulateLoad(requests, server, (now) => createConcurrencyLimit(null, now));
 }
 
 /** Answers that take 50 ms, all at the same instant or up to 5 % apart. */
-function steady(slots: number, jitter: number, requests = slots * rounds): Served {
-  const random = randomOf(7);
+function steady(slots: number, jitter: number, requests = slots * rounds): LoadResult {
+  const random = seededFloats(7);
   return serveUntold(requests, {
     slots: () => slots,
-    timeOf: () => 50 * (1 + jitter * (2 * random() - 1)),
+    serviceMs: () => 50 * (1 + jitter * (2 * random() - 1)),
   });
 }
 
@@ -71,7 +71,7 @@ describe('slots of a server with lognormal times', () => {
     { slots: 200, seeds: 8, atMean: 0.93, atWorst: 0.85, queue: 0.5 },
   ])('keeps $slots used', ({ slots, seeds, atMean, atWorst, queue }) => {
     const all = Array.from({ length: seeds }, (_, seed) =>
-      serveUntold(slots * rounds, { slots: () => slots, timeOf: lognormal(50, 0.6, seed) }),
+      serveUntold(slots * rounds, { slots: () => slots, serviceMs: lognormal(50, 0.6, seed) }),
     );
     expect(mean(all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atMean);
     expect(Math.min(...all.map(({ fill }) => fill))).toBeGreaterThanOrEqual(atWorst);
@@ -87,9 +87,9 @@ describe('slots of a server with lognormal times', () => {
 describe('slots of a server with answers of two kinds', () => {
   it.each([64, 200])('does not mistake the first long answers for a queue: %i slots', (slots) => {
     const fills = Array.from({ length: 20 }, (_, seed) => {
-      const random = randomOf(seed + 1);
+      const random = seededFloats(seed + 1);
       const timeOf = () => (random() < 0.2 ? 300 : 30) * (0.95 + 0.1 * random());
-      return serveUntold(slots * rounds, { slots: () => slots, timeOf }).fill;
+      return serveUntold(slots * rounds, { slots: () => slots, serviceMs: timeOf }).fill;
     });
     expect(mean(fills)).toBeGreaterThanOrEqual(0.88);
     expect(Math.min(...fills)).toBeGreaterThanOrEqual(0.8);
@@ -107,7 +107,7 @@ describe('slots of a server whose answers wait here to be read', () => {
     { slots: 100, sigma: 0.6, fill: 0.92 },
   ])('are not thought to be more: $slots, sigma $sigma', ({ slots, sigma, fill }) => {
     const all = Array.from({ length: 20 }, (_, seed) =>
-      serveUntold(slots * rounds, { slots: () => slots, timeOf: lognormal(50, sigma, seed), readMs }),
+      serveUntold(slots * rounds, { slots: () => slots, serviceMs: lognormal(50, sigma, seed), readMs }),
     );
     expect(mean(all.map((one) => one.fill))).toBeGreaterThanOrEqual(fill);
     const queues = all.map(({ longestQueue }) => longestQueue / slots).toSorted((a, b) => a - b);
@@ -126,7 +126,7 @@ describe('slots of a server that batches', () => {
   ])('finds a batch of $batch where $slowedBy more double the time', ({ batch, slowedBy }) => {
     const served = serveUntold(batch * rounds, {
       slots: () => batch,
-      timeOf: (_work, running) => 20 * (1 + running / slowedBy),
+      serviceMs: (_work, running) => 20 * (1 + running / slowedBy),
     });
     expect(served.slots.at(-1)! / batch).toBeGreaterThanOrEqual(0.8);
     expect(served.slots.at(-1)! / batch).toBeLessThanOrEqual(1.4);
@@ -135,14 +135,14 @@ describe('slots of a server that batches', () => {
 
 describe('slots of a server with requests of many sizes', () => {
   it.each([1, 2, 3, 4, 5, 6])('does not mistake long requests for a queue, seed %i', (seed) => {
-    const random = randomOf(seed);
+    const random = seededFloats(seed);
     const served = serveUntold(64 * rounds, {
       slots: () => 64,
-      workOf: () => (random() < 0.5 ? 1 : 1 + 19 * random()),
-      timeOf: (work) => 10 + 8 * work,
+      drawWork: () => (random() < 0.5 ? 1 : 1 + 19 * random()),
+      serviceMs: (work) => 10 + 8 * work,
     });
     expect(served.fill).toBeGreaterThanOrEqual(0.92);
-    expect(served.most.at(-1)! / 64).toBeLessThanOrEqual(2.25);
+    expect(served.maxInFlight.at(-1)! / 64).toBeLessThanOrEqual(2.25);
   });
 });
 
@@ -156,7 +156,7 @@ describe('slots that change', () => {
   ])('are followed from $before to $after', ({ before, after }) => {
     const served = serveUntold(before * 60 + after * 100, {
       slots: (now) => (now < 60 * 50 ? before : after),
-      timeOf: () => 50,
+      serviceMs: () => 50,
     });
     expect(served.fill).toBeGreaterThanOrEqual(0.92);
     expect(served.slots.at(-1)! / after).toBeGreaterThanOrEqual(0.8);
@@ -170,7 +170,7 @@ describe('slots that change', () => {
   ])('are soon used when many are added: from $before to $after', ({ before, after, fill }) => {
     const served = serveUntold(before * 60 + after * 100, {
       slots: (now) => (now < 60 * 50 ? before : after),
-      timeOf: () => 50,
+      serviceMs: () => 50,
     });
     expect(served.fill).toBeGreaterThanOrEqual(fill);
     expect(served.longestQueue / after).toBeLessThanOrEqual(0.6);
@@ -189,11 +189,11 @@ describe('slots that change', () => {
   });
 
   it('are not raised while the server reports a queue', () => {
-    const served = serve(64 * 40, { slots: () => 64, timeOf: () => 50 }, (now) => {
+    const served = simulateLoad(64 * 40, { slots: () => 64, serviceMs: () => 50 }, (now) => {
       const limit = createConcurrencyLimit(null, now);
       limit.applyReport({ slots: null, queued: 3 });
       return limit;
     });
-    expect(Math.max(...served.most)).toBeLessThanOrEqual(9);
+    expect(Math.max(...served.maxInFlight)).toBeLessThanOrEqual(9);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lognormal, serve } from '../../../../test/support/slot-server.ts';
+import { lognormal, simulateLoad } from '../../../../test/support/slot-server.ts';
 import { createConcurrencyLimit } from './concurrency-limit.ts';
 
 const still = () => 0;
@@ -32,7 +32,7 @@ describe('createConcurrencyLimit', () => {
 
   it('starts from half of what was discovered earlier', () => {
     const served = (slots: number) =>
-      serve(slots * 100, { slots: () => slots, timeOf: lognormal(1_000, 0.2, 3) }, (now) => {
+      simulateLoad(slots * 100, { slots: () => slots, serviceMs: lognormal(1_000, 0.2, 3) }, (now) => {
         const limit = createConcurrencyLimit(null, now);
         limit.seed(70);
         expect(limit.maxInFlight).toBe(35);
@@ -40,7 +40,7 @@ describe('createConcurrencyLimit', () => {
       });
     const [shrunk, same] = [served(4), served(70)];
     expect(shrunk.longestQueue).toBeLessThanOrEqual(40);
-    expect(Math.max(...shrunk.most.slice(-50))).toBeLessThanOrEqual(8);
+    expect(Math.max(...shrunk.maxInFlight.slice(-50))).toBeLessThanOrEqual(8);
     expect(same.fill).toBeGreaterThanOrEqual(0.95);
   });
 
@@ -97,9 +97,9 @@ describe('createConcurrencyLimit', () => {
 
   it.each([null, 48, 64, 100])('learns what a server refuses, stated %s', (told) => {
     for (const sigma of [0, 0.3]) {
-      const served = serve(
+      const served = simulateLoad(
         48 * 400,
-        { slots: () => 48, timeOf: lognormal(50, sigma, 5), refusesAbove: 48 },
+        { slots: () => 48, serviceMs: lognormal(50, sigma, 5), queueLimit: 48 },
         (now) => createConcurrencyLimit(told, now),
       );
       expect(served.fill).toBeGreaterThanOrEqual(0.9);
@@ -109,18 +109,18 @@ describe('createConcurrencyLimit', () => {
 
   it.each([null, 64])('loses little to a sporadic refusal, stated %s', (told) => {
     let isRefused = false;
-    const served = serve(
+    const served = simulateLoad(
       64 * 300,
       {
         slots: () => 64,
-        timeOf: () => 50,
+        serviceMs: () => 50,
         isSpurious: (now) => now > 3000 && !isRefused && (isRefused = true),
       },
       (now) => createConcurrencyLimit(told, now),
     );
     expect(served.refusals).toBe(1);
     expect(served.fill).toBeGreaterThanOrEqual(0.96);
-    const [before, after] = [served.most[18]!, served.most.slice(20)];
+    const [before, after] = [served.maxInFlight[18]!, served.maxInFlight.slice(20)];
     expect(Math.max(...after)).toBeGreaterThanOrEqual(72);
     expect(Math.min(...after.slice(0, 6)) / before).toBeGreaterThanOrEqual(0.7);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chatRequest, chatResponse, createFakeEngine } from '../../../../test/support/fake-engine.ts';
 import { createManualClock, type ManualClock } from '../../../../test/support/manual-clock.ts';
-import { randomOf } from '../../../../test/support/slot-server.ts';
+import { seededFloats } from '../../../../test/support/slot-server.ts';
 import { silent } from '../../../base/log.ts';
 import { ApiError, unavailable } from '../../../core/errors.ts';
 import type { Engine, RateLimitStatus } from '../../engines.ts';
@@ -50,8 +50,8 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
  * answers are on their way for 2 ms, and requests for `wayMs` at most.
  */
 function crowded(clock: ManualClock, { stray = 0, wayMs = 0, seed = 3 } = {}) {
-  const uniform = randomOf(seed);
-  const chance = randomOf(4);
+  const uniform = seededFloats(seed);
+  const chance = seededFloats(4);
   let inWork = 0;
   const counts = { busyMs: 0, refused: 0 };
   const generate: Engine['generate'] = () =>

@@ -6,7 +6,7 @@ import { createPool } from '../../src/engines/pool/pool.ts';
 import { silent } from '../../src/base/log.ts';
 
 /** A pool of one replica, as a model with one engine has it. */
-export function poolOf(
+export function createTestPool(
   engine: Engine,
   parts: { clock?: Clock; random?: Random; isShared?: boolean } = {},
 ): Pool {
@@ -16,9 +16,9 @@ export function poolOf(
 }
 
 /** A pool that learns nothing from failures: each request meets the engine itself. */
-export function forgetfulPool(engine: Engine): Pool {
+export function createStatelessPool(engine: Engine): Pool {
   const slots = engine.slots ?? 1;
-  const { native } = poolOf(engine);
+  const { native } = createTestPool(engine);
   const state = {
     slots,
     maxInFlight: slots,

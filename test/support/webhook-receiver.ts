@@ -3,25 +3,25 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { until } from './until.ts';
 
-export interface Received {
+export interface Delivery {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
 /** Somebody's endpoint for webhooks. */
-export interface Receiver {
+export interface WebhookReceiver {
   url: string;
   /** All that came, in its order. */
-  received: Received[];
+  received: Delivery[];
   /** Answers what comes from now on; 200 at first. Never answering is hanging. */
-  answer: (response: ServerResponse, request: Received) => void;
+  answer: (response: ServerResponse, request: Delivery) => void;
   /** Resolves when so many have come. */
-  has(count: number): Promise<Received[]>;
+  waitFor(count: number): Promise<Delivery[]>;
   close(): Promise<void>;
 }
 
-export async function startReceiver(): Promise<Receiver> {
+export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
@@ -33,11 +33,11 @@ export async function startReceiver(): Promise<Receiver> {
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const receiver: Receiver = {
+  const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}/hook`,
     received: [],
     answer: (response) => void response.end(),
-    has: (count) =>
+    waitFor: (count) =>
       until(`${count} deliveries`, () => receiver.received.length >= count && receiver.received),
     close: () =>
       new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
 /** What a client of any SDK throws for an answer that is an error: of that class, with the id and a sentence for people. */
-export async function raisedBy<T extends { status: number; message: string; requestID: string }>(
+export async function catchError<T extends { status: number; message: string; requestID: string }>(
   call: Promise<unknown>,
   kind: new (...args: never[]) => Error,
 ): Promise<T> {

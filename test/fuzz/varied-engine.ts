@@ -14,7 +14,7 @@ import { checkChatRequest } from '../../src/wire/chat/request/request.ts';
 import type { JsonBody } from '../../src/wire/json/json-body.ts';
 import { createSeededRandom, type SeededRandom } from '../support/seeded-random.ts';
 
-interface Said {
+interface AnswerParts {
   message: AssistantMessage;
   finish: FinishReason;
   deltas: ChatDelta[];
@@ -36,7 +36,7 @@ const argumentTexts = ['{}', '{"a":"\\u2028"}', '{"n":12345678901234567890}', ''
  * The scripted engine, made to say all that a real one may say where a request leaves it free: reasoning, text and several
  * calls that grow side by side, in pieces of any size. It keeps every promise and says the same to the same request.
  */
-export function makeLively(engine: Engine): Engine {
+export function withVariedAnswers(engine: Engine): Engine {
   return {
     ...engine,
     async generate(request, call) {
@@ -114,7 +114,7 @@ function seeded(text: string): SeededRandom {
   return createSeededRandom(createHash('sha256').update(text).digest().readUInt32LE());
 }
 
-function said(request: ChatRequest, random: SeededRandom): Said {
+function said(request: ChatRequest, random: SeededRandom): AnswerParts {
   const reasoning = random.chance(0.5) ? random.pick(texts) : null;
   const before = random.chance(0.7) ? random.pick(texts) : null;
   const refuses = random.chance(0.05);

@@ -2,13 +2,13 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** A way to a TCP server of this machine that can fall silent: what is sent is taken, and nothing comes back. */
-export interface SilentLine {
+export interface StallProxy {
   port: number;
-  silent: boolean;
+  stalled: boolean;
   close(): void;
 }
 
-export async function startSilentLine(targetPort: number): Promise<SilentLine> {
+export async function startStallProxy(targetPort: number): Promise<StallProxy> {
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const target = connect(targetPort, '127.0.0.1');
@@ -18,15 +18,15 @@ export async function startSilentLine(targetPort: number): Promise<SilentLine> {
     ] as const) {
       sockets.add(from);
       from.on('error', () => from.destroy());
-      from.on('data', (bytes) => void (line.silent || to.write(bytes)));
-      from.on('end', () => void (line.silent || to.end()));
+      from.on('data', (bytes) => void (line.stalled || to.write(bytes)));
+      from.on('end', () => void (line.stalled || to.end()));
     }
   });
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
-  const line: SilentLine = {
+  const line: StallProxy = {
     port: (server.address() as AddressInfo).port,
-    silent: false,
+    stalled: false,
     close() {
       server.close();
       for (const socket of sockets) socket.destroy();

@@ -4,7 +4,7 @@ import { completion, frame, send, startFakeUpstream, streamed } from './fake-ups
 import type { FakeUpstream } from './fake-upstream.ts';
 
 /** What a server says to a request. */
-interface Said {
+interface Reply {
   content?: string;
   calls?: [name: string, args: string][];
   finish?: string;
@@ -12,10 +12,10 @@ interface Said {
   refuses?: string;
 }
 
-type Peer = (request: ChatRequest) => Said;
+type Replier = (request: ChatRequest) => Reply;
 
 /** Servers as they are known to behave (wire-formats.md, sections 0.8 and 2.2), by the name of the model they serve. */
-export const peers = {
+export const quirkyServers = {
   /** Reads no tool_choice: calls when it likes, with text before it, and says `stop`. Holds formats. */
   ollama: (request) => {
     const schema = schemaOf(request);
@@ -60,28 +60,28 @@ export const peers = {
   },
   /** Does nothing it is told. */
   stubborn: () => prose,
-} satisfies Record<string, Peer>;
+} satisfies Record<string, Replier>;
 
-export type PeerName = keyof typeof peers;
+export type QuirkyServerName = keyof typeof quirkyServers;
 
 /** Counted alike, streamed or not. */
 const usage = `data: ${JSON.stringify({ ...completion(), object: 'chat.completion.chunk', choices: [] })}\n\n`;
 
-const prose: Said = { content: 'It is sunny.' };
+const prose: Reply = { content: 'It is sunny.' };
 
 /** One server for all of them; `asked` has the requests for an answer. */
-export interface PeerServers extends FakeUpstream {
-  asked: ChatRequest[];
+export interface QuirkyServers extends FakeUpstream {
+  requests: ChatRequest[];
 }
 
-export async function startPeerServers(): Promise<PeerServers> {
-  const asked: ChatRequest[] = [];
+export async function startQuirkyServers(): Promise<QuirkyServers> {
+  const requests: ChatRequest[] = [];
   const upstream = await startFakeUpstream((response, { path, text }) => {
     if (!path.endsWith('/chat/completions'))
       return send(response, 404, { error: { message: 'no such route' } });
     const request = JSON.parse(text) as ChatRequest;
-    asked.push(request);
-    const said = cut(peers[request.model as PeerName](request), request);
+    requests.push(request);
+    const said = cut(quirkyServers[request.model as QuirkyServerName](request), request);
     if (said.refuses) return send(response, 400, { error: { message: said.refuses, code: 400 } });
     const { content = null, calls = [], finish = 'stop' } = said;
     const toolCalls = calls.map(([name, args], index) => ({
@@ -94,11 +94,11 @@ export async function startPeerServers(): Promise<PeerServers> {
       return send(response, 200, completion('', { choices: [{ index: 0, message, finish_reason: finish }] }));
     return streamed([frame(message), frame({}, finish), usage, 'data: [DONE]\n\n'])(response, {} as never);
   });
-  return Object.assign(upstream, { asked });
+  return Object.assign(upstream, { requests });
 }
 
 /** A token is a character here. */
-function cut(said: Said, { max_tokens: most }: ChatRequest): Said {
+function cut(said: Reply, { max_tokens: most }: ChatRequest): Reply {
   const { content } = said;
   if (!content || !most || content.length <= most || said.calls) return said;
   return { content: content.slice(0, most), finish: 'length' };
@@ -109,7 +109,7 @@ function schemaOf({ response_format: format }: ChatRequest): JsonSchema | undefi
   return format?.type === 'json_object' ? { type: 'object' } : undefined;
 }
 
-function callOf({ tools }: ChatRequest, name: string | undefined): Said {
+function callOf({ tools }: ChatRequest, name: string | undefined): Reply {
   const tool = tools?.find((each) => each.function.name === name)?.function;
   if (!tool) return prose;
   return { calls: [[tool.name, instanceText(tool.parameters ?? {})]], finish: 'tool_calls' };
