@@ -212,7 +212,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const timing: Service = {
     async start() {
       const asked = time.monotonic();
-      time.learn(await store.ping(), asked);
+      time.synchronize(await store.ping(), asked);
     },
     stop: () => Promise.resolve(),
   };

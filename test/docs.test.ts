@@ -13,7 +13,7 @@ import { errorRows } from './sdk/errors/error-rows.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { configKeys, environmentKeys } from '../src/config/keys.ts';
 import { batchStatuses } from '../src/core/batch.ts';
-import { catalogue } from '../src/core/errors.ts';
+import { errorCatalog } from '../src/core/errors.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { batchSchema } from '../src/server/openapi/answer-schemas.ts';
 import { createCounters } from '../src/metrics/counters.ts';
@@ -42,10 +42,10 @@ function firstCells(text: string): string[] {
 }
 
 describe('docs/errors.md', () => {
-  it('lists every code of the catalogue with its status, and no other', () => {
+  it('lists every code of the catalog with its status, and no other', () => {
     const rows = [...read('docs/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)];
     const listed = rows.map(([, code, status]) => `${code} ${status}`);
-    const known = Object.entries(catalogue).map(([code, { status }]) => `${code} ${status}`);
+    const known = Object.entries(errorCatalog).map(([code, { status }]) => `${code} ${status}`);
     expect(listed.toSorted()).toEqual(known.toSorted());
   });
 

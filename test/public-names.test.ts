@@ -9,7 +9,7 @@ import { silentCli } from './cli/support/run-cli.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { configKeys, environmentKeys } from '../src/config/keys.ts';
 import { batchEndpoints, batchStatuses } from '../src/core/batch.ts';
-import { catalogue } from '../src/core/errors.ts';
+import { errorCatalog } from '../src/core/errors.ts';
 import { scopes } from '../src/core/org.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { deliveryStatuses, eventTypes, testEventType } from '../src/core/webhook.ts';
@@ -40,7 +40,7 @@ it('keeps every public name', async () => {
 });
 
 function errorNames(): string[] {
-  return Object.entries(catalogue).map(([code, { status, kind }]) => `error ${code} ${status} ${kind}`);
+  return Object.entries(errorCatalog).map(([code, { status, kind }]) => `error ${code} ${status} ${kind}`);
 }
 
 function configurationNames(): string[] {

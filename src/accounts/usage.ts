@@ -1,5 +1,5 @@
 import { dayMs, utcDay } from '../base/clock.ts';
-import type { UsagePlace, UsageQuery, UsageReport, UsageRow, UsageSum } from '../core/usage-report.ts';
+import type { UsageCursor, UsageQuery, UsageReport, UsageRow, UsageSum } from '../core/usage-report.ts';
 import { addUsage, noUsage } from '../core/usage.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
 
@@ -16,7 +16,7 @@ export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<Usag
   const rows: UsageRow[] = [];
   for (const span of spansBehind(after, query)) {
     for (const row of await addedUp(ledger, { ...query, ...span }))
-      if (compare(row.of, after) > 0) rows.push(row);
+      if (compare(row.groupValues, after) > 0) rows.push(row);
     if (rows.length > limit) break;
   }
   return { rows: rows.slice(0, limit), total: null, hasMore: rows.length > limit };
@@ -41,17 +41,17 @@ function* spansBehind(
 /** All parts of the ledger, by their groups, upwards. */
 async function addedUp(ledger: Ledger, query: UsageQuery): Promise<UsageRow[]> {
   const sums = new Map<string, UsageRow>();
-  let from: UsagePlace | undefined;
+  let from: UsageCursor | undefined;
   do {
     const part = await ledger.usage(query, from);
     for (const row of part.rows) {
-      const key = JSON.stringify(row.of);
+      const key = JSON.stringify(row.groupValues);
       const known = sums.get(key);
-      sums.set(key, known ? { of: row.of, ...add(known, row) } : row);
+      sums.set(key, known ? { groupValues: row.groupValues, ...add(known, row) } : row);
     }
     from = part.next ?? undefined;
   } while (from);
-  return [...sums.values()].toSorted((a, b) => compare(a.of, b.of));
+  return [...sums.values()].toSorted((a, b) => compare(a.groupValues, b.groupValues));
 }
 
 function add(a: UsageSum, b: UsageSum): UsageSum {

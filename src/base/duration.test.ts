@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { formatDuration, nameDuration, parseDuration } from './duration.ts';
+import { formatDuration, formatExactDuration, parseDuration } from './duration.ts';
 import { nearestWord } from './nearest-word.ts';
 
 it.each([
@@ -21,7 +21,7 @@ it.each([
   [2000, '2s'],
   [1500, '1500ms'],
 ])('names %d ms %j, and reads that again', (ms, text) => {
-  expect(nameDuration(ms)).toBe(text);
+  expect(formatExactDuration(ms)).toBe(text);
   expect(parseDuration(text)).toBe(ms);
 });
 

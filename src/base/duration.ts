@@ -8,7 +8,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** The same the other way round, as whole units: `24h`, `90m`, `2s`. */
-export function nameDuration(ms: number): string {
+export function formatExactDuration(ms: number): string {
   const unit = (['h', 'm', 's'] as const).find((name) => ms % units[name] === 0) ?? 'ms';
   return `${ms / units[unit]}${unit}`;
 }

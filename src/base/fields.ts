@@ -11,7 +11,7 @@ export function isObject(value: unknown): value is Fields {
 }
 
 /** The members that are there: what is null or undefined is left out. */
-export function present<T extends object>(given: T): { [K in keyof T]?: NonNullable<T[K]> } {
+export function omitNullish<T extends object>(given: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const found: { [K in keyof T]?: T[K] } = {};
   for (const name in given) if (given[name] !== undefined && given[name] !== null) found[name] = given[name];
   return found as { [K in keyof T]?: NonNullable<T[K]> };
@@ -22,7 +22,7 @@ export function stringOr(value: unknown, otherwise: string): string {
 }
 
 /** The value of a JSON text; undefined when it is none. */
-export function parsed(text: string): unknown {
+export function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -10,7 +10,7 @@ describe('StoreTime', () => {
   it('follows the database, and its own monotonic clock in between', async () => {
     const clock = createManualClock(5_000);
     const time = new StoreTime(clock);
-    time.learn(90_000, clock.monotonic());
+    time.synchronize(90_000, clock.monotonic());
     expect(time.now()).toBe(90_000);
     await clock.advance(250);
     expect(time.now()).toBe(90_250);
@@ -19,12 +19,12 @@ describe('StoreTime', () => {
   it('takes a slow answer for what it is: the time of some moment since the question', async () => {
     const clock = createManualClock(5_000);
     const time = new StoreTime(clock);
-    time.learn(90_000, clock.monotonic());
+    time.synchronize(90_000, clock.monotonic());
     const asked = clock.monotonic();
     await clock.advance(27_000);
-    time.learn(90_010, asked);
+    time.synchronize(90_010, asked);
     expect(time.now()).toBe(117_000);
-    time.learn(200_000, asked);
+    time.synchronize(200_000, asked);
     expect(time.now()).toBe(200_000);
   });
 

@@ -45,7 +45,7 @@ export class StoreTime implements Clock {
    * The database said `databaseNow` to a question asked at `asked` on the monotonic clock. It may have said so at any time
    * since then, so a slow answer moves the time no further than it must.
    */
-  learn(databaseNow: number, asked: number): void {
+  synchronize(databaseNow: number, asked: number): void {
     this.#offset = this.#offsetBy(databaseNow, asked);
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { type Hours, hoursAt, hoursText, shareAt } from '../core/hours.ts';
+import { type Hours, hoursAt, formatHours, shareAt } from '../core/hours.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Waiting } from '../core/waiting.ts';
 
@@ -30,7 +30,7 @@ export class OpenHours {
     const hours = this.find(model);
     if (!hours || hours.share > 0) return null;
     const { isOpen, since, until } = hoursAt(hours, this.#time.now());
-    const message = `Batches of the model run in certain hours: ${hoursText(hours)}.`;
+    const message = `Batches of the model run in certain hours: ${formatHours(hours)}.`;
     return isOpen ? null : { reason: 'hours', message, since, until };
   }
 }

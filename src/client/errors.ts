@@ -1,4 +1,4 @@
-import { fieldsOf, isObject, parsed } from '../base/fields.ts';
+import { fieldsOf, isObject, parseOrUndefined } from '../base/fields.ts';
 
 /** One fault of several, as the server lists them (api.md, section 2). */
 export interface RemoteFault {
@@ -54,7 +54,7 @@ export async function toClientError(response: Response): Promise<ClientError> {
   const text = await response.text().catch(() => '');
   const requestId = response.headers.get('x-request-id');
   const { status } = response;
-  const found = fieldsOf(parsed(text)).error;
+  const found = fieldsOf(parseOrUndefined(text)).error;
   if (!isObject(found)) {
     const what = `The server answered ${status} ${response.statusText}`.trim();
     return new ClientError(`${what}, which is not an answer of Offpeak.`, { status, requestId });

@@ -3,7 +3,7 @@
  * sees depends on the wire format and is chosen in `wire/errors/`. `docs/errors.md` lists the same codes; a test
  * holds the two together.
  */
-export const catalogue = {
+export const errorCatalog = {
   // the request as a whole
   malformed_request: { status: 400, kind: 'invalid' },
   duplicate_authorization: { status: 400, kind: 'invalid' },
@@ -102,7 +102,7 @@ export const unavailable: Blame = { scope: 'replica', certain: true, retry: true
 /** The server's or the request's. */
 export const ambiguous: Blame = { scope: 'replica', certain: false, retry: true };
 
-const blameOf: Partial<Record<ErrorCode, Blame>> = {
+const blameByCode: Partial<Record<ErrorCode, Blame>> = {
   upstream_error: ambiguous,
   invalid_upstream_response: ambiguous,
   upstream_timeout: ambiguous,
@@ -127,7 +127,7 @@ export type ErrorKind =
   | 'overloaded'
   | 'server';
 
-export type ErrorCode = keyof typeof catalogue;
+export type ErrorCode = keyof typeof errorCatalog;
 
 /** One fault among several: where it is and what was expected. Absent fields are not known. */
 export interface Fault {
@@ -180,15 +180,15 @@ export class ApiError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
-    this.status = options.status ?? catalogue[code].status;
-    this.kind = options.status === 422 ? 'invalid' : catalogue[code].kind;
+    this.status = options.status ?? errorCatalog[code].status;
+    this.kind = options.status === 422 ? 'invalid' : errorCatalog[code].kind;
     this.param = options.param ?? null;
     this.faults = options.faults ?? [];
     this.retryAfter = options.retryAfter;
     this.shouldRetry = options.shouldRetry ?? (this.status === 409 ? false : undefined);
     this.allow = options.allow;
     this.contentRange = options.contentRange;
-    this.blame = options.blame ?? blameOf[code] ?? permanent;
+    this.blame = options.blame ?? blameByCode[code] ?? permanent;
     this.upstreamMessage = options.upstreamMessage;
   }
 }

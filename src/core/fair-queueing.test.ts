@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { chooseChunks, type OrgQueue, type ReadyChunk, type ClaimTarget } from './fair-queueing.ts';
 
-const nobody = { from: 2, max: 0, alone: false };
-const wish = (fields: Partial<ClaimTarget>): ClaimTarget => ({ lines: 0, chunks: 0, before: {}, ...fields });
+const nobody = { minKills: 2, max: 0, mayTakeAlone: false };
+const wish = (fields: Partial<ClaimTarget>): ClaimTarget => ({
+  lines: 0,
+  chunks: 0,
+  claimedDue: {},
+  ...fields,
+});
 
 function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyChunk> = {}): OrgQueue {
-  const { start = 0, weight = 1, more = false } = fields;
+  const { start = 0, weight = 1, hasMore: more = false } = fields;
   const chunk = {
     batchId: `b_${orgId}`,
     due: 0,
@@ -20,7 +25,7 @@ function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyCh
     orgId,
     start,
     weight,
-    more,
+    hasMore: more,
     chunks: Array.from({ length: chunks }, (_, seq) => ({ ...chunk, seq })),
   };
 }
@@ -59,17 +64,20 @@ describe('chooseChunks', () => {
   });
 
   it('ends where an org whose turn it is has more than was told', () => {
-    const cut = chooseChunks([queue('a', 1, { more: true }), queue('b', 9)], wish({ chunks: 9 }), nobody);
-    expect(cut).toMatchObject({ chunks: [{ orgId: 'a' }, { orgId: 'b' }, { orgId: 'b' }], cut: true });
-    const enough = chooseChunks([queue('a', 1, { more: true })], wish({ chunks: 1 }), nobody);
-    expect(enough).toMatchObject({ chunks: [{ orgId: 'a' }], cut: false });
+    const cut = chooseChunks([queue('a', 1, { hasMore: true }), queue('b', 9)], wish({ chunks: 9 }), nobody);
+    expect(cut).toMatchObject({
+      chunks: [{ orgId: 'a' }, { orgId: 'b' }, { orgId: 'b' }],
+      isTruncated: true,
+    });
+    const enough = chooseChunks([queue('a', 1, { hasMore: true })], wish({ chunks: 1 }), nobody);
+    expect(enough).toMatchObject({ chunks: [{ orgId: 'a' }], isTruncated: false });
   });
 
   it('takes one more that is due before what is in hand of its org', () => {
     const queues = [queue('a', 9, { due: 5 }), queue('b', 9, { due: 5 })];
-    expect(orgs(queues, { before: { a: 5, b: 6 } })).toBe('b');
-    expect(orgs(queues, { chunks: 2, before: { a: 6 } })).toBe('aba');
-    expect(orgs(queues, { before: { a: 5 } })).toBe('');
+    expect(orgs(queues, { claimedDue: { a: 5, b: 6 } })).toBe('b');
+    expect(orgs(queues, { chunks: 2, claimedDue: { a: 6 } })).toBe('aba');
+    expect(orgs(queues, { claimedDue: { a: 5 } })).toBe('');
   });
 
   it('passes over suspects that are too many, and takes one of the worst alone', () => {
@@ -78,11 +86,11 @@ describe('chooseChunks', () => {
       queue('b', 3, { kills: 3, due: 1 }),
       queue('c', 2, { due: 2 }),
     ];
-    const suspects = { from: 2, max: 2, alone: true };
+    const suspects = { minKills: 2, max: 2, mayTakeAlone: true };
     expect(orgs(queues(), { chunks: 9 }, suspects)).toBe('acac');
-    expect(suspects).toEqual({ from: 2, max: 0, alone: false });
-    expect(orgs(queues(), { chunks: 9 }, { from: 2, max: 0, alone: true })).toBe('bcc');
-    expect(orgs(queues(), { chunks: 9 }, { from: 2, max: 0, alone: false })).toBe('cc');
+    expect(suspects).toEqual({ minKills: 2, max: 0, mayTakeAlone: false });
+    expect(orgs(queues(), { chunks: 9 }, { minKills: 2, max: 0, mayTakeAlone: true })).toBe('bcc');
+    expect(orgs(queues(), { chunks: 9 }, { minKills: 2, max: 0, mayTakeAlone: false })).toBe('cc');
   });
 
   it('shares evenly among fifty orgs of one to a thousand batches', () => {

@@ -26,7 +26,7 @@ export interface OrgQueue {
   /** Its first chunks, in their order. */
   chunks: readonly ReadyChunk[];
   /** Whether it may have more than these. */
-  more: boolean;
+  hasMore: boolean;
 }
 
 export interface ClaimTarget {
@@ -34,20 +34,20 @@ export interface ClaimTarget {
   lines: number;
   chunks: number;
   /** By org, the least `due` that is in hand already: one chunk that is due before that is taken however much there is. */
-  before: Readonly<Record<string, number>>;
+  claimedDue: Readonly<Record<string, number>>;
 }
 
 /** How many chunks may be taken whose owners died `from` times or more. `alone`: or one whose owners died more often. */
 export interface SuspectAllowance {
-  from: number;
+  minKills: number;
   max: number;
-  alone: boolean;
+  mayTakeAlone: boolean;
 }
 
-export interface Choice {
+export interface ChunkChoice {
   chunks: ReadyChunk[];
   /** An org whose turn it was has more chunks than were told: the choice ended there. */
-  cut: boolean;
+  isTruncated: boolean;
 }
 
 /**
@@ -61,30 +61,31 @@ export function chooseChunks(
   queues: readonly OrgQueue[],
   wish: ClaimTarget,
   suspects: SuspectAllowance,
-): Choice {
+): ChunkChoice {
   const chosen: ReadyChunk[] = [];
   const waiting = queues.map((queue) => ({ ...queue, at: 0 }));
   let lines = 0;
   let hurried = false;
   for (;;) {
     const isFull = lines >= wish.lines && chosen.length >= wish.chunks;
-    if (isFull && hurried) return { chunks: chosen, cut: false };
+    if (isFull && hurried) return { chunks: chosen, isTruncated: false };
     let best: { queue: (typeof waiting)[number]; chunk: ReadyChunk; turn: number } | undefined;
     let cutAt = Number.POSITIVE_INFINITY;
     for (const queue of waiting) {
       while (queue.at < queue.chunks.length && !mayTake(queue.chunks[queue.at]!, suspects)) queue.at++;
       const chunk = queue.chunks[queue.at];
       if (!chunk) {
-        if (queue.more) cutAt = Math.min(cutAt, queue.start);
+        if (queue.hasMore) cutAt = Math.min(cutAt, queue.start);
         continue;
       }
-      if (isFull && chunk.due >= (wish.before[queue.orgId] ?? Number.NEGATIVE_INFINITY)) continue;
+      if (isFull && chunk.due >= (wish.claimedDue[queue.orgId] ?? Number.NEGATIVE_INFINITY)) continue;
       const turn = queue.start - (chunk.late ? lateCredit : 0);
       if (!best || turn < best.turn || (turn === best.turn && chunk.due < best.chunk.due))
         best = { queue, chunk, turn };
     }
-    if (!isFull && cutAt < (best?.turn ?? Number.POSITIVE_INFINITY)) return { chunks: chosen, cut: true };
-    if (!best) return { chunks: chosen, cut: false };
+    if (!isFull && cutAt < (best?.turn ?? Number.POSITIVE_INFINITY))
+      return { chunks: chosen, isTruncated: true };
+    if (!best) return { chunks: chosen, isTruncated: false };
     hurried ||= isFull;
     best.queue.at++;
     best.queue.start += advance(best.chunk.est, best.queue.weight);
@@ -100,13 +101,16 @@ export function advance(est: number, weight: number): number {
 }
 
 /** Whether there is room for a chunk that may be a suspect. */
-export function mayTake({ kills }: ReadyChunk, { from, max: most, alone }: SuspectAllowance): boolean {
+export function mayTake(
+  { kills }: ReadyChunk,
+  { minKills: from, max: most, mayTakeAlone: alone }: SuspectAllowance,
+): boolean {
   if (kills < from) return true;
   return kills === from ? most > 0 : alone;
 }
 
 function count({ kills }: ReadyChunk, suspects: SuspectAllowance): void {
-  if (kills < suspects.from) return;
-  suspects.max = kills === suspects.from ? suspects.max - 1 : 0;
-  suspects.alone = false;
+  if (kills < suspects.minKills) return;
+  suspects.max = kills === suspects.minKills ? suspects.max - 1 : 0;
+  suspects.mayTakeAlone = false;
 }

@@ -4,7 +4,7 @@ import {
   closedMsPerDay,
   type Hours,
   hoursAt,
-  hoursText,
+  formatHours,
   parseHours,
   runningMs,
 } from './hours.ts';
@@ -46,7 +46,7 @@ describe('hours', () => {
     expect(stretch(night, '2026-07-10T20:00:00Z')).toEqual([true, '2026-07-10T20:00', '2026-07-11T04:00']);
     const day = [true, '2026-01-10T03:30', '2026-01-10T11:30'];
     expect(stretch(hours('09:00-17:00 Asia/Kolkata'), '2026-01-10T08:00:00Z')).toEqual(day);
-    expect([hoursText(night), closedMsPerDay(night)]).toEqual(['22:00-06:00 Europe/Berlin', 16 * hour]);
+    expect([formatHours(night), closedMsPerDay(night)]).toEqual(['22:00-06:00 Europe/Berlin', 16 * hour]);
   });
 
   it('are longer and shorter where clocks are changed', () => {

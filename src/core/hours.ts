@@ -14,7 +14,7 @@ export interface Hours {
 }
 
 /** From one change to the next, in epoch milliseconds. */
-interface Stretch {
+interface HoursPeriod {
   isOpen: boolean;
   since: number;
   until: number;
@@ -32,7 +32,7 @@ export function parseHours(text: string): Omit<Hours, 'share'> | undefined {
 }
 
 /** `22:00-06:00 Europe/Berlin`. */
-export function hoursText({ from, to, zone }: Hours): string {
+export function formatHours({ from, to, zone }: Hours): string {
   const time = (minutes: number) =>
     `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
   return `${time(from)}-${time(to)} ${zone}`;
@@ -44,12 +44,12 @@ export function closedMsPerDay({ from, to }: Hours): number {
 }
 
 /** Whether they are open at an instant, in epoch milliseconds, and since and until when that is so. */
-export function hoursAt(hours: Hours, at: number): Stretch {
+export function hoursAt(hours: Hours, at: number): HoursPeriod {
   const day = Math.floor(at / dayMs);
-  let closed: Stretch = { isOpen: false, since: at - dayMs, until: at + dayMs };
+  let closed: HoursPeriod = { isOpen: false, since: at - dayMs, until: at + dayMs };
   // The clocks of a place are less than a day off, and hours that begin on one day end on the next.
   for (let near = day - 2; near <= day + 2; near++) {
-    const { start, end } = spanOf(hours, near);
+    const { start, end } = openSpan(hours, near);
     if (start >= end) continue;
     if (start <= at && at < end) return { isOpen: true, since: start, until: end };
     if (end <= at) closed = { ...closed, since: Math.max(closed.since, end) };
@@ -98,13 +98,13 @@ interface Span {
 const spans = new WeakMap<Hours, Map<number, Span>>();
 
 /** The hours that begin on a day, counted from 1970. They are none where clocks skip them. */
-function spanOf(hours: Hours, day: number): Span {
+function openSpan(hours: Hours, day: number): Span {
   const known = spans.get(hours) ?? new Map<number, Span>();
   spans.set(hours, known);
   let span = known.get(day);
   if (!span) {
     const { zone, from, to } = hours;
-    span = { start: instantOf(zone, day, from), end: instantOf(zone, to > from ? day : day + 1, to) };
+    span = { start: toInstant(zone, day, from), end: toInstant(zone, to > from ? day : day + 1, to) };
     known.set(day, span);
   }
   return span;
@@ -114,17 +114,17 @@ function spanOf(hours: Hours, day: number): Span {
  * When the clocks of a zone show a time of a day: the first instant where they do twice; where they skip it, as long after
  * the change as it would have been.
  */
-function instantOf(zone: string, day: number, minutes: number): number {
+function toInstant(zone: string, day: number, minutes: number): number {
   const shown = day * dayMs + minutes * minuteMs;
-  const before = offsetOf(zone, shown - dayMs);
-  const after = offsetOf(zone, shown + dayMs);
-  if (offsetOf(zone, shown - before) === before) return shown - before;
-  return offsetOf(zone, shown - after) === after ? shown - after : shown - before;
+  const before = utcOffsetMs(zone, shown - dayMs);
+  const after = utcOffsetMs(zone, shown + dayMs);
+  if (utcOffsetMs(zone, shown - before) === before) return shown - before;
+  return utcOffsetMs(zone, shown - after) === after ? shown - after : shown - before;
 }
 
 function isZone(zone: string): boolean {
   try {
-    clockOf(zone);
+    zoneClock(zone);
     return true;
   } catch {
     return false;
@@ -133,7 +133,7 @@ function isZone(zone: string): boolean {
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-function clockOf(zone: string): Intl.DateTimeFormat {
+function zoneClock(zone: string): Intl.DateTimeFormat {
   const known = clocks.get(zone);
   if (known) return known;
   const clock = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
@@ -142,8 +142,8 @@ function clockOf(zone: string): Intl.DateTimeFormat {
 }
 
 /** How far the clocks of a zone are ahead of UTC, in milliseconds. */
-function offsetOf(zone: string, at: number): number {
-  const name = clockOf(zone)
+function utcOffsetMs(zone: string, at: number): number {
+  const name = zoneClock(zone)
     .formatToParts(at)
     .find(({ type }) => type === 'timeZoneName')?.value;
   const [, sign = '+', hour = 0, minute = 0] = /([+-])(\d\d):(\d\d)/.exec(name ?? '') ?? [];

@@ -2,7 +2,7 @@ import { ApiError } from './errors.ts';
 import type { Catalog, Model, Serves } from './model.ts';
 import type { Caller } from './org.ts';
 
-const endpointOf: Record<Serves, string> = {
+const endpointNames: Record<Serves, string> = {
   chat: 'chat completions',
   embeddings: 'embeddings',
   completions: 'text completions: send messages to /v1/chat/completions',
@@ -20,7 +20,7 @@ export function fallbacksFor(
 }
 
 /** What is said of a model to whom it cannot answer, because only other processes serve it. */
-export function servedElsewhere(
+export function servedElsewhereError(
   { id }: Model,
   here: Pick<Catalog, 'list'>,
   { models: allowed }: Pick<Caller, 'models'>,
@@ -51,8 +51,12 @@ export function modelFor(
       param: 'model',
     });
   if (!model.serves.includes(serves))
-    throw new ApiError('model_not_found', `The model '${model.id}' does not serve ${endpointOf[serves]}.`, {
-      param: 'model',
-    });
+    throw new ApiError(
+      'model_not_found',
+      `The model '${model.id}' does not serve ${endpointNames[serves]}.`,
+      {
+        param: 'model',
+      },
+    );
   return model;
 }

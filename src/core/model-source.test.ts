@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type RemoteSource, localParts, readModelSource, showSource } from './model-source.ts';
+import { type RemoteSource, localParts, readModelSource, formatSource } from './model-source.ts';
 
 describe('readModelSource', () => {
   it.each([
@@ -48,5 +48,5 @@ it.each([
 ])('%s has its own place and can be shown', (text, place, shown) => {
   const source = readModelSource(text) as RemoteSource;
   expect(localParts(source).join('/')).toBe(place);
-  expect(showSource(source)).toBe(shown);
+  expect(formatSource(source)).toBe(shown);
 });

@@ -10,7 +10,7 @@ export type ModelSource =
 export type RemoteSource = Exclude<ModelSource, { kind: 'path' }>;
 
 /** Why a text names no source, and how it would. */
-export interface WrongSource {
+export interface InvalidSource {
   kind: 'wrong';
   problem: string;
   hint: string;
@@ -20,29 +20,30 @@ const hubHint = 'Write hf:owner/repo/file.gguf, or hf:owner/repo@revision/file.g
 const urlHint = 'Name the file itself, for example https://host/model.gguf.';
 
 /** Reads `hf:owner/repo[@revision]/file.gguf`, an `https://` URL (`http://` on loopback), or else a path. */
-export function readModelSource(text: string): ModelSource | WrongSource {
+export function readModelSource(text: string): ModelSource | InvalidSource {
   if (/^hf:/i.test(text)) return readHub(text.slice(3));
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) return readUrl(text);
   return { kind: 'path', path: text };
 }
 
-function readHub(text: string): ModelSource | WrongSource {
+function readHub(text: string): ModelSource | InvalidSource {
   const [, owner = '', name = '', revision = 'main', file = ''] =
     /^([^/@]+)\/([^/@]+)(?:@([^/]+))?\/(.+)$/.exec(text) ?? [];
   const parts = [owner, name, revision, ...file.split('/')];
-  if (!parts.every(isSafePart)) return wrong('is no file of a hub repository', hubHint);
-  if (!isGguf(file)) return wrong('must end in .gguf', hubHint);
+  if (!parts.every(isSafePart)) return invalidSource('is no file of a hub repository', hubHint);
+  if (!isGguf(file)) return invalidSource('must end in .gguf', hubHint);
   return { kind: 'hub', repo: `${owner}/${name}`, revision, file };
 }
 
-function readUrl(text: string): ModelSource | WrongSource {
-  if (!URL.canParse(text)) return wrong('is no URL', urlHint);
+function readUrl(text: string): ModelSource | InvalidSource {
+  if (!URL.canParse(text)) return invalidSource('is no URL', urlHint);
   const url = new URL(text);
-  if (url.username !== '' || url.password !== '') return wrong('must not hold a password', urlHint);
-  if (!isTrusted(url)) return wrong('must be an https:// URL', 'Plain http:// is for this machine alone.');
-  const parts = partsOf(url);
+  if (url.username !== '' || url.password !== '') return invalidSource('must not hold a password', urlHint);
+  if (!isTrusted(url))
+    return invalidSource('must be an https:// URL', 'Plain http:// is for this machine alone.');
+  const parts = pathParts(url);
   if (parts?.every(isSafePart) !== true || !isGguf(parts.at(-1) ?? ''))
-    return wrong('must end in .gguf', urlHint);
+    return invalidSource('must end in .gguf', urlHint);
   return { kind: 'url', url: url.href };
 }
 
@@ -52,7 +53,7 @@ export function isTrusted(url: URL): boolean {
 }
 
 /** The decoded parts of a URL's path. Its query only helps to fetch it and names nothing. */
-function partsOf(url: URL): string[] | undefined {
+function pathParts(url: URL): string[] | undefined {
   try {
     return decodeURIComponent(url.pathname.slice(1)).split('/');
   } catch {
@@ -69,7 +70,7 @@ function isGguf(name: string): boolean {
   return /[^/]\.gguf$/i.test(name);
 }
 
-function wrong(problem: string, hint: string): WrongSource {
+function invalidSource(problem: string, hint: string): InvalidSource {
   return { kind: 'wrong', problem, hint };
 }
 
@@ -80,11 +81,11 @@ export function localParts(source: RemoteSource): string[] {
     return [...`${source.repo}${revision}`.split('/'), ...source.file.split('/')];
   }
   const url = new URL(source.url);
-  return [url.host.replaceAll(/[^A-Za-z0-9.-]/g, '_'), ...(partsOf(url) ?? [])];
+  return [url.host.replaceAll(/[^A-Za-z0-9.-]/g, '_'), ...(pathParts(url) ?? [])];
 }
 
 /** The source as people write it, without the query of a URL, which may be a secret. */
-export function showSource(source: ModelSource): string {
+export function formatSource(source: ModelSource): string {
   if (source.kind === 'path') return source.path;
   if (source.kind === 'url') return source.url.replace(/[?#].*$/, '');
   const revision = source.revision === 'main' ? '' : `@${source.revision}`;

@@ -39,7 +39,7 @@ export interface Catalog {
 }
 
 /** The models of all processes: whoever takes a batch need not be one that runs it. */
-export interface KnownModels extends Pick<Catalog, 'find' | 'idOf'> {
+export interface SharedCatalog extends Pick<Catalog, 'find' | 'idOf'> {
   /**
    * Asks what the other processes serve now, at most once a second: a model that is not known may be that of one which has
    * only just started. @throws where the database is away

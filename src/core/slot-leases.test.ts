@@ -68,32 +68,36 @@ describe('leaseSlots', () => {
     const found = (limit: number) => ({ limit, slots: { gpu: limit } });
     const elder = { ...lease('a', 20, 64), found: found(40) };
     const younger = { ...lease('z', 4, 64), found: found(900) };
-    const ours = { limit: 8, wants: 64, inFlight: 0, found: { gpu: 8 } };
+    const ours = { limit: 8, wants: 64, inFlight: 0, discovered: { gpu: 8 } };
     const follows = leaseSlots([younger, elder], 'me', ours, now);
-    expect(follows.share).toMatchObject({ lines: 13, others: 24, found: { gpu: 40 } });
+    expect(follows.share).toMatchObject({ lines: 13, others: 24, discovered: { gpu: 40 } });
     expect(follows.leases.at(-1)).toMatchObject({ worker: 'me', slots: 13, found: found(8) });
-    expect(leaseSlots([younger], 'me', ours, now).share).toMatchObject({ lines: 4, others: 4, found: null });
-    expect(leaseSlots([{ ...elder, wants: 0 }], 'me', ours, now).share.found).toBeNull();
+    expect(leaseSlots([younger], 'me', ours, now).share).toMatchObject({
+      lines: 4,
+      others: 4,
+      discovered: null,
+    });
+    expect(leaseSlots([{ ...elder, wants: 0 }], 'me', ours, now).share.discovered).toBeNull();
     expect(leaseSlots([elder], 'me', { limit: 64, wants: 64, inFlight: 0 }, now).share).toMatchObject({
       lines: 32,
-      found: null,
+      discovered: null,
     });
   });
 
   it('keeps what was found last for those that start later', () => {
     const alone = { limit: 64, wants: 0, inFlight: 0 };
-    const { leases } = leaseSlots([], 'me', { ...alone, found: { gpu: 72 } }, now);
-    expect(leaseSlots(leases, 'later', alone, now + 86_400_000).share.before).toEqual({ gpu: 72 });
-    const again = leaseSlots(leases, 'later', { ...alone, found: { gpu: 50 } }, now);
-    expect(leaseSlots(again.leases, 'last', alone, now).share.before).toEqual({ gpu: 50 });
+    const { leases } = leaseSlots([], 'me', { ...alone, discovered: { gpu: 72 } }, now);
+    expect(leaseSlots(leases, 'later', alone, now + 86_400_000).share.lastDiscovered).toEqual({ gpu: 72 });
+    const again = leaseSlots(leases, 'later', { ...alone, discovered: { gpu: 50 } }, now);
+    expect(leaseSlots(again.leases, 'last', alone, now).share.lastDiscovered).toEqual({ gpu: 50 });
     expect(again.leases).toHaveLength(1);
   });
 
   it('tells others which servers take nothing, until they may again or the lease lapses', () => {
     const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Nobody.', since: 0 } as const;
     const idle = { limit: 64, wants: 0, inFlight: 0 };
-    const { leases } = leaseSlots([], 'me', { ...idle, closed: { gpu: { ms: 2_000, cause } } }, now);
-    const heardAt = (at: number, by = 'other') => leaseSlots(leases, by, idle, at).share.closed;
+    const { leases } = leaseSlots([], 'me', { ...idle, openBreakers: { gpu: { ms: 2_000, cause } } }, now);
+    const heardAt = (at: number, by = 'other') => leaseSlots(leases, by, idle, at).share.openBreakers;
     expect(heardAt(now + 500)).toEqual({ gpu: { ms: 1_500, cause } });
     expect(heardAt(now + 500, 'me')).toBeUndefined();
     expect(heardAt(now + 2_000)).toBeUndefined();

@@ -4,9 +4,9 @@ import type { WaitingCause } from './waiting.ts';
 export type DiscoveredSlots = Record<string, number>;
 
 /** Servers that take nothing at present, by their names: for how long, and why. */
-export type ClosedServers = Record<string, Closed>;
+export type OpenBreakers = Record<string, OpenBreaker>;
 
-export interface Closed {
+export interface OpenBreaker {
   ms: number;
   cause: WaitingCause;
 }
@@ -24,15 +24,15 @@ export interface SlotLease {
   closed?: Record<string, { until: number; cause: WaitingCause }>;
 }
 
-export interface SlotRequest {
+export interface SlotLeaseRequest {
   /** Lines that all processes together may have in flight. */
   limit: number;
   /** Lines that this one has in flight or could send. */
   wants: number;
   inFlight: number;
   /** What it takes the limit from, where servers do not tell theirs. */
-  found?: DiscoveredSlots;
-  closed?: ClosedServers;
+  discovered?: DiscoveredSlots;
+  openBreakers?: OpenBreakers;
 }
 
 /** What one process may have in flight among those that ask the same servers. */
@@ -41,11 +41,11 @@ export interface SlotShare {
   /** Lines that the others may have there. */
   others: number;
   /** What another one finds out for all; null where this one does, or nothing is to be found out. */
-  found: DiscoveredSlots | null;
+  discovered: DiscoveredSlots | null;
   /** What was found last, by whomever. */
-  before?: DiscoveredSlots;
+  lastDiscovered?: DiscoveredSlots;
   /** What others found to take nothing. */
-  closed?: ClosedServers;
+  openBreakers?: OpenBreakers;
 }
 
 /** What a process is told that asked. */
@@ -72,7 +72,7 @@ const turnMs = 10_000;
 export function leaseSlots(
   before: readonly SlotLease[],
   worker: string,
-  { limit: own, wants, inFlight, found, closed = {} }: SlotRequest,
+  { limit: own, wants, inFlight, discovered: found, openBreakers: closed = {} }: SlotLeaseRequest,
   now: number,
 ): { share: LeasedShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);
@@ -101,9 +101,9 @@ export function leaseSlots(
       others: held,
       isOwed: lines < share,
       isWanted: others.some((lease) => lease.wants > lease.slots),
-      found: leader?.slots ?? null,
-      ...(kept?.found && { before: kept.found.slots }),
-      ...(heard && { closed: heard }),
+      discovered: leader?.slots ?? null,
+      ...(kept?.found && { lastDiscovered: kept.found.slots }),
+      ...(heard && { openBreakers: heard }),
     },
     leases: [
       ...(mine.found && !leader ? [remembered(mine.found, now), ...others.filter(isProcess)] : others),
@@ -120,13 +120,13 @@ function isProcess({ worker }: SlotLease): boolean {
   return worker !== memory.worker;
 }
 
-function untilOf(closed: ClosedServers, now: number): SlotLease['closed'] & object {
+function untilOf(closed: OpenBreakers, now: number): SlotLease['closed'] & object {
   return Object.fromEntries(
     Object.entries(closed).map(([name, { ms, cause }]) => [name, { until: now + ms, cause }]),
   );
 }
 
-function closedBy(leases: readonly SlotLease[], now: number): ClosedServers | null {
+function closedBy(leases: readonly SlotLease[], now: number): OpenBreakers | null {
   const open = leases
     .flatMap(({ closed = {} }) => Object.entries(closed))
     .filter(([, { until }]) => until > now)

@@ -24,21 +24,21 @@ export interface UsageSum extends Usage {
 
 export interface UsageRow extends UsageSum {
   /** The value of each group of the query, in that order; empty for no key, or no batch. */
-  of: string[];
+  groupValues: string[];
 }
 
 /** Sums of a part of the ledger; a group may come in several parts. */
 export interface UsagePart {
   rows: UsageRow[];
   /** Null where there are no more. */
-  next: UsagePlace | null;
+  next: UsageCursor | null;
 }
 
 /** Where a part begins: behind a row of an org's day. */
-export interface UsagePlace {
+export interface UsageCursor {
   org: string;
   day: string;
-  behind: number;
+  row: number;
 }
 
 export interface UsageReport {

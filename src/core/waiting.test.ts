@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorCode, BlameScope } from './errors.ts';
-import { waitingFor } from './waiting.ts';
+import { toWaiting } from './waiting.ts';
 
-describe('waitingFor', () => {
+describe('toWaiting', () => {
   it.each<[BlameScope, ErrorCode, string]>([
     ['account', 'upstream_error', 'credentials_refused'],
     ['model', 'model_not_found', 'model_missing'],
@@ -13,6 +13,6 @@ describe('waitingFor', () => {
     ['replica', 'upstream_unreachable', 'engine_unavailable'],
     ['replica', 'upstream_timeout', 'engine_unavailable'],
   ])('%s, %s: %s', (scope, code, reason) => {
-    expect(waitingFor({ scope, code, message: 'x', since: 1 })).toEqual({ reason, message: 'x', since: 1 });
+    expect(toWaiting({ scope, code, message: 'x', since: 1 })).toEqual({ reason, message: 'x', since: 1 });
   });
 });

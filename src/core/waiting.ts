@@ -36,8 +36,8 @@ export interface WaitingCause {
   since: number;
 }
 
-export function waitingFor({ scope, code, message, upstreamMessage: said, since }: WaitingCause): Waiting {
-  return { reason: reasonOf(scope, code), message: withUpstreamMessage(message, said), since };
+export function toWaiting({ scope, code, message, upstreamMessage: said, since }: WaitingCause): Waiting {
+  return { reason: toReason(scope, code), message: withUpstreamMessage(message, said), since };
 }
 
 /** A message with the upstream's own words behind it. */
@@ -45,7 +45,7 @@ export function withUpstreamMessage(message: string, said: string | undefined): 
   return said ? `${message} It says: ${said}` : message;
 }
 
-function reasonOf(scope: BlameScope, code: ErrorCode): WaitingReason {
+function toReason(scope: BlameScope, code: ErrorCode): WaitingReason {
   if (scope === 'account') return 'credentials_refused';
   if (code === 'model_not_found') return 'model_missing';
   return code === 'engine_overloaded' ? 'rate_limited' : 'engine_unavailable';

@@ -2,7 +2,7 @@ import type { Service } from '../base/service.ts';
 import type { CallTrace } from '../core/call-trace.ts';
 import type { RequestOutcomes } from '../core/request-outcomes.ts';
 import type { ModelInput, Serves } from '../core/model.ts';
-import type { ClosedServers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
+import type { OpenBreakers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { NativeAnswer } from '../wire/prepared/prepared-request.ts';
@@ -95,7 +95,7 @@ export interface Pool extends Engine {
   /** Discovered limits of servers that do not report their slots; undefined where all report them. */
   readonly discovered: DiscoveredSlots | undefined;
   /** Servers that this process found unavailable; undefined if there are none. */
-  readonly closedServers: ClosedServers | undefined;
+  readonly closedServers: OpenBreakers | undefined;
   /** Applies the load and the findings of other processes; null where no other process uses the servers. */
   share(share: Omit<SlotShare, 'lines'> | null): void;
   /** Registers a listener for moments when more requests may fit. */

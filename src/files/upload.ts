@@ -6,7 +6,7 @@ import type { BatchEndpoint } from '../core/batch.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import { modelFor } from '../core/model-access.ts';
-import type { KnownModels } from '../core/model.ts';
+import type { SharedCatalog } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
 import { type CheckedLine, type LineChecker, createLineChecker } from '../wire/batch/line.ts';
 import { type SplitItem, type SplitLine, Splitter } from '../wire/batch/split.ts';
@@ -36,7 +36,7 @@ export interface UserFiles {
 
 export interface UploadDeps {
   blobs: Blobs;
-  catalog: KnownModels;
+  catalog: SharedCatalog;
   clock: Clock;
   ids: Ids;
   limits: FileLimits;

@@ -1,6 +1,6 @@
 import type { ReplicaState } from '../core/replica-state.ts';
 import type { RequestOutcomes } from '../core/request-outcomes.ts';
-import type { ClosedServers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
+import type { OpenBreakers, DiscoveredSlots, SlotShare } from '../core/slot-leases.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { ServedModels } from './served-models.ts';
 
@@ -33,7 +33,7 @@ export interface Capacity {
   /** Slots that were discovered under load; undefined where all servers report theirs. */
   discoveredSlots(modelId: string): DiscoveredSlots | undefined;
   /** Replicas of `modelId` whose breakers are open; undefined if there are none. */
-  openBreakers(modelId: string): ClosedServers | undefined;
+  openBreakers(modelId: string): OpenBreakers | undefined;
   /** Sets this process's share of a shared model; null where the processes could not agree on one. */
   lease(modelId: string, share: SlotShare | null): void;
 }

@@ -431,7 +431,7 @@ describe('createInference', () => {
     const before = service.capacity.room('m');
     service.peers.update([{ interactive: { m: 2 }, serves: ['m'] }]);
     expect([...service.capacity.sharedModels()]).toEqual(['m']);
-    service.capacity.lease('m', { lines: 100, others: 0, found: null });
+    service.capacity.lease('m', { lines: 100, others: 0, discovered: null });
     expect(service.capacity.room('m')).toBeLessThan(before);
     expect(service.capacity.room('m')).toBe(service.capacity.limit('m'));
     expect(service.capacity.room('vectors')).toBe(before);

@@ -2,7 +2,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
-import { modelFor, servedElsewhere } from '../core/model-access.ts';
+import { modelFor, servedElsewhereError } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { EngineCall } from '../engines/engines.ts';
@@ -52,7 +52,7 @@ export function createInference(deps: InferenceDeps): InferenceService {
   const resolve = (name: string, { caller }: Pick<InteractiveCall, 'caller'>, serves: Serves) => {
     const elsewhere = catalog.find(name) ? undefined : peers.find(name);
     if (!elsewhere) return models.require(modelFor(catalog, caller, name, serves).id);
-    throw servedElsewhere(modelFor(peers, caller, name, serves), catalog, caller);
+    throw servedElsewhereError(modelFor(peers, caller, name, serves), catalog, caller);
   };
 
   const resolveWithinBudget = (name: string, call: InteractiveCall, serves: Serves) => {

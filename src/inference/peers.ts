@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { type Catalog, createCatalog, type KnownModels, type Model } from '../core/model.ts';
+import { type Catalog, createCatalog, type SharedCatalog, type Model } from '../core/model.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { WorkerLoad } from '../core/worker-load.ts';
 
@@ -14,7 +14,7 @@ type FetchLoads = () => Promise<readonly WorkerLoad[]>;
  * What the other processes on the database told last, beside what this one serves: the one place that knows of them. Whatever
  * of their models a request is sent to, a batch may be created here for each, at its price and by those who may use it.
  */
-export class Peers implements KnownModels {
+export class Peers implements SharedCatalog {
   #own: Catalog;
   #clock: Pick<Clock, 'monotonic'>;
   /** The others alive. */

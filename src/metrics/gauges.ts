@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
-import { waitingFor } from '../core/waiting.ts';
+import { toWaiting } from '../core/waiting.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Capacity } from '../inference/capacity.ts';
 import type { BatchStore, OpenBatch } from '../store/contract/batches.ts';
@@ -76,7 +76,7 @@ export function createGauges(registry: Registry, parts: GaugesDeps): { read(): P
       ofModel.interactive.set({ model }, load[model] ?? 0);
       const cause = capacity.waiting(model);
       if (cause) {
-        const { reason, since } = waitingFor(cause);
+        const { reason, since } = toWaiting(cause);
         ofModel.waiting.set({ model, reason }, Math.max(0, clock.now() - since) / 1000);
       }
       for (const { name: server, slots, inFlight, health } of capacity.replicas(model)) {

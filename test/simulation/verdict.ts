@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isFinal } from '../../src/core/batch.ts';
 import type { Batch, ResultStream } from '../../src/core/batch.ts';
-import { catalogue } from '../../src/core/errors.ts';
+import { errorCatalog } from '../../src/core/errors.ts';
 import { cost } from '../../src/core/price.ts';
 import type { Client } from './clients.ts';
 import { customIdOf, fateOf, subjectOf } from './input.ts';
@@ -151,7 +151,7 @@ class Judge {
   #judgeError(line: ResultLine): void {
     const at = this.#place(line);
     const code = line.error?.code ?? '';
-    if (!(code in catalogue)) this.#fail(`line ${at} failed as '${code}'`);
+    if (!(code in errorCatalog)) this.#fail(`line ${at} failed as '${code}'`);
     const ending = { batch_cancelled: 'cancelled', batch_expired: 'expired', batch_failed: 'failed' }[code];
     if (ending !== undefined) {
       if (ending !== this.#batch.status) this.#fail(`line ${at} ended as ${code}`);

@@ -188,7 +188,7 @@ export function range(from: number, to: number): number[] {
 
 export const lease = ({ batchId, seq, epoch }: Lease): Lease => ({ batchId, seq, epoch });
 
-const anySuspects: SuspectAllowance = { from: 99, max: 0, alone: false };
+const anySuspects: SuspectAllowance = { minKills: 99, max: 0, mayTakeAlone: false };
 
 /** Leases so many chunks of one batch and model. */
 export async function claimOf(
@@ -199,7 +199,7 @@ export async function claimOf(
 ): Promise<Chunk[]> {
   const claimed: Chunk[] = [];
   while (claimed.length < count) {
-    const wanted = { model, names: [model], lines: 0, chunks: count - claimed.length, before: {} };
+    const wanted = { model, names: [model], lines: 0, chunks: count - claimed.length, claimedDue: {} };
     const claim = await store.batches.claim(worker, [wanted], { now, suspects, only: [batchId] });
     if (claim.faults.length > 0) throw new Error(claim.faults[0]!.message);
     if (claim.chunks.length === 0) break;

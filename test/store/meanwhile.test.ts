@@ -11,7 +11,7 @@ import { addBatch, claimOf, hour, lease, makeWebhook, closeBatch, output, range,
 // Operations that look without a lock and then write in a transaction: what another process does in between decides.
 
 const fault: BatchFault = { code: 'batch_failed', message: 'The input is gone.', param: null, line: null };
-const suspects = { from: 99, max: 0, alone: false };
+const suspects = { minKills: 99, max: 0, mayTakeAlone: false };
 
 let db: Db;
 /** The store of this process, and the one of another process on the same database. */
@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(() => db.close());
 
 const find = async ({ id }: Batch) => (await store.batches.find(id))!;
-const wanted = { model: 'm1', names: ['m1'], lines: 0, chunks: 9, before: {} };
+const wanted = { model: 'm1', names: ['m1'], lines: 0, chunks: 9, claimedDue: {} };
 
 describe('a batch that is about to expire', () => {
   const ends: [what: string, end: (batch: Batch) => Promise<unknown>, closing: string | null][] = [

@@ -117,7 +117,9 @@ describe('trips to the database', () => {
       const requests = orgId === undefined ? 25_000 : 24_000;
       expect(parts).toBe(3);
       expect(total).toMatchObject({ requests, outputTokens: 2 * requests, amount: BigInt(5 * requests) });
-      expect(rows.map(({ of }) => of.join())).toEqual(days.flatMap((day) => [`${day},m0`, `${day},m1`]));
+      expect(rows.map(({ groupValues: of }) => of.join())).toEqual(
+        days.flatMap((day) => [`${day},m0`, `${day},m1`]),
+      );
       expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(requests);
       const searches = plan
         .map(({ detail }) => detail)

@@ -39,17 +39,17 @@ describe('suspects', () => {
   it('may be whatever they are when none is in hand', () => {
     const { chunks, suspects } = setUp();
     chunks.add(single(0));
-    expect(suspects.room).toEqual({ from: 2, max: 1, alone: true });
+    expect(suspects.room).toEqual({ minKills: 2, max: 1, mayTakeAlone: true });
   });
 
   it('run alone only in a process that has lived for a while', () => {
-    expect(setUp(settledMs - 1).suspects.room).toEqual({ from: 2, max: 1, alone: false });
+    expect(setUp(settledMs - 1).suspects.room).toEqual({ minKills: 2, max: 1, mayTakeAlone: false });
   });
 
   it('run one at a time at first, beside lines that are none', () => {
     const { chunks, suspects } = setUp();
     chunks.add(single(2));
-    expect(suspects.room).toEqual({ from: 2, max: 0, alone: false });
+    expect(suspects.room).toEqual({ minKills: 2, max: 0, mayTakeAlone: false });
   });
 
   it('run one more at a time for each that was answered', () => {
@@ -57,7 +57,7 @@ describe('suspects', () => {
     for (let answered = 0; answered < 5; answered++) suspects.answered();
     chunks.add(single(2));
     for (let running = 1; running < 6; running++) {
-      expect(suspects.room).toEqual({ from: 2, max: 6 - running, alone: false });
+      expect(suspects.room).toEqual({ minKills: 2, max: 6 - running, mayTakeAlone: false });
       chunks.add(single(2));
     }
     expect(suspects.room.max).toBe(0);
@@ -68,10 +68,10 @@ describe('suspects', () => {
     for (let answered = 0; answered < 5; answered++) suspects.answered();
     const grave = single(3);
     chunks.add(grave);
-    expect(suspects.room).toEqual({ from: 2, max: 0, alone: false });
+    expect(suspects.room).toEqual({ minKills: 2, max: 0, mayTakeAlone: false });
     chunks.retire(grave);
     expect(suspects.room.max).toBe(0);
     chunks.unlease(leaseOf(grave.chunk));
-    expect(suspects.room).toEqual({ from: 2, max: 6, alone: true });
+    expect(suspects.room).toEqual({ minKills: 2, max: 6, mayTakeAlone: true });
   });
 });

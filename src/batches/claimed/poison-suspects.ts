@@ -43,9 +43,9 @@ export class PoisonSuspects {
     const running = this.#chunks.suspects;
     const alone = running.some((claimed) => claimed.chunk.kills > suspectKills);
     return {
-      from: suspectKills,
+      minKills: suspectKills,
       max: alone ? 0 : Math.max(0, this.#atOnce - running.length),
-      alone: running.length === 0 && this.#clock.monotonic() >= this.#settledAt,
+      mayTakeAlone: running.length === 0 && this.#clock.monotonic() >= this.#settledAt,
     };
   }
 

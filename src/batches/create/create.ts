@@ -4,7 +4,7 @@ import type { Batch, Chunk, CreateBatch } from '../../core/batch.ts';
 import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
-import type { Catalog, KnownModels, Model } from '../../core/model.ts';
+import type { Catalog, SharedCatalog, Model } from '../../core/model.ts';
 import { fallbacksFor, modelFor } from '../../core/model-access.ts';
 import type { Caller } from '../../core/org.ts';
 import type { FrozenPrices } from '../../core/price.ts';
@@ -24,7 +24,7 @@ const drainGraceMs = 2_000;
 export interface CreateDeps {
   store: Store;
   files: Files;
-  catalog: KnownModels;
+  catalog: SharedCatalog;
   ids: Ids;
   clock: Pick<Clock, 'now'>;
   limits: { openBatchesPerOrg: number };
@@ -112,7 +112,7 @@ async function newInput(
   }
 }
 
-export async function refreshPeerModels(catalog: KnownModels, { index }: BatchInput): Promise<void> {
+export async function refreshPeerModels(catalog: SharedCatalog, { index }: BatchInput): Promise<void> {
   if (index.models.some((name) => !catalog.find(name))) await catalog.refresh();
 }
 

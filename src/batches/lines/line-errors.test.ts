@@ -3,7 +3,7 @@ import { ApiError, transient } from '../../core/errors.ts';
 import { asApiError } from './line-errors.ts';
 
 describe('asApiError', () => {
-  it('leaves an error of the catalogue as it is', () => {
+  it('leaves an error of the catalog as it is', () => {
     const error = new ApiError('upstream_timeout', 'too slow');
     expect(asApiError(error)).toBe(error);
   });

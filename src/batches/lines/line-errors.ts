@@ -6,7 +6,7 @@ import { isDatabaseOutage } from '../../core/database-fault.ts';
 /** Between two tries of a line. */
 export const linePauses = { initialMs: 1_000, maxMs: 30_000 };
 
-/** Whatever an engine threw, as an error of the catalogue. */
+/** Whatever an engine threw, as an error of the catalog. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError('internal_error', 'The request failed inside the server.', { cause: error });

@@ -138,7 +138,7 @@ export class Heartbeat {
     const by = moveWindows && !this.#isFirst ? time.jump(now, asked) : 0;
     // Where this fails it jumps once more at the next beat.
     if (by > 0) await moveWindows?.(by);
-    time.learn(now, asked);
+    time.synchronize(now, asked);
     this.#behind += Math.min(0, by);
     if (this.#behind === 0) return;
     await moveWindows?.(this.#behind);

@@ -103,8 +103,8 @@ describe('Demand', () => {
   it('asks for all models at once, under every name they have', () => {
     lost = ['gone'];
     expect(demand.wanted()).toEqual([
-      { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, before: {} },
-      { model: 'gone', names: ['gone'], lines: 128, chunks: 0, before: {} },
+      { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, claimedDue: {} },
+      { model: 'gone', names: ['gone'], lines: 128, chunks: 0, claimedDue: {} },
     ]);
   });
 
@@ -114,7 +114,7 @@ describe('Demand', () => {
     work.chunks.add(claimedChunk({ seq: 2, batch: batch('a', 4), lines: 60 }));
     work.chunks.add(claimedChunk({ seq: 3, batch: batch('b', 9), lines: 1 }));
     expect(demand.wanted()).toEqual([
-      { model: 'm', names: ['m', 'alias'], lines: 0, chunks: 0, before: { a: 4, b: 9 } },
+      { model: 'm', names: ['m', 'alias'], lines: 0, chunks: 0, claimedDue: { a: 4, b: 9 } },
     ]);
   });
 
@@ -170,7 +170,7 @@ describe('Demand', () => {
       await clock.advance(1_000);
       waiting = refused('upstream_error');
       room = 1;
-      expect(demand.wanted()).toMatchObject([{ lines: 1, chunks: 0, before: {} }]);
+      expect(demand.wanted()).toMatchObject([{ lines: 1, chunks: 0, claimedDue: {} }]);
       work.chunks.add(claimedChunk({ lines: 2 }));
       expect(demand.wanted()).toEqual([]);
     });

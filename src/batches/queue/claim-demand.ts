@@ -146,7 +146,7 @@ export class ClaimDemand {
         names: [model, ...aliases],
         lines,
         chunks: wants ? this.#lackingChunks(model) : 0,
-        before,
+        claimedDue: before,
       };
     });
   }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import type { Catalog } from '../../core/model.ts';
-import type { DiscoveredSlots, SlotRequest } from '../../core/slot-leases.ts';
+import type { DiscoveredSlots, SlotLeaseRequest } from '../../core/slot-leases.ts';
 import { StoreTime } from '../../base/store-time.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import { SlotLeases } from './slot-leases.ts';
@@ -12,7 +12,7 @@ describe('SlotLeases', () => {
   let shared: string[];
   let unsent: number;
   let inFlight: number;
-  let asked: SlotRequest[];
+  let asked: SlotLeaseRequest[];
   let grant: () => number;
   let isOwed: boolean;
   let isWanted: boolean;
@@ -53,7 +53,14 @@ describe('SlotLeases', () => {
             return Object.fromEntries(
               Object.keys(asks).map((model) => [
                 model,
-                { lines: grant(), others: 0, found: null, isOwed, isWanted, ...(before && { before }) },
+                {
+                  lines: grant(),
+                  others: 0,
+                  discovered: null,
+                  isOwed,
+                  isWanted,
+                  ...(before && { lastDiscovered: before }),
+                },
               ]),
             );
           },
@@ -66,7 +73,7 @@ describe('SlotLeases', () => {
         openBreakers: () => undefined,
         lease: (_model, share) => {
           leased.push(share && share.lines);
-          begins.push(share?.before);
+          begins.push(share?.lastDiscovered);
         },
         waiting: () => waiting,
       },
@@ -115,7 +122,7 @@ describe('SlotLeases', () => {
     slots.look();
     expect(await after(14_000)).toBe(1);
     expect(await after(1_000)).toBe(2);
-    expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0, found });
+    expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0, discovered: found });
     [unsent, inFlight] = [0, 0];
     expect(await after(60_000)).toBe(2);
   });
@@ -130,7 +137,7 @@ describe('SlotLeases', () => {
     isAway = false;
     found = { gpu: 9 };
     await after(1_000);
-    expect([asked.map((ask) => ask.found), begins]).toEqual([
+    expect([asked.map((ask) => ask.discovered), begins]).toEqual([
       [undefined, undefined],
       [before, undefined],
     ]);

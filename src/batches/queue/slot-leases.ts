@@ -1,5 +1,5 @@
 import type { Timer } from '../../base/clock.ts';
-import { type LeasedShare, type SlotRequest, slotLeaseMs } from '../../core/slot-leases.ts';
+import { type LeasedShare, type SlotLeaseRequest, slotLeaseMs } from '../../core/slot-leases.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Store } from '../../store/store.ts';
@@ -160,14 +160,14 @@ export class SlotLeases {
     this.look();
   }
 
-  #asksFor(models: readonly string[]): Record<string, SlotRequest> {
+  #asksFor(models: readonly string[]): Record<string, SlotLeaseRequest> {
     const { capacity } = this.#deps;
-    const asks: Record<string, SlotRequest> = {};
+    const asks: Record<string, SlotLeaseRequest> = {};
     for (const model of models) {
       const limit = this.#deps.limit(model);
       if (this.#isAlone(model)) {
         const known = this.#read.has(model) && capacity.discoveredSlots(model);
-        asks[model] = { limit, wants: 0, inFlight: 0, ...(known && { found: known }) };
+        asks[model] = { limit, wants: 0, inFlight: 0, ...(known && { discovered: known }) };
         continue;
       }
       const inFlight = this.#keeps(model, this.#leased.get(model));
@@ -175,12 +175,18 @@ export class SlotLeases {
       const found = capacity.discoveredSlots(model);
       const closed = capacity.openBreakers(model);
       if (wants > 0 || this.#leased.has(model) || this.#isClosed(model))
-        asks[model] = { limit, wants, inFlight, ...(found && { found }), ...(closed && { closed }) };
+        asks[model] = {
+          limit,
+          wants,
+          inFlight,
+          ...(found && { discovered: found }),
+          ...(closed && { openBreakers: closed }),
+        };
     }
     return asks;
   }
 
-  #learn(model: string, { wants, inFlight }: SlotRequest, share: LeasedShare): void {
+  #learn(model: string, { wants, inFlight }: SlotLeaseRequest, share: LeasedShare): void {
     const { capacity } = this.#deps;
     const { lines, isOwed, isWanted } = share;
     capacity.lease(model, share);

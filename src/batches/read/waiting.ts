@@ -1,6 +1,6 @@
 import type { Accounts } from '../../accounts/accounts.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
-import { type Waiting, waitingFor } from '../../core/waiting.ts';
+import { type Waiting, toWaiting } from '../../core/waiting.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
@@ -94,7 +94,7 @@ export function createWaitSources({
     waiting(name, priced) {
       const cause =
         missing.waiting(name) ?? (peers.isAvailableElsewhere(name) ? null : causeOf(name, priced));
-      return hours.waiting(name) ?? (cause && waitingFor(cause));
+      return hours.waiting(name) ?? (cause && toWaiting(cause));
     },
     room(name) {
       const id = catalog.idOf(name);

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { formatBytes } from '../../base/bytes.ts';
 import type { ModelReport } from '../../core/model-file.ts';
-import { type ModelSource, readModelSource, showSource } from '../../core/model-source.ts';
+import { type ModelSource, readModelSource, formatSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples, wholeNumber } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
@@ -34,7 +34,7 @@ export function modelsInspect(cli: Cli): Command {
       const report = await withModelFiles(cli, flags, (files, { signal }) =>
         files.inspect({ source, sequences, context, signal }),
       );
-      if (flags.json === true) cli.terminal.json({ source: showSource(source), ...snakeCase(report) });
+      if (flags.json === true) cli.terminal.json({ source: formatSource(source), ...snakeCase(report) });
       else show(report, cli.terminal);
     });
 }

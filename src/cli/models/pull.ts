@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { formatBytes } from '../../base/bytes.ts';
 import type { PulledModel } from '../../core/model-file.ts';
-import { readModelSource, type RemoteSource, showSource } from '../../core/model-source.ts';
+import { readModelSource, type RemoteSource, formatSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
 import { CliError } from '../shared/exit-codes.ts';
@@ -48,7 +48,7 @@ async function pull(cli: Cli, model: string, flags: Flags): Promise<void> {
       progress.stop();
     }
   });
-  const source = showSource(remote);
+  const source = formatSource(remote);
   if (flags.json === true) return terminal.json({ source, ...pulled });
   terminal.note(summary(pulled));
   terminal.print(pulled.path);

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { EngineConfig } from '../../config.ts';
 import { blobStoreName } from '../../core/config.ts';
-import { readModelSource, showSource } from '../../core/model-source.ts';
+import { readModelSource, formatSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples, group } from '../shared/commands.ts';
 import { runDoctor } from './doctor.ts';
@@ -67,7 +67,7 @@ function withoutSecrets(value: unknown, name = ''): unknown {
 /** The query of a model's URL may be the right to fetch it. */
 function withoutQuery(path: string): string {
   const source = readModelSource(path);
-  return source.kind === 'wrong' ? path : showSource(source);
+  return source.kind === 'wrong' ? path : formatSource(source);
 }
 
 /** What stands in the query of a server's URL may be a key; the version of an API, which most have there, is none. */

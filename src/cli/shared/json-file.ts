@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { fieldsOf, parsed } from '../../base/fields.ts';
+import { fieldsOf, parseOrUndefined } from '../../base/fields.ts';
 import { CliError } from './exit-codes.ts';
 
 /**
@@ -19,7 +19,7 @@ export function readJsonFile<T extends object>(
   } catch {
     return undefined;
   }
-  const found: Partial<T> = fieldsOf(parsed(text)) as Partial<T>;
+  const found: Partial<T> = fieldsOf(parseOrUndefined(text)) as Partial<T>;
   if (isOurs(found)) return found as T;
   throw new CliError(`${path} is not ${what}.`, advice);
 }

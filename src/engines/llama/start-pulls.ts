@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts';
 import type { Service } from '../../base/service.ts';
 import { sum } from '../../base/sum.ts';
 import type { PullProgress } from '../../core/model-file.ts';
-import { type RemoteSource, showSource } from '../../core/model-source.ts';
+import { type RemoteSource, formatSource } from '../../core/model-source.ts';
 import type { ModelFiles } from './model-files.ts';
 
 /** A line of the log for so much of a model. */
@@ -19,7 +19,7 @@ export function createStartPulls(files: ModelFiles, sources: readonly RemoteSour
   let pulling: Promise<void> = Promise.resolve();
 
   async function pull(source: RemoteSource): Promise<void> {
-    const from = showSource(source);
+    const from = formatSource(source);
     const { path, files: pulled } = await files.pull({
       source,
       signal: stopping.signal,

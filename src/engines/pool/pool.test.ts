@@ -101,8 +101,8 @@ describe('createPool', () => {
     let leases: SlotLease[] = [];
     return () => {
       for (const [at, each] of pools.entries()) {
-        const { closedServers: closed } = each;
-        const ask = { limit: 8, wants: 0, inFlight: 0, ...(closed && { closed }) };
+        const { closedServers: openBreakers } = each;
+        const ask = { limit: 8, wants: 0, inFlight: 0, ...(openBreakers && { openBreakers }) };
         const renewed = leaseSlots(leases, `p${at}`, ask, clock.monotonic());
         leases = renewed.leases;
         each.share(renewed.share);
@@ -143,7 +143,7 @@ describe('createPool', () => {
   });
 
   const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Away.', since: 0 } as const;
-  const told = { others: 0, found: null, closed: { 'gpu-0': { ms: 5_000, cause } } };
+  const told = { others: 0, discovered: null, openBreakers: { 'gpu-0': { ms: 5_000, cause } } };
 
   it('ignores peer reports about a server that last answered here or works on a request', async () => {
     const mine = server(4);
@@ -216,10 +216,10 @@ describe('createPool', () => {
 
   it('starts once from half of the slots discovered before, if that is more', () => {
     const own = poolOf([server(null), server(null)]);
-    const share = { others: 0, found: null, before: { 'gpu-0': 70, 'gpu-1': 12 } };
+    const share = { others: 0, discovered: null, lastDiscovered: { 'gpu-0': 70, 'gpu-1': 12 } };
     own.share(share);
     expect(own.discovered).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
-    own.share({ ...share, before: { 'gpu-0': 90 } });
+    own.share({ ...share, lastDiscovered: { 'gpu-0': 90 } });
     own.share(null);
     expect(own.discovered).toEqual({ 'gpu-0': 35, 'gpu-1': 8 });
   });
@@ -428,7 +428,7 @@ describe('createPool', () => {
     });
 
     it('is not paused longer on a peer report', async () => {
-      pool.share({ ...told, closed: { 'gpu-0': { ms: 86_400_000, cause } } });
+      pool.share({ ...told, openBreakers: { 'gpu-0': { ms: 86_400_000, cause } } });
       await expectOneTrialAfter(60 + 2 / 60);
     });
   });

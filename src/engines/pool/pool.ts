@@ -124,9 +124,9 @@ export function createPool({
       for (const replica of replicas) {
         const { name } = replica;
         const others = ((share?.others ?? 0) * replica.slots) / slots;
-        replica.share(others, share?.found?.[name] ?? null, share?.before?.[name]);
+        replica.share(others, share?.discovered?.[name] ?? null, share?.lastDiscovered?.[name]);
       }
-      for (const replica of replicas) replica.applyPeerReport(share?.closed?.[replica.name]);
+      for (const replica of replicas) replica.applyPeerReport(share?.openBreakers?.[replica.name]);
     },
     onRoom: (listener) => void listeners.add(listener),
 

@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 import type { ApiError } from '../../core/errors.ts';
-import type { Closed } from '../../core/slot-leases.ts';
+import type { OpenBreaker } from '../../core/slot-leases.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import type { Engine, EngineCall } from '../engines.ts';
 import type { Candidate } from './choose-replica.ts';
@@ -115,12 +115,12 @@ export class Replica implements Candidate {
   }
 
   /** Outage that this process found, for its peers. */
-  get openForPeers(): Closed | null {
+  get openForPeers(): OpenBreaker | null {
     return this.#isDraining ? null : this.health.breaker.openForPeers;
   }
 
   /** Applies a peer's finding, unless the server is working on requests of this process. */
-  applyPeerReport(closed: Closed | undefined): void {
+  applyPeerReport(closed: OpenBreaker | undefined): void {
     if (closed && !(this.isUp && this.#inFlight > 0)) this.health.applyPeerReport(closed);
   }
 

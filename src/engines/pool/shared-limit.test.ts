@@ -45,12 +45,12 @@ function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () =>
 
   function renew(one: Process): void {
     const { maxInFlight: most } = one.limit;
-    const ask = { limit: most, wants: most, inFlight: one.inFlight, found: { gpu: most } };
+    const ask = { limit: most, wants: most, inFlight: one.inFlight, discovered: { gpu: most } };
     const renewed = leaseSlots(leases, one.name, ask, now);
     leases = renewed.leases;
     one.lines = renewed.share.lines;
     one.others = renewed.share.others;
-    one.limit.followPeer(renewed.share.found?.gpu ?? null);
+    one.limit.followPeer(renewed.share.discovered?.gpu ?? null);
     one.renewsAt = now + renewMs;
   }
 

@@ -1,4 +1,4 @@
-import { isObject, parsed } from '../../base/fields.ts';
+import { isObject, parseOrUndefined } from '../../base/fields.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import { type AnswerRule, guaranteedTools } from '../../wire/chat/answer-rule.ts';
@@ -117,7 +117,7 @@ type Hint = (choice: Choice) => string | null;
 function hintOf({ stop }: ChatRequest): Hint {
   return ({ finish_reason: finish, message: { content } }) => {
     if (finish === 'length') return 'The answer was cut by max_tokens.';
-    const isOpen = finish === 'stop' && stop?.length && parsed(content ?? '') === undefined;
+    const isOpen = finish === 'stop' && stop?.length && parseOrUndefined(content ?? '') === undefined;
     return isOpen ? 'A stop sequence of the request may have cut it.' : null;
   };
 }
@@ -138,7 +138,7 @@ async function checkArguments(
 ): Promise<void> {
   const parameters = tools.get(name);
   if (parameters === undefined) throw notCalled(`The model called '${name}', and there is no such tool.`);
-  if (!isObject(parsed(args))) throw new InvalidCall(name, 'are not a JSON object.');
+  if (!isObject(parseOrUndefined(args))) throw new InvalidCall(name, 'are not a JSON object.');
   const fault = await parameters?.fault(args);
   if (fault) throw new InvalidCall(name, `do not fit its parameters: ${fault}`);
 }
@@ -150,13 +150,13 @@ async function checkCallsOf({ message }: Choice, tools: ToolSchemas): Promise<vo
 }
 
 async function checkJson(text: string, schema: AdmittedSchema): Promise<void> {
-  if (parsed(text) === undefined) throw notMet('The answer is not JSON.');
+  if (parseOrUndefined(text) === undefined) throw notMet('The answer is not JSON.');
   const fault = await schema.fault(text);
   if (fault) throw notMet(`The answer does not conform to the schema: ${fault}`);
 }
 
 async function checkObject(text: string): Promise<void> {
-  if (!isObject(parsed(text))) throw notMet('The answer is not a JSON object.');
+  if (!isObject(parseOrUndefined(text))) throw notMet('The answer is not a JSON object.');
 }
 
 const notCalled = (message: string) => new ApiError('tool_not_called', message);

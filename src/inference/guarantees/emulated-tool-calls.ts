@@ -1,4 +1,4 @@
-import { isObject, parsed } from '../../base/fields.ts';
+import { isObject, parseOrUndefined } from '../../base/fields.ts';
 import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../../wire/chat/chat.ts';
 import { findMember, scanJson } from '../../wire/json/scan.ts';
 import { stripCodeFence } from './code-fence.ts';
@@ -101,7 +101,7 @@ interface Called {
 
 /** The name and the JSON text of the arguments, to the digit; also of a text that was cut within the arguments. */
 function calledIn(text: string): Called | null {
-  const value = parsed(text);
+  const value = parseOrUndefined(text);
   if (value === undefined) {
     const [, name, rest] = /^\{\s*"name"\s*:\s*"([\w-]+)"\s*,\s*"arguments"\s*:\s*(\{.*)$/s.exec(text) ?? [];
     return name !== undefined && rest !== undefined ? { name, arguments: rest } : null;

@@ -1,4 +1,4 @@
-import { parsed } from '../../base/fields.ts';
+import { parseOrUndefined } from '../../base/fields.ts';
 import type { AssistantMessage } from '../../wire/chat/chat.ts';
 import { stripCodeFence } from './code-fence.ts';
 
@@ -27,7 +27,7 @@ export function startsAsExpected(
  */
 export function isComplete({ content, tool_calls: calls }: AssistantMessage): boolean {
   const texts = calls?.length ? calls.map((call) => call.function.arguments) : [content ?? ''];
-  return texts.every((text) => !['undefined', 'number'].includes(typeof parsed(text)));
+  return texts.every((text) => !['undefined', 'number'].includes(typeof parseOrUndefined(text)));
 }
 
 /** A call that no server's reader took out of the text, because its end was missing. */

@@ -1,7 +1,7 @@
 import type { Budget, SpentBudget } from '../../core/budget.ts';
 import type { ApiKey, Org } from '../../core/org.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { UsagePart, UsagePlace, UsageQuery } from '../../core/usage-report.ts';
+import type { UsagePart, UsageCursor, UsageQuery } from '../../core/usage-report.ts';
 
 export interface OrgStore {
   insert(org: Org, budget?: Budget): Promise<void>;
@@ -55,5 +55,5 @@ export interface LedgerStore {
   /** Rows of several batches at once, for lists. */
   forSources(sourceIds: string[]): Promise<LedgerRow[]>;
   /** Sums by the groups of the query: a part of it, so that what else is asked comes in between. */
-  usage(query: UsageQuery, from?: UsagePlace): Promise<UsagePart>;
+  usage(query: UsageQuery, from?: UsageCursor): Promise<UsagePart>;
 }

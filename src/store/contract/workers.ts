@@ -1,4 +1,4 @@
-import type { SlotRequest, LeasedShare } from '../../core/slot-leases.ts';
+import type { SlotLeaseRequest, LeasedShare } from '../../core/slot-leases.ts';
 import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Lease } from './claim.ts';
 
@@ -21,7 +21,7 @@ export interface WorkerStore {
    */
   leaseSlots(
     id: string,
-    asks: Record<string, SlotRequest>,
+    asks: Record<string, SlotLeaseRequest>,
     now: number,
   ): Promise<Record<string, LeasedShare>>;
   /** What `id` has leased. */

@@ -1,4 +1,4 @@
-import { present } from '../../base/fields.ts';
+import { omitNullish } from '../../base/fields.ts';
 import { string, object, oneOf, stringOrNull, orNull, array, nameRule, titleRule } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { invalid } from '../../core/errors.ts';
@@ -53,7 +53,7 @@ export function parseCreateKey(text: string): NewKey {
   const expiresAt = expiry === undefined || expiry === null ? undefined : parseInstant(expiry);
   if (expiry !== undefined && expiry !== null && expiresAt === undefined)
     throw invalid('expires_at', `expected a time such as 2026-11-21T09:30:00Z, got ${describe(expiry)}`);
-  return { orgId, ...present({ name, scopes: named, models, expiresAt }) };
+  return { orgId, ...omitNullish({ name, scopes: named, models, expiresAt }) };
 }
 
 const iso = nullable(isoSeconds);

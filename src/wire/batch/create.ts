@@ -1,6 +1,6 @@
-import { present } from '../../base/fields.ts';
+import { omitNullish } from '../../base/fields.ts';
 import type { BatchEndpoint, CreateBatch } from '../../core/batch.ts';
-import { nameDuration, parseDuration } from '../../base/duration.ts';
+import { formatExactDuration, parseDuration } from '../../base/duration.ts';
 import { ApiError, type Fault, invalid } from '../../core/errors.ts';
 import { describe } from '../schema/explain.ts';
 import { hasLoneSurrogate } from '../json/line-text.ts';
@@ -93,7 +93,7 @@ export function* parseCreateBatch(
     dryRun: frame.dry_run === true,
     input: {
       endpoint: endpoint!,
-      ...present({
+      ...omitNullish({
         inputFileId: named,
         requests: inline,
         metadata,
@@ -107,7 +107,7 @@ export function* parseCreateBatch(
 function windowFault(asked: unknown, windowMs: number): Fault | undefined {
   if (typeof asked !== 'string' || asked === usualWindow || parseDuration(asked) === windowMs)
     return undefined;
-  const known = [...new Set([usualWindow, nameDuration(windowMs)])].map((name) => `"${name}"`);
+  const known = [...new Set([usualWindow, formatExactDuration(windowMs)])].map((name) => `"${name}"`);
   const message = `expected ${known.join(' or ')}, got ${describe(asked)}`;
   return { param: 'completion_window', code: 'validation_error', message };
 }

@@ -1,4 +1,4 @@
-import { present } from '../../base/fields.ts';
+import { omitNullish } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
@@ -18,7 +18,7 @@ export function parseBatchListQuery(query: Query) {
   const order = choiceParam(query, 'order', ['asc', 'desc']);
   return {
     ...pageParams(query, batchListLimits, (id) => isId('batch_', id)),
-    ...present({ status, createdAfter, order }),
+    ...omitNullish({ status, createdAfter, order }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { nameDuration } from '../../base/duration.ts';
+import { formatExactDuration } from '../../base/duration.ts';
 import type { Batch, BatchEndpoint, BatchFault, DateForm } from '../../core/batch.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -82,7 +82,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
 /** The window of a batch moves with a clock that jumped: to the minute, where it has hours. */
 function windowOf({ createdAt, expiresAt }: Batch): string {
   const ms = expiresAt - createdAt;
-  return nameDuration(ms < 3_600_000 ? ms : Math.round(ms / 60_000) * 60_000);
+  return formatExactDuration(ms < 3_600_000 ? ms : Math.round(ms / 60_000) * 60_000);
 }
 
 /**

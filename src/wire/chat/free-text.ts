@@ -1,4 +1,4 @@
-import { fieldsOf, parsed, stringOr } from '../../base/fields.ts';
+import { fieldsOf, parseOrUndefined, stringOr } from '../../base/fields.ts';
 import type { Tool } from './chat.ts';
 
 /** A tool that takes free text instead of JSON: `custom` in chat and in responses. */
@@ -40,8 +40,8 @@ export function freeTextArguments(input: string): string {
 
 /** The free text in the arguments of a call, as far as it came; text that is no such object is taken as it is. */
 export function readFreeText(json: string): string {
-  const value = parsed(json);
+  const value = parseOrUndefined(json);
   if (value !== undefined) return stringOr(fieldsOf(value)['input'], stringOr(value, json));
   const begun = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];
-  return begun === undefined ? json : stringOr(parsed(`"${begun}"`), begun);
+  return begun === undefined ? json : stringOr(parseOrUndefined(`"${begun}"`), begun);
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, type ErrorCode, catalogue, invalid } from '../../core/errors.ts';
+import { ApiError, type ErrorCode, errorCatalog, invalid } from '../../core/errors.ts';
 import { errorBody, errorObject } from './error-body.ts';
 import { chatErrorEvent } from './error-events.ts';
 
-const codes = Object.keys(catalogue) as ErrorCode[];
+const codes = Object.keys(errorCatalog) as ErrorCode[];
 
 describe('errorBody', () => {
   it('is one shape for every code and both families of clients', () => {
     for (const code of codes)
       for (const format of ['chat', 'messages'] as const) {
         const { status, body } = errorBody(new ApiError(code, 'Said why.', { param: 'p' }), 'req_1', format);
-        expect(status).toBe(catalogue[code].status);
+        expect(status).toBe(errorCatalog[code].status);
         expect(body.type).toBe('error');
         expect(body.error).toEqual({
           type: expect.stringMatching(/^[a-z_]+$/),

@@ -1,4 +1,4 @@
-import { present } from '../../base/fields.ts';
+import { omitNullish } from '../../base/fields.ts';
 import { ApiError, type ErrorKind, type Fault } from '../../core/errors.ts';
 import { stepsOf } from '../schema/explain.ts';
 import { maxFaults } from '../schema/validate.ts';
@@ -108,7 +108,7 @@ function headersOf(error: ApiError): Record<string, string> {
 
 /** In this order, whoever found it. */
 function detailOf({ line, custom_id, param, code, message }: Fault): Fault {
-  return { ...present({ line, custom_id, param }), code, message };
+  return { ...omitNullish({ line, custom_id, param }), code, message };
 }
 
 /** The list that clients generated for a "Validation Error" expect. */

@@ -1,4 +1,4 @@
-import { parsed, stringOr } from '../../base/fields.ts';
+import { parseOrUndefined, stringOr } from '../../base/fields.ts';
 
 /** From this many keys on, a set is quicker than comparing with each. */
 const listed = 16;
@@ -83,5 +83,5 @@ export class KeyStack {
 /** An escaped key is the same key: `"\u0061"` twins `"a"`. */
 export function keyText(text: string, start: number, end: number): string {
   const raw = text.slice(start, end);
-  return raw.includes('\\') ? stringOr(parsed(`"${raw}"`), raw) : raw;
+  return raw.includes('\\') ? stringOr(parseOrUndefined(`"${raw}"`), raw) : raw;
 }

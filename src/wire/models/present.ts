@@ -2,7 +2,7 @@ import { isoSeconds, unixSeconds } from '../../base/clock.ts';
 import type { Model } from '../../core/model.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
-import { waitingFor } from '../../core/waiting.ts';
+import { toWaiting } from '../../core/waiting.ts';
 import { listBody } from '../shared/list-body.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 import type { ModelPage } from './list.ts';
@@ -57,6 +57,6 @@ function presentReplica({ name, health, slots, inFlight, waiting }: ReplicaState
     health,
     slots,
     in_flight: inFlight,
-    waiting: presentWaiting(waiting && waitingFor(waiting)),
+    waiting: presentWaiting(waiting && toWaiting(waiting)),
   };
 }

@@ -1,4 +1,4 @@
-import { fieldsOf, parsed, stringOr } from '../../base/fields.ts';
+import { fieldsOf, parseOrUndefined, stringOr } from '../../base/fields.ts';
 import { oneOf } from '../schema/schema.ts';
 import { closedObject, integerInput, textInput, type ToolInputs } from '../shared/tool-inputs.ts';
 import type { FunctionFields, DefinedCallItem, DefinedType, ResponsesTool, StoredItem } from './responses.ts';
@@ -112,7 +112,7 @@ export function callTypeOf(type: DefinedType): DefinedCallItem['type'] {
 /** What a call holds; of arguments that are no object, nothing. */
 export function definedCall(type: DefinedType, json: string): CallContent {
   // An answer that was cut ends in the middle of something.
-  return definedTools[type].call(fieldsOf(parsed(json)));
+  return definedTools[type].call(fieldsOf(parseOrUndefined(json)));
 }
 
 /** The tool whose call an item is. A search that a server ran is no call of the client. */

@@ -1,4 +1,4 @@
-import { present } from '../../base/fields.ts';
+import { omitNullish } from '../../base/fields.ts';
 import { ApiError, type Fault } from '../../core/errors.ts';
 import { stepsOf } from '../schema/explain.ts';
 
@@ -31,7 +31,7 @@ export function mapErrorParams(error: unknown, moved: (param: string) => string)
     blame,
     cause,
     ...(status === 422 && { status }),
-    ...present({ retryAfter, shouldRetry, allow }),
+    ...omitNullish({ retryAfter, shouldRetry, allow }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { present } from '../../base/fields.ts';
+import { omitNullish } from '../../base/fields.ts';
 import { nearestWord } from '../../base/nearest-word.ts';
 import { invalid } from '../../core/errors.ts';
 import { quoted } from '../json/parse.ts';
@@ -83,7 +83,7 @@ export function pageParams(
   isCursor = anyId,
 ): { limit: number; after?: string } {
   const after = cursorParam(query, isCursor);
-  return { limit: limitParam(query, limits), ...present({ after }) };
+  return { limit: limitParam(query, limits), ...omitNullish({ after }) };
 }
 
 /** Page parameters of the messages API: `after_id` or `before_id`. @throws ApiError `validation_error` */
@@ -96,7 +96,7 @@ export function cursorPageParams(
   const after = cursorParam(query, isCursor, 'after_id');
   if (after !== undefined && before !== undefined)
     throw invalid('before_id', 'cannot be combined with after_id');
-  return { limit: limitParam(query, limits), ...present({ after, before }) };
+  return { limit: limitParam(query, limits), ...omitNullish({ after, before }) };
 }
 
 /** Page parameters of lists that have an order: items, messages, chat completions and files. */

@@ -102,8 +102,8 @@ export function presentUsage({ rows, total, hasMore }: UsageReport, { start, end
   const data = rows.map((row) => {
     const group: Partial<Record<(typeof shownAs)[keyof typeof shownAs], string | null>> = {};
     // Rows of earlier versions have no key, and single requests no batch.
-    for (const [n, name] of groups.entries()) group[shownAs[name]] = row.of[n] || null;
-    return { id: idOf(row.of), ...group, ...presentSum(row) };
+    for (const [n, name] of groups.entries()) group[shownAs[name]] = row.groupValues[n] || null;
+    return { id: idOf(row.groupValues), ...group, ...presentSum(row) };
   });
   const about = { start, end, group_by: groups, currency: 'USD' };
   return { ...listBody(data, hasMore), ...about, total: total && presentSum(total) };

@@ -1,4 +1,4 @@
-import { present } from '../../base/fields.ts';
+import { omitNullish } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { pageParams, type Query } from '../shared/query-params.ts';
 import { unixSeconds } from '../../base/clock.ts';
@@ -76,7 +76,7 @@ export function parseCreateWebhook(text: string): NewWebhook {
 /** @throws ApiError `validation_error` */
 export function parseUpdateWebhook(text: string): WebhookChanges {
   const body = parseBody<Body>(text, checkChanges).value;
-  return present({ name: body.name, url: body.url, eventTypes: body.event_types, enabled: body.enabled });
+  return omitNullish({ name: body.name, url: body.url, eventTypes: body.event_types, enabled: body.enabled });
 }
 
 /** @param secret what deliveries are signed with, given once when it was made */

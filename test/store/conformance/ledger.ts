@@ -56,7 +56,7 @@ export function ledgerTests(on: Stores): void {
       } as const;
       const usage = (query: Partial<UsageQuery> = {}) =>
         readUsage(on.store.ledger, { ...november, orgId: 'org_a', ...query });
-      const keys = ({ rows }: UsageReport) => rows.map(({ of }) => of.join(' '));
+      const keys = ({ rows }: UsageReport) => rows.map(({ groupValues: of }) => of.join(' '));
       const add = (...rows: Partial<LedgerRow>[]) =>
         on.store.ledger.add(rows.map((fields, n) => row({ sourceId: `req_u${n}`, amount: 5, ...fields })));
 
@@ -99,7 +99,7 @@ export function ledgerTests(on: Stores): void {
         expect(all.total).toEqual({ ...sums, amount: 9_007_199_254_741_011n });
         const { orgId: _, ...everybody } = { ...november, orgId: '' };
         const byOrg = await readUsage(on.store.ledger, { ...everybody, groups: ['org'] });
-        expect(byOrg.rows.map(({ of, amount }) => [...of, amount])).toEqual([
+        expect(byOrg.rows.map(({ groupValues: of, amount }) => [...of, amount])).toEqual([
           ['org_a', all.total!.amount],
           ['org_b', 7n],
         ]);
@@ -115,7 +115,7 @@ export function ledgerTests(on: Stores): void {
         await on.store.results.record('w', [output(batch, 0)], [], Date.parse('2026-11-21'));
         await add({}, { keyId: null }, { keyId: 'key_b', amount: 7 });
         const requestsOf = async (groups: UsageQuery['groups']) =>
-          (await usage({ groups })).rows.map(({ of, requests }) => [...of, requests]);
+          (await usage({ groups })).rows.map(({ groupValues: of, requests }) => [...of, requests]);
         expect(await requestsOf(['key'])).toEqual([
           ['', 1],
           ['key_a', 1],
@@ -169,7 +169,7 @@ export function ledgerTests(on: Stores): void {
           if (after) expect(page.total).toBeNull();
           else expect(page.total).toMatchObject({ requests: 3, amount: 15n });
           pages.push(keys(page));
-          after = page.rows.at(-1)!.of;
+          after = page.rows.at(-1)!.groupValues;
           more = page.hasMore;
         }
         expect(pages).toEqual([['2026-11-21 m1'], ['2026-11-21 m2'], ['2026-11-22 m1']]);
@@ -197,7 +197,7 @@ export function ledgerTests(on: Stores): void {
         await on.store.results.record('w', results, [], start);
         await add({ amount: 70 });
         const before = await usage();
-        expect(before.rows.map(({ of, amount }) => [of[1], amount])).toEqual([
+        expect(before.rows.map(({ groupValues: of, amount }) => [of[1], amount])).toEqual([
           ['7', 3n],
           ['a"b', 3n],
           ['gpt-4.1', 3n],

@@ -18,10 +18,10 @@ import {
 
 /** Claiming among many orgs, batches and models. */
 export function queueTests(on: Stores): void {
-  const suspects = { from: 2, max: 1, alone: true };
+  const suspects = { minKills: 2, max: 1, mayTakeAlone: true };
   const want = (fields: Partial<ClaimRequest> = {}): ClaimRequest => {
     const model = fields.model ?? 'm1';
-    return { model, names: [model], lines: 0, chunks: 1, before: {}, ...fields };
+    return { model, names: [model], lines: 0, chunks: 1, claimedDue: {}, ...fields };
   };
   const claim = async (
     wanted: ClaimRequest[],
@@ -185,7 +185,7 @@ export function queueTests(on: Stores): void {
       const large = await addBatch(on.store, { total: 40, due: start + 9 });
       const other = await addBatch(on.store, { total: 40, due: start, orgId: 'org_b' });
       await claim([want({ chunks: 2 })]);
-      const inHand = want({ chunks: 0, before: { org_a: start + 9 } });
+      const inHand = want({ chunks: 0, claimedDue: { org_a: start + 9 } });
       expect((await claim([inHand])).chunks).toEqual([]);
       const small = await addBatch(on.store, { total: 8, due: start + 2 });
       expect(ids((await claim([inHand])).chunks)).toEqual(place(small, 1));
@@ -212,11 +212,13 @@ export function queueTests(on: Stores): void {
       await die(6);
       await on.store.batches.claim('dead', [want({ chunks: 4 })], {
         now: start,
-        suspects: { from: 2, max: 4, alone: false },
+        suspects: { minKills: 2, max: 4, mayTakeAlone: false },
       });
       await on.store.workers.reap(start);
       const kills = async (most: number, alone: boolean) => {
-        const { chunks } = await claim([want({ chunks: 9 })], { suspects: { from: 2, max: most, alone } });
+        const { chunks } = await claim([want({ chunks: 9 })], {
+          suspects: { minKills: 2, max: most, mayTakeAlone: alone },
+        });
         await on.store.batches.release('w', chunks.map(lease));
         return chunks.map((chunk) => chunk.kills).toSorted((a, b) => a - b);
       };
@@ -231,7 +233,7 @@ export function queueTests(on: Stores): void {
         makeChunks(batch, 1).map((chunk) => ({ ...chunk, kills: 2 })),
       );
       const other = await addBatch(on.store, { total: 12, orgId: 'org_b', due: start + 1 });
-      const options = { suspects: { from: 2, max: 0, alone: false } };
+      const options = { suspects: { minKills: 2, max: 0, mayTakeAlone: false } };
       expect(ids((await claim([want({ chunks: 2 })], options)).chunks)).toEqual(place(other, 1, 2));
       expect(ids((await claim([want({ chunks: 2 })], options)).chunks)).toEqual(place(other, 3));
     });

@@ -56,7 +56,7 @@ export function workerTests(on: Stores): void {
       await renew();
       expect((await renew()).toSorted((a, b) => a - b)).toEqual([2, 2, 2, 2, 3, 3, 3, 3]);
       expect(await on.store.workers.leaseSlots('late', ask(5), start + 60_000)).toEqual({
-        m1: { lines: 5, others: 0, found: null, isOwed: false, isWanted: false },
+        m1: { lines: 5, others: 0, discovered: null, isOwed: false, isWanted: false },
       });
       expect(await on.store.workers.leaseSlots('late', {}, start)).toEqual({});
     });
@@ -108,7 +108,10 @@ export function workerTests(on: Stores): void {
       expect(await one('w')).toEqual([[1, 1]]);
       await die(now);
       expect(
-        await claimOf(on.store, 'v', batch.id, { count: 9, suspects: { from: 1, max: 0, alone: false } }),
+        await claimOf(on.store, 'v', batch.id, {
+          count: 9,
+          suspects: { minKills: 1, max: 0, mayTakeAlone: false },
+        }),
       ).toEqual([]);
       expect(await one('v')).toEqual([[2, 1]]);
       expect(await one('v')).toEqual([[3, 1]]);

@@ -5,7 +5,7 @@ import type { LineResult } from '../../../src/store/contract/results.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import { failure, hour, lease, makeFile, output, start } from '../fixtures.ts';
 
-const suspects = { from: 2, max: 99, alone: true };
+const suspects = { minKills: 2, max: 99, mayTakeAlone: true };
 const cancelGraceMs = 1;
 /** Of every batch. */
 const windowEnd = start + 24 * hour;
@@ -50,12 +50,12 @@ export class WorkerActor {
   }
 
   async claim(lines: number): Promise<number> {
-    const wanted = { model: 'm1', names: ['m1'], lines, chunks: 0, before: {} };
+    const wanted = { model: 'm1', names: ['m1'], lines, chunks: 0, claimedDue: {} };
     const { chunks, faults } = await this.#store.batches.claim(this.id, [wanted], { now: start, suspects });
     if (faults.length > 0) throw new Error(`a claim met a fault: ${faults[0]!.message}`);
     this.#noteLeases(chunks);
     for (const chunk of chunks)
-      if (chunk.kills >= suspects.from && chunk.lines.length > 1)
+      if (chunk.kills >= suspects.minKills && chunk.lines.length > 1)
         await this.#store.batches.split(this.id, lease(chunk));
       else this.#held.push(chunk);
     return chunks.length;

@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseLine, splitLines } from '../../../base/byte-lines.ts';
-import { type Fields, parsed } from '../../../base/fields.ts';
+import { type Fields, parseOrUndefined } from '../../../base/fields.ts';
 import { endpointOfBody, isBareBody } from '../../../wire/batch/bare-body.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import { findMember, scanJson } from '../../../wire/json/scan.ts';
@@ -84,5 +84,5 @@ function wrapBody(line: string, request: Fields, number: number): string {
 
 function readSetting(text: string): [string, string] {
   const [key, value] = keyValue('--set', text);
-  return [key, parsed(value) === undefined ? JSON.stringify(value) : value];
+  return [key, parseOrUndefined(value) === undefined ? JSON.stringify(value) : value];
 }

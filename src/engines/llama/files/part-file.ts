@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Timer } from '../../../base/clock.ts';
-import { parsed } from '../../../base/fields.ts';
+import { parseOrUndefined } from '../../../base/fields.ts';
 import type { ModelFileDeps, ModelFs } from './model-file-deps.ts';
 import { type Range, addRange, bytesIn } from './ranges.ts';
 import { type FileVersion, type RemoteFile, isSameVersion } from './remote.ts';
@@ -98,7 +98,7 @@ async function doneBefore(path: string, file: RemoteFile, fs: ModelFs): Promise<
 
 async function readState(path: string, fs: ModelFs): Promise<PartState | undefined> {
   const text = await fs.readFile(statePath(path), 'utf8').catch(() => '');
-  const state = parsed(text) as Partial<PartState> | null | undefined;
+  const state = parseOrUndefined(text) as Partial<PartState> | null | undefined;
   const isWhole =
     state?.version === 1 &&
     typeof state.size === 'number' &&

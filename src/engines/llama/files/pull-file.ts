@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { sleep } from '../../../base/clock.ts';
 import type { PullProgress, PulledFile } from '../../../core/model-file.ts';
-import { type RemoteSource, showSource } from '../../../core/model-source.ts';
+import { type RemoteSource, formatSource } from '../../../core/model-source.ts';
 import { RemoteFileChanged, ModelFileError, diskFault } from './faults.ts';
 import { fetchFile } from './fetch-file.ts';
 import { type Lease, takeLease } from './lease.ts';
@@ -38,7 +38,7 @@ export async function pullFile(
 ): Promise<PulledFile> {
   const { fs } = deps;
   const { signal, onDone } = call;
-  const shown = showSource(source);
+  const shown = formatSource(source);
   const part = partPath(path);
 
   /** The file, when it is here already. */

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { formatBytes } from '../../../base/bytes.ts';
 import { sum } from '../../../base/sum.ts';
 import type { PullRequest, PulledFile, PulledModel } from '../../../core/model-file.ts';
-import { showSource } from '../../../core/model-source.ts';
+import { formatSource } from '../../../core/model-source.ts';
 import { ModelFileError, diskFault } from './faults.ts';
 import type { ModelFileDeps, ModelFs } from './model-file-deps.ts';
 import { shareDone, fileSize } from './part-file.ts';
@@ -52,7 +52,7 @@ function checkGiven({ source, remote }: PlannedFile, sha256: string | undefined)
   const told = remote?.sha256 ?? null;
   if (sha256 === undefined || told === null || told === sha256) return;
   throw new ModelFileError(
-    `The hub tells the checksum ${told} for ${showSource(source)}, but ${sha256} was given.`,
+    `The hub tells the checksum ${told} for ${formatSource(source)}, but ${sha256} was given.`,
     'Nothing was fetched.',
   );
 }

@@ -1,7 +1,7 @@
 import { availableMemory } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { InspectRequest, ModelReport } from '../../../core/model-file.ts';
-import { type RemoteSource, showSource } from '../../../core/model-source.ts';
+import { type RemoteSource, formatSource } from '../../../core/model-source.ts';
 import { describeModel } from './describe.ts';
 import { readGgufHeader } from '../gguf/header.ts';
 import { TransientFault, ModelFileError } from '../files/faults.ts';
@@ -30,7 +30,7 @@ async function readAnywhere(
 ): Promise<ReadFile> {
   const path = localPath(source, deps.folder);
   if ((await fileSize(path, deps.fs)) !== null) return readModelFile(path, deps.fs);
-  return named(showSource(source), () => readRemoteHeader(source, deps, signal));
+  return named(formatSource(source), () => readRemoteHeader(source, deps, signal));
 }
 
 /** Asked for at once: most of a vocabulary, without most of the weights. */

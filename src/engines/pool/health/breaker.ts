@@ -1,7 +1,7 @@
 import { backoffMs } from '../../../base/backoff.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import type { Closed } from '../../../core/slot-leases.ts';
+import type { OpenBreaker } from '../../../core/slot-leases.ts';
 import type { WaitingCause } from '../../../core/waiting.ts';
 
 /** Ambiguous failures in a row that count as the server's fault. */
@@ -60,13 +60,13 @@ export interface Breaker {
   /** Milliseconds until half-open; 0 unless open. */
   readonly msLeft: number;
   /** Finding for peers: the server is certainly unavailable, to every process. */
-  readonly openForPeers: Closed | null;
+  readonly openForPeers: OpenBreaker | null;
   /**
    * Applies a peer's finding as a suspicion. Ignored where the server last answered this process: the peer's network may be
    * at fault.
    * @returns true where the report opened the breaker
    */
-  applyPeerReport(closed: Closed): boolean;
+  applyPeerReport(closed: OpenBreaker): boolean;
 }
 
 /**

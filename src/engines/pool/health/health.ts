@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Random } from '../../../base/random.ts';
 import { ApiError } from '../../../core/errors.ts';
-import type { Closed } from '../../../core/slot-leases.ts';
+import type { OpenBreaker } from '../../../core/slot-leases.ts';
 import type { Engine, ProbeReport } from '../../engines.ts';
 import { type Breaker, createBreaker, type RequestFailure } from './breaker.ts';
 
@@ -79,7 +79,7 @@ export class Health {
     return this.#isUnknown;
   }
 
-  applyPeerReport(closed: Closed): void {
+  applyPeerReport(closed: OpenBreaker): void {
     if (this.#isStopped || !this.breaker.applyPeerReport(closed)) return;
     this.#wakeIn(this.breaker.msLeft);
     this.#deps.log.debug({ upstream: this.#name, ...closed }, 'another process found the server unavailable');

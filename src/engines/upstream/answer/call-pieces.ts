@@ -1,6 +1,6 @@
 import type { ChatDelta } from '../../../wire/chat/chat.ts';
 import { freeTextArguments } from '../../../wire/chat/free-text.ts';
-import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
+import { type Fields, fieldsOf, isObject, parseOrUndefined, stringOr } from '../../../base/fields.ts';
 import { signatureOf } from './chat-response.ts';
 import { unusable } from '../connection/parse-body.ts';
 
@@ -141,7 +141,7 @@ function continues(call: Call, { name, json }: Pick<Piece, 'name' | 'json'>): bo
 }
 
 function isWhole(json: string): boolean {
-  return json.trimEnd().endsWith('}') && isObject(parsed(json));
+  return json.trimEnd().endsWith('}') && isObject(parseOrUndefined(json));
 }
 
 function begin({ id, name, json, isCustom, extra }: Piece): Call {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fieldsOf, parsed } from '../../../base/fields.ts';
+import { fieldsOf, parseOrUndefined } from '../../../base/fields.ts';
 import { ApiError, unavailable, permanent, transient, ambiguous } from '../../../core/errors.ts';
 import { type FailureRule, effectiveStatus } from './failure-rules.ts';
 import { retryAfterSeconds } from './retry-after.ts';
@@ -154,7 +154,7 @@ export interface UpstreamError {
  * `{detail: "text" | [{loc, msg}]}`, plain text. An HTML page says nothing.
  */
 export function readError(text: string): UpstreamError {
-  const told = parsed(text);
+  const told = parseOrUndefined(text);
   if (told === undefined) {
     const message = text.trimStart().startsWith('<') ? '' : text;
     return { message, code: '', type: '' };

@@ -3,7 +3,7 @@ import { nearestWord } from '../../../base/nearest-word.ts';
 import type { Finding } from '../../../core/examination.ts';
 import type { Flavor } from '../../../core/flavor.ts';
 import { addressOf } from '../connection/address.ts';
-import { type Fields, fieldsOf, parsed, stringOr } from '../../../base/fields.ts';
+import { type Fields, fieldsOf, parseOrUndefined, stringOr } from '../../../base/fields.ts';
 import { flavorOf } from '../flavors/find-flavor.ts';
 import { type FailureRule, effectiveStatus } from '../connection/failure-rules.ts';
 import { readError } from '../connection/status-errors.ts';
@@ -114,7 +114,7 @@ async function elsewhere({ url, model, transport }: Asking, told: string): Promi
 }
 
 function listOf(body: Buffer): Fields | null {
-  const told = parsed(body.toString());
+  const told = parseOrUndefined(body.toString());
   const fields = Array.isArray(told) ? { data: told } : fieldsOf(told);
   return Array.isArray(fields['data']) ? fields : null;
 }

@@ -1,5 +1,5 @@
 import { truncate } from '../../../base/truncate.ts';
-import { fieldsOf, parsed } from '../../../base/fields.ts';
+import { fieldsOf, parseOrUndefined } from '../../../base/fields.ts';
 import { silent } from '../../../base/log.ts';
 import { ApiError } from '../../../core/errors.ts';
 import type { Examination, Finding } from '../../../core/examination.ts';
@@ -300,6 +300,6 @@ function textOf(error: unknown): string {
 }
 
 function isWord(text: string): boolean {
-  const { word: said } = fieldsOf(parsed(text));
+  const { word: said } = fieldsOf(parseOrUndefined(text));
   return said === 'yes' || said === 'no';
 }

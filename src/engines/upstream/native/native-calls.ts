@@ -8,7 +8,7 @@ import { createCompletionCalls } from '../completions/completion-calls.ts';
 import type { Prober } from '../probe/prober.ts';
 import type { JsonClient } from '../connection/json-client.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
-import { fieldsOf, isObject, parsed } from '../../../base/fields.ts';
+import { fieldsOf, isObject, parseOrUndefined } from '../../../base/fields.ts';
 import { unusable } from '../connection/parse-body.ts';
 import { readEach } from '../answer/sse-events.ts';
 import { errorInStream } from '../connection/stream-errors.ts';
@@ -92,7 +92,7 @@ export function createNativeCalls(exchanges: JsonClient, profile: Pick<Prober, '
  */
 function withName(event: EventSourceMessage, context: RefusalContext): EventSourceMessage | null {
   if (event.event) return event;
-  const fields = fieldsOf(parsed(event.data));
+  const fields = fieldsOf(parseOrUndefined(event.data));
   if (typeof fields['type'] === 'string') return { ...event, event: fields['type'] };
   if (isObject(fields['error'])) throw errorInStream(fields, context);
   return null;

@@ -2,7 +2,7 @@ import { type ModelInput, modelInputs } from '../../../core/model.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import type { ProbeReport } from '../../engines.ts';
 import type { Address } from '../connection/address.ts';
-import { type Fields, fieldsOf, isObject, parsed, stringOr } from '../../../base/fields.ts';
+import { type Fields, fieldsOf, isObject, parseOrUndefined, stringOr } from '../../../base/fields.ts';
 import { modelsIn } from '../flavors/find-flavor.ts';
 import type { ReportSource } from '../flavors/traits.ts';
 import { noModel } from '../connection/status-errors.ts';
@@ -158,11 +158,11 @@ function isMissing({ status }: Reply<Buffer>): boolean {
 /** JSON of another form tells nothing. What is none, such as a page that stands for all that is asked, is no sign of an API. */
 function objectOf(reply: Reply<Buffer>, { refusal }: QuestionDeps): Fields {
   if (reply.status !== 200) throw refusal(reply);
-  const told = parsed(reply.body.toString());
+  const told = parseOrUndefined(reply.body.toString());
   if (told === undefined) throw unusable('is no JSON');
   return fieldsOf(told);
 }
 
 function parse(body: Buffer): Fields {
-  return fieldsOf(parsed(body.toString()));
+  return fieldsOf(parseOrUndefined(body.toString()));
 }

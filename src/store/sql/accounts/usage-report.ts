@@ -1,7 +1,7 @@
 import type {
   UsageGroup,
   UsagePart,
-  UsagePlace,
+  UsageCursor,
   UsageQuery,
   UsageRow,
   UsageSum,
@@ -23,7 +23,7 @@ type Row = Omit<UsageSum, 'amount'> & { amount: string } & Record<UsageGroup, st
 const rowsAtOnce = 10_000;
 
 /** Sums of the ledger, or of a part of it. The days of each org are found by the index. */
-export async function sumUsage(db: Db, query: UsageQuery, from?: UsagePlace): Promise<UsagePart> {
+export async function sumUsage(db: Db, query: UsageQuery, from?: UsageCursor): Promise<UsagePart> {
   if (db.types.dialect === 'sqlite') return sumPart(db, query, from);
   const { start, end, orgId } = query;
   const asked = conditions({
@@ -39,7 +39,7 @@ export async function sumUsage(db: Db, query: UsageQuery, from?: UsagePlace): Pr
   return { rows: rows.map((row) => rowOf(row, query)), next: null };
 }
 
-async function sumPart(db: Db, query: UsageQuery, from?: UsagePlace): Promise<UsagePart> {
+async function sumPart(db: Db, query: UsageQuery, from?: UsageCursor): Promise<UsagePart> {
   const { start, end, orgId } = query;
   const nextOrg = async (org: string) =>
     (await db.all<{ id: string | null }>('SELECT min(id) AS id FROM orgs WHERE id > ?', [org]))[0]!.id;
@@ -53,9 +53,9 @@ async function sumPart(db: Db, query: UsageQuery, from?: UsagePlace): Promise<Us
 
   const rows: UsageRow[] = [];
   let org = from?.org ?? orgId ?? (await nextOrg(''));
-  let { day, behind } = from ?? { day: start, behind: 0 };
+  let { day, row: behind } = from ?? { day: start, row: 0 };
   for (let left = rowsAtOnce; org !== null;) {
-    if (left <= 0) return { rows, next: { org, day, behind } };
+    if (left <= 0) return { rows, next: { org, day, row: behind } };
     const found = await nextDay(org, day);
     if (found !== day) behind = 0;
     if (found === null) {
@@ -96,7 +96,15 @@ function summed(db: Db, { groups }: UsageQuery): string {
 function rowOf(row: Row, { groups }: UsageQuery): UsageRow {
   const { requests, inputTokens, cachedTokens, outputTokens, reasoningTokens, amount } = row;
   const of = groups.map((group) => row[group]);
-  return { of, requests, inputTokens, cachedTokens, outputTokens, reasoningTokens, amount: BigInt(amount) };
+  return {
+    groupValues: of,
+    requests,
+    inputTokens,
+    cachedTokens,
+    outputTokens,
+    reasoningTokens,
+    amount: BigInt(amount),
+  };
 }
 
 /** Before a purged batch is removed, and its prices with it: what its rows of the ledger come to. */

@@ -207,12 +207,12 @@ async function lookAt(
     const ofModel = shares.get(wish.model) ?? [];
     const queues = ofModel.slice(0, each).map((share) => queueOf(share, heads, look));
     if (isLast)
-      for (const queue of queues) queue.more &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
+      for (const queue of queues) queue.hasMore &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
     const next = ofModel[each];
-    if (next) queues.push({ orgId: next.orgId, start: next.start, weight, chunks: [], more: true });
+    if (next) queues.push({ orgId: next.orgId, start: next.start, weight, chunks: [], hasMore: true });
     const choice = chooseChunks(queues, wish, suspects);
     chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
-    cut ||= choice.cut;
+    cut ||= choice.isTruncated;
   }
   return { chosen, cut };
 }
@@ -261,7 +261,7 @@ function queueOf(
 ): OrgQueue {
   const lists = names.map((name) => heads.get(`${name} ${orgId}`) ?? []);
   const chunks = lists.length === 1 ? lists[0]! : lists.flat().toSorted((a, b) => a.due - b.due);
-  return { orgId, start, weight, chunks, more: lists.some((list) => list.length === look) };
+  return { orgId, start, weight, chunks, hasMore: lists.some((list) => list.length === look) };
 }
 
 /** What is looked at of a batch to claim of it. */

@@ -24,7 +24,7 @@ export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): P
 
 /** The names under which some org has a ready chunk that is due before what is in hand of it. */
 export async function earlierNames(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
-  const asked = wanted.flatMap(({ names, before }) =>
+  const asked = wanted.flatMap(({ names, claimedDue: before }) =>
     names.flatMap((name) => Object.entries(before).map(([orgId, due]) => [name, orgId, due] as const)),
   );
   const found: string[] = [];

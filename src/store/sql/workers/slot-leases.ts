@@ -1,11 +1,16 @@
-import { leaseSlots, type SlotRequest, type SlotLease, type LeasedShare } from '../../../core/slot-leases.ts';
+import {
+  leaseSlots,
+  type SlotLeaseRequest,
+  type SlotLease,
+  type LeasedShare,
+} from '../../../core/slot-leases.ts';
 import type { Db, Queries } from '../../db.ts';
 
 /** One row is one lock: processes are served one after the other, model by model. */
 export function leaseSlotsOf(
   db: Db,
   worker: string,
-  asks: Record<string, SlotRequest>,
+  asks: Record<string, SlotLeaseRequest>,
   now: number,
 ): Promise<Record<string, LeasedShare>> {
   return db.tx(async (q) => {

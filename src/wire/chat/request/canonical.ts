@@ -1,4 +1,4 @@
-import { present } from '../../../base/fields.ts';
+import { omitNullish } from '../../../base/fields.ts';
 import { type Changes, editBody } from '../../json/edit-body.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import type { PathMap, ReadonlyPathMap } from '../../shared/path-map.ts';
@@ -84,7 +84,7 @@ function fromFunctions({ functions, function_call: choice }: ChatBody, paths: Pa
 /** A function as a tool, without what is null. */
 export function functionTool(given: FunctionDefinition & { strict?: boolean | null }): Tool {
   const { name, description, parameters, strict } = given;
-  return { type: 'function', function: { name, ...present({ description, parameters, strict }) } };
+  return { type: 'function', function: { name, ...omitNullish({ description, parameters, strict }) } };
 }
 
 const named = (name: string): ToolChoice => ({ type: 'function', function: { name } });

@@ -1,4 +1,4 @@
-import { present } from '../../../base/fields.ts';
+import { omitNullish } from '../../../base/fields.ts';
 import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse } from '../chat.ts';
 
 /**
@@ -25,7 +25,7 @@ function* deltasOf(message: AssistantMessage): Generator<ChatDelta> {
   const { content, refusal, tool_calls: calls = [] } = message;
   const { reasoning, reasoning_content, reasoning_details } = message;
   yield { role: 'assistant', content: '' };
-  const thoughts = present({ reasoning, reasoning_content, reasoning_details });
+  const thoughts = omitNullish({ reasoning, reasoning_content, reasoning_details });
   if (Object.keys(thoughts).length > 0) yield thoughts;
   if (content) yield { content };
   if (refusal) yield { refusal };

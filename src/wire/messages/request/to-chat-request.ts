@@ -1,4 +1,4 @@
-import { present } from '../../../base/fields.ts';
+import { omitNullish } from '../../../base/fields.ts';
 import { invalid } from '../../../core/errors.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import type { PathMap } from '../../shared/path-map.ts';
@@ -27,7 +27,7 @@ export function toChatRequest(request: MessagesRequest) {
   const chat: ChatRequest = {
     model: request.model,
     messages,
-    ...present({
+    ...omitNullish({
       max_completion_tokens: request.max_tokens,
       temperature: request.temperature,
       top_p: request.top_p,

@@ -1,4 +1,4 @@
-import { present } from '../../../base/fields.ts';
+import { omitNullish } from '../../../base/fields.ts';
 import type { ChatRequest, Tool, ToolChoice } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
 import type { PathMap } from '../../shared/path-map.ts';
@@ -24,7 +24,7 @@ export function toChatTools(
     const { name, description, input_schema, strict } = { ...tool, ...definition };
     const converted = {
       ...functionTool({ name, description, parameters: input_schema, strict }),
-      ...present({ cache_control: tool.cache_control }),
+      ...omitNullish({ cache_control: tool.cache_control }),
     };
     paths.set(converted, path).set(converted.function, path);
     if (!definition) paths.set(converted.function.parameters as object, `${path}.input_schema`);

@@ -1,4 +1,4 @@
-import { present } from '../../../base/fields.ts';
+import { omitNullish } from '../../../base/fields.ts';
 import type { ChatRequest, ResponseFormat } from '../../chat/chat.ts';
 import { functionTool } from '../../chat/request/canonical.ts';
 import type { PathMap } from '../../shared/path-map.ts';
@@ -89,6 +89,6 @@ function toChatFormat(format: Exclude<TextFormat, { type: 'text' }>): ResponseFo
   const { name, schema, strict, description } = format;
   return {
     type: 'json_schema',
-    json_schema: { name, schema, ...present({ strict, description }) },
+    json_schema: { name, schema, ...omitNullish({ strict, description }) },
   };
 }

@@ -1,4 +1,4 @@
-import { parsed } from '../../../../base/fields.ts';
+import { parseOrUndefined } from '../../../../base/fields.ts';
 import type { Segment, Segmenter } from './segments.ts';
 import { firstOf, possibleStart } from './stop.ts';
 
@@ -67,7 +67,7 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
     const text = argumentsText.trim() || '{}';
     argumentsText = '';
     // Cut off or broken, it stays text.
-    return parsed(text) === undefined
+    return parseOrUndefined(text) === undefined
       ? [{ kind: 'said', text }]
       : [{ kind: 'call', call: { name, arguments: text } }];
   }

@@ -1,4 +1,4 @@
-import { fieldsOf, parsed } from '../../../../base/fields.ts';
+import { fieldsOf, parseOrUndefined } from '../../../../base/fields.ts';
 import type { CallFormat } from '../families.ts';
 import type { Segment, Segmenter, WrittenCall } from './segments.ts';
 import { possibleStart } from './stop.ts';
@@ -109,14 +109,14 @@ function readBare(text: string, names: ReadonlySet<string>): WrittenCall[] {
 
 /** The calls of a JSON text, none when it is anything else. */
 function readCalls(text: string, names: ReadonlySet<string>): WrittenCall[] {
-  const value = parsed(text);
+  const value = parseOrUndefined(text);
   if (value === undefined) return [];
   const calls = [value].flat().map((each) => toCall(each, names));
   return calls.includes(undefined) ? [] : (calls as WrittenCall[]);
 }
 
 function readNamed(name: string, json: string, names: ReadonlySet<string>): WrittenCall[] {
-  return names.has(name) && parsed(json) !== undefined ? [{ name, arguments: json }] : [];
+  return names.has(name) && parseOrUndefined(json) !== undefined ? [{ name, arguments: json }] : [];
 }
 
 function toCall(value: unknown, names: ReadonlySet<string>): WrittenCall | undefined {

@@ -1,4 +1,4 @@
-import { fieldsOf, parsed } from '../../../../base/fields.ts';
+import { fieldsOf, parseOrUndefined } from '../../../../base/fields.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { ChatMessage, ContentPart, Tool, ToolCall } from '../../../../wire/chat/chat.ts';
 
@@ -47,7 +47,7 @@ function flatten(content: string | ContentPart[], param: string): string {
 
 function toTemplateCall(call: ToolCall): NonNullable<TemplateMessage['tool_calls']>[number] {
   const { name, arguments: text } = call.function;
-  const given = parsed(text);
+  const given = parseOrUndefined(text);
   // A model once wrote broken arguments; the template shows them as they were.
   return { id: call.id, type: 'function', function: { name, arguments: given === undefined ? text : given } };
 }
