@@ -48,7 +48,7 @@ const run = (...argv: string[]) => runCli(['batch', 'run', ...argv], { server, c
 const posts = () => server.requests.filter(({ method }) => method === 'POST').map(({ path }) => path);
 const uploads = () => [...server.files.values()].map(({ text }) => text);
 
-describe('a file that is too large for one batch', () => {
+describe('batch run with a file too large for one batch', () => {
   beforeEach(() => write('big.jsonl', jsonl(many)));
 
   it.each([
@@ -60,7 +60,7 @@ describe('a file that is too large for one batch', () => {
     expect((await run('big.jsonl', '-o', 'out.jsonl')).code).toBe(worst);
   });
 
-  it('becomes several, checked before the first runs, with one file of results in its order', async () => {
+  it('runs several batches, after checking all lines, and writes one result file in input order', async () => {
     server.behavior.answer = (id) => (id === 'r7' || id === 'r15000' ? failed(id) : succeeded(id));
     const { code, out, err } = await run('big.jsonl', '-o', 'out.jsonl');
     expect(code).toBe(2);
@@ -75,7 +75,7 @@ describe('a file that is too large for one batch', () => {
     expect(out).toContain('2 x context_length_exceeded: too long');
   });
 
-  it('is refused before anything is uploaded where two requests far apart have one custom_id', async () => {
+  it('rejects duplicate custom_ids before any upload, even when they are far apart', async () => {
     write('twice.jsonl', `{}\n\n${jsonl(many)}${jsonl(['r1', 'r2'])}`);
     const { code, err } = await run('twice.jsonl', '-o', 'out.jsonl');
     expect([code, err]).toEqual([
@@ -86,14 +86,14 @@ describe('a file that is too large for one batch', () => {
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(false);
   });
 
-  it('says which setting of a server it was, where that takes fewer', async () => {
+  it('names the setting of a server that accepts fewer requests', async () => {
     server.behavior.before = (method) =>
       method === 'POST' ? refusal(422, 'too_many_tasks', 'more than 100 requests in one file') : undefined;
     const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
     expect([code, err]).toEqual([1, expect.stringContaining('limits.requests_per_batch')]);
   });
 
-  it('is split by bytes, too', async () => {
+  it('splits by bytes as well', async () => {
     const wide = 'x'.repeat(1 << 20);
     const lines = Array.from({ length: 33 }, (_, index) => `{"custom_id":"${index}","body":"${wide}"}\n`);
     write('wide.jsonl', lines.join(''));
@@ -103,7 +103,7 @@ describe('a file that is too large for one batch', () => {
     expect(uploads().join('') === read('wide.jsonl')).toBe(true);
   });
 
-  it('does not start a batch while ten thousand requests wait, so that they run in order', async () => {
+  it('runs the batches one at a time, so that the requests run in order', async () => {
     const open = new Set<string>();
     let most = 0;
     server.behavior.polls = 4;
@@ -118,7 +118,7 @@ describe('a file that is too large for one batch', () => {
     expect(most).toBe(1);
   });
 
-  it('goes on where it was, wherever it stopped', async () => {
+  it('resumes from any point of interruption', async () => {
     const stop = (at: (method: string, path: string) => boolean, status = 400) => {
       server.behavior.before = (method, path) =>
         at(method, path) ? refusal(status, 'stopped_here', 'Stopped.') : undefined;
@@ -131,11 +131,11 @@ describe('a file that is too large for one batch', () => {
       (_: string, path: string) => path === '/v1/batches/batch_3/errors',
     ];
     for (const [index, place] of places.entries()) {
-      // A refusal of all of it would leave nothing to go on with.
+      // A rejection of the whole file would leave nothing to resume.
       stop(place, index === 0 ? 500 : 400);
       const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
       expect([index, code, err]).toEqual([index, 1, expect.stringContaining('Stopped.')]);
-      // As a kill would leave it: more in the file than is remembered.
+      // As after a kill: the file holds more than the state records.
       if (existsSync(join(cwd, 'out.jsonl.part'))) appendFileSync(join(cwd, 'out.jsonl.part'), 'half a li');
     }
     stop(() => false);
@@ -148,7 +148,7 @@ describe('a file that is too large for one batch', () => {
     expect(readdirSync(cwd).toSorted()).toEqual(['big.jsonl', 'out.jsonl']);
   });
 
-  it('ends well when it was killed between putting the file in place and forgetting the run', async () => {
+  it('finishes after a kill between publishing the result file and deleting the state', async () => {
     write('big.jsonl', jsonl(many.slice(0, 10_005)));
     server.behavior.before = (_, path) =>
       path === '/v1/batches/batch_2/output' ? refusal(400, 'stopped_here', 'Stopped.') : undefined;
@@ -169,7 +169,7 @@ describe('a file that is too large for one batch', () => {
     expect(read('out.jsonl')).toBe(results);
   });
 
-  it('says so when the results of an earlier run were taken away', async () => {
+  it('reports results of an earlier run that were deleted', async () => {
     write('big.jsonl', jsonl(many.slice(0, 10_005)));
     server.behavior.before = (_, path) =>
       path === '/v1/batches/batch_2/output' ? refusal(400, 'stopped_here', 'Stopped.') : undefined;
@@ -179,7 +179,7 @@ describe('a file that is too large for one batch', () => {
     expect([code, err]).toEqual([1, expect.stringContaining('out.jsonl.part is gone')]);
   });
 
-  it('counts the lines of a refusal from the start of the whole file', async () => {
+  it('counts the lines of an error from the start of the whole file', async () => {
     server.behavior.before = (_, path) =>
       path === '/v1/files' && server.files.size === 1
         ? refusal(422, 'validation_error', '1 line is bad', [
@@ -193,7 +193,7 @@ describe('a file that is too large for one batch', () => {
     expect(server.batches.size).toBe(0);
   });
 
-  it('cancels what runs and sends nothing more; what is done is collected', async () => {
+  it('on cancel, stops running batches, sends no more, and collects the finished results', async () => {
     write('big.jsonl', jsonl(many.slice(0, 10_005)));
     server.behavior.polls = 1000;
     const { code, err, out } = await runCli(['batch', 'run', 'big.jsonl', '-o', 'out.jsonl'], {
@@ -210,10 +210,10 @@ describe('a file that is too large for one batch', () => {
   });
 });
 
-describe('the files of a run', () => {
+describe('files of batch run', () => {
   beforeEach(() => write('in.jsonl', jsonl(['a', 'b', 'c'])));
 
-  it('hold every line once when the server goes away between the two streams of results', async () => {
+  it('hold every line once when the server fails between the two result streams', async () => {
     server.behavior.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
     let refusals = 2;
     server.behavior.before = (_, path) =>
@@ -226,7 +226,7 @@ describe('the files of a run', () => {
     expect(idsOf(read('out.errors.jsonl'))).toEqual(['b']);
   });
 
-  it('are never the input, nor what stands beside it', async () => {
+  it('never overwrite the input or a file beside it', async () => {
     write('eval.input.jsonl', jsonl(['a']));
     await run('eval.input.jsonl', '-o', 'eval', '--model', 'm');
     expect(read('eval.input.jsonl')).toBe(jsonl(['a']));
@@ -242,7 +242,7 @@ describe('the files of a run', () => {
   });
 
   it.each(['folder', '/dev/null'])(
-    'do not take the place of %s, which is told before any is paid for',
+    'do not replace %s: the run is rejected before it costs anything',
     async (place) => {
       mkdirSync(join(cwd, 'folder'), { recursive: true });
       const { code, err } = await run('in.jsonl', '-o', place, '--force');
@@ -251,7 +251,7 @@ describe('the files of a run', () => {
     },
   );
 
-  it('are of one format, from the first start to the last', async () => {
+  it('keep one format from the first run to the last', async () => {
     server.behavior.polls = 1000;
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out'];
     await runCli([...argv, '--format', 'csv'], { server, cwd, interrupt: duringWait });
@@ -259,7 +259,7 @@ describe('the files of a run', () => {
     expect([code, err]).toEqual([1, expect.stringContaining('Pass --format csv')]);
   });
 
-  it('remember a batch that may have been made, whatever the next run is refused for', async () => {
+  it('record a batch that may have been created, whatever stops the next run', async () => {
     server.behavior.before = (method, path) => {
       if (method === 'POST' && path === '/v1/batches') throw new TypeError('fetch failed');
       return undefined;
@@ -270,7 +270,7 @@ describe('the files of a run', () => {
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(true);
   });
 
-  it('are not there when it was cancelled before there was a batch', async () => {
+  it('are removed when the run is cancelled before a batch exists', async () => {
     server.behavior.before = (method, path) =>
       method === 'POST' && path === '/v1/batches' ? refusal(429, 'queue_full', 'Full.') : undefined;
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
@@ -286,8 +286,8 @@ describe('the files of a run', () => {
   });
 });
 
-describe('what a run is given', () => {
-  it('from stdin, goes to stdout in its order, failed lines among the others, and leaves no file', async () => {
+describe('input of batch run', () => {
+  it('is read from stdin, and results go to stdout in input order, failed lines included, without files', async () => {
     server.behavior.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
     const { code, out, err } = await runCli(['batch', 'run', '-'], {
       server,
@@ -300,12 +300,12 @@ describe('what a run is given', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  it('is told that there is nothing in it', async () => {
+  it('is rejected when it is empty', async () => {
     const { code, err } = await runCli(['batch', 'run', '-'], { server, cwd, stdin: '\n \n' });
     expect([code, err]).toEqual([1, 'Error: There is no request in -.\n']);
   });
 
-  it('may say another model, other settings and another endpoint, and changes nothing else of its bytes', async () => {
+  it('keeps its bytes except for a new model, settings and endpoint', async () => {
     const body = '{"model": "gpt-x", "seed": 12345678901234567890, "messages":[ ]}';
     write('in.jsonl', `{"custom_id":"a", "url":"/v1/x", "body": ${body} , "method":"POST"}\n[1]\n`);
     await run(
@@ -328,7 +328,7 @@ describe('what a run is given', () => {
     expect(wrong.err).toContain("--set takes key=value, not 'temperature'");
   });
 
-  it('becomes a table for a spreadsheet, in its order', async () => {
+  it('becomes a CSV table in input order', async () => {
     write('in.jsonl', jsonl(['a', 'b', 'c']));
     server.behavior.answer = (id) => {
       if (id === 'b') return failed(id);
@@ -351,14 +351,14 @@ describe('what a run is given', () => {
     expect((await run('in.jsonl', '--format', 'xml')).err).toContain("not 'xml'");
   });
 
-  it('keeps its order and its count behind a byte order mark', async () => {
+  it('keeps its order and its count after a byte order mark', async () => {
     write('in.jsonl', `\uFEFF${jsonl(['r1', 'r2', 'r3', 'r4', 'r5'])}`);
     const { err } = await run('in.jsonl', '-o', 'out.jsonl');
     expect(err).toContain('5 requests');
     expect(idsOf(read('out.jsonl'))).toEqual(['r1', 'r2', 'r3', 'r4', 'r5']);
   });
 
-  it('is collected when it ends by itself just as it is cancelled', async () => {
+  it('is collected when the batch ends during its cancellation', async () => {
     write('in.jsonl', jsonl(['a', 'b']));
     server.behavior.polls = 1000;
     server.behavior.before = (_, path) => {

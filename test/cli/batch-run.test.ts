@@ -34,7 +34,7 @@ const posts = (path: string) =>
   server.requests.filter((request) => request.method === 'POST' && request.path === path);
 
 describe('batch run', () => {
-  it('writes the results in the order of the input and leaves nothing else behind', async () => {
+  it('writes the results in input order and leaves no other files', async () => {
     const { code, out } = await runBatch();
     expect(code).toBe(0);
     expect(idsOf('out.jsonl')).toEqual(['a', 'b', 'c']);
@@ -43,13 +43,13 @@ describe('batch run', () => {
     expect(out).toContain('0.0005 USD (0.001 without a batch)');
   });
 
-  it('takes the endpoint from the file', async () => {
+  it('reads the endpoint from the file', async () => {
     writeInput(['a'], '/v1/embeddings');
     await runBatch();
     expect(server.batches.get('batch_1')?.batch.endpoint).toBe('/v1/embeddings');
   });
 
-  it('exits 2 when lines failed, and puts them into a file of their own', async () => {
+  it('exits 2 when lines failed, and writes them to a separate file', async () => {
     server.behavior.answer = (id) => (id === 'b' ? failed(id) : succeeded(id));
     expect((await runBatch()).code).toBe(2);
     expect(idsOf('out.jsonl')).toEqual(['a', 'c']);
@@ -65,7 +65,7 @@ describe('batch run', () => {
     expect((await runBatch()).code).toBe(code);
   });
 
-  it('prints the batch and its files as JSON, and nothing besides', async () => {
+  it('with --json, prints only the batch and its files', async () => {
     const { out, err } = await runBatch('--json');
     expect(JSON.parse(out)).toMatchObject({
       id: 'batch_1',
@@ -74,13 +74,13 @@ describe('batch run', () => {
     expect(err).toBe('');
   });
 
-  it('takes a broken download up again behind the last whole line', async () => {
+  it('resumes a broken download after the last complete line', async () => {
     server.behavior.cuts = 2;
     expect((await runBatch()).code).toBe(0);
     expect(idsOf('out.jsonl')).toEqual(['a', 'b', 'c']);
   });
 
-  it('waits for a server that is away for a while', async () => {
+  it('waits for a server that is briefly unavailable', async () => {
     let asked = 0;
     server.behavior.before = (method, path) => {
       if (method === 'GET' && path === '/v1/batches/batch_1' && asked++ < 5)
@@ -92,7 +92,7 @@ describe('batch run', () => {
     expect(err.match(/Waiting for the server/g)).toHaveLength(1);
   });
 
-  it('gives up on a server that stays away, and can go on later', async () => {
+  it('gives up on a server that stays unavailable, and can resume later', async () => {
     server.behavior.before = (method) => {
       if (method === 'GET') throw new TypeError('fetch failed');
       return undefined;
@@ -103,7 +103,7 @@ describe('batch run', () => {
     expect(posts('/v1/batches')).toHaveLength(1);
   });
 
-  it('refuses to overwrite results, unless forced', async () => {
+  it('overwrites results only with --force', async () => {
     writeFileSync(join(cwd, 'out.jsonl'), 'precious\n');
     const refused = await runBatch();
     expect(refused.code).toBe(1);
@@ -113,7 +113,7 @@ describe('batch run', () => {
     expect(idsOf('out.jsonl')).toEqual(['a', 'b', 'c']);
   });
 
-  it('refuses to write over its input', async () => {
+  it('refuses to overwrite its input', async () => {
     const { code, err } = await runCli(['batch', 'run', 'in.jsonl', '-o', 'in.jsonl'], { server, cwd });
     expect(code).toBe(1);
     expect(err).toContain('overwrite the input');
@@ -121,7 +121,7 @@ describe('batch run', () => {
 });
 
 describe('an interrupted batch run', () => {
-  it('leaves the batch running and goes on with it when run again', async () => {
+  it('leaves the batch running and resumes it when run again', async () => {
     server.behavior.polls = 1000;
     const first = await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], {
       server,
@@ -139,7 +139,7 @@ describe('an interrupted batch run', () => {
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(false);
   });
 
-  it('keeps a second run off the same output, and leaves the first alone', async () => {
+  it('rejects a second run with the same output without affecting the first', async () => {
     let second: Awaited<ReturnType<typeof runBatch>> | undefined;
     const fetch: typeof server.fetch = async (input, init) => {
       if (init?.method === 'POST') second ??= await runBatch('--force');
@@ -155,7 +155,7 @@ describe('an interrupted batch run', () => {
     expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'out.jsonl']);
   });
 
-  it('makes batch lines of request bodies with --wrap, and leaves batch lines alone', async () => {
+  it('with --wrap, turns request bodies into batch lines and keeps batch lines', async () => {
     const chat = { messages: [{ role: 'user', content: 'hi' }] };
     const whole = { custom_id: 'mine', method: 'POST', url: '/v1/chat/completions', body: chat };
     const named = { custom_id: 'named', ...chat };
@@ -165,7 +165,7 @@ describe('an interrupted batch run', () => {
     expect(idsOf('out.jsonl')).toEqual(['line-1', 'mine', 'named']);
   });
 
-  it('ends while it uploads, keeps no copy of its input and goes on when run again', async () => {
+  it('stops during its upload, keeps no copy of the input, and resumes when run again', async () => {
     vi.stubEnv('TMPDIR', cwd);
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl', '--model', 'other'];
     const fetch: typeof globalThis.fetch = (_, init) =>
@@ -191,7 +191,7 @@ describe('an interrupted batch run', () => {
     expect((await runCli(argv, { server, cwd })).code).toBe(0);
   });
 
-  it('does not make a second batch when the answer to the first create was lost', async () => {
+  it('does not create a second batch when the response to the first was lost', async () => {
     let lost = false;
     const { fetch } = server;
     server.fetch = async (input, init) => {
@@ -206,18 +206,18 @@ describe('an interrupted batch run', () => {
     expect(server.files.size).toBe(1);
   });
 
-  it('starts anew when the batch is gone', async () => {
+  it('starts over when the batch was deleted', async () => {
     server.behavior.polls = 1000;
     await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: duringWait });
     server.batches.clear();
     server.behavior.polls = 1;
-    // Another token than before, or the server would answer with the batch that it had.
+    // With the old key, the server would return the deleted batch.
     const { code, err } = await runBatch();
     expect(err).toContain('batch_1 is gone');
     expect(code).toBe(0);
   });
 
-  it('will not go on with another input or on another server', async () => {
+  it('refuses to resume with another input or server', async () => {
     server.behavior.polls = 1000;
     await runCli(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], { server, cwd, interrupt: duringWait });
     const elsewhere = await runBatch('--url', 'http://other.test');
@@ -230,8 +230,8 @@ describe('an interrupted batch run', () => {
   });
 });
 
-describe('a refused batch run', () => {
-  it('shows each bad line, and leaves nothing to resume', async () => {
+describe('a rejected batch run', () => {
+  it('prints each bad line and leaves no state to resume', async () => {
     server.behavior.before = (method, path) =>
       method === 'POST' && path === '/v1/files'
         ? refusal(422, 'validation_error', '2 lines are bad', [
@@ -253,7 +253,7 @@ describe('a refused batch run', () => {
     expect(readdirSync(cwd)).toEqual(['in.jsonl']);
   });
 
-  it('says which file is missing', async () => {
+  it('names a missing file', async () => {
     const { code, err } = await runCli(['batch', 'run', 'nope.jsonl'], { server, cwd });
     expect([code, err]).toEqual([1, 'Error: There is no file nope.jsonl.\n']);
   });

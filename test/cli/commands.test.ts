@@ -21,7 +21,7 @@ afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 const cli = (...argv: string[]) => runCli(argv, { server, cwd });
 
 describe('files', () => {
-  it('are uploaded under their name, listed, shown, read and deleted', async () => {
+  it('uploads, lists, shows, reads and deletes a file under its name', async () => {
     const uploaded = await cli('files', 'upload', 'in.jsonl', '--json');
     expect(JSON.parse(uploaded.out)).toMatchObject({ id: 'file-1', filename: 'in.jsonl', purpose: 'batch' });
     const listed = await cli('files', 'list');
@@ -34,7 +34,7 @@ describe('files', () => {
     expect(readFileSync(join(cwd, 'copy.jsonl'), 'utf8')).toBe(readFileSync(join(cwd, 'in.jsonl'), 'utf8'));
   });
 
-  it('cannot play with the terminal through their names', async () => {
+  it('escapes control characters in names on the terminal', async () => {
     await cli('files', 'upload', 'in.jsonl');
     const found = server.files.get('file-1');
     if (found) found.file.filename = 'a\u001b[2J\u001b]0;x\u0007\nb\u202Egpj.exe';
@@ -65,7 +65,7 @@ describe('files validate', () => {
     expect(out).toContain('Valid: 2 requests to /v1/chat/completions');
   });
 
-  it('names every bad line', async () => {
+  it('reports every bad line', async () => {
     const { code, out } = await validate(
       `${line()}\n${line()}\n{"custom_id"\n${line({ custom_id: 'd', url: '/x' })}\n`,
     );
@@ -77,7 +77,7 @@ describe('files validate', () => {
     expect(out).toMatch(/line 4 \(d\), url: .*\[url_mismatch\]/);
   });
 
-  it('takes requests that name files, and tells that a server must', async () => {
+  it('accepts requests with files and says that only a server can check them', async () => {
     const content = [{ type: 'file', file: { file_id: 'file-1' } }];
     const text = line({ body: { model: 'm', messages: [{ role: 'user', content }] } });
     const { code, out, err } = await validate(text);
@@ -90,7 +90,7 @@ describe('files validate', () => {
     expect((await validate(line())).err).not.toContain('files.purposes');
   });
 
-  it('takes images at an address, and tells that a model must', async () => {
+  it('accepts images by URL and says that the model must accept them', async () => {
     const content = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }];
     const text = line({ body: { model: 'm', messages: [{ role: 'user', content }] } });
     const { code, err } = await validate(text);
@@ -102,12 +102,12 @@ describe('files validate', () => {
   it.each([
     ['', 'empty_file'],
     ['[{}]\n', 'invalid_json_line'],
-  ])('refuses a file as a whole', async (text, code) => {
+  ])('rejects an unusable file as a whole', async (text, code) => {
     const { out } = await validate(text, '--json');
     expect(JSON.parse(out)).toMatchObject({ valid: false, fault_count: 1, faults: [{ code }] });
   });
 
-  it('takes a file of any size, as batch run does, unless it is given limits', async () => {
+  it('accepts any file size, like batch run, unless limits are given', async () => {
     const text = Array.from({ length: 10_001 }, (_, i) => line({ custom_id: `c${i}` })).join('\n');
     const { code, out, err } = await validate(text);
     expect([code, out]).toEqual([0, expect.stringContaining('Valid: 10001 requests')]);
@@ -121,13 +121,13 @@ describe('files validate', () => {
     expect(await faults('--max-requests', '10001', '--max-bytes', '10000000')).toEqual([]);
   });
 
-  it('counts bad lines, those that are not JSON too', async () => {
+  it('counts all bad lines, including invalid JSON', async () => {
     const { out } = await validate(`${line()}\n${line({ custom_id: '', url: '/x' })}\n{`);
     expect(out).toContain('Not valid: 3 faults in 2 lines.');
     expect((await validate('{')).out).toContain('Not valid: 1 fault in 1 line.');
   });
 
-  it('says of a file of request bodies in one fault what to do', async () => {
+  it('reports a file of request bodies as one error with a remedy', async () => {
     const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
     const { code, out } = await validate(`${body}\n${body}\n${body}`);
     expect([code, out]).toEqual([2, expect.stringContaining('Not valid: 1 fault in 3 lines.')]);
@@ -136,7 +136,7 @@ describe('files validate', () => {
 });
 
 describe('batches', () => {
-  it('are created from a file, listed and shown', async () => {
+  it('creates a batch from a file, lists and shows it', async () => {
     const created = await cli('batch', 'create', 'in.jsonl', '-m', 'team=search', '--json');
     expect(JSON.parse(created.out)).toMatchObject({ id: 'batch_1', metadata: { team: 'search' } });
     expect((await cli('batch', 'list')).out.split('\t').slice(0, 3)).toEqual([
@@ -147,7 +147,7 @@ describe('batches', () => {
     expect((await cli('batch', 'get', 'batch_1')).out).toMatch(/requests +0 completed, 0 failed, of 1/);
   });
 
-  it('show times alike, however the server tells them', async () => {
+  it('shows times in one form, whatever the server sends', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { batch } = server.batches.get('batch_1')!;
     Object.assign(batch, { created_at: Date.parse('2026-11-21T09:30:00Z') / 1000 });
@@ -156,14 +156,14 @@ describe('batches', () => {
     expect(out).toMatch(/created +2026-11-21T09:30:00Z\nexpires +2026-11-22T09:30:00Z\n/);
   });
 
-  it('are created from the id of a file', async () => {
+  it('creates a batch from a file ID', async () => {
     await cli('files', 'upload', 'in.jsonl');
     const created = await cli('batch', 'create', 'file-1', '--endpoint', '/v1/embeddings', '--json');
     expect(JSON.parse(created.out)).toMatchObject({ input_file_id: 'file-1', endpoint: '/v1/embeddings' });
     expect(server.files.size).toBe(1);
   });
 
-  it('are watched to their end, which decides the exit code', async () => {
+  it('watches batches to their end, which decides the exit code', async () => {
     server.behavior.answer = failed;
     await cli('batch', 'create', 'in.jsonl');
     const { code, err } = await cli('batch', 'watch', 'batch_1');
@@ -171,7 +171,7 @@ describe('batches', () => {
     expect(err).toContain('completed 1/1');
   });
 
-  it('give their results and errors as they are', async () => {
+  it('prints results and errors unchanged', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const results = await cli('batch', 'results', 'batch_1');
     const file = join(cwd, 'deep', 'results.jsonl');
@@ -196,7 +196,7 @@ describe('batches', () => {
     expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('--format is jsonl or csv') });
   });
 
-  it('are followed through a restart of the server, line by line', async () => {
+  it('follows a batch across a restart of the server, line by line', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { out } = await cli('batch', 'results', 'batch_1');
     server.behavior.cuts = 2;
@@ -214,12 +214,12 @@ describe('batches', () => {
     expect((await cli('batch', 'results', 'batch_1', '--follow')).code).toBe(5);
   });
 
-  it('are cancelled', async () => {
+  it('cancels a batch', async () => {
     await cli('batch', 'create', 'in.jsonl');
     expect((await cli('batch', 'cancel', 'batch_1')).out).toContain('batch_1  cancelled');
   });
 
-  it('are listed again whenever something has changed', async () => {
+  it('lists batches again whenever something changes', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { batch } = server.batches.get('batch_1')!;
     let lists = 0;
@@ -246,7 +246,7 @@ describe('batches', () => {
     expect((await cli('batch', 'get', 'batch_1')).out).toContain('Others run. (queued, 4 before it)');
   });
 
-  it('are listed with what their inputs are called, all of them if need be', async () => {
+  it('lists batches with the names of their inputs, all pages if asked', async () => {
     for (let i = 0; i < 3; i++) await cli('batch', 'create', 'in.jsonl', '-m', 'team=search');
     server.files.delete('file-2');
     const { out } = await cli('batch', 'list', '--all');
@@ -265,7 +265,7 @@ describe('batches', () => {
     expect((await cli('batch', 'list')).out).toMatch(/^batch_1\t.*\tteam=search\n/);
   });
 
-  it('that were cancelled are not drawn as if all had run', async () => {
+  it('does not draw a cancelled batch as complete', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { batch } = server.batches.get('batch_1')!;
     batch.status = 'cancelled';
@@ -280,7 +280,7 @@ describe('batches', () => {
     expect(err).not.toContain('100%');
   });
 
-  it('are followed as lines of JSON, whose last decides the exit code', async () => {
+  it('follows a batch as JSON lines, and the last one decides the exit code', async () => {
     await cli('batch', 'create', 'in.jsonl');
     const { batch } = server.batches.get('batch_1')!;
     const events = ['in_progress', 'expired'].map(
@@ -302,7 +302,7 @@ describe('batches', () => {
     expect((await cli('batch', 'events', 'batch_1')).err).toContain('It stops. (shutting_down');
   });
 
-  it('are run again where they failed', async () => {
+  it('retries the failed requests of a batch', async () => {
     await cli('batch', 'create', 'in.jsonl');
     server.behavior.before = (_, path) =>
       path.endsWith('/retry')
@@ -313,7 +313,7 @@ describe('batches', () => {
     expect(out).toMatch(/^batch_2 [\s\S]*retry of +batch_1/);
   });
 
-  it('refuse metadata that is not key=value', async () => {
+  it('rejects metadata that is not key=value', async () => {
     const { code, err } = await cli('batch', 'create', 'in.jsonl', '-m', 'team');
     expect([code, err]).toEqual([1, "Error: --metadata takes key=value, not 'team'.\n"]);
   });
@@ -329,25 +329,25 @@ describe('chat', () => {
     server.behavior.before = (_, path) => (path === '/v1/chat/completions' ? response() : undefined);
   };
 
-  it('prints the answer as it comes', async () => {
+  it('prints the answer while it arrives', async () => {
     answerWith(() => events(delta('Par'), delta('is'), '[DONE]'));
     expect(await cli('chat', 'What', 'is?')).toEqual({ code: 0, out: 'Paris\n', err: '' });
   });
 
-  it('asks what is piped in', async () => {
+  it('sends piped input', async () => {
     answerWith(() => events(delta('hi'), '[DONE]'));
     expect(await runCli(['chat'], { server, cwd, stdin: 'Hello\n' })).toMatchObject({ code: 0, out: 'hi\n' });
     expect((await runCli(['chat'], { server, cwd, stdin: '' })).code).toBe(1);
   });
 
-  it('does not take half an answer for a whole one', async () => {
+  it('fails on an incomplete answer', async () => {
     answerWith(() => events(delta('Par')));
     const { code, out, err } = await cli('chat', 'x');
     expect([code, out]).toEqual([5, 'Par\n']);
     expect(err).toContain('ended before the answer did');
   });
 
-  it('tells an error in the middle of a stream', async () => {
+  it('reports an error in the middle of a stream', async () => {
     answerWith(() =>
       events(delta('Par'), JSON.stringify({ error: { code: 'upstream_error', message: 'it broke' } })),
     );
@@ -363,7 +363,7 @@ describe('usage', () => {
   const rows = ['a', 'b,c', 'd'].map((model) => ({ id: encodeURIComponent(model), model, ...sums }));
   const about = { object: 'list', start: '2026-11-01', end: '2026-11-30', group_by: ['model'], total: sums };
 
-  /** Two rows a page. */
+  /** Answers with two rows per page. */
   const answers = () => {
     const after = server.requests.at(-1)?.url.searchParams.get('after') ?? null;
     const data = after === null ? rows.slice(0, 2) : rows.slice(2);
@@ -371,7 +371,7 @@ describe('usage', () => {
   };
   const asked = () => server.requests.map(({ url, path }) => `${path}${url.search}`);
 
-  it('is shown from all pages, with its total', async () => {
+  it('prints all pages with their total', async () => {
     server.behavior.before = answers;
     const { code, out, err } = await cli('usage', '--group-by', 'model', '--end', '2026-11-30');
     expect([code, out]).toEqual([0, rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\t4\n`).join('')]);
@@ -382,7 +382,7 @@ describe('usage', () => {
     ]);
   });
 
-  it('is printed as JSON or as CSV, not as both', async () => {
+  it('prints JSON or CSV, but not both', async () => {
     server.behavior.before = answers;
     const { out } = await cli('usage', '--json');
     expect(JSON.parse(out)).toEqual({ ...about, data: rows, last_id: 'd', has_more: false });
@@ -394,7 +394,7 @@ describe('usage', () => {
     expect((await cli('usage', '--csv', '--json')).code).toBe(1);
   });
 
-  it('of other orgs is asked for with the admin key', async () => {
+  it('uses the admin key for the usage of other orgs', async () => {
     server.behavior.before = answers;
     const env = { OFFPEAK_URL: server.url, OFFPEAK_API_KEY: 'mine', OFFPEAK_ADMIN_KEY: 'admin' };
     for (const more of [[], ['--org', 'org_1'], ['--group-by', 'day,org']])
@@ -406,8 +406,8 @@ describe('usage', () => {
   });
 });
 
-describe('the key', () => {
-  it('is that of the file, of the command line, or of the environment', async () => {
+describe('the API key', () => {
+  it('comes from a file, an option or the environment', async () => {
     writeFileSync(join(cwd, 'key.txt'), 'from-file\n');
     await cli('batch', 'list', '--key-file', 'key.txt');
     await cli('batch', 'list', '--key', 'from-flag');
@@ -416,26 +416,26 @@ describe('the key', () => {
     expect(sent).toEqual(['Bearer from-file', 'Bearer from-flag', 'Bearer key']);
   });
 
-  it('is an admin key for orgs and keys', async () => {
+  it('is the admin key for orgs and keys', async () => {
     writeFileSync(join(cwd, 'key.txt'), 'admin-of-file');
     await cli('orgs', 'list', '--key-file', 'key.txt');
     expect(server.requests[0]?.headers.get('authorization')).toBe('Bearer admin-of-file');
   });
 
-  it.each(['one two', 'one\ntwo', 'é'])('is not shown where no header could carry it: %j', async (key) => {
+  it.each(['one two', 'one\ntwo', 'é'])('is not printed if a header cannot carry it: %j', async (key) => {
     const { code, err } = await runCli(['batch', 'list'], { server, env: { OFFPEAK_API_KEY: key } });
     expect([code, err]).toEqual([1, expect.stringContaining('must be one key and nothing else')]);
     expect(err).not.toContain(key);
   });
 
-  it('is told to be seen by others where it is an argument', async () => {
+  it('has a warning in the help: other users can read it in an argument', async () => {
     const { out } = await cli('batch', 'list', '--help');
     expect(out.replaceAll(/\s+/g, ' ')).toContain('which everybody on this machine can read');
   });
 });
 
 describe('orgs create', () => {
-  it('shows the org that was made though the others cannot be told', async () => {
+  it('prints the created org even when listing the others is forbidden', async () => {
     const org = { id: 'org_1', name: 'search', budget: null };
     server.behavior.before = (method) =>
       method === 'POST' ? Response.json(org, { status: 201 }) : refusal(403, 'permission_denied', 'No.');
@@ -444,8 +444,8 @@ describe('orgs create', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  it('is told with its code, its request and a hint, without a stack', async () => {
+describe('errors', () => {
+  it('have a code, a request ID and a hint, without a stack', async () => {
     server.behavior.before = () => refusal(401, 'invalid_api_key', 'This key is not known.');
     const { code, out, err } = await cli('batch', 'list');
     expect([code, out]).toEqual([1, '']);
@@ -454,13 +454,13 @@ describe('what goes wrong', () => {
     expect(err).not.toMatch(/\n\s+at /);
   });
 
-  it('is a model that is not there, which more than one command may have asked for', async () => {
+  it('on an unknown model name the commands that take --model', async () => {
     server.behavior.before = () => refusal(404, 'model_not_found', 'No such model.');
     const { err } = await cli('chat', 'hi', '--model', 'zz');
     expect(err).toMatch(/models list shows .*; chat and batch run take one of them with --model\.\n$/);
   });
 
-  it('is a key file that cannot be used', async () => {
+  it('name an unusable key file', async () => {
     const none = await cli('batch', 'list', '--key-file', 'no-such-file');
     expect([none.code, none.err]).toEqual([
       1,
@@ -473,7 +473,7 @@ describe('what goes wrong', () => {
     expect([both.code, both.err]).toEqual([1, expect.stringContaining('cannot be given together')]);
   });
 
-  it('is JSON with --json', async () => {
+  it('are JSON with --json', async () => {
     server.behavior.before = () => refusal(404, 'not_found', 'No such batch.');
     const { err } = await cli('batch', 'get', 'batch_x', '--json');
     expect(JSON.parse(err)).toEqual({
@@ -481,13 +481,13 @@ describe('what goes wrong', () => {
     });
   });
 
-  it('is JSON with --json also where the command was typed wrong', async () => {
+  it('are JSON with --json even when the command line is invalid', async () => {
     const { err } = await cli('batch', 'list', '--limti', '--json');
     const message = "unknown option '--limti' (Did you mean --limit?)";
     expect(JSON.parse(err)).toEqual({ error: { message, hint: expect.stringContaining('--help') } });
   });
 
-  it('is a server that is none of ours', async () => {
+  it('name a server that is not Offpeak', async () => {
     server.behavior.before = () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' });
     expect((await cli('batch', 'list')).err).toContain(
       'answered 502 Bad Gateway, which is not an answer of Offpeak',
@@ -498,7 +498,7 @@ describe('what goes wrong', () => {
     expect(err).toContain('is this an Offpeak server?');
   });
 
-  it('is no server at all', async () => {
+  it('name an unreachable server', async () => {
     const { code, err } = await runCli(['batch', 'list'], { env: { OFFPEAK_URL: 'http://nobody.test' } });
     expect(code).toBe(5);
     expect(err).toContain('http://nobody.test cannot be reached');
@@ -518,13 +518,13 @@ describe('what goes wrong', () => {
     ],
     [['batch', 'list', '--url', 'nonsense'], 'is not an http:// or https:// URL'],
     [['batch', 'run'], 'Run the command with --help to see how it is used.'],
-  ])('is usage: %j', async (argv, message) => {
+  ])('report wrong usage: %j', async (argv, message) => {
     const { code, err } = await cli(...argv);
     expect(code).toBe(1);
     expect(err).toContain(message);
   });
 
-  it('is not asking for help or the version', async () => {
+  it('do not include help and version', async () => {
     expect(await cli('--version')).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
@@ -534,7 +534,7 @@ describe('what goes wrong', () => {
 });
 
 describe('config check', () => {
-  it('names every problem with file, line and suggestion', async () => {
+  it('reports every problem with file, line and suggestion', async () => {
     writeFileSync(
       join(cwd, 'offpeak.yaml'),
       'server:\n  prot: 1\nmodels:\n  - id: m\n    engine: { kind: scriptd }\n',
@@ -547,7 +547,7 @@ describe('config check', () => {
     );
   });
 
-  it('shows what it would run, without secrets', async () => {
+  it('prints the effective configuration without secrets', async () => {
     writeFileSync(
       join(cwd, 'offpeak.yaml'),
       'database: postgres://u:hidden-1@h/db\nmodels:\n  - id: m\n    engine: { kind: openai, url: "http://h/v1?key=hidden-5&version=1&api-version=2024-10-21", api_key: hidden-2, headers: { x-key: hidden-4 } }\n',
@@ -565,7 +565,7 @@ describe('config check', () => {
 });
 
 describe('config check --json', () => {
-  it('shows what a flavor of your own calls things, whatever their names', async () => {
+  it('keeps the names of a custom flavor as they are', async () => {
     const flavor = { rename: { token: 'tok', headers: 'h', path: 'p' }, finish: { token: 'stop' } };
     const engine = { kind: 'openai', url: 'http://h/v1?key=hidden', flavor };
     writeFileSync(join(cwd, 'offpeak.yaml'), JSON.stringify({ models: [{ id: 'm', engine }] }));
@@ -576,11 +576,11 @@ describe('config check --json', () => {
   });
 });
 
-describe('a model that takes no requests', () => {
+describe('a model that cannot run requests', () => {
   const since = '2026-11-21T09:30:00Z';
   const waiting = { reason: 'engine_unavailable', message: 'It is away.', since, until: null } as const;
 
-  it('stands in what batch commands show', async () => {
+  it('appears in the output of batch commands', async () => {
     await cli('files', 'upload', 'in.jsonl');
     await cli('batch', 'create', 'file-1');
     server.behavior.polls = 4;
@@ -596,12 +596,12 @@ describe('a model that takes no requests', () => {
     expect(watched.err).toMatch(/waiting: engine_unavailable .*\| It is away\.$/m);
   });
 
-  it('is listed by a server of another version, which tells less of it', async () => {
+  it('is listed even if a server of another version sends fewer fields', async () => {
     server.behavior.before = () => Response.json({ data: [{ id: 'tiny' }, { id: 'far', batch_only: true }] });
     expect(await cli('models', 'list')).toMatchObject({ code: 0, out: 'tiny\t\t\nfar\t\t (batches only)\n' });
   });
 
-  it('stands in the list of models, for those who administer', async () => {
+  it('appears in the model list for admins', async () => {
     const replica = { health: 'up', slots: 8, in_flight: 2, waiting: null };
     const away = { ...replica, name: 'gpu-2/v1', health: 'open', in_flight: 0, waiting };
     const own = { id: 'tiny', aliases: ['default'], serves: ['chat'] };

@@ -40,10 +40,10 @@ const scored = {
   ],
 };
 
-/** The port of a server that ignores logprobs. */
+/** Port of a server that ignores logprobs. */
 let deaf: number | undefined;
 
-/** Does all that it is asked for. */
+/** Supports everything. */
 const obliging: FakeUpstream['answer'] = (response, { path, text }) => {
   if (path.endsWith('/embeddings')) {
     const data = [{ object: 'embedding', index: 0, embedding: [0.5, 0.5] }];
@@ -78,7 +78,7 @@ const doctor = (...more: string[]) => runCli(['doctor', ...more], { cwd, env: { 
 const model = 'Qwen/Qwen3-32B';
 
 describe('offpeak doctor', () => {
-  it('says what a server does by itself, and what is done in its place', async () => {
+  it('reports what a server supports and what Offpeak emulates', async () => {
     configure({ url: upstream.url, model });
     const { code, out } = await doctor();
     expect(out).toContain(`qwen at 127.0.0.1:${upstream.port}/v1 (vllm)`);
@@ -98,7 +98,7 @@ describe('offpeak doctor', () => {
     expect(chats.filter((text) => text.includes('"max_tokens":8'))).toHaveLength(1);
   });
 
-  it('says that a server ignores logprobs', async () => {
+  it('reports a server that ignores logprobs', async () => {
     deaf = upstream.port;
     configure({ url: upstream.url, model });
     const { code, out } = await doctor();
@@ -106,7 +106,7 @@ describe('offpeak doctor', () => {
     expect(code).toBe(0);
   });
 
-  it('tells whether files can be kept in their bucket', async () => {
+  it('checks whether the bucket accepts files', async () => {
     const store = await startObjectStore();
     try {
       const { accessKey, secretKey, endpoint, region } = store.config;
@@ -149,7 +149,7 @@ describe('offpeak doctor', () => {
     }
   });
 
-  it('gives no work where that is not wanted', async () => {
+  it('sends no generation requests with --no-generate', async () => {
     configure({ url: upstream.url, model, slots: 12, flavor: 'ollama' });
     const { code, out } = await doctor('--no-generate');
     expect(out).toMatch(/slots +12, as configured/);
@@ -158,7 +158,7 @@ describe('offpeak doctor', () => {
     expect(code).toBe(0);
   });
 
-  it('knows what Offpeak does for a server that cannot', async () => {
+  it('reports what Offpeak emulates for a less capable server', async () => {
     configure({ url: upstream.url, model, flavor: 'ollama' }, { serves: ['chat'] });
     const { code, out } = await doctor();
     expect(out).toMatch(/ours +tool call +it forces none; Offpeak asks for the arguments and makes the call/);
@@ -166,7 +166,7 @@ describe('offpeak doctor', () => {
     expect(code).toBe(0);
   });
 
-  it('finds the formats that need no translation, and those that are said to need none and do', async () => {
+  it('detects natively supported formats, and formats that are wrongly configured as native', async () => {
     const { answer } = upstream;
     upstream.answer = (response, request) =>
       /\/(messages|responses)$/.test(request.path)
@@ -187,7 +187,7 @@ describe('offpeak doctor', () => {
     expect(failed).toBe(1);
   });
 
-  it('says what to write for a server that takes no raw prompts', async () => {
+  it('suggests the setting for a server without raw prompts', async () => {
     const answer = upstream.answer;
     upstream.answer = (response, request) =>
       request.path.endsWith('/v1/completions') ? send(response, 404, {}) : answer(response, request);
@@ -205,7 +205,7 @@ describe('offpeak doctor', () => {
       { reasoning_content: 'Hm.' },
       /json_schema +not known: .* 256 tokens .*, all of them spent on thinking\n/,
     ],
-  ])('says that an answer was cut, and why: %j', async (thoughts, told) => {
+  ])('reports a cut answer and its cause: %j', async (thoughts, told) => {
     upstream.answer = (response, { path }) => {
       if (!path.endsWith('/chat/completions')) return send(response, 404, {});
       const message = { role: 'assistant', content: 'Wa', ...thoughts };
@@ -219,7 +219,7 @@ describe('offpeak doctor', () => {
     expect((await doctor()).out).toMatch(told);
   });
 
-  it('says so where a promise is broken', async () => {
+  it('reports a broken guarantee', async () => {
     upstream.answer = (response, { path }) =>
       path.endsWith('/chat/completions')
         ? send(response, 200, completion('Water is wet.'))
@@ -239,7 +239,7 @@ describe('offpeak doctor', () => {
     return { code, line: line.replace(/^.*offpeak\.yaml:/, '') };
   };
 
-  it('names the models that are there, and the nearest', async () => {
+  it('lists the available models and suggests the closest', async () => {
     configure({ url: upstream.url, model: 'Qwen/Qwen3-23B' });
     const { code, line } = await fault();
     expect(line).toBe(
@@ -248,7 +248,7 @@ describe('offpeak doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('asks each of several servers by its own name of the model, as the kind that it is', async () => {
+  it('probes each of several servers with its own model name and flavor', async () => {
     const { url } = upstream;
     configure({
       urls: [
@@ -264,7 +264,7 @@ describe('offpeak doctor', () => {
     expect(new Set(asked)).toEqual(new Set(['other']));
   });
 
-  it('finds the address that was meant', async () => {
+  it('finds the intended URL', async () => {
     upstream.models = (response, { path }) =>
       path === '/v1/models' ? send(response, 200, { data: [{ id: model }] }) : send(response, 404, {});
     const url = upstream.url.replace('/v1', '');
@@ -275,7 +275,7 @@ describe('offpeak doctor', () => {
     expect(out).toContain(`models[0].engine.urls[1].url: ${advice}`);
   });
 
-  it('knows that llama-server answers in a form of its own beside /v1', async () => {
+  it('detects the own API of llama-server beside /v1', async () => {
     upstream.models = (response) => send(response, 200, { data: [{ id: model, owned_by: 'llamacpp' }] });
     configure({ url: upstream.url.replace('/v1', ''), model });
     expect((await fault()).line).toBe(
@@ -301,7 +301,7 @@ describe('offpeak doctor', () => {
       (response) => send(response, 200, '<html>Welcome</html>'),
       () => 'it answers with an HTML page where models are listed. Is the address right?',
     ],
-  ])('knows an address that %s', async (_, models, told) => {
+  ])('detects a URL that %s', async (_, models, told) => {
     upstream.models = models;
     configure({ url: upstream.url, model });
     expect(await fault('--no-generate')).toEqual({
@@ -316,20 +316,20 @@ describe('offpeak doctor', () => {
       { code: 'DeploymentNotFound', message: 'The deployment does not exist.' },
       /engine\.model: .*does not have the model/,
     ],
-  ])('knows what is not there where models are not listed: %o', async (error, told) => {
+  ])('detects what is missing where models are not listed: %o', async (error, told) => {
     upstream.models = (response) => send(response, 404, {});
     upstream.answer = (response) => send(response, 404, { error });
     configure({ url: upstream.url, model, flavor: 'azure' }, { serves: ['chat'] });
     expect((await fault()).line).toMatch(told);
   });
 
-  it('takes a bare list of models for one', async () => {
+  it('accepts a bare array as the model list', async () => {
     upstream.models = (response) => send(response, 200, [{ id: model }]);
     configure({ url: upstream.url, model });
     expect((await doctor('--no-generate')).out).toMatch(/ok +models +Qwen\/Qwen3-32B, in \d+ ms/);
   });
 
-  it('does not take a server that went away for one that cannot', async () => {
+  it('does not report an unavailable server as incapable', async () => {
     upstream.answer = (response, { text }) =>
       text.includes('"max_tokens":8') ? send(response, 200, completion('Yes.')) : send(response, 503, {});
     configure({ url: upstream.url, model });
@@ -339,7 +339,7 @@ describe('offpeak doctor', () => {
     expect(code).toBe(1);
   });
 
-  it('ends a sentence once, also where its server has ended it', async () => {
+  it('ends a sentence with one period, whether or not the server sent one', async () => {
     upstream.answer = (response) => send(response, 500, { error: { message: 'Out of memory.' } });
     configure({ url: upstream.url, model, flavor: 'vllm' }, { serves: ['chat'] });
     expect((await fault()).line).toMatch(/: Out of memory\. See its log\.$/);
@@ -348,13 +348,13 @@ describe('offpeak doctor', () => {
   it.each([
     [{ api_key: 'wrong' }, '7: models[0].engine.api_key: it refuses the key (status 401). Set another one.'],
     [{}, '3: models[0].engine: it wants a key (status 401). Set api_key.'],
-  ])('tells of the key: %o', async (key, told) => {
+  ])('reports a missing or rejected key: %o', async (key, told) => {
     upstream.models = (response) => send(response, 401, { error: { message: 'no' } });
     configure({ url: upstream.url, model, ...key });
     expect(await fault('--no-generate')).toEqual({ code: 1, line: told });
   });
 
-  it('blames the key alone where models are listed without it, at an address with the name of the model', async () => {
+  it('reports only the key where models are listed without it, at a URL that contains the model', async () => {
     upstream.models = (response) => send(response, 404, {});
     upstream.answer = (response) => send(response, 401, { error: { message: 'no' } });
     configure({ url: `${upstream.url}/{model}`, model, api_key: 'wrong' });
@@ -364,14 +364,14 @@ describe('offpeak doctor', () => {
     expect(out).not.toContain('serves:');
   });
 
-  it('knows how a provider says that the key is wrong', async () => {
+  it("recognizes a provider's message for an invalid key", async () => {
     const message = 'API key not valid. Please pass a valid API key.';
     upstream.models = (response) => send(response, 400, [{ error: { code: 400, message } }]);
     configure({ url: upstream.url, model, flavor: 'gemini', api_key: 'wrong' });
     expect((await fault('--no-generate')).line).toMatch(/engine\.api_key: it refuses the key \(status 400\)/);
   });
 
-  it('finds nobody', async () => {
+  it('reports an address where no server listens', async () => {
     const gone = createServer();
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
     const { port } = gone.address() as AddressInfo;
@@ -383,7 +383,7 @@ describe('offpeak doctor', () => {
     });
   });
 
-  it('finds plain HTTP where HTTPS was meant, and the other way round', async () => {
+  it('detects HTTP in place of HTTPS and the reverse', async () => {
     configure({ url: upstream.url.replace('http:', 'https:'), model });
     expect((await fault()).line).toContain(`does not speak HTTPS. Write ${upstream.url}.`);
     const [key, cert] = [read('key.pem'), read('certificate.pem')];
@@ -406,7 +406,7 @@ describe('offpeak doctor', () => {
     }
   });
 
-  it('has JSON for programs', async () => {
+  it('prints JSON with --json', async () => {
     configure({ url: upstream.url, model });
     const { out } = await doctor('--json', '--no-generate');
     expect(JSON.parse(out)).toMatchObject([
@@ -416,7 +416,7 @@ describe('offpeak doctor', () => {
 });
 
 describe('offpeak config check --probe', () => {
-  it('says whether every server is well, and of those that are not why', async () => {
+  it('reports the state of every server, with the reason for each fault', async () => {
     configure({ url: upstream.url, model });
     const well = await runCli(['config', 'check', '--probe'], { cwd, env: { OFFPEAK_API_KEY: '' } });
     expect(well).toMatchObject({ code: 0, err: '' });

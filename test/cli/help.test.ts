@@ -1,4 +1,4 @@
-// What holds for every command: its help, its examples, its JSON, and what a shell completes of it.
+// Checks for every command: help, examples, JSON output and shell completion.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,13 +32,13 @@ function helpOf(command: Command): string {
 }
 
 describe('the help of each command', () => {
-  it.each(commands)('has examples of $name that are taken', async ({ name, command }) => {
+  it.each(commands)('has valid examples of $name', async ({ name, command }) => {
     const examples = (helpOf(command).split('\nExamples:\n')[1] ?? '').trimEnd().split('\n');
     for (const example of examples) {
       expect(example).toMatch(new RegExp(`^  ${name}( |$)`));
       const typed = (example.split(/ >>? | < /)[0] ?? '').match(/"[^"]*"|\S+/g) ?? [];
       const argv = typed.slice(1).map((word) => word.replace(/^"(.*)"$/, '$1'));
-      // A command line of its own: what one example sets would stay set for the next.
+      // A fresh command for each example, because options stay set.
       const fresh = await createProgram(silentCli());
       const asked: string[] = [];
       for (const leaf of leavesOf(fresh, [])) leaf.command.action(() => void asked.push(leaf.name));
@@ -58,14 +58,14 @@ describe('--json', () => {
     return [...told.matchAll(/`(\w+)`/g)].map(([, field = '']) => field);
   };
 
-  it('is a flag of every command that prints data, and told of in docs/cli.md', () => {
+  it('is an option of every command that prints data, and documented in docs/cli.md', () => {
     const withIt = commands.filter(({ command }) => command.options.some(({ long }) => long === '--json'));
     expect(rows.map(({ name }) => name).toSorted()).toEqual(withIt.map(({ name }) => name).toSorted());
     const without = commands.filter((each) => !withIt.includes(each)).map(({ name }) => name);
     expect(without).toEqual(['offpeak demo', 'offpeak logout', 'offpeak completion']);
   });
 
-  it('has the fields that docs/cli.md tells', async () => {
+  it('prints the fields documented in docs/cli.md', async () => {
     const server = createFakeServer();
     const request = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: {} };
     writeFileSync(join(folder, 'in.jsonl'), `${JSON.stringify(request)}\n`);
@@ -104,19 +104,19 @@ describe('completion', () => {
       ['completion', ''],
       ['bash', 'fish', 'zsh'],
     ],
-    // The value of a flag, and what is no word of ours: the shell offers files.
+    // For values of options and unknown words, the shell offers files.
     [['batch', 'run', '--output', ''], []],
     [['batch', 'run', 'in'], []],
   ];
 
-  it('knows every flag with a value as one wherever it stands', () => {
+  it('recognizes the value of an option at any position', () => {
     const flags = listCommands(program).flatMap((place) => place.flags);
     const kinds = Map.groupBy(flags, ({ long }) => long);
     const mixed = [...kinds].filter(([, all]) => new Set(all.map(({ takesValue }) => takesValue)).size > 1);
     expect(mixed.map(([long]) => long)).toEqual([]);
   });
 
-  it('refuses a shell that it does not know', async () => {
+  it('rejects an unknown shell', async () => {
     expect((await runCli(['completion', 'cmd'])).err).toContain('bash, zsh, fish');
   });
 
@@ -130,7 +130,7 @@ describe('completion', () => {
     }
   });
 
-  it.skipIf(!isThere('zsh'))('is a script that zsh reads', async () => {
+  it.skipIf(!isThere('zsh'))('is a valid script for zsh', async () => {
     const { status, stderr } = spawnSync('zsh', ['-n', await scriptOf('zsh')], { encoding: 'utf8' });
     expect([status, stderr]).toEqual([0, '']);
   });
@@ -150,7 +150,7 @@ describe('completion', () => {
   });
 });
 
-describe('colours', () => {
+describe('colors', () => {
   it.each([
     [{ FORCE_COLOR: '1' }, true],
     [{ FORCE_COLOR: '1', NO_COLOR: '1' }, true],

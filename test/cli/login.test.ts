@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-/** With nothing in the environment but a home. */
+/** Environment with only a home folder. */
 const run = (argv: string[], more: { stdin?: string; env?: Record<string, string> } = {}) =>
   runCli(argv, {
     fetch: server.fetch,
@@ -27,7 +27,7 @@ const run = (argv: string[], more: { stdin?: string; env?: Record<string, string
 const profile = () => join(home, '.config', 'offpeak', 'profile.json');
 const keysSent = () => server.requests.map(({ headers }) => headers.get('authorization'));
 
-it('remembers a server and a key that works, for this user alone', async () => {
+it('stores a server and a working key, readable only by this user', async () => {
   const { code, out } = await run(['login', '--url', 'http://far.test'], { stdin: 'sk-mine\n' });
   expect([code, out]).toEqual([0, expect.stringContaining('Logged in at http://far.test')]);
   expect(statSync(profile()).mode & 0o777).toBe(0o600);
@@ -43,14 +43,14 @@ it('remembers a server and a key that works, for this user alone', async () => {
   expect((await run(['logout'])).out).toContain('nothing to forget');
 });
 
-it('remembers nothing that is refused, or is no key', async () => {
+it('stores nothing that is rejected or not a key', async () => {
   expect((await run(['login'], { stdin: 'two words' })).err).toContain('That is no key');
   server.behavior.before = () => refusal(401, 'invalid_api_key', 'No.');
   expect((await run(['login'], { stdin: 'sk-wrong' })).err).toContain('invalid_api_key');
   expect(() => statSync(profile())).toThrow('ENOENT');
 });
 
-it('closes a profile that was open, and says when one cannot be read', async () => {
+it('restricts the permissions of a readable profile, and reports an unreadable one', async () => {
   await run(['login'], { stdin: 'sk-mine' });
   writeFileSync(profile(), '{', { mode: 0o644 });
   expect((await run(['batch', 'list'])).err).toContain('is not a profile of offpeak login');

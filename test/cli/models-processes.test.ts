@@ -30,7 +30,7 @@ interface State {
   done: [number, number][];
 }
 
-/** Bytes that are told to be on the disk. */
+/** Number of downloaded bytes recorded on disk. */
 function remembered(): number {
   if (!existsSync(`${pulledPath()}.part.json`)) return 0;
   const { done } = JSON.parse(readFileSync(`${pulledPath()}.part.json`, 'utf8')) as State;
@@ -39,7 +39,7 @@ function remembered(): number {
 
 const sent = () => hub.hits.reduce((sum, hit) => sum + hit.sent, 0);
 
-it('a killed pull goes on where it was', async () => {
+it('resumes a killed pull', async () => {
   hub.files.set('/o/r/resolve/main/m.gguf', { bytes: big, holdAfter: 2_000_000 });
   const pull = place.start(['models', 'pull', 'hf:o/r/m.gguf'], env);
   const before = await until('some of it is remembered', () => remembered() >= 1_500_000 && remembered());
@@ -54,12 +54,12 @@ it('a killed pull goes on where it was', async () => {
     out: `${pulledPath()}\n`,
   });
   expect(readFileSync(pulledPath()).equals(big)).toBe(true);
-  // The look at the first bytes comes on top.
+  // Plus the request for the first bytes.
   expect(sent()).toBeLessThanOrEqual(big.length - before + 4096);
   expect(readdirSync(dirname(pulledPath()))).toEqual(['m.gguf']);
 });
 
-it('a server fetches its model, is killed meanwhile, fetches the rest and answers', async () => {
+it('a server downloads its model, is killed, downloads the rest and answers', async () => {
   const model = loadableGguf();
   hub.files.set('/o/r/resolve/main/m.gguf', { bytes: model, holdAfter: 100_000 });
   place.write(
@@ -89,7 +89,7 @@ it('a server fetches its model, is killed meanwhile, fetches the rest and answer
   expect(hub.hits).toEqual([]);
 });
 
-it('a server that fetches its model stops at once, and keeps what it has', async () => {
+it('a server that downloads its model stops at once and keeps the downloaded part', async () => {
   hub.files.set('/o/r/resolve/main/m.gguf', { bytes: big, holdAfter: 1_000_000 });
   place.write('offpeak.yaml', 'models:\n  - id: m\n    engine: { kind: llama, path: "hf:o/r/m.gguf" }\n');
   const server = place.start(['serve', '--port', '0'], env);
@@ -100,7 +100,7 @@ it('a server that fetches its model stops at once, and keeps what it has', async
   expect(existsSync(`${pulledPath()}.part.lock.db`)).toBe(false);
 });
 
-it('a server whose model cannot be had says why', async () => {
+it('a server reports why its model cannot be downloaded', async () => {
   hub.files.set('/o/r/resolve/main/m.gguf', { bytes: big, status: () => 401 });
   place.write('offpeak.yaml', 'models:\n  - id: m\n    engine: { kind: llama, path: "hf:o/r/m.gguf" }\n');
   const { code, err } = await place.run(['serve', '--port', '0'], env);
@@ -108,7 +108,7 @@ it('a server whose model cannot be had says why', async () => {
   expect(err).toMatch(/Error: .* answered 401: this file needs permission\.\n.*OFFPEAK_HF_TOKEN/);
 });
 
-it('a first start in vain, for a model that does not load, leaves the first keys to the next', async () => {
+it('a failed first start, with a model that does not load, leaves the first keys to the next start', async () => {
   const model = loadableGguf();
   hub.files.set('/o/r/resolve/main/m.gguf', { bytes: model });
   const yaml = (sequences: number, context: number) =>

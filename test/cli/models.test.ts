@@ -30,7 +30,7 @@ function run(argv: string[], options: CliRun = {}): Promise<CliOutcome> {
 }
 
 describe('models pull', () => {
-  it('prints where the file is and says how to serve it', async () => {
+  it('prints the path of the file and the command to serve it', async () => {
     const { code, out, err } = await run(['pull', 'hf:o/r/m.gguf']);
     const path = join(folder, 'offpeak-data/models/o/r/m.gguf');
     expect({ code, out }).toEqual({ code: 0, out: `${path}\n` });
@@ -60,13 +60,13 @@ describe('models pull', () => {
     });
   });
 
-  it('has a bar on a terminal', async () => {
+  it('shows a progress bar on a terminal', async () => {
     const { err } = await run(['pull', 'hf:o/r/m.gguf'], { tty: true });
     expect(err).toContain('█');
     expect(err).toMatch(/m\.gguf .*100%/);
   });
 
-  it('takes the folder that the configuration names, though its models are missing', async () => {
+  it('uses the configured folder even if its models are missing', async () => {
     writeFileSync(
       join(folder, 'offpeak.yaml'),
       'model_folder: store\nmodels: [{ id: a, engine: { kind: llama, path: store/o/r/m.gguf } }]\n',
@@ -74,14 +74,14 @@ describe('models pull', () => {
     expect((await run(['pull', 'hf:o/r/m.gguf'])).out).toBe(`${join(folder, 'store/o/r/m.gguf')}\n`);
   });
 
-  it('sends the token of the environment to the hub', async () => {
+  it('sends the token from the environment to the hub', async () => {
     await run(['pull', 'hf:o/r/m.gguf'], { env: { OFFPEAK_HF_TOKEN: 'hf_secret' } });
     expect(new Set(server.hits.map(({ authorization }) => authorization))).toEqual(
       new Set(['Bearer hf_secret']),
     );
   });
 
-  it('stops at Ctrl-C and says how to go on', async () => {
+  it('stops on Ctrl-C and prints how to resume', async () => {
     server.files.set('/o/r/resolve/main/big.gguf', { bytes: bigGguf(1), holdAfter: 65_536 });
     const { code, err } = await run(['pull', 'hf:o/r/big.gguf'], { interrupt: 1 });
     expect(code).toBe(130);
@@ -94,14 +94,14 @@ describe('models pull', () => {
     [['pull', 'http://example.org/m.gguf'], 'must be an https:// URL'],
     [['pull', 'hf:o/r/m.gguf', '--sha256', 'abc'], '--sha256 must be 64 hexadecimal digits'],
     [['pull', 'hf:o/r/other.gguf'], 'there is no /o/r/resolve/main/other.gguf'],
-  ])('refuses %j', async (argv, message) => {
+  ])('rejects %j', async (argv, message) => {
     const { code, out, err } = await run(argv);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toContain(message);
     expect(err).not.toMatch(/\n\s+at /);
   });
 
-  it('tells an error as JSON', async () => {
+  it('prints an error as JSON', async () => {
     const { err } = await run(['pull', 'hf:o/r/other.gguf', '--json']);
     expect(JSON.parse(err.trimEnd().split('\n').at(-1)!)).toEqual({
       error: { message: expect.stringContaining('404') },
@@ -110,7 +110,7 @@ describe('models pull', () => {
 });
 
 describe('models inspect', () => {
-  it('shows a file', async () => {
+  it('describes a local file', async () => {
     writeFileSync(join(folder, 'm.gguf'), small);
     const { code, out } = await run(['inspect', 'm.gguf', '--sequences', '2', '--context', '1024']);
     expect(code).toBe(0);
@@ -133,7 +133,7 @@ describe('models inspect', () => {
     });
   });
 
-  it('shows a file of the hub as JSON, from its header', async () => {
+  it('describes a remote file as JSON, from its header', async () => {
     server.files.set('/o/r/resolve/main/big.gguf', { bytes: bigGguf(6) });
     const { out } = await run(['inspect', 'hf:o/r/big.gguf', '--json']);
     expect(JSON.parse(out)).toMatchObject({
@@ -146,14 +146,14 @@ describe('models inspect', () => {
     expect(server.hits.reduce((sum, { sent }) => sum + sent, 0)).toBeLessThan(3_000_000);
   });
 
-  it('says when it does not fit here', async () => {
+  it('warns if the model does not fit on this machine', async () => {
     writeFileSync(join(folder, 'm.gguf'), small);
     const { code, err } = await run(['inspect', 'm.gguf', '--sequences', '256', '--context', '16000000']);
     expect(code).toBe(0);
     expect(err).toMatch(/Not on this machine as it is now: .* This would fit/);
   });
 
-  it('keeps what a file says out of the terminal’s controls', async () => {
+  it('escapes control characters from the file', async () => {
     const bytes = Buffer.from(small);
     bytes.write('ra\u001b[2m', bytes.indexOf('random'));
     writeFileSync(join(folder, 'm.gguf'), bytes);
@@ -164,7 +164,7 @@ describe('models inspect', () => {
     [['inspect', 'missing.gguf'], 'There is no file'],
     [['inspect', 'm.gguf', '--sequences', '0'], '--sequences must be a whole number from 1 to 256'],
     [['inspect', 'm.gguf', '--context', 'much'], '--context must be a whole number'],
-  ])('refuses %j', async (argv, message) => {
+  ])('rejects %j', async (argv, message) => {
     const { code, err } = await run(argv);
     expect(code).toBe(1);
     expect(err).toContain(message);
@@ -172,7 +172,7 @@ describe('models inspect', () => {
 });
 
 describe('models local', () => {
-  it('lists what is there, whole or not', async () => {
+  it('lists complete and partial files', async () => {
     await run(['pull', 'hf:o/r/m.gguf']);
     const models = join(folder, 'offpeak-data/models');
     mkdirSync(join(models, 'x'));
@@ -199,7 +199,7 @@ describe('models local', () => {
     expect(json.models).toHaveLength(2);
   });
 
-  it('says when there are none', async () => {
+  it('reports an empty folder', async () => {
     expect(await run(['local'])).toMatchObject({
       code: 0,
       out: '',

@@ -23,7 +23,7 @@ afterEach(async () => {
   upstream = undefined;
 });
 
-/** A server whose batches come to no end before `release`, however long the test looks away. */
+/** Server whose batches do not end before `release`. */
 async function serveHeld(flags: string[] = []) {
   const held = await startCountingUpstream();
   upstream = held;
@@ -38,13 +38,13 @@ function customIds(file: string): string[] {
   return lines.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
 }
 
-/** A client command in this process: quicker where its process is not the point. */
+/** Runs a client command in this process, which is faster. */
 const runHere = (argv: string[], env: Record<string, string>) => runCli(argv, { fetch, env });
 
 const inOrder = (count: number) => Array.from({ length: count }, (_, i) => `c${i}`);
 
 describe('serve', () => {
-  it('shows the first keys once, drains at SIGTERM and starts again', async () => {
+  it('shows the first keys once, drains on SIGTERM and restarts', async () => {
     const first = await place.serve();
     expect(first.ready).toMatchObject({ models: [{ id: 'm' }], data: join(place.folder, 'offpeak-data') });
     expect(first.ready.keys).toEqual({ key: expect.any(String), admin_key: expect.any(String) });
@@ -56,17 +56,17 @@ describe('serve', () => {
     expect((await place.run(['models', 'list'], env)).out).toBe('m\tdefault\tchat, embeddings\n');
   });
 
-  it('ends when the launcher of a checkout is killed, as its shell or container would do', async () => {
+  it('exits when the launcher of a checkout is killed, as a shell or container does', async () => {
     const launched = place.launch(['serve', '--port', '0', '--json', '--log-level', 'silent']);
     const { url } = JSON.parse(await launched.line(/^\{"url"/)) as { url: string };
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     launched.child.kill('SIGKILL');
-    // The server has the other end of these pipes; they close when it is gone.
+    // The server holds the other ends of these pipes; they close when it exits.
     expect((await launched.exit).err).toContain('Stopping');
     await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
-  it.each(['once', 'twice'])('loses no line of its log when it is told %s to stop', async (times) => {
+  it.each(['once', 'twice'])('writes its whole log when it is stopped %s', async (times) => {
     const server = await place.serve(['--log-level', 'info']);
     const answer = await fetch(`${server.ready.url}/v1/models`);
     const id = answer.headers.get('x-request-id') ?? 'none';
@@ -79,7 +79,7 @@ describe('serve', () => {
     expect((await server.exit).err).toContain(id);
   });
 
-  it('drains though nobody reads what it says any more', async () => {
+  it('drains even though its output pipe is closed', async () => {
     const server = await serveHeld(['--log-level', 'info']);
     upstream!.holdAfter = 0;
     const asked = fetch(`${server.ready.url}/v1/chat/completions`, {
@@ -91,7 +91,7 @@ describe('serve', () => {
     server.child.stdout!.destroy();
     server.child.stderr!.destroy();
     server.child.kill('SIGTERM');
-    // Until it takes no connections, because it has heard.
+    // Until it refuses connections, which shows that it received the signal.
     const headers = { connection: 'close' };
     while (await fetch(`${server.ready.url}/healthz`, { headers }).catch(() => undefined));
     server.release();
@@ -100,7 +100,7 @@ describe('serve', () => {
   });
 
   it.runIf(existsSync('/dev/full'))(
-    'goes on where the disk of its log is full, and stops when it is told to',
+    'keeps running when the disk of its log is full, and stops on SIGTERM',
     async () => {
       const full = openSync('/dev/full', 'w');
       const server = await place.serve(['--log-level', 'info'], full);
@@ -112,7 +112,7 @@ describe('serve', () => {
     },
   );
 
-  it('says what is in the way, and how to go around it', async () => {
+  it('names the obstacle and how to avoid it', async () => {
     const server = await place.serve();
     const port = new URL(server.ready.url).port;
     const usedPort = await place.run(['serve', '--data', 'other', '--port', port]);
@@ -137,7 +137,7 @@ describe('serve', () => {
     }
   });
 
-  it('refuses a configuration with its file and line', async () => {
+  it('rejects a configuration with file and line', async () => {
     place.write('offpeak.yaml', 'models:\n  - id: m\n    engine: { kind: llama, path: nowhere.gguf }\n');
     const { code, err } = await place.run(['serve']);
     expect(code).toBe(1);
@@ -145,8 +145,8 @@ describe('serve', () => {
   });
 });
 
-describe('against a real server', () => {
-  it('runs a batch from a file to a file', async () => {
+describe('client commands', () => {
+  it('run a batch from a file to a file', async () => {
     const server = await place.serve();
     place.write('in.jsonl', requests(30));
     const { code, out } = await place.run(
@@ -162,7 +162,7 @@ describe('against a real server', () => {
     expect(customIds('out.jsonl')).toEqual(inOrder(30));
   });
 
-  it('goes on with a batch after the command was killed', async () => {
+  it('resume a batch after the command was killed', async () => {
     const server = await serveHeld();
     place.write('in.jsonl', requests(200));
     const argv = ['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'];
@@ -179,7 +179,7 @@ describe('against a real server', () => {
     expect((await place.run(['batch', 'list'], server.env)).out.trim().split('\n')).toHaveLength(1);
   });
 
-  it('leaves the batch running at Ctrl-C and says how to go on', async () => {
+  it('leave the batch running on Ctrl-C and print how to resume', async () => {
     const server = await serveHeld();
     place.write('in.jsonl', requests(200));
     const command = place.start(['batch', 'run', 'in.jsonl', '-o', 'out.jsonl'], server.env);
@@ -190,7 +190,7 @@ describe('against a real server', () => {
     expect(err).toContain('goes on running');
   });
 
-  it('waits for a server that is killed under a batch and started again', async () => {
+  it('wait for a server that is killed during a batch and restarted', async () => {
     const port = ['--port', String(await freePort())];
     const server = await serveHeld(port);
     place.write('in.jsonl', requests(200));
@@ -205,7 +205,7 @@ describe('against a real server', () => {
     expect(customIds('out.jsonl')).toEqual(inOrder(200));
   });
 
-  it('manages orgs and keys with the admin key', async () => {
+  it('manage orgs and keys with the admin key', async () => {
     const server = await place.serve();
     const env = { ...server.env, OFFPEAK_ADMIN_KEY: server.ready.keys?.admin_key ?? '' };
     const org = JSON.parse((await runHere(['orgs', 'create', 'second', '--json'], env)).out) as {
@@ -232,7 +232,7 @@ describe('against a real server', () => {
     expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining('there is no such org') });
   });
 
-  it('ends quietly when the reader of its output goes away', async () => {
+  it('exit silently when the reader of their output closes the pipe', async () => {
     const server = await place.serve();
     place.write('in.jsonl', requests(2000));
     await place.run(['files', 'upload', 'in.jsonl'], server.env);
@@ -244,7 +244,7 @@ describe('against a real server', () => {
 });
 
 describe('demo', () => {
-  it('runs its sample to the end and says how to go on', async () => {
+  it('runs its sample to the end and prints the next steps', async () => {
     const { code, out, err } = await place.run(['demo'], { TMPDIR: place.folder });
     expect({ code, err: err.split('\n').filter((line) => line.startsWith('Error')) }).toEqual({
       code: 0,
@@ -264,7 +264,7 @@ describe('demo', () => {
   });
 });
 
-it.runIf(existsSync('/dev/full'))('says that what it prints was not written where the disk is full', () => {
+it.runIf(existsSync('/dev/full'))('reports that its output could not be written to a full disk', () => {
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const full = openSync('/dev/full', 'w');
   const { status, stderr } = spawnSync(process.execPath, [main, '--help'], {

@@ -1,4 +1,4 @@
-// What a start costs is what it loads: files are counted here, not milliseconds.
+// The cost of a start is the code that it loads: these tests count files, not milliseconds.
 
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const tellLoaded = `data:text/javascript,${encodeURIComponent(`
   registerHooks({ load(url, context, next) { process._rawDebug(url); return next(url, context); } });
 `)}`;
 
-/** The files that a command line loads before it ends with `code`, as paths in the repository. */
+/** Returns the files that a command line loads before it exits with `code`, as paths in the repository. */
 function loadedBy(argv: string[], code = 0): string[] {
   const { stderr, status } = spawnSync(
     process.execPath,
@@ -34,7 +34,7 @@ describe.each([
   ['offpeak', '--help'],
   ['offpeak', '--version'],
 ])('%s %s', (_, flag) => {
-  it('loads no command and no package but the one that reads the command line', () => {
+  it('loads no command, and only the package that parses the command line', () => {
     const loaded = loadedBy([flag]);
     expect(new Set(loaded.flatMap((path) => packageOf(path) ?? []))).toEqual(new Set(['commander']));
     const own = loaded.filter((path) => path.startsWith('src/'));
@@ -44,12 +44,12 @@ describe.each([
 });
 
 describe('offpeak serve', () => {
-  it('loads no package before it is needed, of undici what speaks to upstreams, and no engine but its own', async () => {
+  it('loads packages only when needed: the upstream client of undici, and only its own engine', async () => {
     const data = join(folder, 'data');
     const config = join(folder, 'offpeak.yaml');
     const engine = { kind: 'openai', url: 'http://127.0.0.1:9/v1' };
     writeFileSync(config, JSON.stringify({ models: [{ id: 'm', serves: ['chat'], engine }], data }));
-    // The door is what opens last: where it cannot, all that a start loads was loaded.
+    // The listener opens last: if it fails, everything else of a start was loaded.
     const taken = createServer();
     await once(taken.listen(0, '127.0.0.1'), 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -87,7 +87,7 @@ describe('the launcher of a checkout', () => {
     writeFileSync(join(folder, path), text);
   };
 
-  /** How many times npm was asked to install. */
+  /** Runs the launcher and returns the number of npm installs so far. */
   function launch(): number {
     const { status, stderr } = spawnSync(process.execPath, [join(folder, 'tools/install.mjs')], {
       encoding: 'utf8',
@@ -97,7 +97,7 @@ describe('the launcher of a checkout', () => {
     return readFileSync(join(folder, 'installs'), 'utf8').length;
   }
 
-  it('compares what is installed with what is wanted whenever one of the two was written', () => {
+  it('compares installed and required versions whenever either was written', () => {
     cpSync(join(root, 'tools/install.mjs'), join(folder, 'tools/install.mjs'));
     write('installs', '');
     write(

@@ -8,10 +8,10 @@ import { createClient } from '../../src/client/client.ts';
 
 const size = 32 * 2 ** 20;
 
-it('an upload holds nothing of what it has sent', async () => {
+it('an upload releases the memory of sent data', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  /** What one collection finds to be garbage is given back in the background, and what waits for a turn is not garbage yet. */
+  /** Collects garbage and returns the bytes of array buffers. Repeated, because some memory is released in the background. */
   const held = async () => {
     for (let round = 0; round < 4; round++) {
       collect();

@@ -5,7 +5,7 @@ import { startServer } from '../server/support/start-server.ts';
 import type { RunningServer } from '../server/support/start-server.ts';
 import { runCli } from './support/run-cli.ts';
 
-// The commands against a real server and a real receiver.
+// The commands with a real server and a real receiver.
 
 let app: RunningServer;
 let receiver: WebhookReceiver;
@@ -25,7 +25,7 @@ const cli = (...argv: string[]) =>
   });
 const json = async (...argv: string[]) => JSON.parse((await cli(...argv, '--json')).out);
 
-it('a webhook is made, listed, changed, rotated and deleted', async () => {
+it('creates, lists, updates, rotates and deletes a webhook', async () => {
   const created = await cli('create', receiver.url, '--name', 'ours', '--events', 'batch.failed');
   expect([created.code, created.err]).toEqual([0, 'Keep the secret: it is not shown again.\n']);
   const id = /^id +(wh_\w+)$/m.exec(created.out)![1]!;
@@ -47,7 +47,7 @@ it('a webhook is made, listed, changed, rotated and deleted', async () => {
   expect((await cli('list')).out).toBe('');
 });
 
-it('a test tells how it went, in its exit code too, and is replayed', async () => {
+it('reports the result of a test delivery, also in the exit code, and replays it', async () => {
   const { id } = await json('create', receiver.url);
   const good = await cli('test', id);
   expect([good.code, good.out]).toEqual([0, expect.stringMatching(/^status +delivered$/m)]);
@@ -72,7 +72,7 @@ it('a test tells how it went, in its exit code too, and is replayed', async () =
   await cli('delete', id);
 });
 
-it('a URL that nothing is sent to is refused with a reason', async () => {
+it('rejects a URL that no webhook may use, with the reason', async () => {
   const { code, err } = await cli('create', 'https://10.0.0.1/');
   expect(code).toBe(1);
   expect(err).toContain(

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** What a client of any SDK throws for an answer that is an error: of that class, with the id and a sentence for people. */
+/** Expects the call to throw an error of this class with a request ID and a readable message, and returns the error. */
 export async function catchError<T extends { status: number; message: string; requestID: string }>(
   call: Promise<unknown>,
   kind: new (...args: never[]) => Error,
@@ -10,8 +10,8 @@ export async function catchError<T extends { status: number; message: string; re
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(kind);
-  const told = error as T;
-  expect(told.requestID).toMatch(/^req_/);
-  expect(told.message).toMatch(new RegExp(`^${told.status} [A-Za-z].{10,}`));
-  return told;
+  const raised = error as T;
+  expect(raised.requestID).toMatch(/^req_/);
+  expect(raised.message).toMatch(new RegExp(`^${raised.status} [A-Za-z].{10,}`));
+  return raised;
 }

@@ -2,7 +2,7 @@ import type { Line } from './batch-lines.ts';
 import { jsonl } from './batch-lines.ts';
 import { until } from './until.ts';
 
-/** A batch as it is on the wire, as far as tests look at it. */
+/** Batch as sent over HTTP, with the fields that tests read. */
 export interface BatchBody {
   id: string;
   status: string;
@@ -40,7 +40,7 @@ export interface ListBody<T> {
   has_more: boolean;
 }
 
-/** What every refusal says (api.md, section 2). */
+/** Body of every error. */
 export interface ErrorBody {
   error: {
     type: string;
@@ -67,21 +67,21 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** A server seen from outside with one key, the way a user's script sees it. */
+/** Client of a server with one key, as a user's script has it. */
 export interface Api {
-  /** Any answer, also a refusal. */
+  /** Returns any response, errors included. */
   send(path: string, sending?: CallOptions): Promise<ApiResponse>;
-  /** The body of a 2xx answer; throws with the answer's text otherwise. */
+  /** Returns the body of a 2xx response; throws with its text otherwise. */
   get<T>(path: string): Promise<T>;
   post<T>(path: string, json: unknown): Promise<T>;
-  /** Any answer to an upload. */
+  /** Uploads a file and returns any response. */
   sendFile(content: string | Buffer, fields?: Record<string, string>): Promise<ApiResponse>;
   upload(content: string | Buffer | Line[]): Promise<FileBody>;
   createBatch(input: string | { requests: Line[] }, more?: Record<string, unknown>): Promise<BatchBody>;
   batch(id: string): Promise<BatchBody>;
-  /** The JSONL of one stream, from behind line `after` on. */
+  /** Returns the JSONL of one stream after line `after`. */
   results(id: string, stream: 'output' | 'errors', after?: number): Promise<ApiResponse>;
-  /** Waits until the batch is in a state that never changes. */
+  /** Waits until the batch has a final status. */
   finished(id: string): Promise<BatchBody>;
 }
 

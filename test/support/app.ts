@@ -14,16 +14,16 @@ import type { SeedKey } from './seed-keys.ts';
 
 export const testPrices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
 
-/** A model `tiny`, also called `default`, that serves both kinds. */
+/** Returns a model `tiny`, alias `default`, that serves every endpoint. */
 export function testModel(engine: EngineConfig = { kind: 'scripted', slots: 8, delayMs: 0 }): ModelConfig {
   return { id: 'tiny', aliases: ['default'], serves: null, prices: testPrices, engine };
 }
 
-/** An engine that asks the HTTP server at `url`, which ends in `/v1`. */
+/** Returns the configuration of an upstream at `url`, which ends in `/v1`. */
 export function upstreamEngine(url: string, slots = 8): OpenAiEngineConfig {
   const timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
   const replicas = [{ url, apiKey: null, slots, weight: 1, drain: false }];
-  // Most fakes speak chat completions alone.
+  // Most fakes support only chat completions.
   const capabilities = { formats: { responses: 'via chat' as const } };
   return { kind: 'openai', flavor: 'openai', replicas, model: 'real-name', capabilities, timeouts };
 }
@@ -38,22 +38,22 @@ export interface AppOptions {
   drainMs?: number;
   /** A `postgres://` URL; the embedded database if absent. */
   database?: string;
-  /** Where its data is; in a folder of its own if absent. */
+  /** Data folder; a temporary one if absent. */
   data?: string;
-  /** Another on the same database, whose data folder it shares. */
+  /** Another app on the same database, whose data folder this one shares. */
   beside?: RunningApp | undefined;
-  /** Keys of other orgs, or with fewer rights, that are there from the start. */
+  /** Keys of other orgs, or with fewer scopes, that exist from the start. */
   keys?: SeedKey[];
   overrides?: Overrides;
 }
 
-/** A whole Offpeak in this process, on a data folder of its own that goes with it. */
+/** A whole Offpeak in this process, on a data folder that `stop` removes. */
 export interface RunningApp {
   app: App;
   url: string;
-  /** The key made by the first start, with every scope but `admin`. */
+  /** Key created by the first start, with every scope except `admin`. */
   key: string;
-  /** The secrets of the keys asked for, in their order. */
+  /** Secrets of the requested keys, in the same order. */
   keys: string[];
   api: Api;
   data: string;

@@ -1,4 +1,4 @@
-/** Lines of a batch file, as a user writes them. */
+/** Line of a batch file. */
 export interface Line {
   custom_id: string;
   method: 'POST';
@@ -6,7 +6,7 @@ export interface Line {
   body: Record<string, unknown>;
 }
 
-/** One chat request; `content` is what the user says, the custom_id when absent. */
+/** Returns one chat request; `content` of the user defaults to the custom_id. */
 export function chatLine(customId: string, content = customId, more: Record<string, unknown> = {}): Line {
   const body = { model: 'default', messages: [{ role: 'user', content }], ...more };
   return { custom_id: customId, method: 'POST', url: '/v1/chat/completions', body };
@@ -16,7 +16,7 @@ export function embeddingsLine(customId: string, input: string | string[]): Line
   return { custom_id: customId, method: 'POST', url: '/v1/embeddings', body: { model: 'default', input } };
 }
 
-/** `row-0` ... as many chat requests as asked for. */
+/** Returns `count` chat requests with the custom_ids `row-0`, `row-1` ... */
 export function chatLines(count: number, content: (n: number) => string = (n) => `row-${n}`): Line[] {
   return Array.from({ length: count }, (_, n) => chatLine(`row-${n}`, content(n)));
 }
@@ -25,7 +25,7 @@ export function jsonl(lines: readonly unknown[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** A result line, of either stream, as far as tests look at it. */
+/** Line of either result stream, with the fields that tests read. */
 export interface ResultLine {
   id: string;
   custom_id: string;
@@ -51,7 +51,7 @@ export function parseLines(text: string): ResultLine[] {
     .map((line) => JSON.parse(line) as ResultLine);
 }
 
-/** Every custom_id of both streams, and the same without repetitions: equal lengths, or a line ended twice. */
+/** Returns the custom_ids of both streams, with and without duplicates: equal lengths unless a line ended twice. */
 export function endings(output: string, errors: string): { all: string[]; distinct: Set<string> } {
   const all = [...parseLines(output), ...parseLines(errors)].map((line) => line.custom_id);
   return { all, distinct: new Set(all) };

@@ -2,7 +2,7 @@ import type { ClaimedChunk, RunningBatch } from '../../src/batches/claimed/claim
 import { ChunkLines } from '../../src/batches/lines/chunk-lines.ts';
 import { createMemoryBlobs } from './memory-blobs.ts';
 
-/** A batch as a process that runs it knows it. */
+/** Returns a batch as the process that runs it has it in memory. */
 export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
   return {
     id: 'batch_1',
@@ -19,7 +19,7 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
   };
 }
 
-/** A leased chunk of `lines` lines, none of them sent. */
+/** Returns a leased chunk of `lines` lines, none of them sent. */
 export function claimedChunk(change: {
   batch?: RunningBatch;
   seq?: number;

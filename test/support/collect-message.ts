@@ -1,8 +1,8 @@
 import type { AnswerBlock, Message, MessageEvent } from '../../src/wire/messages/messages.ts';
 
 /**
- * Puts a streamed message together again and fails where the events break their rules: one block open at a time, indexes
- * without gaps, deltas that fit their block, one start and one end.
+ * Assembles a streamed message. Throws unless the events follow the rules: one open block at a time, consecutive indexes,
+ * deltas that fit their block, one start and one end.
  */
 export function collectMessage(events: readonly MessageEvent[]): Message {
   const [first, ...rest] = events;
@@ -49,7 +49,7 @@ export function collectMessage(events: readonly MessageEvent[]): Message {
 
 type Delta = Extract<MessageEvent, { type: 'content_block_delta' }>['delta'];
 
-/** Adds to the block; returns what it says of a tool's input. */
+/** Adds the delta to the block; returns the part of a tool's input that it contains. */
 function addDelta(open: AnswerBlock, delta: Delta, broken: (what: string) => Error): string {
   const misfit = broken(`a ${delta.type} in a block of ${open.type}`);
   if (delta.type === 'text_delta' && open.type === 'text') open.text += delta.text;

@@ -2,23 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { completion, send, startFakeUpstream } from './fake-upstream.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 
-/** An upstream that knows how often it was asked what. Each prompt is the custom_id of its line. */
+/** Upstream that counts its calls by prompt. Each prompt is the custom_id of its line. */
 export interface CountingUpstream extends FakeUpstream {
-  /** Calls so far, by prompt. */
+  /** Number of calls by prompt. */
   calls: Map<string, number>;
   total(): number;
-  /** Calls after so many are not answered before `release`. */
+  /** Number of calls that are answered before `release`. */
   holdAfter: number;
-  /** Whether a call is held whose header `x-server` says so. */
+  /** True while a call with this `x-server` header is held. */
   holds(server: string): boolean;
-  /** Answers what is held, and everything from now on. */
+  /** Answers the held calls, and from now on every call at once. */
   release(): void;
 }
 
 /**
- * Answers every chat completion after `delayMs` with tokens that differ from prompt to prompt, so that a sum over them
- * tells which were counted. Its path is its own: a server of another test whose upstream is gone, and whose port this
- * one got, is not counted.
+ * Answers every chat completion after `delayMs`, with token counts that differ between prompts, so that a sum shows which
+ * prompts were counted. The random path keeps servers of other tests out that still call a port which was reassigned.
  */
 export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<CountingUpstream> {
   const calls = new Map<string, number>();
@@ -61,7 +60,7 @@ export async function startCountingUpstream({ delayMs = 10 } = {}): Promise<Coun
   return counting;
 }
 
-/** What the answer to a prompt such as `row-17` is counted with. */
+/** Token counts of the answer to a prompt such as `row-17`. */
 export function tokensFor(prompt: string): {
   prompt_tokens: number;
   completion_tokens: number;

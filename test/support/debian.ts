@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Finds a program, and installs the Debian package that brings it where this process may do so. */
+/** Finds a program. If it is missing, installs the Debian package of that name where this process has the rights to. */
 export function findOrInstall(name: string, find: () => string | undefined): string | undefined {
   const found = find();
   if (found !== undefined || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return found;
@@ -21,7 +21,7 @@ export interface User {
   gid?: number;
 }
 
-/** The user for servers that refuse to run as root: this process's own, or `postgres`. */
+/** Returns the user for servers that refuse to run as root: the user of this process, or `postgres`. */
 export function unprivileged(): User | undefined {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) =>

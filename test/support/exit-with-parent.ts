@@ -1,4 +1,5 @@
-// Loaded into server processes that tests start (`--import`): when the test process is gone, however it went, the channel
-// to it closes, and nothing must be left running.
+// Loaded into server processes that tests start (`--import`): the IPC channel closes when the test process ends for
+// any
+// reason, and the server must not outlive it.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.channel?.unref();

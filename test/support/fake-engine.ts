@@ -3,14 +3,13 @@ import type { ChatChunk, ChatRequest, ChatResponse, ToolCall } from '../../src/w
 import type { JsonBody } from '../../src/wire/json/json-body.ts';
 
 export interface FakeEngine extends Engine {
-  /** What it was calls, in order. */
   readonly calls: { request: JsonBody<ChatRequest>; call: EngineCall }[];
-  /** Answers to come, one a call; the last one is repeated. */
+  /** Answers, one per call; the last one is repeated. */
   answers: (ChatResponse | Error)[];
   chunks: (ChatChunk | Error)[];
 }
 
-/** An engine whose every answer a test writes down beforehand. */
+/** Engine whose answers a test sets in advance. */
 export function createFakeEngine(capabilities: Partial<Capabilities> = {}): FakeEngine {
   const calls: FakeEngine['calls'] = [];
   const engine: FakeEngine = {
@@ -58,7 +57,7 @@ export function chatRequest(more: Partial<ChatRequest> = {}): JsonBody<ChatReque
   return { value, text: JSON.stringify(value) };
 }
 
-/** An answer with this text, or these calls. */
+/** Returns an answer with this text or these tool calls. */
 export function chatResponse(
   content: string | null,
   { finish = 'stop', calls }: { finish?: 'stop' | 'length' | 'tool_calls'; calls?: [string, string][] } = {},

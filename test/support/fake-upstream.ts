@@ -5,24 +5,24 @@ import type { AddressInfo } from 'node:net';
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
-  /** The body as it came. */
+  /** Body as received. */
   text: string;
-  /** The connection it came on, numbered from 0. */
+  /** Number of its connection, from 0. */
   connection: number;
-  /** The client was gone before it had an answer. */
+  /** True if the client disconnected before the answer was complete. */
   aborted: boolean;
 }
 
 export type Responder = (response: ServerResponse, request: Received) => unknown;
 
-/** A model's server in this process that says what a test tells it to. */
+/** Upstream in this process whose answers a test controls. */
 export interface FakeUpstream {
   /** Ends in `/v1`. */
   url: string;
   port: number;
   received: Received[];
   answer: Responder;
-  /** What `GET /models` is answered with, by which a server is asked how it is; by itself an empty list, unseen. */
+  /** Answers `GET /models`, the health probe; null for an empty list, which `received` does not record. */
   models: Responder | null;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export async function startFakeUpstream(answer: Responder = complete()): Promise
       (path.endsWith('/models') && fake.models ? fake.models : fake.answer)(response, received);
     });
   });
-  // An idle connection is not closed while a test takes its time.
+  // Keeps idle connections open during slow tests.
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -62,7 +62,7 @@ export async function startFakeUpstream(answer: Responder = complete()): Promise
   return fake;
 }
 
-/** A whole chat completion; `more` overrides its top-level members. */
+/** Returns a chat completion; `more` overrides top-level fields. */
 export function completion(content = 'Hello there.', more: object = {}): object {
   return {
     id: 'chatcmpl-1',
@@ -83,7 +83,7 @@ export function complete(content?: string, more?: object): Responder {
   };
 }
 
-/** The same as a response. */
+/** Returns the same answer as a response of /v1/responses. */
 export function responseObject(text = 'Hello there.', more: object = {}): object {
   const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }];
   return {
@@ -100,7 +100,7 @@ export function responseObject(text = 'Hello there.', more: object = {}): object
   };
 }
 
-/** The same as a message. */
+/** Returns the same answer as a message of /v1/messages. */
 export function message(text = 'Hello there.', more: object = {}): object {
   return {
     id: 'msg_1',
@@ -121,7 +121,7 @@ export function send(response: ServerResponse, status: number, body: unknown, he
   response.end(text);
 }
 
-/** A `data:` frame of a streamed answer. */
+/** Returns a `data:` event of a stream. */
 export function frame(delta: object, finish: string | null = null, index = 0): string {
   const choices = [{ index, delta, finish_reason: finish }];
   return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices })}\n\n`;
@@ -136,7 +136,7 @@ export const usageFrame = `data: ${JSON.stringify({
   usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
 })}\n\n`;
 
-/** Sends bytes as an event stream, in the pieces given, and ends it. */
+/** Streams these pieces as an event stream. */
 export function streamed(pieces: (string | Buffer)[]): Responder {
   return async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

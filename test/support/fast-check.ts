@@ -1,5 +1,5 @@
-// What tests get as 'fast-check' (vitest.config.ts): the same values in every run, so that no run finds by chance what the
-// one before did not. `OFFPEAK_SEED=7` has others tried.
+// Replaces 'fast-check' in tests (vitest.config.ts) with a fixed seed, so that every run tries the same values.
+// `OFFPEAK_SEED=7` tries others.
 import { configureGlobal } from '../../node_modules/fast-check/lib/fast-check.js';
 
 configureGlobal({ seed: Number(process.env['OFFPEAK_SEED'] ?? 20_261_121) });

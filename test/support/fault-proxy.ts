@@ -2,10 +2,10 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
 /**
- * What happens to connections, read anew for each:
- * `none` passes everything on; `reset-before` resets once the request was seen, before the upstream has it; `reset-during`
- * resets after `bytes` of the answer; `half-close` ends the answer there politely; `hang` never answers; `hang-during` falls
- * silent after `bytes`; `trickle` lets one byte pass each 20 ms; `garbage` answers with what is not HTTP.
+ * Fault for new connections: `none` forwards everything; `reset-before` resets when the request arrives, before the
+ * upstream gets it; `reset-during` resets after `bytes` of the answer; `half-close` ends the answer there; `hang` never
+ * answers; `hang-during` stops sending after `bytes`; `trickle` forwards one byte every 20 ms; `garbage` answers with
+ * bytes that are not HTTP.
  */
 export type Fault =
   | 'none'
@@ -17,16 +17,15 @@ export type Fault =
   | 'trickle'
   | 'garbage';
 
-/** A TCP proxy in this process that damages what passes through it. */
+/** TCP proxy in this process that injects faults. */
 export interface FaultProxy {
   /** Ends in `/v1`. */
   url: string;
   fault: Fault;
-  /** How many bytes of the answer pass before a fault in its middle. */
+  /** Bytes of the answer that pass before a fault in its middle. */
   bytes: number;
-  /** Added before each piece of the answer. */
+  /** Delay before each piece of the answer. */
   latencyMs: number;
-  /** Connections accepted so far. */
   connections: number;
   close(): Promise<void>;
 }

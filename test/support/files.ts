@@ -12,7 +12,7 @@ import { createMemoryBlobs } from './memory-blobs.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 
-/** Files over a store and blobs in memory, with one chat model `tiny` and one embeddings model `vectors`. */
+/** Returns files over an in-memory store and blobs, with a chat model `tiny` and an embeddings model `vectors`. */
 export async function startFiles(
   limits: Partial<FileLimits> = {},
   checkSchema: CheckSchema = async () => null,

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Spread, as processes that run at the same time have numbers in a row; above the last port that `fetch` refuses (10080)
-// and below those that the system hands out (32768 and up).
+// Spread by process id, because parallel test processes have consecutive ids. Above the last port that `fetch` blocks
+// (10080) and below the ephemeral range (from 32768).
 let next = 11_000 + ((process.pid * 37) % 20_000);
 
 /**
- * A port of this machine that nobody has, and that stays free until it is used: it is below those that the system gives to
- * whoever connects or asks for any, and no other process begins to look near it.
+ * Returns a free port that stays free until it is used: it is below the ephemeral range, and no other process starts its
+ * search nearby.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { writeGguf } from '../engines/llama/gguf-writer.ts';
 import { writeRandomModel } from '../engines/llama/random-model.ts';
 
-/** The bytes of a GGUF file with about `megabytes` of weights, different for every `seed`. */
+/** Returns a GGUF file with about `megabytes` of weights, which differ with `seed`. */
 export function bigGguf(megabytes: number, seed = 1): Buffer {
   const count = Math.round(megabytes * 256) * 1024;
   const data = new Float32Array(count);
@@ -25,7 +25,7 @@ export function bigGguf(megabytes: number, seed = 1): Buffer {
   );
 }
 
-/** The bytes of a small model that the engine can load. */
+/** Returns a small model that the engine can load. */
 export function loadableGguf(): Buffer {
   return written((path) => writeRandomModel(path));
 }

@@ -1,10 +1,11 @@
-// Loaded into a server process (`--import`): the file of a blob that has grown past HOLD_BLOBS_AT bytes grows no further, so
-// that whoever wants to kill the server while it writes finds it writing, however long that takes.
+// Loaded into a server process (`--import`): a write to a blob never finishes once its file exceeds HOLD_BLOBS_AT
+// bytes, so
+// that a test can kill the server during a write.
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname } from 'node:path';
 
-const most = Number(process.env['HOLD_BLOBS_AT']);
+const maxBytes = Number(process.env['HOLD_BLOBS_AT']);
 const { open } = fs;
 
 fs.open = async (path, ...more) => {
@@ -13,7 +14,7 @@ fs.open = async (path, ...more) => {
   const write = handle.write.bind(handle) as (...args: unknown[]) => ReturnType<typeof handle.write>;
   const held = async (...args: unknown[]) => {
     const result = await write(...args);
-    if ((await handle.stat()).size > most) await new Promise(() => {});
+    if ((await handle.stat()).size > maxBytes) await new Promise(() => {});
     return result;
   };
   return Object.assign(handle, { write: held });

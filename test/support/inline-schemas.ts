@@ -4,7 +4,7 @@ import { createSchemaChecker } from '../../src/inference/schemas/checker.ts';
 import type { SchemaJob, SchemaStep, SchemaVerdict } from '../../src/inference/schemas/job.ts';
 import { createSchemas, type Schemas } from '../../src/inference/schemas/schemas.ts';
 
-/** One for all gates, with numbers of its own: what becomes of a schema is a matter of its text, and takes long to find out. */
+/** Shared by all instances: the verdict depends only on the schema's text and is slow to compute. */
 const checker = createSchemaChecker();
 const tried = new Map<string, { number: number; verdict: SchemaVerdict }>();
 
@@ -18,7 +18,7 @@ function judge({ source, text }: SchemaStep): SchemaVerdict {
   return text === null ? known.verdict : checker.judge({ number: known.number, source, text });
 }
 
-/** The gate for schemas without its threads: what it finds out, it finds out within microtasks. */
+/** Returns the schema compiler without its threads: every job settles within microtasks. */
 export function createInlineSchemas(clock: Clock): Schemas {
   const runner = {
     waiting: () => 0,

@@ -5,23 +5,23 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A folder that has the packages, or the reason why they cannot be had on this machine. */
+/** Folder with the packages, or the reason why they cannot be installed here. */
 export type Installed = { folder: string } | { missing: string };
 
 const exec = promisify(execFile);
 const run = (command: string, args: string[], timeout = 120_000, cwd?: string) =>
   exec(command, args, { timeout, killSignal: 'SIGKILL', ...(cwd && { cwd }) });
 
-/** So that a machine without a network is soon known to have none. */
+/** Fails soon on a machine without a network. */
 const impatient = ['--timeout', '10', '--retries', '0'];
 const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', ...impatient];
 
-/** The Python of a folder that `installPython` made. */
+/** Path of Python in a folder that `installPython` made. */
 export const pythonIn = (folder: string): string => join(folder, 'bin', 'python');
 
 /**
- * A virtual environment with these requirements.
- * @param before no package of a later day is taken for what the requirements do not name
+ * Creates a virtual environment with these requirements.
+ * @param before latest upload date of dependencies that the requirements do not pin
  */
 export async function installPython(
   cache: string,
@@ -37,15 +37,15 @@ export async function installPython(
   return installOnce(cache, [version, ...requirements, before], async (folder) => {
     await run('python3', ['-m', 'venv', folder]);
     const until = before ? [`--uploaded-prior-to=${before}T00:00:00Z`] : [];
-    // Older ones do not know the day of a package.
+    // Older versions of pip do not support upload dates.
     if (before) await run(pythonIn(folder), [...pip, 'pip>=26']);
-    // What else is needed is first looked for.
+    // Resolving dependencies by date takes longer.
     const limitMs = before ? 300_000 : 120_000;
     await run(pythonIn(folder), [...pip, '--only-binary', ':all:', ...until, ...requirements], limitMs);
   });
 }
 
-/** A folder with these packages in `node_modules`, by name and exact version. */
+/** Installs these packages, given by name and exact version, and returns the folder. */
 export async function installNode(
   cache: string,
   packages: Record<string, string>,
@@ -60,7 +60,7 @@ export async function installNode(
   });
 }
 
-/** Makes a folder once, beside its place, and moves it there whole: a second run never finds half of one. */
+/** Makes a folder once: as a draft beside its place, then renamed, so that no run finds an incomplete one. */
 async function installOnce(
   cache: string,
   key: unknown[],

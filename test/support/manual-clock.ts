@@ -1,12 +1,12 @@
 import type { Clock } from '../../src/base/clock.ts';
 
-/** A clock that stands still until a test moves it. */
+/** Clock that only a test moves. */
 export interface ManualClock extends Clock {
-  /** Moves on by `ms`, running every timer on the way in order and letting what it woke up settle. */
+  /** Advances by `ms`, fires due timers in order, and waits for the work that they start. */
   advance(ms: number): Promise<void>;
-  /** Moves on by `ms` without running a timer, as when the process stands still: they fire late, with the next advance. */
+  /** Advances by `ms` without firing timers, as if the process was suspended: they fire late, at the next advance. */
   stall(ms: number): void;
-  /** Sets the wall clock, forwards or back; the monotonic one does not notice. */
+  /** Moves the wall clock forward or back; the monotonic clock stays. */
   jump(ms: number): void;
   /** Timers that have not fired. */
   readonly pending: number;

@@ -1,16 +1,14 @@
 import type { Blobs } from '../../src/blobs/blobs.ts';
 import { BlobError } from '../../src/core/blob-error.ts';
 
-/** The contract of `Blobs` in memory, for tests: what was committed stays, whatever becomes of who wrote it. */
+/** `Blobs` in memory. Committed blobs persist, even if their writer's process dies. */
 export interface MemoryBlobs extends Blobs {
-  /** Committed blobs by name. */
   readonly stored: ReadonlyMap<string, Uint8Array>;
-  /** Names of those that are set aside. */
   readonly quarantined: ReadonlyMap<string, unknown>;
   put(name: string, bytes: Uint8Array): void;
   /**
-   * The same blobs as one process sees them: before each operation it waits for `turn`, which may take its time, fail,
-   * or never come for a process that died. A writer of such a process is never committed.
+   * Returns the same blobs as one process sees them: `turn` is awaited before each operation, and may delay it, fail, or
+   * never resolve for a process that died. Such a process never commits its writers.
    */
   gatedBy(turn: (operation: string, name: string) => Promise<void>): Blobs;
 }
@@ -49,7 +47,7 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
         bufferedBytes: 0,
         async write(chunk) {
           await turn('write', name);
-          // A copy: `slice` of a Buffer is none.
+          // `slice` of a Buffer would not copy.
           chunks.push(new Uint8Array(chunk));
         },
         async commit() {
@@ -131,7 +129,7 @@ export function createMemoryBlobs({ now = () => 0 }: { now?: () => number } = {}
   return { ...seenThrough(() => Promise.resolve()), stored, quarantined: aside, put, gatedBy: seenThrough };
 }
 
-/** Small and uneven, so that no reader may count on lines and chunks ending together. */
+/** Yields small pieces that do not end where lines end. */
 async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   const size = 1_000;
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);

@@ -5,13 +5,13 @@ import type { Store } from '../../src/store/store.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
 
 export interface MemoryStore extends Store {
-  /** Forgets everything, cheaper than a new store. */
+  /** Deletes all rows; cheaper than a new store. */
   reset(): Promise<void>;
 }
 
 /**
- * A store in this thread and in memory, for simulations and unit tests. Every operation settles within microtasks: no
- * timer, no turn of the event loop.
+ * Creates an in-memory store in this thread for simulations and unit tests. Every operation settles within microtasks,
+ * without timers or event loop turns.
  */
 export function createMemoryStore({ clock }: { clock: Clock }): MemoryStore {
   const db = openSqlite(':memory:', clock);

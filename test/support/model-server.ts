@@ -2,30 +2,30 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request for bytes that this server saw. */
+/** Request for a file. */
 export interface Hit {
   path: string;
   range: [start: number, end: number] | null;
   authorization: string | undefined;
-  /** Bytes of the body that were handed to the connection. */
+  /** Bytes of the body that were written to the connection. */
   sent: number;
 }
 
-/** What is under one path, and how it misbehaves. */
+/** File under one path, with the faults to inject. */
 export interface ServedFile {
   bytes: Buffer;
-  /** Strong by default, made of the bytes' length. */
+  /** By default a strong one made from the length. */
   etag?: string | null;
   headers?: Record<string, string>;
-  /** Answers every request with the whole file. */
+  /** Ignores `Range` and sends the whole file. */
   noRanges?: boolean;
-  /** Ends the connection after so many bytes of a body; called for each request, undefined lets it through. */
+  /** Closes the connection after this many bytes of the body. Called for each request; undefined for no fault. */
   breakAfter?: (hit: Hit, index: number) => number | undefined;
-  /** Waits before a body goes on behind so many bytes, until `release` is called. */
+  /** Pauses a body after this many bytes until `release` is called. */
   holdAfter?: number;
-  /** Answers with this status instead; undefined lets it through. */
+  /** Answers with this status instead; undefined for the file. */
   status?: (hit: Hit, index: number) => number | undefined;
-  /** Full control: true when it answered. */
+  /** Handles the request itself; returns true if it did. */
   answer?: (request: IncomingMessage, response: ServerResponse, hit: Hit) => boolean;
 }
 
@@ -33,14 +33,14 @@ export interface ModelServer {
   url: string;
   hits: Hit[];
   files: Map<string, ServedFile>;
-  /** Requests of a path, the look at its first bytes included. */
+  /** Requests for a path, including the one for its first bytes. */
   hitsOf(path: string): Hit[];
-  /** Lets held bodies go on, now and from now on. */
+  /** Resumes paused bodies, and pauses none from now on. */
   release(): void;
   close(): Promise<void>;
 }
 
-/** A file server that does what hubs and mirrors do, and what they should not. */
+/** File server with the behavior and the faults of model hubs and mirrors. */
 export async function startModelServer(host = '127.0.0.1'): Promise<ModelServer> {
   const hits: Hit[] = [];
   const files = new Map<string, ServedFile>();
@@ -50,10 +50,10 @@ export async function startModelServer(host = '127.0.0.1'): Promise<ModelServer>
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://x').pathname;
     const file = files.get(path);
-    const asked = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
+    const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
     const hit: Hit = {
       path,
-      range: asked && [Number(asked[1]), Number(asked[2]) + 1],
+      range: range && [Number(range[1]), Number(range[2]) + 1],
       authorization: request.headers.authorization,
       sent: 0,
     };
@@ -85,7 +85,7 @@ export async function startModelServer(host = '127.0.0.1'): Promise<ModelServer>
     const holdAt = file.holdAfter;
     for (let at = 0; at < body.length; at += 16_384) {
       if (breakAt !== undefined && at >= breakAt) {
-        // What was written is on its way before the connection goes.
+        // Flushes the written bytes before the connection closes.
         await new Promise((written) => response.write('', written));
         return void setImmediate(() => response.destroy());
       }

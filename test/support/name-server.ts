@@ -3,18 +3,18 @@ import { isIP } from 'node:net';
 import { until } from './until.ts';
 
 export interface NameServer {
-  /** As `Resolver.setServers` takes it. */
+  /** Address for `Resolver.setServers`. */
   address: string;
-  /** `A example.com`, in the order in which they came. */
+  /** Queries such as `A example.com`, oldest first. */
   queries: string[];
-  /** Resolves when so many queries have come. */
+  /** Resolves when `count` queries have arrived. */
   waitFor(count: number): Promise<string[]>;
-  /** Answers the queries that were not answered: there is no such host. */
+  /** Answers the pending queries with NXDOMAIN. */
   release(): void;
   close(): void;
 }
 
-/** A name server on loopback. It does not answer queries for names that end in `.silent.test`. */
+/** Starts a DNS server on loopback. It leaves queries for names that end in `.silent.test` pending. */
 export async function startNameServer(hosts: Record<string, string[]> = {}): Promise<NameServer> {
   const socket = createSocket('udp4');
   const unanswered: [Buffer, RemoteInfo][] = [];
@@ -52,7 +52,7 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** @param addresses undefined where there is no such host */
+/** @param addresses undefined for NXDOMAIN */
 function answerTo(query: Buffer, addresses: string[] | undefined): Buffer {
   const { type, end } = questionOf(query);
   const header = Buffer.alloc(headerBytes);
@@ -62,13 +62,13 @@ function answerTo(query: Buffer, addresses: string[] | undefined): Buffer {
   header.writeUInt16BE(addresses?.length ?? 0, 6);
   const records = (addresses ?? []).map((address) => {
     const bytes = type === 1 ? address.split('.').map(Number) : sixBytes(address);
-    // The name is that of the question; class IN, 60 seconds.
+    // Pointer to the name of the question; class IN, TTL 60 seconds.
     return Buffer.from([0xc0, headerBytes, 0, type, 0, 1, 0, 0, 0, 60, 0, bytes.length, ...bytes]);
   });
   return Buffer.concat([header, query.subarray(headerBytes, end), ...records]);
 }
 
-/** Of an IPv6 address with at most one `::`. */
+/** Returns the bytes of an IPv6 address with at most one `::`. */
 function sixBytes(address: string): number[] {
   const [head = [], tail = []] = address
     .split('::')

@@ -1,4 +1,4 @@
 import type { Accounts } from '../../src/accounts/accounts.ts';
 
-/** Where everybody may spend what he likes. */
+/** Budgets without limits. */
 export const noBudgets: Accounts['budgets'] = { require: () => {}, waiting: () => null };

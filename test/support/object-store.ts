@@ -6,28 +6,27 @@ import type { AddressInfo } from 'node:net';
 import type { BucketConfig } from '../../src/core/config.ts';
 
 /**
- * What becomes of a request: an error of that status and code; `reset`, before anything is done; `lose answer`, when all is
- * done; `hang`, for ever; `late`, a 200 that tells an error.
+ * Fault of a request: an error with this status and code; `reset` before the operation; `lose answer` after the operation;
+ * `hang` without an answer; `late` for a 200 whose body is an error.
  */
 export type ObjectStoreFault = { status: number; code: string } | 'reset' | 'lose answer' | 'hang' | 'late';
 
-/** An object store in memory, with one bucket, that checks every signature and fails as it is told. */
+/** S3-compatible store in memory with one bucket. It checks every signature and injects faults. */
 export interface ObjectStore {
-  /** How to reach it, as the configuration has it. */
   config: BucketConfig;
   objects: Map<string, { body: Buffer; modifiedAt: number }>;
-  /** By id: what was begun and neither completed nor aborted. */
+  /** Multipart uploads in progress, by id. */
   uploads: Map<string, { key: string; begun: number; parts: Map<number, Buffer> }>;
-  /** `PUT key?query` of each request so far. */
+  /** Requests so far, as `PUT key?query`. */
   requests: string[];
-  /** Decides of each request. */
+  /** Chooses the fault of a request. */
   fault: (request: string) => ObjectStoreFault | undefined;
-  /** The largest page of a listing. */
+  /** Maximum entries per page of a listing. */
   maxPage: number;
   close(): Promise<void>;
 }
 
-const secretKey = 'a secret that nobody knows';
+const secretKey = 'a secret access key';
 const accessKey = 'AKIATEST';
 const bucket = 'files';
 
@@ -42,7 +41,7 @@ class StoreError extends Error {
 
 export async function startObjectStore(): Promise<ObjectStore> {
   const server = createServer((request, response) => void serve(request, response));
-  // Else it closes connections that rest for seconds, and a request on one of these fails that nobody meant to fail.
+  // A closed idle connection would fail a request at random.
   server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -78,9 +77,9 @@ export async function startObjectStore(): Promise<ObjectStore> {
     const body = Buffer.concat(chunks);
     const { pathname, search, searchParams } = new URL(request.url!, 'http://x');
     const [, inBucket = '', key = ''] = /^\/([^/]+)\/(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
-    const asked = `${request.method} ${key}${search}`;
-    store.requests.push(asked);
-    const fault = store.fault(asked);
+    const line = `${request.method} ${key}${search}`;
+    store.requests.push(line);
+    const fault = store.fault(line);
     if (fault === 'hang') return;
     if (fault === 'reset') return void request.socket.resetAndDestroy();
     try {
@@ -109,7 +108,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
   function answerTo(request: IncomingMessage, key: string, query: URLSearchParams, body: Buffer): Answer {
     const { method, headers } = request;
     const uploadId = query.get('uploadId');
-    if (uploadId !== null) return ofUpload(method!, key, uploadId, query, body);
+    if (uploadId !== null) return handleUpload(method!, key, uploadId, query, body);
     if (query.has('uploads')) return method === 'POST' ? beginUpload(key) : listUploads();
     if (method === 'GET' && key === '') return list(query);
     if (method === 'PUT') {
@@ -119,7 +118,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
       return { body: '<CopyObjectResult/>', headers: { etag: tagOf(content) } };
     }
     if (method === 'DELETE') {
-      // As some stores do, and others do not.
+      // Some stores answer like this.
       if (!store.objects.delete(key)) throw new StoreError(404, 'NoSuchKey');
       return { status: 204 };
     }
@@ -145,7 +144,13 @@ export async function startObjectStore(): Promise<ObjectStore> {
     return { body: `<R><UploadId>${id.replace('&', '&amp;')}</UploadId></R>` };
   }
 
-  function ofUpload(method: string, key: string, id: string, query: URLSearchParams, body: Buffer): Answer {
+  function handleUpload(
+    method: string,
+    key: string,
+    id: string,
+    query: URLSearchParams,
+    body: Buffer,
+  ): Answer {
     const upload = store.uploads.get(id);
     if (upload?.key !== key) throw new StoreError(404, 'NoSuchUpload');
     if (method === 'PUT') {
@@ -169,16 +174,16 @@ export async function startObjectStore(): Promise<ObjectStore> {
   }
 
   function list(query: URLSearchParams): Answer {
-    const most = Math.min(store.maxPage, Number(query.get('max-keys') ?? 1000));
+    const limit = Math.min(store.maxPage, Number(query.get('max-keys') ?? 1000));
     const after = query.get('continuation-token') ?? '';
     const keys = [...store.objects.keys()]
       .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
       .toSorted();
     const page = keys
-      .slice(0, most)
+      .slice(0, limit)
       .map((key) => entry('Contents', key, 'LastModified', find(key).modifiedAt));
-    const more = keys.length > most;
-    const next = more ? `<NextContinuationToken>${keys[most - 1]}</NextContinuationToken>` : '';
+    const more = keys.length > limit;
+    const next = more ? `<NextContinuationToken>${keys[limit - 1]}</NextContinuationToken>` : '';
     return { body: `<L><IsTruncated>${more}</IsTruncated>${next}${page.join('')}</L>` };
   }
 
@@ -200,7 +205,7 @@ function tagOf(body: Buffer): string {
   return `"${createHash('md5').update(body).digest('hex')}"`;
 }
 
-/** Signature version 4, as a store reckons it. */
+/** Checks the AWS signature, version 4. */
 function check(
   { method, url, headers }: IncomingMessage,
   body: Buffer,

@@ -8,11 +8,11 @@ import { findOrInstall, unprivileged } from './debian.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
-/** A PgBouncer in front of a Postgres server, for the length of one test file. */
+/** PgBouncer in front of a Postgres server, for one test file. */
 export interface PgBouncer {
-  /** Whether it can prepare statements in transaction mode, given `max_prepared_statements`. */
+  /** True if it supports prepared statements in transaction mode, through `max_prepared_statements`. */
   prepares: boolean;
-  /** Starts one more, with these settings. Returns a database's URL through it. */
+  /** Starts an instance with these settings and returns the URL of a database through it. */
   before(url: string, settings: Record<string, string | number>): Promise<string>;
   stop(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function findPgBouncer(): PgBouncer | { reason: string } {
             .join(''),
       );
       if (user.uid !== undefined) for (const path of [folder, file]) chownSync(path, user.uid, user.gid!);
-      // The shell ends it when our end of its standard input closes, however we die.
+      // The shell kills the server when its standard input closes, which happens however this process ends.
       const script = '"$0" "$@" & server=$!; cat > /dev/null; kill -KILL $server';
       const shell = spawn('sh', ['-c', script, program, '-q', file], {
         ...user,

@@ -9,20 +9,20 @@ import { findOrInstall, unprivileged, type User } from './debian.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
-/** A Postgres server of its own, in a temporary folder, for the length of one test file. */
+/** Postgres server in a temporary folder, for one test file. */
 export interface PostgresServer {
-  /** Makes an empty database and returns its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Connections to all databases but the caller's are cut, as a failover does. Returns how many. */
+  /** Terminates the connections to all databases, as a failover does, and returns their number. */
   cutConnections(): Promise<number>;
-  /** One of its processes dies, so that it throws everybody out and recovers from its log before it lets anybody in. */
+  /** Kills one backend process, so that the server disconnects all clients and recovers from its log. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts one, installing Debian's package first where that is possible. Says loudly why where it is not.
- * @param isDurable whether what was committed survives a power cut, as with Postgres' own settings
+ * Starts a server. If Postgres is missing, installs Debian's package where possible; otherwise warns and returns the reason.
+ * @param isDurable true if commits survive a power cut, as with the default settings of Postgres
  */
 export async function startPostgres({ isDurable = false } = {}): Promise<
   PostgresServer | { reason: string }
@@ -52,11 +52,11 @@ function findBinaries(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')));
 }
 
-/** Nothing has to survive a power cut. */
+/** Commits need not survive a power cut. */
 const careless = { fsync: 'off', full_page_writes: 'off' };
 
 const settings = {
-  // Of a server that recovers, what was committed is there.
+  // Commits must survive `crash`.
   synchronous_commit: 'on',
   shared_buffers: '64MB',
   max_connections: '100',
@@ -75,7 +75,7 @@ async function launch(bin: string, user: User, chosen: Record<string, string>): 
   execFileSync(join(bin, 'initdb'), flags, { ...user, cwd: folder, stdio: 'ignore' });
   const port = await freePort();
   const options = Object.entries({ ...chosen, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  // The shell outlives us by a moment: when our end of its standard input closes, however we die, it stops the server.
+  // The shell stops the server when its standard input closes, which happens however this process ends.
   const script = '"$0" "$@" & server=$!; cat > /dev/null; kill -QUIT $server; wait $server; rm -rf "$OLDPWD"';
   const shell = spawn(
     'sh',
@@ -90,7 +90,7 @@ async function launch(bin: string, user: User, chosen: Record<string, string>): 
   return serverOf(shell, port, folder);
 }
 
-/** Rows of one question, on a connection of its own: whoever asks may have cut the others. */
+/** Runs one statement on a connection of its own, because the test may have cut the others. */
 async function ask<Row extends object>(port: number, sql: string): Promise<Row[]> {
   const client = await connect(`postgres://postgres@127.0.0.1:${port}/postgres`);
   client.on('error', () => {});
@@ -133,7 +133,7 @@ function serverOf(shell: ChildProcess, port: number, folder: string): PostgresSe
   };
 }
 
-/** Tries until the server takes connections. */
+/** Retries until the server accepts connections. */
 function connect(url: string): Promise<Client> {
   return until(
     'Postgres takes connections',

@@ -3,20 +3,20 @@ import type { ChatRequest, JsonSchema } from '../../src/wire/chat/chat.ts';
 import { completion, frame, send, startFakeUpstream, streamed } from './fake-upstream.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 
-/** What a server says to a request. */
+/** Reply of a server to a request. */
 interface Reply {
   content?: string;
   calls?: [name: string, args: string][];
   finish?: string;
-  /** It takes no such request at all. */
+  /** Error message of a server that rejects the request. */
   refuses?: string;
 }
 
 type Replier = (request: ChatRequest) => Reply;
 
-/** Servers as they are known to behave (wire-formats.md, sections 0.8 and 2.2), by the name of the model they serve. */
+/** Servers with known deviations from the OpenAI API, by the name of their model. */
 export const quirkyServers = {
-  /** Reads no tool_choice: calls when it likes, with text before it, and says `stop`. Holds formats. */
+  /** Ignores tool_choice: calls tools at will, after some text, with the finish reason `stop`. Conforms to schemas. */
   ollama: (request) => {
     const schema = schemaOf(request);
     if (schema !== undefined) return { content: instanceText(schema) };
@@ -25,20 +25,20 @@ export const quirkyServers = {
     const args = instanceText(tool.function.parameters ?? {});
     return { content: 'Let me see.', calls: [[tool.function.name, args]], finish: 'stop' };
   },
-  /** Takes a named choice for "auto"; does what "required" says. */
+  /** Treats a named tool choice as "auto" and obeys "required". */
   'llama-server': (request) => {
     const schema = schemaOf(request);
     if (schema !== undefined) return { content: instanceText(schema) };
     if (request.tool_choice !== 'required') return prose;
     return callOf(request, request.tools?.[0]?.function.name);
   },
-  /** Started without a parser for calls. */
+  /** Started without a tool call parser. */
   'no-parser': (request) => {
     if (request.tools) return { refuses: '"auto" tool choice requires --enable-auto-tool-choice' };
     const schema = schemaOf(request);
     return schema === undefined ? prose : { content: instanceText(schema) };
   },
-  /** Calls what it is told to, and stops in the middle of the arguments. */
+  /** Calls the forced tool and breaks off inside its arguments. */
   careless: (request) => {
     const schema = schemaOf(request);
     if (schema !== undefined) return { content: instanceText(schema) };
@@ -47,29 +47,29 @@ export const quirkyServers = {
       ? { calls: [[name ?? request.tools[0]!.function.name, '{"city":']], finish: 'tool_calls' }
       : prose;
   },
-  /** Knows neither tools nor formats, but reads what the system says, and answers in code blocks. */
+  /** Supports neither tools nor schemas, but follows the system message and answers in code blocks. */
   simple: ({ messages }) => {
     const { role, content } = messages[0]!;
     const [line = '', data = ''] =
       role === 'system' && typeof content === 'string' ? content.split('\n') : [];
     if (!data.startsWith('{')) return prose;
-    const told = JSON.parse(data) as { name?: string; parameters?: JsonSchema } & Record<string, unknown>;
-    const args = told.parameters ? instanceOf(told.parameters) : instanceOf(told);
-    const value = line.includes('one of these') ? { name: told.name, arguments: args } : args;
+    const target = JSON.parse(data) as { name?: string; parameters?: JsonSchema } & Record<string, unknown>;
+    const args = instanceOf(target.parameters ?? target);
+    const value = line.includes('one of these') ? { name: target.name, arguments: args } : args;
     return { content: `\`\`\`json\n${JSON.stringify(value)}\n\`\`\`` };
   },
-  /** Does nothing it is told. */
+  /** Ignores every instruction. */
   stubborn: () => prose,
 } satisfies Record<string, Replier>;
 
 export type QuirkyServerName = keyof typeof quirkyServers;
 
-/** Counted alike, streamed or not. */
+/** Usage chunk with the counts of a plain answer. */
 const usage = `data: ${JSON.stringify({ ...completion(), object: 'chat.completion.chunk', choices: [] })}\n\n`;
 
 const prose: Reply = { content: 'It is sunny.' };
 
-/** One server for all of them; `asked` has the requests for an answer. */
+/** One server for all models; `requests` holds the chat requests. */
 export interface QuirkyServers extends FakeUpstream {
   requests: ChatRequest[];
 }
@@ -81,9 +81,9 @@ export async function startQuirkyServers(): Promise<QuirkyServers> {
       return send(response, 404, { error: { message: 'no such route' } });
     const request = JSON.parse(text) as ChatRequest;
     requests.push(request);
-    const said = cut(quirkyServers[request.model as QuirkyServerName](request), request);
-    if (said.refuses) return send(response, 400, { error: { message: said.refuses, code: 400 } });
-    const { content = null, calls = [], finish = 'stop' } = said;
+    const reply = cut(quirkyServers[request.model as QuirkyServerName](request), request);
+    if (reply.refuses) return send(response, 400, { error: { message: reply.refuses, code: 400 } });
+    const { content = null, calls = [], finish = 'stop' } = reply;
     const toolCalls = calls.map(([name, args], index) => ({
       index,
       type: 'function',
@@ -97,11 +97,11 @@ export async function startQuirkyServers(): Promise<QuirkyServers> {
   return Object.assign(upstream, { requests });
 }
 
-/** A token is a character here. */
-function cut(said: Reply, { max_tokens: most }: ChatRequest): Reply {
-  const { content } = said;
-  if (!content || !most || content.length <= most || said.calls) return said;
-  return { content: content.slice(0, most), finish: 'length' };
+/** Applies max_tokens, with one token per character. */
+function cut(reply: Reply, { max_tokens: maxTokens }: ChatRequest): Reply {
+  const { content } = reply;
+  if (!content || !maxTokens || content.length <= maxTokens || reply.calls) return reply;
+  return { content: content.slice(0, maxTokens), finish: 'length' };
 }
 
 function schemaOf({ response_format: format }: ChatRequest): JsonSchema | undefined {

@@ -4,22 +4,25 @@ import { text } from 'node:stream/consumers';
 export interface CellsOptions {
   url: string;
   key: string;
-  /** Read by the program from its standard input. */
+  /** JSON for the program's standard input. */
   input?: unknown;
-  /** Variables beyond those that say where Offpeak is. */
+  /** Further environment variables. */
   env?: Record<string, string>;
-  /** Longer than it takes: one that hangs must not hang the tests. */
+  /** Time after which a hanging program is killed. */
   limitMs?: number;
 }
 
-/** What each cell of a program came to: null, or the traceback of its failure. */
+/** Outcome of each cell of a program: null, or the traceback of its failure. */
 export interface CellsResult {
   cells: Map<string, string | null>;
-  /** How the process ended, for the cells that it never reached. */
+  /** Exit status of the process, for cells that it never reached. */
   end: string;
 }
 
-/** Runs a program that prints a line of JSON for each of its cells, in a process that knows nothing but where Offpeak is. */
+/**
+ * Runs a program that prints one line of JSON per cell, in an environment with only the address and the key of
+ * Offpeak.
+ */
 export async function runCells(
   command: string,
   args: string[],
@@ -40,7 +43,7 @@ export async function runCells(
     child.on('close', (code, signal) => resolve(`it ended with ${signal ?? code}`));
   });
   const [out, err, end] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  const told = out.split('\n').filter((line) => line.startsWith('{"name"'));
-  const cells = told.map((line) => JSON.parse(line) as { name: string; error: string | null });
+  const lines = out.split('\n').filter((line) => line.startsWith('{"name"'));
+  const cells = lines.map((line) => JSON.parse(line) as { name: string; error: string | null });
   return { cells: new Map(cells.map(({ name, error }) => [name, error])), end: `${end}\n${err}` };
 }

@@ -8,13 +8,13 @@ import type { KeyScope } from '../../src/core/org.ts';
 import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 
 export interface SeedKey {
-  /** Made when no key before named it; `default` is the org of the first key. */
+  /** Created unless it exists; `default` is the org of the first key. */
   org: string;
   scopes?: KeyScope[];
   models?: string[];
 }
 
-/** Makes orgs and keys on a data folder that no server has open, and returns the keys' secrets. */
+/** Creates orgs and keys in a data folder that no server uses, and returns the keys' secrets. */
 export async function seedKeys(data: string, wanted: SeedKey[]): Promise<string[]> {
   if (wanted.length === 0) return [];
   mkdirSync(data, { recursive: true });

@@ -1,15 +1,15 @@
 import type { Random } from '../../src/base/random.ts';
 
-/** A stream of random numbers that a seed decides. Streams made by `fork` do not disturb one another. */
+/** Random numbers determined by a seed. Streams made by `fork` are independent. */
 export interface SeededRandom extends Random {
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns an integer from `least` to `most`, inclusive. */
   int(least: number, most: number): number;
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T;
   fork(): SeededRandom;
 }
 
-/** Mulberry32: 32 bits of state are plenty for one simulated minute. */
+/** Mulberry32: 32 bits of state suffice for one simulated minute. */
 export function createSeededRandom(seed: number): SeededRandom {
   let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
   const word = () => {

@@ -18,43 +18,43 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** What a process wrote and how it ended. */
+/** Output and exit status of a process. */
 export interface ProcessOutput extends Exit {
   stdout: string;
   stderr: string;
 }
 
-/** One life of a server process. */
+/** Running server process. */
 export interface ServerProcess {
   url: string;
   api: Api;
   pid: number;
-  /** Those that this start made and showed. */
+  /** Keys that this start created and printed. */
   firstKeys: { key: string | null; admin_key: string | null } | null;
-  /** Milliseconds from the start of the process until it said that it is ready. */
+  /** Milliseconds from the spawn until the process reported that it is ready. */
   readyMs: number;
-  /** What it wrote to stderr so far. */
+  /** Standard error so far. */
   stderr(): string;
   exited: Promise<Exit>;
-  /** Sends a signal and resolves when the process is gone. */
+  /** Sends a signal and resolves when the process has exited. */
   end(signal: NodeJS.Signals): Promise<Exit>;
   signal(signal: NodeJS.Signals): void;
 }
 
-/** A data folder with its configuration, on which servers start one after the other. */
+/** Data folder with its configuration, on which servers start one after the other. */
 export interface Installation {
   folder: string;
   data: string;
   start(options?: { env?: Record<string, string>; flags?: string[] }): Promise<ServerProcess>;
-  /** Starts one that is expected to end by itself, and waits for that. */
+  /** Starts a server that is expected to exit by itself, and waits for that. */
   runToExit(options?: { env?: Record<string, string>; flags?: string[] }): Promise<ProcessOutput>;
-  /** Writes another configuration for the starts to come. */
+  /** Replaces the configuration for later starts. */
   configure(yaml: string): void;
-  /** Kills what still runs and removes everything. */
+  /** Kills running servers and removes the folder. */
   remove(): Promise<void>;
 }
 
-/** The configuration of most tests: one scripted model that takes a little while. */
+/** Returns the usual configuration: one scripted model with a short delay. */
 export function scriptedYaml({ slots = 16, delay = '5ms', more = '' } = {}): string {
   return `models:
   - id: tiny
@@ -64,7 +64,7 @@ export function scriptedYaml({ slots = 16, delay = '5ms', more = '' } = {}): str
 ${more}`;
 }
 
-/** `engine` are more fields of the engine. */
+/** Returns a configuration with one upstream; `engine` adds fields to its engine. */
 export function upstreamYaml(url: string, { slots = 16, engine = '', more = '' } = {}): string {
   return `models:
   - id: tiny
@@ -80,7 +80,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A fresh installation. The server is the process itself, not a launcher of it, so a signal hits what it should. */
+/** Creates an installation. Each server is spawned directly, without a launcher, so that signals reach it. */
 export function install(yaml: string): Installation {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
   const data = join(folder, 'data');

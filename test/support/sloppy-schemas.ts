@@ -1,4 +1,4 @@
-/** Schemas of tools as real clients send them, each of them no JSON Schema, or one that Offpeak does not take a guarantee for. */
+/** Tool schemas as real clients send them, each invalid or outside what Offpeak guarantees. */
 const of = (property: unknown) => ({ type: 'object', properties: { a: property } });
 
 export const sloppySchemas: Readonly<Record<string, object>> = {

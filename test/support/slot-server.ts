@@ -1,26 +1,26 @@
 import type { ConcurrencyLimit } from '../../src/engines/pool/concurrency/concurrency-limit.ts';
 import type { SentRequest } from '../../src/engines/pool/concurrency/cohort.ts';
 
-/** A server in virtual time: so many slots and a queue, first come, first served. */
+/** Server in virtual time: slots with a first-in, first-out queue. */
 export interface SlotServer {
-  /** How many requests it works on at once. */
+  /** Number of requests processed at once. */
   slots: (now: number) => number;
-  /** Milliseconds that a request takes which is begun with so many in work, itself included. */
+  /** Milliseconds for a request, given the number of requests in the slots, itself included. */
   serviceMs: (work: number, running: number) => number;
-  /** What a request is to be in work; 1 without. */
+  /** Work of the next request; 1 if absent. */
   drawWork?: () => number;
-  /** It refuses what comes with that many there already. */
+  /** Number of requests in slots and queue from which new ones are refused. */
   queueLimit?: number;
-  /** Milliseconds for which reading an answer keeps the process from the next one, after so many; 0 without. */
+  /** Milliseconds that reading an answer blocks the client, given the number of answers before; 0 if absent. */
   readMs?: (answers: number) => number;
-  /** Refuses a request for no reason. */
+  /** True to refuse a request at random. */
   isSpurious?: (now: number) => boolean;
 }
 
 export interface LoadResult {
   /** Share of the server's slot time that was used until the last request was sent. */
   fill: number;
-  /** The same up to the last answer. */
+  /** The same until the last answer. */
   fillToEnd: number;
   longestQueue: number;
   ms: number;
@@ -28,7 +28,7 @@ export interface LoadResult {
   /** Refusals after the first second. */
   lateRefusals: number;
   lateAnswers: number;
-  /** What was believed after each hundredth of the requests. */
+  /** Estimates after each hundredth of the requests. */
   slots: number[];
   maxInFlight: number[];
 }
@@ -36,15 +36,15 @@ export interface LoadResult {
 interface Request {
   work: number;
   ticket: SentRequest;
-  /** Once it was answered, when that is read. */
+  /** Time at which the server answers; then, time at which the client has read the answer. */
   endsAt: number;
   answeredAt: number;
 }
 
-/** Milliseconds until a refusal is there. */
+/** Latency of a refusal in milliseconds. */
 const refusalMs = 1;
 
-/** Keeps the server as full as the limit says until all are answered. */
+/** Sends requests up to the limit until all are answered. */
 export function simulateLoad(
   requests: number,
   server: SlotServer,
@@ -135,7 +135,7 @@ export function simulateLoad(
   return served;
 }
 
-/** Requests by their end, the first one on top. */
+/** Requests by end time, earliest first. */
 class Heap {
   #requests: Request[] = [];
 
@@ -176,7 +176,7 @@ class Heap {
   }
 }
 
-/** Numbers below 1, the same ones for the same seed. */
+/** Returns a generator of numbers below 1, determined by `seed`. */
 export function seededFloats(seed: number): () => number {
   let state = (seed * 2_654_435_761 + 12_345) >>> 0;
   return () => {
@@ -187,7 +187,7 @@ export function seededFloats(seed: number): () => number {
   };
 }
 
-/** Lognormal with mean `mean`. */
+/** Returns a generator of lognormal numbers. */
 export function lognormal(mean: number, sigma: number, seed: number): () => number {
   const random = seededFloats(seed);
   return () => {

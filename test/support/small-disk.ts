@@ -8,7 +8,7 @@ export interface SmallDisk {
   remove: () => void;
 }
 
-/** A file system of its own to fill up, or the reason why there is none: mounting takes root. */
+/** Mounts a small file system, or returns the reason why it cannot: mounting requires root. */
 export function mountSmallDisk(size = '4m'): SmallDisk | { reason: string } {
   const folder = mkdtempSync(join(tmpdir(), 'small-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], {

@@ -1,6 +1,6 @@
 /**
- * Flags of V8 for processes in which many threads come and go. Each thread of a test strips the types of its sources anew, in
- * WebAssembly that calls JavaScript often; after 1,000 calls V8 13.6 compiles a wrapper for them that all threads of the
- * process share, counts wrongly who still uses it when threads end, and dies of SIGSEGV. So none is compiled.
+ * V8 flags for processes with many short-lived threads. Each thread strips types in WebAssembly, which calls JavaScript often;
+ * after 1,000 calls V8 13.6 compiles a call wrapper that all threads share, miscounts its users when threads end, and crashes
+ * with SIGSEGV. These flags prevent that compilation.
  */
 export const stableThreads = ['--wasm-wrapper-tiering-budget=1000000000'];

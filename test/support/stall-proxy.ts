@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A way to a TCP server of this machine that can fall silent: what is sent is taken, and nothing comes back. */
+/** TCP proxy that can stall: it accepts bytes and forwards nothing. */
 export interface StallProxy {
   port: number;
   stalled: boolean;

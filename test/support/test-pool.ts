@@ -5,7 +5,7 @@ import type { Engine, Pool } from '../../src/engines/engines.ts';
 import { createPool } from '../../src/engines/pool/pool.ts';
 import { silent } from '../../src/base/log.ts';
 
-/** A pool of one replica, as a model with one engine has it. */
+/** Returns a pool with one replica. */
 export function createTestPool(
   engine: Engine,
   parts: { clock?: Clock; random?: Random; isShared?: boolean } = {},
@@ -15,7 +15,7 @@ export function createTestPool(
   return createPool({ replicas, clock, random, log: silent, isShared });
 }
 
-/** A pool that learns nothing from failures: each request meets the engine itself. */
+/** Returns a pool that ignores failures: each request reaches the engine. */
 export function createStatelessPool(engine: Engine): Pool {
   const slots = engine.slots ?? 1;
   const { native } = createTestPool(engine);

@@ -1,6 +1,6 @@
 /**
- * Asks again and again until `probe` gives something else than undefined, null or false. Fails loudly after `withinMs`:
- * a test waits for things to happen, never for time to pass.
+ * Polls until `probe` returns something other than undefined, null or false. Throws after `withinMs`. Tests wait for
+ * events, never for time to pass.
  */
 export async function until<T>(
   what: string,

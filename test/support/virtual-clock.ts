@@ -1,40 +1,41 @@
 import type { Clock, Timer } from '../../src/base/clock.ts';
 
-/** Any instant will do; that it is not zero keeps "no instant" and "the first one" apart. */
+/** Arbitrary start; not zero, so that a missing time differs from the first one. */
 export const virtualEpoch = Date.UTC(2026, 0, 1);
 
 /**
- * Time that passes only when `run` says so: a queue of events, run in order. Events of the same instant run in an order
- * that the random numbers given decide, so that one seed is one history and many seeds are many.
+ * Simulated time: a queue of events, run in order. Events of the same instant run in an order that `random` decides, so that
+ * each seed reproduces one history.
  *
- * After each event the microtasks it woke are drained by one turn of the event loop, so code under it may await whatever
- * settles within microtasks, and nothing else.
+ * After each event, one turn of the event loop drains the microtasks, so code under simulation may await only what settles
+ * within microtasks.
  */
 export interface VirtualTime {
-  /** Milliseconds since the beginning. */
   readonly elapsed: number;
-  /** Events run so far. */
   readonly events: number;
-  /** An event of the world: it happens whatever becomes of any process. */
+  /** Schedules an event that fires whatever happens to any process. */
   after(ms: number, fn: () => void): Timer;
-  /** The clock of the world, which never jumps: a database's, say. */
+  /** Clock that never jumps, for example that of a database. */
   readonly clock: Clock;
-  /** The view of one process, whose timers stop with it. */
+  /** Returns the clock of one process, whose timers end with it. */
   process(): ProcessTime;
-  /** Runs until `done` says so (asked after every event), nothing is left, or `until` ms have passed; true when done. */
+  /**
+   * Runs until `done` returns true (checked after every event), the queue is empty, or `until` ms have passed; returns true if
+   * done.
+   */
   run(until: number, done?: () => boolean): Promise<boolean>;
 }
 
-/** What one process sees of the time. */
+/** Clock of one process. */
 export interface ProcessTime extends Clock {
   readonly alive: boolean;
-  /** Whether it stands still. */
+  /** True while the process is suspended. */
   readonly paused: boolean;
-  /** No timer of it fires any more. */
+  /** Ends the process: its timers no longer fire. */
   kill(): void;
-  /** It stands still for `ms`: what would have happened in between happens afterwards. */
+  /** Suspends the process for `ms`; its timers fire afterwards. */
   pause(ms: number): void;
-  /** Its wall clock is set; its monotonic clock does not notice. */
+  /** Moves the wall clock; the monotonic clock stays. */
   jump(ms: number): void;
 }
 
@@ -81,7 +82,7 @@ export function createVirtualTime(random: { float(): number }): VirtualTime {
     process: () => createProcessTime(clock, random),
 
     async run(until, done = () => false) {
-      // What was begun outside any event settles first.
+      // Settles work that began outside any event.
       await drained();
       while (!done()) {
         const next = queue[0];
@@ -136,7 +137,7 @@ function createProcessTime(world: Clock, random: { float(): number }): ProcessTi
   };
 }
 
-/** Microtasks run to their end before the event loop turns. */
+/** Drains the microtasks. */
 function drained(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -148,7 +149,7 @@ function before(a: Event, b: Event): boolean {
   return a.tie === b.tie ? a.order < b.order : a.tie < b.tie;
 }
 
-/** A binary heap, the next event first. */
+// Binary heap, earliest event first.
 function push(heap: Event[], event: Event): void {
   let at = heap.push(event) - 1;
   while (at > 0) {

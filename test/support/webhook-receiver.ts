@@ -9,14 +9,14 @@ export interface Delivery {
   body: string;
 }
 
-/** Somebody's endpoint for webhooks. */
+/** HTTP endpoint that receives webhooks. */
 export interface WebhookReceiver {
   url: string;
-  /** All that came, in its order. */
+  /** Deliveries, oldest first. */
   received: Delivery[];
-  /** Answers what comes from now on; 200 at first. Never answering is hanging. */
+  /** Answers the deliveries; 200 by default. */
   answer: (response: ServerResponse, request: Delivery) => void;
-  /** Resolves when so many have come. */
+  /** Resolves when `count` deliveries have arrived. */
   waitFor(count: number): Promise<Delivery[]>;
   close(): Promise<void>;
 }
@@ -26,9 +26,9 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
-      const came = { path: request.url ?? '', headers: request.headers, body };
-      receiver.received.push(came);
-      receiver.answer(response, came);
+      const delivery = { path: request.url ?? '', headers: request.headers, body };
+      receiver.received.push(delivery);
+      receiver.answer(response, delivery);
     });
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

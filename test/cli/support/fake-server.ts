@@ -2,18 +2,18 @@ import type { RemoteBatch, RemoteFile, ResultLine } from '../../../src/client/re
 import type { Fetch } from '../../../src/client/transport.ts';
 import type { BatchStatus } from '../../../src/core/batch.ts';
 
-/** What the fake server does when it is asked; tests change it between steps. */
+/** Behavior of the fake server; tests change it between steps. */
 export interface Behavior {
-  /** How a finished line ends. */
+  /** Returns the result of a line. */
   answer: (customId: string) => ResultLine;
-  /** The final state, and how many times a batch is asked for before it is there. */
+  /** Final status, and the number of polls until a batch reaches it. */
   end: BatchStatus;
-  /** How each batch ends in place of that, in the order in which they are made. */
+  /** Final status of each batch in order of creation, in place of `end`. */
   ends: BatchStatus[];
   polls: number;
-  /** Called for every request; a response it returns is the answer, an error it throws is the network's. */
+  /** Called for every request: returns a response to send instead, or throws a network error. */
   before: (method: string, path: string) => Response | undefined;
-  /** Cut the next this many result downloads in the middle of a line. */
+  /** Number of result downloads to break off in the middle of a line. */
   cuts: number;
 }
 
@@ -36,7 +36,7 @@ export function failed(customId: string): ResultLine {
   return { id: `req_${customId}`, custom_id: customId, response: null, error };
 }
 
-/** An Offpeak as far as the command line can tell, behind `fetch`: no socket, no waiting. */
+/** Fake of the parts of Offpeak that the CLI uses, behind `fetch`: no sockets, no delays. */
 export function createFakeServer(): FakeServer {
   const url = 'http://offpeak.test';
   const behaviour: Behavior = {
@@ -96,7 +96,7 @@ export function createFakeServer(): FakeServer {
       .split('\n')
       .filter(Boolean)
       .map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
-    // Lines finish in another order than they were asked in.
+    // Lines finish out of order.
     const lines = ids.toReversed().map((customId) => behaviour.answer(customId));
     const batch = {
       id: `batch_${batches.size + 1}`,
@@ -160,7 +160,7 @@ export function createFakeServer(): FakeServer {
   return { fetch, url, behavior: behaviour, files, batches, requests };
 }
 
-/** The error body of the server (api.md, section 2). */
+/** Returns an error as the server sends it. */
 export function refusal(status: number, code: string, message: string, errors: object[] = []): Response {
   const error = {
     type: 'invalid_request_error',

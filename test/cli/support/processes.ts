@@ -20,18 +20,18 @@ export interface Exit {
 export interface RunningProcess {
   child: ChildProcess;
   exit: Promise<Exit>;
-  /** The first line of stderr or stdout that matches, told already or to come. Rejects when the process ends without it. */
+  /** Resolves to the first past or future output line that matches. Rejects when the process ends without one. */
   line(pattern: RegExp): Promise<string>;
 }
 
-/** A folder with a server configuration that needs no model, and the processes that were started there. */
+/** Folder with a server configuration that needs no model, and the processes started there. */
 export interface Workspace {
   folder: string;
   start(argv: string[], env?: Record<string, string>): RunningProcess;
-  /** The same by way of the launcher, as `bin/offpeak` and the npm scripts do on an old Node. */
+  /** Starts the server through the launcher, as `bin/offpeak` and the npm scripts do. */
   launch(argv: string[]): RunningProcess;
   run(argv: string[], env?: Record<string, string>): Promise<Exit>;
-  /** @param stderr where its log goes, if not here: a file descriptor */
+  /** @param stderr file descriptor for its log; default: captured here */
   serve(more?: string[], stderr?: number): Promise<Server>;
   write(name: string, text: string): void;
   read(name: string): string;
@@ -40,7 +40,7 @@ export interface Workspace {
 
 export interface Server extends RunningProcess {
   ready: ReadyLine;
-  /** What client commands need to find it. */
+  /** Environment of client commands. */
   env: Record<string, string>;
 }
 
@@ -51,13 +51,13 @@ export interface ReadyLine {
   keys: { key: string; admin_key: string } | null;
 }
 
-/** Of all workspaces: none outlives the tests. */
+/** Processes of all workspaces, killed when the tests end. */
 const children = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** @param delay of every answer, such as `20ms` */
+/** @param delay of every answer, for example `20ms` */
 export function createWorkspace(delay = '1ms'): Workspace {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-process-'));
   const running = new Set<RunningProcess>();
@@ -131,7 +131,7 @@ export function createWorkspace(delay = '1ms'): Workspace {
   };
 }
 
-/** JSONL with requests that the scripted engine answers. */
+/** Returns JSONL with requests for the scripted engine. */
 export function requests(count: number): string {
   return Array.from({ length: count }, (_, i) => {
     const body = { model: 'm', messages: [{ role: 'user', content: `number ${i}` }] };

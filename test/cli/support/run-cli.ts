@@ -6,7 +6,7 @@ import type { Cli } from '../../../src/cli/shared/cli.ts';
 import type { Fetch } from '../../../src/client/transport.ts';
 import type { FakeServer } from './fake-server.ts';
 
-/** A clock whose timers ring at once, moving its time. */
+/** Clock whose timers fire at once and advance its time. */
 function createInstantClock(): Clock {
   let time = 1_800_000_000_000;
   return {
@@ -29,9 +29,9 @@ export interface CliRun {
   cwd?: string;
   env?: Record<string, string>;
   stdin?: string;
-  /** A terminal on the other end of stdout and stderr. */
+  /** True if stdout and stderr are a terminal. */
   tty?: boolean;
-  /** Presses Ctrl-C as soon as something listens for it the first time, or a later one. */
+  /** Number of the Ctrl-C listener after whose registration Ctrl-C is pressed; 1 is the first. */
   interrupt?: number;
 }
 
@@ -41,13 +41,13 @@ export interface CliOutcome {
   err: string;
 }
 
-/** When `batch run` listens for Ctrl-C: at first it reads its input. */
+/** Ctrl-C listeners of `batch run`, counted from 1: the first one is for reading the input. */
 export const duringUpload = 2;
 export const duringWait = 3;
 
 let draws = 0;
 
-/** A command line that reaches nothing and says nothing. */
+/** Returns a CLI without network and output. */
 export function silentCli(): Cli {
   const nothing = () => new PassThrough().resume();
   return {
@@ -62,7 +62,7 @@ export function silentCli(): Cli {
   };
 }
 
-/** Runs one command of the command line in this process. */
+/** Runs one CLI command in this process. */
 export async function runCli(argv: string[], options: CliRun = {}): Promise<CliOutcome> {
   const { server, cwd = '/nowhere', tty = false } = options;
   const stdin = Object.assign(new PassThrough(), { isTTY: tty });

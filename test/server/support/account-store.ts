@@ -3,17 +3,17 @@ import type { Store } from '../../../src/store/store.ts';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 
 export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger' | 'ping'> {
-  /** Every hash the database was lookups for. */
+  /** Hashes looked up so far. */
   readonly lookups: string[];
   readonly touched: { id: string; at: number }[][];
   readonly written: LedgerRow[][];
   /** Makes the next `n` writes to the ledger fail. */
   failLedger(n: number): void;
-  /** Every value that was handed in, as text: for looking for secrets. */
+  /** Every value that was passed in, as text: for finding leaked secrets. */
   readonly dump: () => string;
 }
 
-/** The three tables that accounts use, in memory, with what was lookups of them. */
+/** In-memory tables of accounts that record their calls. */
 export function createAccountStore(): AccountStore {
   const orgs: Org[] = [];
   const keys: { key: ApiKey; hash: string }[] = [];

@@ -1,4 +1,4 @@
-/** Lines of a batch input file, as text. */
+/** Returns lines of a batch input file as text. */
 export function chatLines(
   count: number,
   more: { model?: string; content?: (n: number) => string } = {},

@@ -1,13 +1,13 @@
 export interface Part {
   name: string;
   value: string | Uint8Array;
-  /** Makes it a file part; null for a file part that names no file. */
+  /** Turns this into a file part; null for a file part without a filename. */
   filename?: string | null;
 }
 
 const boundary = 'offpeak-test-boundary';
 
-/** A multipart body written by hand, so that tests decide about order, names and what is missing. */
+/** Returns a handwritten multipart body, so that tests control the order, the names and omissions. */
 export function multipart(
   parts: Part[],
   options: { end?: boolean } = {},
@@ -30,7 +30,7 @@ export function multipart(
   };
 }
 
-/** The usual upload: purpose first, then the file. */
+/** Returns a regular upload: the purpose, then the file. */
 export function uploadForm(content: string | Uint8Array, filename = 'in.jsonl', more: Part[] = []) {
   return multipart([
     { name: 'purpose', value: 'batch' },

@@ -6,7 +6,10 @@ import type { RunningApp } from '../../support/app.ts';
 import { complete, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 
-/** The tests of one file: a fake server and, for each way it is known, a service before it that lives as long as the file. */
+/**
+ * Sets up the tests of one file: a fake upstream, and one Offpeak per way to configure it. Each lives as long as the
+ * file.
+ */
 export function startNative(usual: Flavor, endpoint: 'messages' | 'responses') {
   const apps = new Map<string, RunningApp>();
   const native = {
@@ -24,7 +27,7 @@ export function startNative(usual: Flavor, endpoint: 'messages' | 'responses') {
       apps.set(key, app);
       native.running = app;
     },
-    /** Of the request that came last. */
+    /** The last request that the upstream received. */
     sent: () => native.fake.received.at(-1)!,
     call: (path: string, body?: object | string, headers: Record<string, string> = {}) =>
       fetch(`${native.running.url}/v1/${endpoint}${path}`, {

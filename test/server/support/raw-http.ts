@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 
-/** A connection on which a test writes what no client library would. */
+/** Connection on which a test can write what no client library would send. */
 export interface RawConnection {
   socket: Socket;
   write(text: string | Uint8Array): void;
-  /** Everything received so far, once it contains `text`. Fails when the connection closes first. */
+  /** Resolves to everything received, once it contains `text`. Rejects when the connection closes first. */
   until(text: string): Promise<string>;
-  /** Everything received when the server closed the connection. */
+  /** Resolves to everything received when the server closes the connection. */
   closed: Promise<string>;
 }
 
@@ -45,7 +45,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
   };
 }
 
-/** Sends one request as text and returns all that comes back until the server closes. */
+/** Sends one request as text and returns everything received until the server closes the connection. */
 export async function sendRaw(url: string, text: string | Uint8Array): Promise<string> {
   const connection = await openRaw(url);
   connection.write(text);

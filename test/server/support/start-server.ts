@@ -37,18 +37,17 @@ export interface RunningServer {
   engine: DirectedEngine;
   capacity: Capacity;
   peers: Peers;
-  /** Where the blobs stand. */
+  /** Folder of the blobs. */
   folder: string;
-  /** Keys of two orgs, and one that only administers. */
+  /** Keys of two orgs, and one with only the scope `admin`. */
   keys: { a: string; b: string; admin: string };
-  /** Every line the server logged. */
   logged: { level: string; fields: Record<string, unknown>; message: string }[];
   call(method: string, path: string, options?: CallOptions): Promise<CallResult>;
   stop(): Promise<void>;
 }
 
 export interface CallOptions {
-  /** The key to send: org a's when absent, none when null. */
+  /** Key to send: that of org a if absent, no key if null. */
   key?: string | null;
   json?: unknown;
   body?: NonNullable<RequestInit['body']>;
@@ -59,11 +58,10 @@ export interface CallResult {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed body. */
   json: Json;
 }
 
-/** What a test reads out of a body; a wrong guess fails the test. */
+/** Parsed body. A test that expects another shape fails. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
 
@@ -81,7 +79,7 @@ export const testModels: Model[] = [
   { id: 'vectors', aliases: [], serves: ['embeddings'], prices, createdAt: 1_700_000_000_000 },
 ];
 
-/** Small, so that a test reaches them. */
+/** Small enough for tests to reach. */
 export const testLimits = {
   bodyBytes: 1_000_000,
   bytesPerBatch: 2_000_000,
@@ -98,15 +96,14 @@ interface StartOptions {
   /** `testModels` if absent. */
   models?: readonly Model[];
   clock?: Clock;
-  /** Files that are taken for other purposes than batches. */
+  /** Files for purposes other than batches. */
   userFiles?: UserFiles;
-  /** What serves the models, made of the scripted engine; that engine itself when absent. */
+  /** Wraps the scripted engine; absent: the scripted engine serves the models. */
   engine?: (scripted: DirectedEngine) => Engine;
-  /** How hosts of webhooks are looked up. */
   lookupHost?: HostLookup;
 }
 
-/** A whole service behind a real port: real accounts, files, batches and generation over a scripted engine. */
+/** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
 export async function startServer(
   options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates'>> &
     StartOptions = {},
