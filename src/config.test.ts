@@ -376,7 +376,7 @@ describe('what is wrong', () => {
     [
       'a reference that is none',
       model('', 'kind: llama, path: "hf:owner/m.gguf"'),
-      'offpeak.yaml:3: models[0].engine.path: is no file of a hub repository. Write hf:owner/repo/file.gguf',
+      'offpeak.yaml:3: models[0].engine.path: is not a valid hub reference. Write hf:owner/repo/file.gguf',
     ],
     [
       'a model over an open connection',

@@ -179,7 +179,7 @@ function items(
 function hubEndpoint(at: SourceValue | undefined, check: Checker): string {
   const found = check.url(at);
   if (at !== undefined && found !== undefined && !isTrusted(new URL(found)))
-    check.fail(at, 'must be an https:// URL', 'Plain http:// is for this machine alone.');
+    check.fail(at, 'must be an https:// URL', 'Plain http:// is allowed only for this machine.');
   return found ?? 'https://huggingface.co';
 }
 

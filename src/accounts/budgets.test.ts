@@ -63,8 +63,8 @@ describe('a budget', () => {
         status: 402,
         shouldRetry: false,
         message:
-          'The budget of the org is used up: 50.25 of 50 USD are spent in 2026-11. ' +
-          'An administrator can raise it; else it begins again at 2026-12-01T00:00:00Z.',
+          "The org's budget is used up: 50.25 of 50 USD spent in 2026-11. " +
+          'An administrator can raise it; otherwise it is renewed at 2026-12-01T00:00:00Z.',
       }),
     );
     expect([isRefused('org_2'), isRefused('org_3')]).toEqual([false, false]);
@@ -75,8 +75,7 @@ describe('a budget', () => {
   it('in all never begins again', async () => {
     told = [budget({ period: 'total' })];
     await budgets.look();
-    const message =
-      'The budget of the org is used up: 50 of 50 USD are spent. An administrator can raise it.';
+    const message = "The org's budget is used up: 50 of 50 USD spent. An administrator can raise it.";
     expect(budgets.waiting('org_1')).toEqual({ reason: 'budget', message, since: now });
     expect(budgets.waiting('org_2')).toBeNull();
   });

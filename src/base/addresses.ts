@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** `10.0.0.5`, or a range of addresses such as `10.0.0.0/8` and `fd00::/8`. */
+/** True for an IP address such as `10.0.0.5` or a CIDR range such as `fd00::/8`. */
 export function isAddressRange(text: string): boolean {
   const [address = '', prefix, more] = text.split('/');
   const bits = { 4: 32, 6: 128 }[isIP(address)];
@@ -8,7 +8,7 @@ export function isAddressRange(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
 }
 
-/** Whether an address is in one of the ranges, each as `isAddressRange` takes it. */
+/** Returns a test for addresses within `ranges`, each in the form of `isAddressRange`. */
 export function addressMatcher(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const range of ranges) {
@@ -20,12 +20,12 @@ export function addressMatcher(ranges: readonly string[]): (address: string) => 
   return (address) => ranges.length > 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** The address of a connection as it is written elsewhere: without a zone, and IPv4 as such. */
+/** Address of a connection without its zone, an IPv4-mapped address as IPv4. */
 export function normalizeAddress(remote: string): string {
   return remote.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** What stands for one machine: an IPv4 address, or the /64 that IPv6 gives to each. */
+/** Network of one client: the IPv4 address, or the /64 of an IPv6 address. */
 export function clientNetwork(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail = ''] = address.split('::');

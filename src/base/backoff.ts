@@ -1,14 +1,13 @@
-/** Pauses between tries: the first, and what they double up to. */
+/** Exponential back-off: the first pause, and the maximum up to which each next one doubles. */
 export interface BackoffOptions {
   initialMs: number;
   maxMs: number;
 }
 
 /**
- * How long to wait before trying again, in milliseconds.
- * @param attempt what failed, counted from 1
- * @param random in [0, 1): between half of the pause and all of it, so that many do not try at the same moment. All of it when
- *   absent
+ * Milliseconds to wait before the next attempt.
+ * @param attempt number of failed attempts, from 1
+ * @param random jitter in [0, 1): shortens the pause to between half and all of it; none by default
  */
 export function backoffMs(attempt: number, { initialMs, maxMs }: BackoffOptions, random = 1): number {
   const pause = Math.min(maxMs, initialMs * 2 ** (attempt - 1));

@@ -1,10 +1,10 @@
 import { isObject } from './fields.ts';
 
-/** One line of a stream of bytes. */
+/** Line of a byte stream. */
 export interface Line {
   /** Without its newline. */
   bytes: Uint8Array;
-  /** Of its first byte in the stream. */
+  /** Of the first byte in the stream. */
   offset: number;
   /** False for a last line without a newline. */
   whole: boolean;
@@ -12,7 +12,7 @@ export interface Line {
 
 const newline = 0x0a;
 
-/** Cuts bytes at `\n` alone, as uploads are. A stream that ends with a newline has no empty last line. */
+/** Splits at `\n` only. A stream that ends with a newline has no empty last line. */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   let pending: Uint8Array[] = [];
   let offset = 0;
@@ -20,7 +20,7 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
       const rest = chunk.subarray(start, end);
-      // A line within one chunk is not copied.
+      // No copy for a line within one chunk.
       const bytes = pending.length === 0 ? rest : Buffer.concat([...pending, rest]);
       pending = [];
       yield { bytes, offset, whole: true };
@@ -35,7 +35,7 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
 
 const decoder = new TextDecoder();
 
-/** The JSON object on a line, or undefined. A byte order mark, as some editors put before the first line, is no part of it. */
+/** JSON object on a line; undefined for anything else. Ignores a byte order mark, which some editors write. */
 export function parseLine(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(decoder.decode(bytes));

@@ -1,6 +1,6 @@
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
 
-/** A size for people: `512 bytes`, `1.03 MB`, `42.1 GB`, in powers of 1000 as disks and hubs count. */
+/** Formats a size for display: `512 bytes`, `1.03 MB`, `42.1 GB`, in powers of 1000. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;

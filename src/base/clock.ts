@@ -1,18 +1,15 @@
 /**
- * Time as a port. Everything outside `base/system.ts` asks a `Clock`; the simulation passes its own.
- * All instants are whole milliseconds since the Unix epoch, UTC.
+ * Time as a port: only `base/system.ts` reads the machine's clocks, and the simulation passes its own.
+ * Instants are whole milliseconds since the Unix epoch, UTC.
  */
 export interface Clock {
-  /** The wall clock. It may jump; never subtract two of its readings to measure a duration. */
+  /** Wall clock. It may jump, so never subtract two readings to measure a duration. */
   now(): number;
-  /** A clock that never goes back, in milliseconds from an arbitrary origin. */
+  /** Milliseconds from an arbitrary origin; never goes back. */
   monotonic(): number;
-  /**
-   * Since when what is being read from the network may have been here, by `monotonic`: this process may have been busy
-   * until now.
-   */
+  /** Earliest time, by `monotonic`, at which the network data being read can have arrived: the process may have been busy since. */
   arrival(): number;
-  /** Calls `fn` once after `ms`; after 0 when what has come meanwhile was heard. A pending timer does not keep the process alive. */
+  /** Calls `fn` once after `ms`; with 0, after pending I/O. A pending timer does not keep the process alive. */
   after(ms: number, fn: () => void): Timer;
 }
 
@@ -20,7 +17,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Resolves after `ms`, or at once (without throwing) when `signal` aborts. */
+/** Resolves after `ms`, or as soon as `signal` aborts. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -34,17 +31,15 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/**
- * A wall clock that may jump, for whoever would destroy something by it: what it says, and what it said when this was made
- * with the time that passed since.
- */
+/** Bounds on the time when the wall clock may have jumped, for decisions that destroy data. */
 export interface TimeBounds {
-  /** The earlier of the two. What ends by it ends too late rather than too early. */
+  /** For expiry: rather too late than too early. */
   earliest(): number;
-  /** The later of the two. What lasts by it lasts too long rather than too short. */
+  /** For leases: rather too long than too short. */
   latest(): number;
 }
 
+/** Compares the wall clock with its reading now plus the monotonic time passed since. */
 export function createTimeBounds(clock: Clock): TimeBounds {
   const began = clock.now() - clock.monotonic();
   return {
@@ -53,19 +48,19 @@ export function createTimeBounds(clock: Clock): TimeBounds {
   };
 }
 
-/** `2026-11-21T09:30:00Z`: the API's form of an instant, without fractions (api.md, section 5). */
+/** `2026-11-21T09:30:00Z`: an instant in the API, without fractions. */
 export function isoSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** Whole seconds since the epoch, as files and chat completions carry them. */
+/** Whole seconds since the epoch, as in files and chat completions. */
 export function unixSeconds(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
 export const dayMs = 86_400_000;
 
-/** `2026-11-21`, the UTC day a ledger row belongs to. */
+/** `2026-11-21`, the UTC day of a ledger row. */
 export function utcDay(ms: number): string {
   const day = Math.floor(ms / dayMs);
   if (day !== lastDay) {
@@ -75,6 +70,6 @@ export function utcDay(ms: number): string {
   return lastDayText;
 }
 
-/** The day that was asked for last, which nearly always is the one asked for next. */
+/** Cache of one: consecutive calls nearly always ask for the same day. */
 let lastDay = Number.NaN;
 let lastDayText = '';

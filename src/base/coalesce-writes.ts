@@ -1,14 +1,13 @@
 /**
- * Writes many values with few calls: values that come while a group is written are the next group. The first one waits for
- * nobody, so a value alone takes as long as it ever did.
- * @param write writes a group, all of it or nothing. When it rejects, each value of the group is written alone, so that
- *   one that cannot be written harms only itself; all at once, because each may wait long for what does not answer.
- * @param most values in a group
+ * Group commit: values that arrive during a write form the next group. A single value is written without delay.
+ * @param write writes a group, all or nothing. When it rejects, the values of the group are written alone, so that one bad value
+ *   fails alone; concurrently, because each may wait long for a silent database.
+ * @param maxGroup values in a group
  * @returns writes a value; settles when it is written
  */
 export function coalesceWrites<T>(
   write: (values: T[]) => Promise<void>,
-  most: number,
+  maxGroup: number,
 ): (value: T) => Promise<void> {
   let waiting: Entry<T>[] = [];
   let isWriting = false;
@@ -16,8 +15,8 @@ export function coalesceWrites<T>(
   async function writeAll(): Promise<void> {
     isWriting = true;
     while (waiting.length > 0) {
-      const group = waiting.slice(0, most);
-      waiting = waiting.slice(most);
+      const group = waiting.slice(0, maxGroup);
+      waiting = waiting.slice(maxGroup);
       await writeGroup(group);
     }
     isWriting = false;

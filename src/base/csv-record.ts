@@ -1,12 +1,12 @@
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** A cell that no spreadsheet runs as a formula: an apostrophe stands before a text that begins like one. */
+/** Escapes a cell that a spreadsheet would run as a formula: an apostrophe precedes it. */
 export function withoutFormula(cell: unknown): unknown {
   return typeof cell === 'string' && formula.test(cell) && !number.test(cell) ? `'${cell}` : cell;
 }
 
-/** A line of CSV (RFC 4180): quotes where there is something to quote, doubled inside; what is no text as JSON. */
+/** CSV line (RFC 4180); values other than text are written as JSON. */
 export function csvRecord(cells: readonly unknown[]): string {
   const texts = cells.map((cell) => {
     const text = typeof cell === 'string' ? cell : cell === null ? '' : JSON.stringify(cell);

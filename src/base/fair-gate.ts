@@ -1,14 +1,15 @@
 import { RoundRobinQueue } from './round-robin-queue.ts';
 
-/** What is at hand for all, and how much of it one owner may have at once. */
 export interface FairGateOptions {
+  /** Total weight that may be inside. */
   capacity: number;
+  /** Weight of one owner that may be inside. */
   maxPerOwner: number;
-  /** The owner that goes before all others, as long as it waits. */
+  /** Owner that goes before all others while it waits. */
   priorityOwner?: string;
-  /** Entries of one owner that may wait; any number if absent. */
+  /** Entries of one owner that may wait; unlimited by default. */
   maxWaiting?: number;
-  /** What is thrown when more would wait. */
+  /** Makes the error to throw when more would wait. */
   fullError?: () => Error;
 }
 
@@ -19,31 +20,31 @@ interface Entry {
   admit: () => void;
 }
 
-/** Shares room (bytes, turns) among owners, so that one that asks for much cannot keep the others from theirs. */
+/** Semaphore that shares capacity (bytes, turns) fairly among owners, so that one heavy owner cannot starve the others. */
 export function createFairGate({
   capacity: room,
   maxPerOwner: each,
   priorityOwner: first,
   maxWaiting: mostWaiting = Infinity,
-  fullError: full = () => new Error('Too much waits already.'),
+  fullError: full = () => new Error('Too many entries wait already.'),
 }: FairGateOptions) {
   const waiting = new RoundRobinQueue<Entry>();
   const held = new Map<string, number>();
   let used = 0;
 
-  const mayHave = (owner: string, weight: number) => {
+  const isWithinShare = (owner: string, weight: number) => {
     const own = held.get(owner) ?? 0;
     return own === 0 || own + weight <= each;
   };
-  const isThere = (weight: number) => used === 0 || used + weight <= room;
+  const fits = (weight: number) => used === 0 || used + weight <= room;
 
   function take(owner: string, weight: number): () => void {
     used += weight;
     held.set(owner, (held.get(owner) ?? 0) + weight);
-    let left = false;
+    let released = false;
     return () => {
-      if (left) return;
-      left = true;
+      if (released) return;
+      released = true;
       used -= weight;
       const own = held.get(owner)! - weight;
       if (own > 0) held.set(owner, own);
@@ -52,9 +53,9 @@ export function createFairGate({
     };
   }
 
-  /** Whose turn it is, of the owners that may have more. */
+  /** Next entry among owners below their share. */
   const next = () => {
-    const may = (owner: string, { weight }: Entry) => mayHave(owner, weight);
+    const may = (owner: string, { weight }: Entry) => isWithinShare(owner, weight);
     const before = first !== undefined && waiting.countFor(first) > 0;
     return (
       (before && waiting.peek((owner, entry) => owner === first && may(owner, entry))) || waiting.peek(may)
@@ -62,24 +63,23 @@ export function createFairGate({
   };
 
   function admitWaiting(): void {
-    for (let turn = next(); turn && isThere(turn[1].weight); turn = next()) {
+    for (let turn = next(); turn && fits(turn[1].weight); turn = next()) {
       waiting.dequeue(...turn);
       turn[1].admit();
     }
   }
 
-  /** Enters without waiting: undefined when there is no room now. */
+  /** Enters without waiting; undefined when there is no capacity now. */
   function tryEnter(owner: string, weight: number): (() => void) | undefined {
     const isNext = waiting.countFor(owner) === 0 && next() === undefined;
-    return isNext && mayHave(owner, weight) && isThere(weight) ? take(owner, weight) : undefined;
+    return isNext && isWithinShare(owner, weight) && fits(weight) ? take(owner, weight) : undefined;
   }
 
   /**
-   * Waits until there is room. Whoever waits longest of its owner goes first, and owners take turns; nobody passes the one
-   * whose turn it is, so that what needs much room is not starved by what needs little. What needs more than there ever is
-   * goes alone.
-   * @returns gives the room back, once
-   * @throws what `full` makes, or the reason of the signal
+   * Waits for capacity: owners in round robin, each owner's entries in order. Light entries never overtake, so heavy ones do not
+   * starve. An entry heavier than the capacity enters alone.
+   * @returns function that releases the capacity
+   * @throws the error of `fullError`, or the reason of the signal
    */
   async function enter(owner: string, weight: number, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
@@ -107,7 +107,7 @@ export function createFairGate({
   return {
     tryEnter,
     enter,
-    /** Waits likewise, and gives the room back once the work is over. */
+    /** Runs `work` inside. */
     async within<T>(
       owner: string,
       weight: number,

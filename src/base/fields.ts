@@ -1,7 +1,7 @@
-/** An object of which nothing is known yet. */
+/** Object of unknown content. */
 export type Fields = Record<string, unknown>;
 
-/** The value as an object, or an empty one. */
+/** The value, or an empty object if it is not an object. */
 export function fieldsOf(value: unknown): Fields {
   return isObject(value) ? value : {};
 }
@@ -10,7 +10,7 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The members that are there: what is null or undefined is left out. */
+/** Copy without the members that are null or undefined. */
 export function omitNullish<T extends object>(given: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const found: { [K in keyof T]?: T[K] } = {};
   for (const name in given) if (given[name] !== undefined && given[name] !== null) found[name] = given[name];
@@ -21,7 +21,7 @@ export function stringOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
-/** The value of a JSON text; undefined when it is none. */
+/** Parses JSON; undefined for invalid JSON. */
 export function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

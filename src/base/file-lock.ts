@@ -1,14 +1,14 @@
 import { DatabaseSync } from 'node:sqlite';
 
 export interface FileLock {
-  /** Once. */
+  /** To be called once. */
   release(): void;
 }
 
 /**
- * Takes the lock that the file at `path` is for, which must be for nothing else. It is an exclusive transaction on an empty
- * database, so the operating system drops it however its holder ends.
- * @throws the driver's error
+ * Locks the file at `path`, which serves no other purpose. The lock is an exclusive transaction on an empty SQLite database,
+ * so the operating system releases it however the process ends.
+ * @throws the driver's error, see `isLockHeld`
  */
 export function lockFile(path: string): FileLock {
   const connection = new DatabaseSync(path, { timeout: 0 });
@@ -21,10 +21,10 @@ export function lockFile(path: string): FileLock {
   }
 }
 
-/** SQLITE_BUSY, and SQLITE_IOERR_FSTAT: who had it removed the file between its opening and its locking. */
+/** SQLITE_BUSY, and SQLITE_IOERR_FSTAT: the holder removed the file between our opening and locking it. */
 const heldCodes: unknown[] = [5, 1802];
 
-/** Whether `lockFile` threw because somebody else has the lock, or had it until now. */
+/** True if `lockFile` threw because another process holds the lock, or just released it. */
 export function isLockHeld(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && heldCodes.includes(error.errcode);
 }

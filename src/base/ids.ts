@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** The prefixes of every id the service hands out (api.md, section 6 and 8). */
+/** Prefixes of all ids. */
 export type IdPrefix =
   | 'batch_'
   | 'file-'
@@ -22,12 +22,12 @@ export type IdPrefix =
   | 'blob_'
   | 'inst_';
 
-/** Makes ids that sort by the time they were made, so that a deleted cursor still pages. */
+/** Makes ids that sort by creation time, so that a deleted cursor still pages. */
 export interface Ids {
   next(prefix: IdPrefix): string;
 }
 
-/** Ids of the form prefix + 32 hex digits of a version 7 UUID. */
+/** Ids of a prefix and the 32 hex digits of a version 7 UUID. */
 export function createIds(clock: Clock, random: Random): Ids {
   let lastMs = 0;
   let sequence = 0;
@@ -44,7 +44,7 @@ export function createIds(clock: Clock, random: Random): Ids {
   };
 }
 
-/** What a version 7 UUID (RFC 9562) sorts by: its millisecond, then 32 bits that count within it. */
+/** Writes the sort key of a version 7 UUID (RFC 9562): the millisecond, then a 32-bit counter within it. */
 function writeOrder(uuid: Buffer, ms: number, sequence: number): void {
   uuid.writeUIntBE(ms, 0, 6);
   uuid[6] = 0x70 | (sequence >>> 28);
@@ -54,12 +54,12 @@ function writeOrder(uuid: Buffer, ms: number, sequence: number): void {
   uuid[10] = (sequence << 2) | (uuid[10]! & 0x03);
 }
 
-/** The id of what `name` says, which sorts by `at` among the others and is the same whenever it is made again. */
+/** Deterministic id for `name` that sorts by `at`. */
 export function derivedId(prefix: IdPrefix, at: number, name: string): string {
   return prefix + at.toString(16).padStart(12, '0') + hash('sha256', name).slice(0, 20);
 }
 
-/** Whether `id` has the exact shape of an id we make; anything else need not reach the database. */
+/** True if `id` has the exact form of an id with this prefix; others need no look-up. */
 export function isId(prefix: IdPrefix, id: string): boolean {
   return (
     id.length === prefix.length + 32 &&

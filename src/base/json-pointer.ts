@@ -1,6 +1,6 @@
 import { isObject } from './fields.ts';
 
-/** What `reference` (`#` or `#/...`) points to in `root`; undefined when there is nothing. */
+/** Value at `reference` (`#` or `#/...`) in `root`; undefined if there is none. */
 export function resolvePointer(root: unknown, reference: string): unknown {
   let at: unknown = root;
   for (const part of reference.split('/').slice(1)) {
@@ -12,7 +12,7 @@ export function resolvePointer(root: unknown, reference: string): unknown {
   return at;
 }
 
-/** A reference with its percent signs decoded, as `pointedAt` takes it. */
+/** Percent-decodes a reference for `resolvePointer`. */
 export function decodeReference(reference: string): string {
   try {
     return decodeURIComponent(reference);
@@ -21,7 +21,7 @@ export function decodeReference(reference: string): string {
   }
 }
 
-/** A field by any name, `constructor` and `__proto__` included. */
+/** Own field by any name, `constructor` and `__proto__` included. */
 export function ownField(object: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

@@ -1,7 +1,4 @@
-/**
- * What keys look like, ours and those of the services that people use: the start that makes them found in a leak. Our ids
- * (`key_...`) are none. A plain word behind "bearer" is a sentence.
- */
+/** API keys of Offpeak and common services, by their prefix. Excludes ids (`key_...`) and plain words after "bearer" in a sentence. */
 const shapes = [
   String.raw`\b(?:sk|gsk|xai|nvapi)-[\w-]{8,}`,
   String.raw`\b(?:hf|gsk|sk|pk|rk)_[A-Za-z0-9_]{8,}`,
@@ -10,14 +7,14 @@ const shapes = [
   String.raw`(?<=\b(?:[Bb]earer|BEARER|[Bb]asic|BASIC)(?:\s|%20)+)(?![a-z]+[.,:;)]?(?:[\s"'\\]|$))[\w.~+/=-]{8,}`,
 ].join('|');
 
-/** Stands in each of them, and is looked for in a tenth of the time. */
+/** Occurs in every key; ten times as fast to search. */
 const mark = 'sk[-_]|xai-|nvapi-|[hpr][fk]_|AIza|whsec_|earer|EARER|asic|ASIC';
 
 const removed = '[removed]';
 
 /**
- * Takes keys out of text. Where there is none, which is nearly always, it costs next to nothing.
- * @param literals secrets that are known, whatever they look like
+ * Returns a function that removes keys from text; cheap for text without any.
+ * @param literals known secrets of any form
  */
 export function createKeyScrubber(literals: readonly string[] = []): (text: string) => string {
   const known = literals

@@ -1,4 +1,4 @@
 import { createRequire } from 'node:module';
 
-/** Loads a package, or a file of one, when it is first needed: what a start does not need it does not pay for. */
+/** Loads a package, or a file of one, on first use, which keeps the start fast. */
 export const loadPackage: (name: string) => unknown = createRequire(import.meta.url);

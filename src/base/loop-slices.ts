@@ -1,4 +1,4 @@
-/** Runs work that pauses by itself; at each pause everything else is served. */
+/** Runs a generator to its end; the event loop serves other work at each `yield`. */
 export async function runCooperatively<T>(work: Generator<undefined, T>): Promise<T> {
   for (;;) {
     const { done, value } = work.next();
@@ -7,10 +7,7 @@ export async function runCooperatively<T>(work: Generator<undefined, T>): Promis
   }
 }
 
-/**
- * Gives each caller a turn of the event loop of its own, one after the other: what is long and cannot be interrupted is done
- * one at a time, and everything else is served in between.
- */
+/** Gives callers one turn of the event loop each, in order, so that long blocking work of one does not add up with that of others. */
 export class LoopSlices {
   #last: Promise<void> = Promise.resolve();
 

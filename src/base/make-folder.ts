@@ -2,9 +2,9 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it that are missing. Node's own `recursive` goes round for ever where a folder that is
- * there refuses a new one with ENOENT, as /proc does.
- * @throws the system's error, as of `mkdir`
+ * Creates a folder and its missing parents. Node's own `recursive` loops forever where an existing folder answers ENOENT, as
+ * /proc does.
+ * @throws the error of `mkdir`
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   try {

@@ -1,18 +1,18 @@
 /**
- * What `work` gives for each item, in their order, some of them at a time. The first failure aborts the work on the others, and
- * is thrown when all of it has ended.
- * @throws the signal's reason, too, once it aborted
+ * Results of `work` for each item, in order, at most `limit` at a time. The first failure aborts the other calls and is thrown
+ * once all have ended.
+ * @throws the reason of `cancel` after an abort
  */
 export async function mapConcurrent<Item, Result>(
-  most: number,
+  limit: number,
   items: readonly Item[],
-  given: AbortSignal,
+  cancel: AbortSignal,
   work: (item: Item, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result[]> {
   const failure = new AbortController();
-  const signal = AbortSignal.any([given, failure.signal]);
+  const signal = AbortSignal.any([cancel, failure.signal]);
   const results: Result[] = [];
-  // All take from it.
+  // Shared by all workers.
   const queue = items.entries();
   const worker = async (): Promise<void> => {
     try {
@@ -24,7 +24,7 @@ export async function mapConcurrent<Item, Result>(
       failure.abort(error);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
   signal.throwIfAborted();
   return results;
 }

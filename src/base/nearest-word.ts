@@ -1,4 +1,4 @@
-/** The member of `known` closest to `word`, or undefined when none is close enough to be what was meant. */
+/** Word of `known` closest to `word`; undefined if none is close enough to suggest. */
 export function nearestWord(word: string, known: readonly string[]): string | undefined {
   const limit = word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3));
   let best: string | undefined;
@@ -10,7 +10,7 @@ export function nearestWord(word: string, known: readonly string[]): string | un
   return best;
 }
 
-/** Insertions, deletions and replacements needed to turn `a` into `b`. */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -8,10 +8,10 @@ const waiting = Symbol('waiting');
 type Watched = AbortSignal & { [waiting]?: Waiting[] };
 
 /**
- * Calls `fn` when `signal` aborts, among others in any order. All that wait for a signal share one listener: for a new one it
- * walks through those it has, and the lines of a batch, hundreds at a time, wait for the same signal.
- * @param fn one that does not throw
- * @returns what takes it off again
+ * Calls `fn` when `signal` aborts, in no particular order. All callbacks of a signal share one listener: adding a listener walks
+ * through the existing ones, and hundreds of lines of a batch wait for the same signal.
+ * @param fn must not throw
+ * @returns function that removes the callback
  */
 export function onAbort(signal: Watched, fn: () => void): () => void {
   const own = { fn, index: 0 };
@@ -32,8 +32,8 @@ function watch(signal: Watched): Waiting[] {
 }
 
 /**
- * Waits for `work`, which cannot be called off, for as long as `signal` has not aborted.
- * @throws the signal's reason
+ * Waits for `work`, which cannot be cancelled, until `signal` aborts.
+ * @throws the reason of the signal
  */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** Whether the sources run, and not what the build makes of them. */
+/** True when running from sources, false from the build. */
 export const isCheckout = import.meta.url.endsWith('.ts');
 
-/** The checkout, or the installed package: where `docs/`, `examples/` and `models/` stand. */
+/** Root of the checkout or installed package, with `docs/`, `examples/` and `models/`. */
 export const packageFolder = dirname(findPackageJSON(import.meta.url) ?? '.');
 
 export function packageVersion(): string {
@@ -13,7 +13,7 @@ export function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** A file that runs in a thread or process of its own, by its name in the sources without an ending: `store/sqlite/worker`. */
+/** Entry file of a thread or process, by its source path without extension: `store/sqlite/worker`. */
 export function programFile(name: string): string {
   return isCheckout ? join(packageFolder, 'src', `${name}.ts`) : join(packageFolder, 'dist', `${name}.js`);
 }

@@ -1,7 +1,7 @@
-/** Randomness as a port: keys and ids come from the operating system, the simulation seeds its own. */
+/** Randomness as a port: from the operating system, or seeded by the simulation. */
 export interface Random {
   /** `n` unpredictable bytes. */
   bytes(n: number): Uint8Array;
-  /** A number in [0, 1), for jitter and choice; never for secrets. */
+  /** Number in [0, 1) for jitter and choices; not for secrets. */
   float(): number;
 }

@@ -1,4 +1,4 @@
-/** Entries that wait: those of one owner in their order, and owners in turns. */
+/** Queue that serves owners in round robin, and each owner's entries in order. */
 export class RoundRobinQueue<Entry> {
   /** In the order of their turns. */
   readonly #owners = new Map<string, Set<Entry>>();
@@ -12,7 +12,7 @@ export class RoundRobinQueue<Entry> {
     return this.#owners.get(owner)?.size ?? 0;
   }
 
-  /** The owner with the most entries. */
+  /** Owner with the most entries. */
   longestOwner(): string | undefined {
     let longest: string | undefined;
     let size = 0;
@@ -35,7 +35,7 @@ export class RoundRobinQueue<Entry> {
     this.#count++;
   }
 
-  /** Takes out one that goes without having had its turn. */
+  /** Removes an entry without a turn. */
   remove(owner: string, entry: Entry): void {
     const own = this.#owners.get(owner);
     if (!own?.delete(entry)) return;
@@ -43,7 +43,7 @@ export class RoundRobinQueue<Entry> {
     this.#count--;
   }
 
-  /** Whose turn it is, of the owners that may have one. */
+  /** First entry of the next owner whose first entry `mayGo`. */
   peek(mayGo: (owner: string, entry: Entry) => boolean = () => true): [string, Entry] | undefined {
     for (const [owner, own] of this.#owners)
       for (const entry of own) {
@@ -53,7 +53,7 @@ export class RoundRobinQueue<Entry> {
     return undefined;
   }
 
-  /** Takes out one that had its turn; its owner goes behind the others. */
+  /** Removes an entry that had its turn; the owner moves to the end. */
   dequeue(owner: string, entry: Entry): void {
     this.remove(owner, entry);
     const own = this.#owners.get(owner);

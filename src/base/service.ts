@@ -1,6 +1,6 @@
 /**
- * The start/stop contract of everything long-lived: `start` resolves when ready; `stop` may be called twice,
- * before `start`, and during it, and resolves when all work in flight is done or given back.
+ * Start/stop contract of long-lived parts. `start` resolves when ready. `stop` resolves when work in flight is done or released;
+ * it may be called twice, before `start`, and during it.
  */
 export interface Service {
   start(): Promise<void>;

@@ -18,7 +18,7 @@ class Waiting implements ListEntry, Timer {
   }
 }
 
-/** As `clock.after` with always the same `ms`, but all that wait share one timer: it goes off for the oldest, then for the next. */
+/** `clock.after` for one fixed delay: all callers share one system timer, set for the oldest. */
 export function createSharedTimer(
   clock: Pick<Clock, 'monotonic' | 'after'>,
   ms: number,

@@ -1,7 +1,4 @@
-/**
- * Something outside the program keeps it from starting: a missing file, a taken port, too little memory. The message
- * says what to do and is printed alone, without a stack.
- */
+/** Outside cause that prevents the start, such as a taken port. The message says what to do and is printed without a stack. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

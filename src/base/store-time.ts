@@ -1,11 +1,11 @@
 import type { Clock, Timer } from './clock.ts';
 
-/** Clocks that are kept right by the network move by less between two looks. */
-const leastJumpMs = 5_000;
+/** NTP adjusts clocks by less than this between two beats. */
+const minJumpMs = 5_000;
 
 /**
- * The clock for all that is stored: the database's time, carried on by a clock that does not jump. Rows are written and
- * judged by many machines, whose wall clocks say what they like. Until the database was asked it is the wall clock.
+ * Clock for stored instants: the database's time, advanced by the monotonic clock, because wall clocks of the machines differ.
+ * Equals the wall clock until the first `synchronize`.
  */
 export class StoreTime implements Clock {
   #clock: Clock;
@@ -32,27 +32,23 @@ export class StoreTime implements Clock {
     return this.#clock.after(ms, fn);
   }
 
-  /**
-   * How far the database's time is from what was expected of it, 0 for what drift and a slow answer explain. Parameters as
-   * for `learn`.
-   */
-  jump(databaseNow: number, asked: number): number {
-    const by = Math.round(this.#offsetBy(databaseNow, asked) - this.#offset);
-    return Math.abs(by) < leastJumpMs ? 0 : by;
+  /** Jump of the database's clock in milliseconds; 0 for what drift and a slow answer explain. Parameters as for `synchronize`. */
+  jump(databaseNow: number, requestedAt: number): number {
+    const by = Math.round(this.#offsetBy(databaseNow, requestedAt) - this.#offset);
+    return Math.abs(by) < minJumpMs ? 0 : by;
   }
 
   /**
-   * The database said `databaseNow` to a question asked at `asked` on the monotonic clock. It may have said so at any time
-   * since then, so a slow answer moves the time no further than it must.
+   * Adopts the time `databaseNow`, requested at `requestedAt` on the monotonic clock. The database may have read it at any time since,
+   * so a slow answer moves the clock by the minimum.
    */
-  synchronize(databaseNow: number, asked: number): void {
-    this.#offset = this.#offsetBy(databaseNow, asked);
+  synchronize(databaseNow: number, requestedAt: number): void {
+    this.#offset = this.#offsetBy(databaseNow, requestedAt);
   }
 
-  /** The possible one that is nearest to what is believed. */
-  #offsetBy(databaseNow: number, asked: number): number {
-    const least = databaseNow - this.#clock.monotonic();
-    const most = databaseNow - asked;
-    return Math.min(most, Math.max(least, this.#offset));
+  /** Possible offset nearest to the current one. */
+  #offsetBy(databaseNow: number, requestedAt: number): number {
+    const min = databaseNow - this.#clock.monotonic();
+    return Math.min(databaseNow - requestedAt, Math.max(min, this.#offset));
   }
 }

@@ -1,21 +1,18 @@
-/** Something in an unordered list. */
+/** Entry of an unordered list. */
 export interface ListEntry {
-  /** Its index there. */
+  /** Current position, maintained by the list. */
   index: number;
 }
 
 /**
- * A list of what comes and goes by the thousand. A `Set` or a `Map` of that is made anew again and again, and what it was before
- * points to what it is next: one that the garbage collector holds for old keeps all that came and went since.
+ * Appends to a list whose entries come and go by the thousand. A `Set` or `Map` would rebuild its table again and again, and an old
+ * table in the old generation keeps alive every entry that came and went since.
  */
 export function addEntry<T extends ListEntry>(list: T[], one: T): void {
   one.index = list.push(one) - 1;
 }
 
-/**
- * Takes `one` out of the list; another takes its place.
- * @returns whether it was there
- */
+/** Removes an entry; the last one takes its position. False if it is not in the list. */
 export function removeEntry<T extends ListEntry>(list: T[], one: T): boolean {
   if (list[one.index] !== one) return false;
   const last = list.pop()!;

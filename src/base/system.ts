@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** The only adapter to the machine's time and randomness; a lint rule keeps their globals out of every other file. */
+/** Only adapter to the machine's time and randomness: a lint rule bans their globals elsewhere. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The clock of a command: the process lives at least until its timers rang. */
+/** Clock for commands: pending timers keep the process alive. */
 export const keepAliveClock: Clock = {
   ...systemClock,
   after(ms, fn) {
@@ -27,12 +27,12 @@ export const keepAliveClock: Clock = {
   },
 };
 
-/** The turn of the event loop in which something was read last, and the one before it. */
+/** Event loop turn of the latest `arrival`. */
 const read = { turn: -1, at: 0, idleMs: 0, since: 0 };
 
 /**
- * What is read in a turn of the event loop came after the turn before had looked, if nothing was waited for between them, else
- * just now. A turn in which nobody asked is not known of: what it kept from being read counts as time on the way.
+ * Data read in this turn of the event loop arrived now if the loop was idle before, else after the previous turn polled. Turns
+ * without a call are not seen: their duration counts as network time.
  */
 function arrival(): number {
   const { idleTime, uvMetricsInfo } = performance.nodeTiming;
@@ -46,7 +46,7 @@ function arrival(): number {
   return read.since;
 }
 
-/** Drawn from the operating system a page at a time: a call for the few bytes of an id costs more than its bytes. */
+/** Filled by the operating system a page at a time: one call per id would cost more than its bytes. */
 const pool = new Uint8Array(4096);
 let drawn = pool.length;
 
@@ -59,7 +59,7 @@ function randomBytes(n: number): Uint8Array {
   const bytes = new Uint8Array(n);
   for (let at = 0; at < n; at += 1, drawn += 1) {
     bytes[at] = pool[drawn]!;
-    // No byte is handed out twice, nor kept.
+    // No byte is used twice or remains in memory.
     pool[drawn] = 0;
   }
   return bytes;
@@ -70,5 +70,5 @@ export const systemRandom: Random = {
   float: () => Math.random(),
 };
 
-/** The transport of the command line's client; the server speaks undici. */
+/** HTTP transport of the command line; the server uses undici. */
 export const systemFetch: typeof fetch = (input, init) => fetch(input, init);

@@ -1,7 +1,6 @@
 /**
- * The first `limit` UTF-16 units of a text, one fewer where the cut would split a surrogate pair: half a pair is no valid
- * Unicode, and strict JSON readers refuse it.
- * @param mark stands at the end of a text that was cut, such as an ellipsis
+ * First `limit` UTF-16 units of a text, or one fewer to keep a surrogate pair whole: strict JSON readers reject half a pair.
+ * @param mark appended to a shortened text, such as an ellipsis
  */
 export function truncate(text: string, limit: number, mark = ''): string {
   if (text.length <= limit) return text;

@@ -1,10 +1,10 @@
 import type { FrozenPrices } from './price.ts';
 
 /**
- * The life of a batch (specification, section 3; api.md, section 5). Anything not drawn here is a bug.
+ * Life of a batch. A transition that is not drawn here is a bug.
  *
  *   validating ──► in_progress ──► completed
- *       │  │            │  │ └───► failed        a fault of the batch as a whole
+ *       │  │            │  │ └───► failed        an error of the batch as a whole
  *       │  └─► failed   │  └─────► expired       at expires_at
  *       └────────┬──────┘
  *                └─► cancelling ─► cancelled
@@ -22,7 +22,7 @@ export const transitions = {
 export type BatchStatus = keyof typeof transitions;
 export type FinalStatus = 'completed' | 'failed' | 'cancelled' | 'expired';
 
-/** How batches tell their times: ISO 8601, or Unix seconds. */
+/** Formats of instants in batch objects: ISO 8601, or Unix seconds. */
 export const dateForms = ['iso', 'unix'] as const;
 export type DateForm = (typeof dateForms)[number];
 
@@ -32,12 +32,12 @@ export function canTransition(from: BatchStatus, to: BatchStatus): boolean {
   return (transitions[from] as readonly BatchStatus[]).includes(to);
 }
 
-/** A batch in a final state never changes again. */
+/** True for a state in which a batch never changes again. */
 export function isFinal(status: BatchStatus): status is FinalStatus {
   return transitions[status].length === 0;
 }
 
-/** The endpoints a batch may target: what a line of each is, says `wire/batch/line-formats.ts`. */
+/** Endpoints of batches; `wire/batch/line-formats.ts` defines their lines. */
 export const batchEndpoints = [
   '/v1/chat/completions',
   '/v1/embeddings',
@@ -47,16 +47,16 @@ export const batchEndpoints = [
 ] as const;
 export type BatchEndpoint = (typeof batchEndpoints)[number];
 
-/** What one batch takes unless the configuration says otherwise (specification, section 8). */
+/** Default limits of one batch. */
 export const defaultLimits = { requests: 10_000, bytes: 33_554_432, lineBytes: 8_388_608 };
 
-/** Those that are open unless the configuration says otherwise (specification, section 4.1). */
+/** Endpoints that are open by default. */
 export const defaultEndpoints: readonly BatchEndpoint[] = ['/v1/chat/completions', '/v1/embeddings'];
 
-/** Which of a batch's two result streams a line went to. */
+/** One of the two result streams of a batch. */
 export type ResultStream = 'output' | 'errors';
 
-/** A fault of the batch as a whole, as OpenAI's `errors.data` items carry it. */
+/** Error of a batch as a whole, in the form of OpenAI's `errors.data`. */
 export interface BatchFault {
   code: string;
   message: string;
@@ -64,18 +64,18 @@ export interface BatchFault {
   line: number | null;
 }
 
-/** A batch to be made. */
+/** Request to create a batch. */
 export interface CreateBatch {
   endpoint: BatchEndpoint;
-  /** Exactly one of these two. `requests` holds each item's JSON as it came, as UTF-8 without a line break. */
+  /** Either this or `requests`: the UTF-8 of each item's JSON as received, without line breaks. */
   inputFileId?: string;
   requests?: readonly Uint8Array[];
-  /** JSON text of the metadata object, as it came. */
+  /** JSON text of the metadata object, as received. */
   metadata?: string;
   outputExpiresAfterSeconds?: number;
 }
 
-/** A batch as the store remembers it. Instants are epoch milliseconds, `null` where the state was not reached. */
+/** Stored batch. Instants are epoch milliseconds, null for states not reached. */
 export interface Batch {
   id: string;
   orgId: string;
@@ -83,32 +83,32 @@ export interface Batch {
   endpoint: BatchEndpoint;
   status: BatchStatus;
   total: number;
-  /** Lines with a 2xx result, and lines that ended as errors. Live and exact. */
+  /** Lines with a 2xx result and lines with an error; always exact. */
   ok: number;
   err: number;
-  /** Urgency: the lower, the sooner it is claimed (batch-engine.md, "From upload to chunks"). */
+  /** Urgency: batches with a lower value are claimed first. */
   due: number;
-  /** The final state that was decided; set once, then the closing chunk does the rest. */
+  /** Decided final state; set once, then the closing chunk finishes the batch. */
   closing: FinalStatus | null;
-  /** Results recorded at or after this instant are dropped. */
+  /** Results from this instant on are dropped. */
   acceptUntil: number;
   inputFileId: string;
   outputFileId: string | null;
   errorFileId: string | null;
-  /** The one model of all lines, or null when they differ. */
+  /** Model of all lines; null if they differ. */
   model: string | null;
-  /** The JSON text of the metadata as it came, or null. */
+  /** JSON text of the metadata, as received. */
   metadata: string | null;
-  /** Prices frozen at creation, by model id. */
+  /** Prices at creation, by model id. */
   prices: Record<string, FrozenPrices>;
   priceFactor: number;
   errors: BatchFault[];
-  /** Since when nothing of it is sent, and for how many milliseconds that was so before. */
+  /** Start of the current pause, and milliseconds of earlier pauses. */
   pausedAt: number | null;
   pausedMs: number;
-  /** When it was first seen that it would miss its window. */
+  /** First detection that the batch would miss its window. */
   atRiskAt: number | null;
-  /** The batch whose failed lines it runs again. */
+  /** Batch whose failed lines this one retries. */
   retryOf: string | null;
   /** Lifetime of the result files in milliseconds. */
   resultTtlMs: number;
@@ -122,31 +122,31 @@ export interface Batch {
   cancelledAt: number | null;
 }
 
-/** Where one request stands in the input file. */
+/** Position of one request in the input file. */
 export interface LineRef {
-  /** 0-based number among the requests of the file (blank lines are not requests). */
+  /** 0-based number among the requests of the file; blank lines do not count. */
   line: number;
   offset: number;
   length: number;
-  /** CRC-32 of its bytes; absent for files stored before there were any. */
+  /** CRC-32 of the bytes; not stored for every file. */
   sum?: number;
 }
 
-/** Neighbours that share a prompt prefix, claimed and run together: the lane of `batch-engine.md`. */
+/** Lines that are claimed together, with a common prompt prefix where possible. */
 export interface Chunk {
   batchId: string;
   seq: number;
   model: string;
-  /** The deepest prefix hash that all lines share, or '' under 1,024 bytes. */
+  /** Hash of the longest common prefix; '' if it is shorter than 1,024 bytes. */
   prefix: string;
   lines: LineRef[];
-  /** Estimated tokens of all its lines. */
+  /** Estimated tokens of all lines. */
   est: number;
-  /** How many times it was claimed; fences release and close. */
+  /** Number of claims; fences off earlier owners. */
   epoch: number;
-  /** How many owners died while holding it. */
+  /** Number of owners that died while holding the chunk. */
   kills: number;
 }
 
-/** The model name of chunk 0, which stands for closing the batch. */
+/** Model name of chunk 0, whose owner closes the batch. */
 export const closeModel = '#close';

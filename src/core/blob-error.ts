@@ -1,16 +1,16 @@
 /**
- * A fault of stored bytes. Whoever meets one decides by its code whether to wait or to give up:
+ * Error of stored bytes. The code tells whether a retry can help:
  *
- * - `missing`: the blob is not there, and the folder that would hold it is. Asking again does not help.
- * - `damaged`: the blob is there and is not what was stored: it is cut, or its content differs. Asking again does not help.
- * - `unavailable`: nobody can tell at present: the disk reports an error, the folder is not mounted, this user may not
- *   read it, the process has too many files open. The blob may well be whole: ask again later.
+ * - `missing`: the folder exists, the blob does not. Permanent.
+ * - `damaged`: the blob is truncated or its content differs from what was stored. Permanent.
+ * - `unavailable`: the disk reports an error, the folder is not mounted or not readable, or too many files are open. The blob may
+ *   be intact: retry later.
  *
- * A disk that is full is none of these but an ApiError `insufficient_storage`.
+ * A full disk is an ApiError `insufficient_storage` instead.
  */
 export class BlobError extends Error {
   readonly code: BlobErrorCode;
-  /** What an operator can do about it: a sentence. */
+  /** Advice to the operator: a sentence. */
   readonly hint: string;
 
   constructor(code: BlobErrorCode, message: string, hint: string, options?: { cause: unknown }) {
@@ -23,7 +23,7 @@ export class BlobError extends Error {
 
 export type BlobErrorCode = 'missing' | 'damaged' | 'unavailable';
 
-/** The bytes are lost, whoever asks and whenever. */
+/** True if the bytes are permanently lost. */
 export function isBlobLost(error: unknown): error is BlobError {
   return error instanceof BlobError && error.code !== 'unavailable';
 }

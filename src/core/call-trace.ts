@@ -1,45 +1,44 @@
 import type { Usage } from './usage.ts';
 
-/** What is known of a call. A call that is made again, for a promise that was not kept or at a fallback, is told by its last. */
+/** Trace of a model call. After a retry or a fallback it describes the last attempt. */
 export interface CallTrace {
-  /** How many times it was made. */
+  /** Number of attempts. */
   calls?: number;
-  /** The server that was asked last, by the name of its replica. */
+  /** Name of the last replica. */
   server?: string;
-  /** How many servers were asked. */
+  /** Number of replicas tried. */
   serversAsked?: number;
-  /** Milliseconds that it waited for a place. */
+  /** Milliseconds of waiting for a slot. */
   queuedMs?: number;
-  /** Milliseconds from then until something of a streamed answer, or all of one that comes whole, was there. */
+  /** Milliseconds from the slot until the first output of a stream, or the whole answer. */
   firstOutputMs?: number;
-  /** The id that the server gave its answer. */
+  /** Id of the server's answer. */
   answerId?: string;
-  /** The model that is asked. */
   model?: string;
-  /** What the server says that it took; absent where none said so, because nothing came to its end or the engine is our own. */
+  /** Usage as reported by the server; absent for the embedded engine and answers that did not complete. */
   reported?: ReportedUsage;
-  /** What is paid for. */
+  /** Usage that is charged. */
   billed?: Usage;
 }
 
-/** Tokens as a server told them, right or wrong; what it did not tell is missing. Of what was asked apart they are added up. */
+/** Token counts as reported by a server, unverified; the sum if a request was split. */
 export interface ReportedUsage extends Partial<Usage> {
   totalTokens?: number;
 }
 
-/** An HTTP request that is over. */
+/** Finished HTTP request. */
 export interface AnsweredCall {
   method: string;
-  /** The path of its route, as `/v1/batches/:id`; `unknown` where there is none. */
+  /** Route pattern, such as `/v1/batches/:id`; `unknown` if no route matches. */
   route: string;
-  /** 499 where its client left before the end of the answer. */
+  /** HTTP status; 499 if the client left before the end of the answer. */
   status: number;
   ms: number;
   trace: CallTrace;
 }
 
-/** What a log says of a call. What was reported is told where something else is paid. */
-export function toCallFields(known: CallTrace): object {
+/** Log fields of a call; `reported` only if it differs from the charged usage. */
+export function toCallFields(trace: CallTrace): object {
   const {
     calls = 1,
     server,
@@ -50,7 +49,7 @@ export function toCallFields(known: CallTrace): object {
     model,
     reported,
     billed,
-  } = known;
+  } = trace;
   return {
     model,
     server,
@@ -60,7 +59,7 @@ export function toCallFields(known: CallTrace): object {
     queued_ms: roundToTenths(queuedMs),
     first_ms: firstOutputMs && roundToTenths(firstOutputMs),
     ...loggedUsage(billed),
-    reported: reported && !isPaid(reported, billed) ? loggedUsage(reported) : undefined,
+    reported: reported && !isBilled(reported, billed) ? loggedUsage(reported) : undefined,
   };
 }
 
@@ -73,7 +72,7 @@ function loggedUsage({ inputTokens, cachedTokens, outputTokens, totalTokens }: R
   };
 }
 
-function isPaid(
+function isBilled(
   { inputTokens, cachedTokens = 0, outputTokens = 0 }: ReportedUsage,
   billed: Usage | undefined,
 ): boolean {
@@ -84,5 +83,5 @@ function isPaid(
   );
 }
 
-/** Milliseconds as logs tell them. */
+/** Milliseconds for logs. */
 export const roundToTenths = (ms: number) => Math.round(ms * 10) / 10;

@@ -5,12 +5,12 @@ import type { Hours } from './hours.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { Prices } from './price.ts';
 
-/** Everything a server is told, checked and complete (docs/configuration.md). Paths are absolute, spans milliseconds. */
+/** Configuration of a server, checked and complete (docs/configuration.md). Paths are absolute, durations in milliseconds. */
 export interface Config {
   server: {
     host: string;
     port: number;
-    /** Addresses and ranges (base/addresses.ts) whose connections are not counted one by one. */
+    /** Addresses and CIDR ranges exempt from the limit on connections per address. */
     trustedProxies: string[];
   };
   /** The data folder. */
@@ -18,17 +18,17 @@ export interface Config {
   /** `sqlite`, or a `postgres://` URL. */
   database: string;
   files: {
-    /** What files are taken for; `batch` among them. */
+    /** Accepted purposes; `batch` is always among them. */
     purposes: readonly UploadPurpose[];
-    /** The largest that is not for a batch. */
+    /** Maximum size of a file that is not batch input. */
     bytes: number;
-    /** Where they are kept; under `data` if absent. */
+    /** Object store for files; under `data` if absent. */
     bucket?: BucketConfig;
   };
   models: ModelConfig[];
-  /** Where fetched models stand. */
+  /** Folder of downloaded models. */
   modelFolder: string;
-  /** Where `hf:` references are fetched from, and with what right. */
+  /** Hugging Face hub for `hf:` references. */
   hub: { endpoint: string; token: string | null };
   limits: {
     requestsPerBatch: number;
@@ -43,43 +43,43 @@ export interface Config {
     connectionsPerAddress: number;
   };
   batch: {
-    /** Those that new batches may target. */
+    /** Endpoints that new batches may use. */
     endpoints: readonly BatchEndpoint[];
     priceFactor: number;
     resultTtlMs: number;
     completionWindowMs: number;
     cancelGraceMs: number;
     dates: DateForm;
-    /** A model that no process has served for so long is lost to the lines that name it. */
+    /** Lines fail after no process has served their model for this long. */
     lostModelAfterMs: number;
   };
-  /** Where monitoring reads what is counted; nowhere if absent. */
+  /** Address of the Prometheus endpoint; disabled if absent. */
   metrics?: { host: string; port: number };
-  /** Addresses, ranges and hosts that webhooks may reach though they are not public (events/egress.ts). */
+  /** Non-public addresses, CIDR ranges and hosts that webhooks may reach. */
   egress: { allow: string[] };
-  /** How long stored content that no file names is kept aside before it is removed. */
+  /** Time that unreferenced blobs stay in quarantine before deletion. */
   quarantineMs: number;
-  /** How long work in flight may go on after SIGTERM. */
+  /** Time for work in flight after SIGTERM. */
   drainMs: number;
   logLevel: string;
-  /** Keys of the first org, when set from outside. */
+  /** Keys of the first org, if configured. */
   apiKey?: string;
   adminKey?: string;
 }
 
-/** Where files are kept, as an operator knows it: a folder, or a place in a bucket. */
+/** Location of stored files for display: a folder, or `s3://bucket/prefix`. */
 export function blobStoreName({ data, files: { bucket } }: Config): string {
   return bucket ? `s3://${bucket.bucket}/${bucket.prefix}`.replace(/\/$/, '') : `${data}/blobs`;
 }
 
-/** A place in an object store. */
+/** Location in an object store, and access to it. */
 export interface BucketConfig {
   bucket: string;
   /** Empty, or ends in a slash. */
   prefix: string;
   endpoint: string;
   region: string;
-  /** Whether the bucket stands in the path of a URL, not in the host. */
+  /** Puts the bucket name into the path of URLs instead of the host. */
   pathStyle: boolean;
   accessKey: string;
   secretKey: string;
@@ -89,16 +89,16 @@ export interface BucketConfig {
 export interface ModelConfig {
   id: string;
   aliases: string[];
-  /** Null: what the engine says. */
+  /** Null for what the engine reports. */
   serves: Serves[] | null;
   prices: Prices;
-  /** Ids of models that answer single requests in its place where it takes nothing; none if absent. */
+  /** Ids of models that answer interactive requests while this one accepts none. */
   fallbacks?: string[];
-  /** When its batches run; at any time if absent. */
+  /** Hours in which batches run; unrestricted if absent. */
   hours?: Hours;
-  /** Its server fetches images that a request names by an address; none is accepted if absent. */
+  /** True if the server fetches images by URL; image URLs are rejected otherwise. */
   imageUrls?: boolean;
-  /** They answer lines of batches, too, once it has taken nothing for so long; never if absent. */
+  /** Fallbacks also answer batch lines after the model has accepted nothing for this long; never if absent. */
   batchFallbacksAfterMs?: number;
   engine: EngineConfig;
 }
@@ -107,7 +107,7 @@ export type EngineConfig = LlamaEngineConfig | OpenAiEngineConfig | ScriptedEngi
 
 export interface LlamaEngineConfig {
   kind: 'llama';
-  /** Of the GGUF file; or a reference, `hf:` or a URL, of one that is fetched at the start (core/model-source.ts). */
+  /** Path of the GGUF file, or an `hf:` reference or URL to download at the start. */
   path: string;
   sequences: number;
   context: number | 'auto';
@@ -118,58 +118,56 @@ export interface LlamaEngineConfig {
 export interface OpenAiEngineConfig {
   kind: 'openai';
   flavor: Flavor | null;
-  /** What is configured over its flavor. */
+  /** Traits that override the flavor. */
   ownTraits?: CustomTraits;
-  /** The servers that have the model; at least one. */
   replicas: ReplicaConfig[];
-  /** The upstream's name of the model; null for the model's id. */
+  /** Model name at the upstream; null for the model's id. */
   model: string | null;
-  /** What the model takes beside text; what servers of its flavor may take if absent. */
+  /** Accepted inputs beside text; those of the flavor if absent. */
   inputs?: ModelInput[];
-  /** Members of requests that go on to the server though its flavor does not name them; none if absent. */
+  /** Request fields to forward although the flavor does not list them. */
   passThrough?: string[];
-  /** What is known better than by its flavor. */
+  /** Capabilities that override the flavor. */
   capabilities?: {
     jsonSchema?: 'exact' | 'native' | 'none';
     forcedTool?: 'exact' | 'native' | 'strict' | 'filter' | 'none';
     prefixCache?: 'slot' | 'shared' | 'none';
-    /** Whether it takes tools with free text, and holds their grammars. */
+    /** Supports custom tools (free text), and enforces their grammars. */
     customTools?: boolean;
-    /** How it is asked in other formats than chat completions. */
+    /** Support of formats other than chat completions. */
     formats?: Partial<Record<'messages' | 'responses' | 'completions', 'native' | 'via chat' | 'no'>>;
   };
-  /** Sent with every call; their values may be secrets. */
+  /** Headers of every call; values may be secrets. */
   headers?: Record<string, string>;
-  /** The file of who signs its certificate, as PEM. */
+  /** PEM file of the certificate authority. */
   ca?: string;
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number; totalMs: number };
 }
 
-/** One of the servers of a model. */
+/** Server of a model. Absent fields are those of the engine. */
 export interface ReplicaConfig {
-  /** The base URL, `/v1` included. */
+  /** Base URL, including `/v1`. */
   url: string;
   apiKey: string | null;
-  /** Its own name of the model; that of the engine if absent. */
   model?: string;
-  /** Its own kind; that of the engine if absent. Null to be found out. */
+  /** A null flavor is detected. */
   kind?: Pick<OpenAiEngineConfig, 'flavor' | 'ownTraits'>;
-  /** Requests it works on at once; null where that is to be found out. */
+  /** Concurrent requests; null to discover. */
   slots: number | null;
-  /** How much more or less than its slots say it gets. */
+  /** Load relative to the number of slots. */
   weight: number;
-  /** It gets nothing new. */
+  /** True to send no new requests. */
   drain: boolean;
 }
 
-/** Deterministic answers without a model, for tests and for trying things out. */
+/** Deterministic answers without a model, for tests and trials. */
 export interface ScriptedEngineConfig {
   kind: 'scripted';
   slots: number;
   delayMs: number;
 }
 
-/** Where a server is, as operators are told: nothing of its query, where a key may stand. */
+/** Host and path of a server for display; omits the query, which may hold a key. */
 export function serverName({ url }: ReplicaConfig): string {
   const { host, pathname } = new URL(url);
   return host + pathname.replaceAll('%7Bmodel%7D', '{model}');

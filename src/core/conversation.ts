@@ -1,11 +1,11 @@
-/** A conversation that is kept by itself. Instants are epoch milliseconds. */
+/** Stored conversation. Instants are epoch milliseconds. */
 export interface StoredConversation {
   id: string;
   orgId: string;
   createdAt: number;
-  /** Moves on whenever something is added. */
+  /** Extended whenever items are added. */
   expiresAt: number;
-  /** Of the texts of its items. */
+  /** Size of the items. */
   bytes: number;
   /** JSON text. */
   metadata: string;
@@ -13,16 +13,15 @@ export interface StoredConversation {
 
 export interface ConversationItem {
   id: string;
-  /** JSON text, the id in it. */
+  /** JSON text, including the id. */
   item: string;
 }
 
-/** What a conversation is to have from now on, unless it is gone. An item whose id it has already is not added again. */
+/** Items to add to a conversation, if it still exists. Items with a known id are skipped. */
 export interface ConversationAppend {
   orgId: string;
   conversationId: string;
   items: readonly ConversationItem[];
-  /** A conversation that has expired then is gone. */
   now: number;
   expiresAt: number;
 }

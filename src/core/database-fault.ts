@@ -1,8 +1,8 @@
 import { ApiError } from './errors.ts';
 import { StoreError, type StoreErrorCode } from './store-error.ts';
 
-/** Faults that come from the database as a whole, whatever it was asked. */
-const wholesale: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
+/** Errors of the database as a whole. */
+const outageCodes: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
   'locked',
   'unwritable',
   'disk_full',
@@ -11,20 +11,19 @@ const wholesale: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>([
   'stopped',
 ]);
 
-/** Whether the database says so itself: no line, batch or request is to blame. */
+/** True if the error code alone shows an outage of the database. */
 export function isDatabaseOutage(error: unknown): boolean {
-  return error instanceof StoreError && wholesale.has(error.code);
+  return error instanceof StoreError && outageCodes.has(error.code);
 }
 
 /**
- * Whether the database cannot be used at present, as opposed to refusing what it was asked to read or write.
- * @param error what an operation of the store threw
- * @param probe an operation that reads and writes and has nothing to do with the other
+ * True if the database is unusable at present, false if it rejected one particular operation.
+ * @param error thrown by a store operation
+ * @param probe unrelated operation that reads and writes
  */
 export async function isDatabaseUnavailable(error: unknown, probe: () => Promise<unknown>): Promise<boolean> {
-  // The only one a store throws: the disk is full.
-  if (error instanceof ApiError) return true;
-  if (isDatabaseOutage(error)) return true;
+  // The only ApiError of a store: the disk is full.
+  if (error instanceof ApiError || isDatabaseOutage(error)) return true;
   return probe().then(
     () => false,
     () => true,

@@ -1,7 +1,6 @@
 /**
- * The one catalogue of errors a client can meet (api.md, section 2). Each code has one status; the `type` a client
- * sees depends on the wire format and is chosen in `wire/errors/`. `docs/errors.md` lists the same codes; a test
- * holds the two together.
+ * All errors that clients can receive. Each code has one status; `wire/errors/` chooses the `type` of each wire format. A test
+ * compares the codes with `docs/errors.md`.
  */
 export const errorCatalog = {
   // the request as a whole
@@ -73,33 +72,27 @@ export const errorCatalog = {
   insufficient_storage: { status: 507, kind: 'server' },
 } as const satisfies Record<string, { status: number; kind: ErrorKind }>;
 
-/**
- * Whose failure it is, and so who has to wait for it to pass: this request alone (others go on), the server that was asked
- * (another one of the model may do), the model, or our account there.
- */
+/** Origin of a failure, which decides what pauses: only the request, the replica, all replicas of the model, or the upstream account. */
 export type BlameScope = 'request' | 'replica' | 'model' | 'account';
 
-/** What one failure tells of itself. */
+/** Attribution of a failure. */
 export interface Blame {
   scope: BlameScope;
-  /**
-   * Whether this one answer tells. A 502 or a reset may be the server's or this request's: only what becomes of other
-   * requests shows which.
-   */
+  /** False if other requests must show the origin: a 502 or reset can be due to the server or the request. */
   certain: boolean;
-  /** Of a request's own failure: whether another attempt may end otherwise. */
+  /** True if another attempt of the request may succeed. */
   retry: boolean;
-  /** Whether a server that is asked how it is may say that it is well all the same: then only requests tell. */
+  /** True if health checks can succeed all the same, so that only a request shows recovery. */
   hidden?: boolean;
 }
 
-/** The request's, and the same again however often it is asked. */
+/** Failure of the request that every retry repeats. */
 export const permanent: Blame = { scope: 'request', certain: true, retry: false };
-/** The request's, as far as one can tell, and perhaps not the next time. */
+/** Failure of the request that a retry may avoid. */
 export const transient: Blame = { scope: 'request', certain: true, retry: true };
-/** The server's, for certain: nothing was done, and others wait as well. */
+/** Failure of the replica; the request did not run. */
 export const unavailable: Blame = { scope: 'replica', certain: true, retry: true };
-/** The server's or the request's. */
+/** Failure of the replica or the request. */
 export const ambiguous: Blame = { scope: 'replica', certain: false, retry: true };
 
 const blameByCode: Partial<Record<ErrorCode, Blame>> = {
@@ -129,7 +122,7 @@ export type ErrorKind =
 
 export type ErrorCode = keyof typeof errorCatalog;
 
-/** One fault among several: where it is and what was expected. Absent fields are not known. */
+/** One of several validation errors. */
 export interface Fault {
   /** 1-based line number in the file. */
   line?: number;
@@ -142,27 +135,27 @@ export interface Fault {
 
 export interface ApiErrorOptions {
   param?: string | null;
-  /** The faults found, at most 100 of them (api.md, section 2). */
+  /** Validation errors, at most 100. */
   faults?: Fault[];
-  /** A fault inside a file or batch is a 422 whatever its code says: an unknown model on line 17 is no 404. */
+  /** Errors inside a file or batch are a 422, whatever the code: an unknown model on line 17 is no 404. */
   status?: 422;
   /** Seconds for `retry-after`. */
   retryAfter?: number;
-  /** False tells SDKs not to repeat a request that cannot succeed. */
+  /** False tells SDKs not to retry. */
   shouldRetry?: boolean;
-  /** For the methods of a 405. */
+  /** `allow` header of a 405. */
   allow?: string;
-  /** For the size of what a 416 asked a range of. */
+  /** `content-range` header of a 416. */
   contentRange?: string;
-  /** Where the code alone does not tell: an upstream's 415 is the request's, its 401 our account's. */
+  /** Overrides the attribution of the code. */
   blame?: Blame;
-  /** The upstream's own message, scrubbed. Shown in `waiting.message`, and in a line's error once it came twice. */
+  /** Message of the upstream, scrubbed. Shown in `waiting.message`, and in a line's error after it came twice. */
   upstreamMessage?: string;
-  /** What happened inside, for the log alone. */
+  /** Internal cause, for the log only. */
   cause?: unknown;
 }
 
-/** An error a client may see. Everything else that is thrown becomes `internal_error`. */
+/** Error shown to clients; any other error becomes `internal_error`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -194,8 +187,8 @@ export class ApiError extends Error {
 }
 
 /**
- * Whether another server, or another model, may answer what failed here. One that did not answer in time has taken the
- * caller's time already, unless it hangs for certain.
+ * True if another replica or model may answer the request. After a timeout the caller has no time left, unless the server is
+ * known to hang.
  */
 export function isWorthRetryingElsewhere(error: unknown): error is ApiError {
   if (!(error instanceof ApiError) || error.blame.scope === 'request') return false;
@@ -207,7 +200,7 @@ export function invalid(param: string, message: string, code: ErrorCode = 'valid
   return new ApiError(code, `${param}: ${message}`, { param, faults: [{ param, code, message }] });
 }
 
-/** What has an id of ours that clients name. */
+/** Resources that clients address by id. */
 export type ResourceName =
   | 'batch'
   | 'file'
@@ -219,7 +212,7 @@ export type ResourceName =
   | 'webhook'
   | 'delivery';
 
-/** The answer to an unknown id and to another org's id: the same bytes (api.md, section 2). */
+/** Error for an unknown id and for another org's id alike. */
 export function notFound(what: ResourceName): ApiError {
   return new ApiError('not_found', `No such ${what}.`);
 }

@@ -1,9 +1,9 @@
-/** What was found out about one server by asking it (`offpeak doctor`). */
+/** Result of probing one server (`offpeak doctor`). */
 export interface Examination {
-  /** What kind of server it is, as far as it tells. */
+  /** Detected kind of server. */
   flavor: string;
   isReachable: boolean;
-  /** In the order in which they were made; after one that makes the others pointless there are none. */
+  /** In order; ends after a fault that makes further checks pointless. */
   findings: Finding[];
 }
 
@@ -20,12 +20,11 @@ export interface Finding {
     | 'responses'
     | 'completions'
     | 'embeddings';
-  /** `ours`: it works, but by what Offpeak does beside. */
+  /** `ours`: works because Offpeak emulates it. */
   verdict: 'ok' | 'ours' | 'fault';
-  /** Without its full stop. */
+  /** Sentence without the full stop. */
   told: string;
-  /** What to do about it. */
   advice?: string;
-  /** The key of the configuration that is to be changed. */
+  /** Configuration key to change. */
   key?: 'url' | 'api_key' | 'model' | 'ca' | 'capabilities' | 'serves';
 }

@@ -1,9 +1,8 @@
 /**
- * Which ready chunks are taken next: start-time fair queueing between orgs, and inside an org what is due first. Pure; the
- * store asks it inside the transaction that leases what it chose.
+ * Choice of the next chunks: start-time fair queueing between orgs, earliest `due` first within an org. Pure; the store calls it in the
+ * transaction that leases the chosen chunks.
  */
 
-/** A chunk that may be taken. */
 export interface ReadyChunk {
   batchId: string;
   seq: number;
@@ -13,31 +12,31 @@ export interface ReadyChunk {
   /** Estimated tokens of its lines. */
   est: number;
   kills: number;
-  /** Most of its batch's window is over. */
+  /** Three quarters of the batch's window are over. */
   late: boolean;
 }
 
-/** The work of one org that waits for one model. */
+/** Waiting work of one org for one model. */
 export interface OrgQueue {
   orgId: string;
-  /** Virtual time at which its next chunk begins: the tokens it was given, divided by its weight. */
+  /** Virtual time at which the next chunk begins: tokens served, divided by the weight. */
   start: number;
   weight: number;
-  /** Its first chunks, in their order. */
+  /** First chunks, in order. */
   chunks: readonly ReadyChunk[];
-  /** Whether it may have more than these. */
+  /** True if there may be more. */
   hasMore: boolean;
 }
 
 export interface ClaimTarget {
-  /** Taken are chunks until there are so many lines, and so many chunks. */
+  /** Chunks are taken until both minimums are reached. */
   lines: number;
   chunks: number;
-  /** By org, the least `due` that is in hand already: one chunk that is due before that is taken however much there is. */
+  /** Lowest `due` already claimed, by org: one more urgent chunk is taken beyond the minimums. */
   claimedDue: Readonly<Record<string, number>>;
 }
 
-/** How many chunks may be taken whose owners died `from` times or more. `alone`: or one whose owners died more often. */
+/** Limit on suspect chunks: `max` chunks with exactly `from` kills, or, if `alone`, one with more kills. */
 export interface SuspectAllowance {
   minKills: number;
   max: number;
@@ -46,17 +45,14 @@ export interface SuspectAllowance {
 
 export interface ChunkChoice {
   chunks: ReadyChunk[];
-  /** An org whose turn it was has more chunks than were told: the choice ended there. */
+  /** The choice ended at an org whose further chunks were not passed. */
   isTruncated: boolean;
 }
 
-/**
- * An org with work that may miss its window goes this many estimated tokens before its turn. It is charged as ever, so it
- * waits the longer afterwards: what it may get ahead of the others is this, once.
- */
+/** Estimated tokens by which an org with late work may run ahead of its turn. It is charged as usual, so it gets this advance once. */
 const lateCredit = 1_000_000;
 
-/** @param suspects is counted down by what is taken */
+/** @param suspects reduced by the chosen chunks */
 export function chooseChunks(
   queues: readonly OrgQueue[],
   wish: ClaimTarget,
@@ -95,12 +91,12 @@ export function chooseChunks(
   }
 }
 
-/** How far so many tokens carry an org in virtual time. */
+/** Virtual time of `est` tokens. */
 export function advance(est: number, weight: number): number {
   return Math.ceil(est / weight);
 }
 
-/** Whether there is room for a chunk that may be a suspect. */
+/** True if the allowance permits the chunk. */
 export function mayTake(
   { kills }: ReadyChunk,
   { minKills: from, max: most, mayTakeAlone: alone }: SuspectAllowance,

@@ -1,31 +1,31 @@
 import type { BatchEndpoint } from './batch.ts';
 
-/** What a file is uploaded for: the requests of a batch, or, kept as they come, what requests name by its id. */
+/** Purposes of uploads: batch input, or content that requests refer to by id. */
 export const uploadPurposes = ['batch', 'user_data', 'assistants', 'vision'] as const;
 export type UploadPurpose = (typeof uploadPurposes)[number];
 
 export const filePurposes = [...uploadPurposes, 'batch_output'] as const;
 export type FilePurpose = (typeof filePurposes)[number];
 
-/** Whether a file counts into what its org may store; what goes into batches and comes out of them does not. */
+/** True if a file counts toward the quota of its org; batch input and output do not. */
 export function countsTowardQuota({ purpose }: Pick<StoredFile, 'purpose'>): boolean {
   return purpose !== 'batch' && purpose !== 'batch_output';
 }
 
-/** A stored file (specification, section 2.4). Instants are epoch milliseconds. */
+/** Stored file. Instants are epoch milliseconds. */
 export interface StoredFile {
   id: string;
   orgId: string;
   purpose: FilePurpose;
   filename: string;
   bytes: number;
-  /** The blob that holds its content. Two files never share one. */
+  /** Blob of the content; never shared with another file. */
   blobId: string;
   /** SHA-256 of the content, lower-case hex. */
   sha256: string;
-  /** Requests in it; null for files of other purposes. */
+  /** Number of requests; null unless batch input. */
   requests: number | null;
-  /** The endpoint all lines name; null for files of other purposes. */
+  /** Endpoint of all lines; null unless batch input. */
   endpoint: BatchEndpoint | null;
   createdAt: number;
   expiresAt: number | null;

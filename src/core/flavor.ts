@@ -1,4 +1,4 @@
-/** Kinds of servers that answer what a chat completion asks for, which differ in how. */
+/** Kinds of upstream servers. */
 export const flavors = [
   'vllm',
   'sglang',
@@ -25,37 +25,37 @@ export const usageFigures = [
 ] as const;
 export type UsageFigure = (typeof usageFigures)[number];
 
-/** By what a failure may be judged: by each of these, requests, keys, credit, models and servers are told apart. */
+/** Statuses that a failure rule may map to: they distinguish faults of the request, key, credit, model and server. */
 export const failureStatuses = [400, 401, 402, 403, 404, 408, 413, 429, 500, 503] as const;
 export type FailureStatus = (typeof failureStatuses)[number];
 
-/** A failure that a server tells in a way of its own, and the status that says the same elsewhere. */
+/** Rule that maps a server's failure to a standard status. All given conditions must match. */
 export interface CustomFailure {
   status?: number;
   code?: string;
-  /** How its sentence begins. */
+  /** Beginning of the message. */
   says?: string;
   means: FailureStatus;
 }
 
 export const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
 
-/** What the configuration says of a server that no flavor describes, over the one that it is most like. */
+/** Configured traits of a server, on top of the most similar flavor. */
 export interface CustomTraits {
-  /** Behind the base of the URL; `{model}` stands for the server's name of the model. */
+  /** Relative to the base URL; `{model}` is replaced by the server's model name. */
   paths: { chat?: string; embeddings?: string };
   auth?: { header?: string; scheme?: string };
-  /** Members of requests that it is sent beside those of all. */
+  /** Additional request fields. */
   fields: string[];
-  /** What it calls a member that has another name here. */
+  /** Renamed request fields: the server's name by ours. */
   names: Record<string, string>;
-  /** Members of requests that it is not sent. */
+  /** Request fields to omit. */
   without: string[];
-  /** Where its answers tell what, as the names on the way there; in events of streams likewise. */
+  /** Paths of usage figures in answers and stream events. */
   usage: Partial<Record<UsageFigure, string[]>>;
-  /** Its words for why an answer ended, and ours. */
+  /** Our finish reason by the server's. */
   finish: Record<string, (typeof finishReasons)[number]>;
-  /** Its words for how hard to think, by ours. */
+  /** The server's reasoning effort by ours. */
   effort?: Record<string, string>;
   failures: CustomFailure[];
 }

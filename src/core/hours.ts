@@ -2,25 +2,25 @@ const minuteMs = 60_000;
 const dayMinutes = 1_440;
 const dayMs = dayMinutes * minuteMs;
 
-/** When batches of a model run, by the clocks of a place. */
+/** Daily hours in which batches of a model run, in a time zone. */
 export interface Hours {
-  /** Minutes after midnight. Where `to` is not after `from` it is on the next day. */
+  /** Minutes after midnight; `to` is on the next day unless it is after `from`. */
   from: number;
   to: number;
-  /** An IANA time zone. */
+  /** IANA time zone. */
   zone: string;
-  /** Which share of its places batches may have at other times, from 0 to 1. */
+  /** Share of the slots that batches may use at other times, from 0 to 1. */
   share: number;
 }
 
-/** From one change to the next, in epoch milliseconds. */
+/** Time between two changes, in epoch milliseconds. */
 interface HoursPeriod {
   isOpen: boolean;
   since: number;
   until: number;
 }
 
-/** `22:00-06:00 Europe/Berlin`; without a zone UTC. Undefined for anything else, and where both times are the same. */
+/** Parses `22:00-06:00 Europe/Berlin`; UTC by default. Undefined for anything else or equal times. */
 export function parseHours(text: string): Omit<Hours, 'share'> | undefined {
   const match = /^(\d{1,2}):(\d{2})-(\d{1,2}):(\d{2})(?:\s+(\S+))?$/.exec(text.trim());
   if (!match) return undefined;
@@ -31,23 +31,23 @@ export function parseHours(text: string): Omit<Hours, 'share'> | undefined {
   return from === to || !isZone(zone) ? undefined : { from, to, zone };
 }
 
-/** `22:00-06:00 Europe/Berlin`. */
+/** Inverse of `parseHours`. */
 export function formatHours({ from, to, zone }: Hours): string {
   const time = (minutes: number) =>
     `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
   return `${time(from)}-${time(to)} ${zone}`;
 }
 
-/** How many milliseconds of a day are closed, but on the days on which clocks are changed. */
+/** Closed milliseconds of a day without a clock change. */
 export function closedMsPerDay({ from, to }: Hours): number {
   return ((from - to + dayMinutes) % dayMinutes) * minuteMs;
 }
 
-/** Whether they are open at an instant, in epoch milliseconds, and since and until when that is so. */
+/** State at an instant, with the surrounding changes. */
 export function hoursAt(hours: Hours, at: number): HoursPeriod {
   const day = Math.floor(at / dayMs);
   let closed: HoursPeriod = { isOpen: false, since: at - dayMs, until: at + dayMs };
-  // The clocks of a place are less than a day off, and hours that begin on one day end on the next.
+  // Time zones are less than a day off UTC, and hours may end on the next day.
   for (let near = day - 2; near <= day + 2; near++) {
     const { start, end } = openSpan(hours, near);
     if (start >= end) continue;
@@ -58,12 +58,12 @@ export function hoursAt(hours: Hours, at: number): HoursPeriod {
   return closed;
 }
 
-/** Which share of their places batches may have at an instant, from 0 to 1. */
+/** Share of the slots that batches may use at an instant, from 0 to 1. */
 export function shareAt(hours: Hours | undefined, at: number): number {
   return !hours || hoursAt(hours, at).isOpen ? 1 : hours.share;
 }
 
-/** How many milliseconds of a span batches run; those in which they have a share of their places count as that share. */
+/** Milliseconds between two instants in which batches run, weighted by their share of the slots. */
 export function runningMs(hours: Hours | undefined, start: number, end: number): number {
   if (!hours) return end - start;
   let sum = 0;
@@ -76,7 +76,7 @@ export function runningMs(hours: Hours | undefined, start: number, end: number):
   return sum;
 }
 
-/** When batches will have run for so long, in epoch milliseconds; a guess where that is months ahead. */
+/** Instant at which batches will have run for `ms`; an estimate beyond some months. */
 export function timeAfterRunning(hours: Hours | undefined, start: number, ms: number): number {
   if (!hours) return start + ms;
   let [at, left] = [start, ms];
@@ -97,7 +97,7 @@ interface Span {
 
 const spans = new WeakMap<Hours, Map<number, Span>>();
 
-/** The hours that begin on a day, counted from 1970. They are none where clocks skip them. */
+/** Hours that begin on a day (counted from 1970); empty where a clock change skips them. */
 function openSpan(hours: Hours, day: number): Span {
   const known = spans.get(hours) ?? new Map<number, Span>();
   spans.set(hours, known);
@@ -110,10 +110,7 @@ function openSpan(hours: Hours, day: number): Span {
   return span;
 }
 
-/**
- * When the clocks of a zone show a time of a day: the first instant where they do twice; where they skip it, as long after
- * the change as it would have been.
- */
+/** Instant of a local time: the first of two; a time skipped by a clock change is shifted by the change. */
 function toInstant(zone: string, day: number, minutes: number): number {
   const shown = day * dayMs + minutes * minuteMs;
   const before = utcOffsetMs(zone, shown - dayMs);
@@ -141,7 +138,7 @@ function zoneClock(zone: string): Intl.DateTimeFormat {
   return clock;
 }
 
-/** How far the clocks of a zone are ahead of UTC, in milliseconds. */
+/** Offset of a zone from UTC, in milliseconds. */
 function utcOffsetMs(zone: string, at: number): number {
   const name = zoneClock(zone)
     .formatToParts(at)

@@ -8,7 +8,7 @@ const endpointNames: Record<Serves, string> = {
   completions: 'text completions: send messages to /v1/chat/completions',
 };
 
-/** The fallbacks of a model that `caller` may use for `serves`, in their order. */
+/** Fallbacks of a model that `caller` may use for `serves`, in order. */
 export function fallbacksFor(
   catalog: Pick<Catalog, 'find'>,
   { fallbacks = [] }: Model,
@@ -19,7 +19,7 @@ export function fallbacksFor(
   return all.filter((model) => model.serves.includes(serves) && (caller.models?.includes(model.id) ?? true));
 }
 
-/** What is said of a model to whom it cannot answer, because only other processes serve it. */
+/** Error for a model that only other processes serve. */
 export function servedElsewhereError(
   { id }: Model,
   here: Pick<Catalog, 'list'>,
@@ -27,15 +27,15 @@ export function servedElsewhereError(
 ): ApiError {
   const served = here.list().filter((model) => allowed?.includes(model.id) ?? true);
   const names = served.map((model) => `'${model.id}'`).join(', ');
-  const told = `The model '${id}' is served by other processes of this service: ask one of those, or make a batch of it here.`;
-  return new ApiError('model_not_found', names ? `${told} This one serves ${names}.` : told, {
+  const message = `The model '${id}' is served by other Offpeak servers on this database. Send the request to one of them, or create a batch here.`;
+  return new ApiError('model_not_found', names ? `${message} This server has ${names}.` : message, {
     param: 'model',
   });
 }
 
 /**
- * The model that `name` (an id or an alias) stands for, if `caller` may use it for `serves`.
- * @throws ApiError `model_not_found` (404) for an unknown name or a model of the other kind, `model_not_allowed` (403)
+ * Model by id or alias, if `caller` may use it for `serves`.
+ * @throws ApiError `model_not_found` (404), `model_not_allowed` (403)
  */
 export function modelFor(
   catalog: Pick<Catalog, 'find'>,

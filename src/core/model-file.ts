@@ -1,32 +1,32 @@
 import type { ModelSource, RemoteSource } from './model-source.ts';
 
-/** How far a download is. */
+/** Progress of a download. */
 export interface PullProgress {
   phase: 'waiting' | 'fetching' | 'checking';
-  /** The file at hand, and which of how many it is (a model may be split). */
+  /** Current file, and its number among the parts of a split model. */
   file: string;
   part: number;
   parts: number;
-  /** Bytes that are here, of all files together. */
+  /** Bytes present, of all files. */
   done: number;
-  /** Null when the server does not say. */
+  /** Null if the server does not report it. */
   total: number | null;
 }
 
 export interface PullRequest {
   source: RemoteSource;
-  /** A folder of the caller's choice; else the file gets its place in the folder of models. */
+  /** Target folder; the model folder if absent. */
   to?: string | undefined;
-  /** The checksum it must have, 64 hexadecimal digits. */
+  /** Required checksum, 64 hex digits. */
   sha256?: string | undefined;
   signal: AbortSignal;
   onProgress?: (progress: PullProgress) => void;
-  /** What happened on the way: a broken connection, a file that changed. */
+  /** Called with events such as a broken connection. */
   onNote?: (note: string) => void;
 }
 
 export interface PulledModel {
-  /** The file to load: of a split model, the first. */
+  /** File to load; the first of a split model. */
   path: string;
   files: PulledFile[];
 }
@@ -34,60 +34,59 @@ export interface PulledModel {
 export interface PulledFile {
   path: string;
   bytes: number;
-  /** What was checked: the checksum given or the hub's; null when there was none. */
+  /** Verified checksum, of the request or the hub; null if there was none. */
   sha256: string | null;
-  /** Whether it was here before. */
+  /** True if the file existed before. */
   present: boolean;
 }
 
 export interface InspectRequest {
   source: ModelSource;
-  /** What its memory is computed for. */
   sequences: number;
   context: number | 'auto';
   signal: AbortSignal;
 }
 
-/** What the header of a GGUF file tells. Sizes are bytes. */
+/** Contents of a GGUF header. Sizes are bytes. */
 export interface ModelReport {
   name: string | null;
   architecture: string;
   parameters: number;
   quantization: string;
-  /** Tokens it was trained for. */
+  /** Context length in training. */
   contextLength: number | null;
   layers: number | null;
-  /** Numbers in a token's vector. */
+  /** Embedding dimensions. */
   width: number | null;
   heads: number | null;
   keyValueHeads: number | null;
   tokenizer: { kind: string | null; pre: string | null; vocabulary: number | null };
-  /** The family whose calls it shows, where it shows those of one, and how the template begins. Null: it has none. */
+  /** Detected tool call family, and the beginning of the chat template; null without a template. */
   template: { family: string | null; begins: string } | null;
   files: number;
   fileBytes: number;
   memory: {
     sequences: number;
-    /** Tokens of each. */
+    /** Tokens per sequence. */
     context: number;
     weights: number;
     cache: number;
-    /** What is needed to work with them. */
+    /** Working memory. */
     work: number;
-    /** Why it does not fit into the memory that is free here and now; null when it fits. */
+    /** Reason why the model does not fit into free memory now; null if it fits. */
     misfit: string | null;
   };
 }
 
-/** A model in the folder of models, or one that is not whole yet. */
+/** Complete or partial model in the model folder. */
 export interface LocalModel {
   path: string;
   bytes: number;
-  /** For a split model, how many of its files are here, of how many. */
+  /** Files present of a split model. */
   parts: { here: number; of: number } | null;
-  /** The share of it that is here, when it is not whole. */
+  /** Downloaded share of a partial model. */
   unfinished: number | null;
-  /** Null when it cannot be read; `fault` tells why. */
+  /** Null if the file cannot be read; see `fault`. */
   architecture: string | null;
   quantization: string | null;
   parameters: number | null;

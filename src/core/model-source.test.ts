@@ -17,21 +17,21 @@ describe('readModelSource', () => {
   ])('reads %s', (text, source) => expect(readModelSource(text)).toEqual(source));
 
   it.each([
-    ['hf:', 'is no file of a hub repository'],
-    ['hf:owner/repo', 'is no file of a hub repository'],
-    ['hf:owner/../f.gguf', 'is no file of a hub repository'],
-    ['hf:o/r/../../f.gguf', 'is no file of a hub repository'],
-    ['hf:o/r/.hidden/f.gguf', 'is no file of a hub repository'],
+    ['hf:', 'is not a valid hub reference'],
+    ['hf:owner/repo', 'is not a valid hub reference'],
+    ['hf:owner/../f.gguf', 'is not a valid hub reference'],
+    ['hf:o/r/../../f.gguf', 'is not a valid hub reference'],
+    ['hf:o/r/.hidden/f.gguf', 'is not a valid hub reference'],
     ['hf:o/r/f.safetensors', 'must end in .gguf'],
     ['http://example.org/f.gguf', 'must be an https:// URL'],
     ['http://127.0.0.1.example.org/f.gguf', 'must be an https:// URL'],
     ['ftp://h/f.gguf', 'must be an https:// URL'],
-    ['https://u:p@h/f.gguf', 'must not hold a password'],
+    ['https://u:p@h/f.gguf', 'must not contain a user name or password'],
     ['https://h/page', 'must end in .gguf'],
     ['https://h/..%2f..%2ff.gguf', 'must end in .gguf'],
     ['https://h/a%00.gguf', 'must end in .gguf'],
     ['https://h/%zz.gguf', 'must end in .gguf'],
-    ['https://', 'is no URL'],
+    ['https://', 'is not a valid URL'],
   ])('refuses %s', (text, problem) => {
     expect(readModelSource(text)).toMatchObject({
       kind: 'wrong',

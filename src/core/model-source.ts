@@ -1,15 +1,15 @@
 import { isLoopback } from '../base/loopback.ts';
 
-/** Where a model's GGUF file comes from. */
+/** Source of a GGUF file. */
 export type ModelSource =
   | { kind: 'path'; path: string }
   | { kind: 'url'; url: string }
-  /** A file of a repository on a Hugging Face hub. */
+  /** File of a repository on a Hugging Face hub. */
   | { kind: 'hub'; repo: string; revision: string; file: string };
 
 export type RemoteSource = Exclude<ModelSource, { kind: 'path' }>;
 
-/** Why a text names no source, and how it would. */
+/** Invalid reference: the problem and a hint. */
 export interface InvalidSource {
   kind: 'wrong';
   problem: string;
@@ -19,7 +19,7 @@ export interface InvalidSource {
 const hubHint = 'Write hf:owner/repo/file.gguf, or hf:owner/repo@revision/file.gguf.';
 const urlHint = 'Name the file itself, for example https://host/model.gguf.';
 
-/** Reads `hf:owner/repo[@revision]/file.gguf`, an `https://` URL (`http://` on loopback), or else a path. */
+/** Parses `hf:owner/repo[@revision]/file.gguf`, an `https://` URL (`http://` on loopback), or a path. */
 export function readModelSource(text: string): ModelSource | InvalidSource {
   if (/^hf:/i.test(text)) return readHub(text.slice(3));
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) return readUrl(text);
@@ -30,29 +30,30 @@ function readHub(text: string): ModelSource | InvalidSource {
   const [, owner = '', name = '', revision = 'main', file = ''] =
     /^([^/@]+)\/([^/@]+)(?:@([^/]+))?\/(.+)$/.exec(text) ?? [];
   const parts = [owner, name, revision, ...file.split('/')];
-  if (!parts.every(isSafePart)) return invalidSource('is no file of a hub repository', hubHint);
+  if (!parts.every(isSafePart)) return invalidSource('is not a valid hub reference', hubHint);
   if (!isGguf(file)) return invalidSource('must end in .gguf', hubHint);
   return { kind: 'hub', repo: `${owner}/${name}`, revision, file };
 }
 
 function readUrl(text: string): ModelSource | InvalidSource {
-  if (!URL.canParse(text)) return invalidSource('is no URL', urlHint);
+  if (!URL.canParse(text)) return invalidSource('is not a valid URL', urlHint);
   const url = new URL(text);
-  if (url.username !== '' || url.password !== '') return invalidSource('must not hold a password', urlHint);
+  if (url.username !== '' || url.password !== '')
+    return invalidSource('must not contain a user name or password', urlHint);
   if (!isTrusted(url))
-    return invalidSource('must be an https:// URL', 'Plain http:// is for this machine alone.');
+    return invalidSource('must be an https:// URL', 'Plain http:// is allowed only for this machine.');
   const parts = pathParts(url);
   if (parts?.every(isSafePart) !== true || !isGguf(parts.at(-1) ?? ''))
     return invalidSource('must end in .gguf', urlHint);
   return { kind: 'url', url: url.href };
 }
 
-/** Encrypted, or on this machine. */
+/** True for https, or http to this machine. */
 export function isTrusted(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
-/** The decoded parts of a URL's path. Its query only helps to fetch it and names nothing. */
+/** Decoded path segments of a URL, without the query. */
 function pathParts(url: URL): string[] | undefined {
   try {
     return decodeURIComponent(url.pathname.slice(1)).split('/');
@@ -61,7 +62,7 @@ function pathParts(url: URL): string[] | undefined {
   }
 }
 
-/** Whether it can be the name of a file or a folder on every system, and of nothing outside. */
+/** True for a file or folder name that is valid on every system and cannot escape the folder. */
 function isSafePart(part: string): boolean {
   return /^[^\p{Cc}\\/:*?"<>|]{1,200}$/u.test(part) && !/^\.{1,2}$|^\.|[. ]$/.test(part);
 }
@@ -74,7 +75,7 @@ function invalidSource(problem: string, hint: string): InvalidSource {
   return { kind: 'wrong', problem, hint };
 }
 
-/** Where a fetched file stands below the folder of models, in parts: who made it, then its name. */
+/** Path segments of a downloaded file below the model folder: its origin, then its name. */
 export function localParts(source: RemoteSource): string[] {
   if (source.kind === 'hub') {
     const revision = source.revision === 'main' ? '' : `@${source.revision}`;
@@ -84,7 +85,7 @@ export function localParts(source: RemoteSource): string[] {
   return [url.host.replaceAll(/[^A-Za-z0-9.-]/g, '_'), ...(pathParts(url) ?? [])];
 }
 
-/** The source as people write it, without the query of a URL, which may be a secret. */
+/** Source for display, without the query of a URL, which may hold a secret. */
 export function formatSource(source: ModelSource): string {
   if (source.kind === 'path') return source.path;
   if (source.kind === 'url') return source.url.replace(/[?#].*$/, '');

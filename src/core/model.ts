@@ -1,48 +1,45 @@
 import type { Hours } from './hours.ts';
 import type { Prices } from './price.ts';
 
-/** Completions of raw prompts are what some engines can do that chat. */
+/** `completions`: some chat engines also complete raw prompts. */
 export type Serves = 'chat' | 'embeddings' | 'completions';
 
-/** What a message to a model may hold beside text. */
+/** Inputs beside text. */
 export const modelInputs = ['image', 'audio', 'file'] as const;
 export type ModelInput = (typeof modelInputs)[number];
 
-/** A model as clients see it. Which engine runs it is the business of `generate`. */
+/** Model as clients see it. `inference` knows its engine. */
 export interface Model {
   id: string;
   aliases: string[];
   serves: readonly Serves[];
   prices: Prices;
   createdAt: number;
-  /** Longest prompt plus completion in tokens, when known. */
+  /** Maximum tokens of prompt and completion, if known. */
   contextLength?: number | null;
-  /** Ids of models that answer in its place where it takes nothing. */
+  /** Ids of models that answer while this one accepts no requests. */
   fallbacks?: readonly string[] | undefined;
-  /** When its batches run; at any time if absent. */
+  /** Hours in which batches run; unrestricted if absent. */
   hours?: Hours | undefined;
-  /** Its server fetches images that a request names by an address. */
+  /** True if the server fetches images by URL. */
   imageUrls?: boolean | undefined;
-  /** They answer lines of batches, too, once it has taken nothing for so long; never if absent. */
+  /** Fallbacks also answer batch lines after the model has accepted nothing for this long; never if absent. */
   batchFallbacksAfterMs?: number | undefined;
 }
 
-/**
- * The models of this server. `find` takes an id or an alias; whether the caller may use it, and whether it serves
- * the endpoint, is decided by `modelFor` in `core/model-access.ts`, so that a batch line and a request agree.
- */
+/** Models of this server, by id and alias. `modelFor` in `core/model-access.ts` checks access for requests and batch lines alike. */
 export interface Catalog {
   list(): readonly Model[];
   find(name: string): Model | undefined;
-  /** The id that a name has now: that of a model which left is its own. */
+  /** Current id of a name; an unknown name is its own id. */
   idOf: (name: string) => string;
 }
 
-/** The models of all processes: whoever takes a batch need not be one that runs it. */
+/** Models of all processes: a process may accept a batch that only others can run. */
 export interface SharedCatalog extends Pick<Catalog, 'find' | 'idOf'> {
   /**
-   * Asks what the other processes serve now, at most once a second: a model that is not known may be that of one which has
-   * only just started. @throws where the database is away
+   * Reads the models of the other processes, at most once a second: an unknown model may belong to one that just started.
+   * @throws if the database is unavailable
    */
   refresh(): Promise<void>;
 }

@@ -1,13 +1,10 @@
 import type { WaitingCause } from './waiting.ts';
 
-/** How one of the servers of a model is. */
+/** State of one replica. */
 export interface ReplicaState {
-  /** The server's address without credentials, or the model file's name. */
+  /** Server address without credentials, or the name of the model file. */
   name: string;
-  /**
-   * `open`: it is left alone after failures. `half-open`: one request tries whether it works again. `draining`: it gets
-   * nothing new, as its operator wants it.
-   */
+  /** Breaker state: `open` during a back-off, `half-open` for a trial request. `draining`: configured to get no new requests. */
   health: 'up' | 'open' | 'half-open' | 'draining';
   slots: number;
   inFlight: number;

@@ -8,28 +8,25 @@ export const responseStatuses = [
 ] as const;
 export type ResponseStatus = (typeof responseStatuses)[number];
 
-/** A stored response. Instants are epoch milliseconds. */
+/** Stored response. Instants are epoch milliseconds. */
 export interface StoredResponse {
   id: string;
   orgId: string;
   status: ResponseStatus;
-  /** The response it continues, or the conversation that it was made in. */
+  /** Previous response, or the conversation of this one. */
   previousId: string | null;
   createdAt: number;
   expiresAt: number;
-  /**
-   * While it is being made: until when the process that makes it is known to live. After that it has failed, whoever
-   * looks first. Null once it is finished.
-   */
+  /** End of the lease of the process that makes the response; after it, any process may mark it failed. Null once finished. */
   aliveUntil: number | null;
-  /** Bytes that it adds to a conversation: its input, references counted as what they name, and its output. */
+  /** Bytes that the response adds to a conversation: output and input, with references resolved. */
   saidBytes: number;
-  /** The items of the input, as JSON text. References stay as they came. */
+  /** Input items as JSON text, with references unresolved. */
   input: string;
-  /** The items of the output, as JSON text. */
+  /** Output items as JSON text. */
   output: string;
-  /** The response as clients see it, as JSON text; its output is the one above, whatever stands in here. */
+  /** Response for clients as JSON text; `output` replaces the output in it. */
   body: string;
-  /** How the output came, as JSON text, for a replay; null when it came whole. */
+  /** Stream pieces as JSON text, for replays; null if not streamed. */
   pieces: string | null;
 }

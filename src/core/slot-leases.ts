@@ -1,73 +1,73 @@
 import type { WaitingCause } from './waiting.ts';
 
-/** Requests to have in flight at servers that do not tell how many they work on at once, by the server. */
+/** Discovered concurrency limits, by server name. */
 export type DiscoveredSlots = Record<string, number>;
 
-/** Servers that take nothing at present, by their names: for how long, and why. */
+/** Servers with an open breaker, by name. */
 export type OpenBreakers = Record<string, OpenBreaker>;
 
 export interface OpenBreaker {
+  /** Remaining milliseconds. */
   ms: number;
   cause: WaitingCause;
 }
 
-/** What one process may have in flight at a model for a moment, and how much it would like to. */
+/** Lease of one process on slots of a model, and its demand. */
 export interface SlotLease {
   worker: string;
   slots: number;
   wants: number;
   /** Epoch milliseconds of the database. */
   until: number;
-  /** Its limit, where servers do not tell theirs, and what that rests on. */
+  /** Discovered limit, in total and by server. */
   found?: { limit: number; slots: DiscoveredSlots };
-  /** Servers that it found to take nothing, and until when. */
+  /** Servers whose breaker this process opened. */
   closed?: Record<string, { until: number; cause: WaitingCause }>;
 }
 
 export interface SlotLeaseRequest {
   /** Lines that all processes together may have in flight. */
   limit: number;
-  /** Lines that this one has in flight or could send. */
+  /** Lines that the process has in flight or could send. */
   wants: number;
   inFlight: number;
-  /** What it takes the limit from, where servers do not tell theirs. */
+  /** Discovered limits on which `limit` rests. */
   discovered?: DiscoveredSlots;
   openBreakers?: OpenBreakers;
 }
 
-/** What one process may have in flight among those that ask the same servers. */
+/** Share of one process in the slots of shared servers. */
 export interface SlotShare {
   lines: number;
-  /** Lines that the others may have there. */
+  /** Lines leased to the other processes. */
   others: number;
-  /** What another one finds out for all; null where this one does, or nothing is to be found out. */
+  /** Limits discovered by the leading process; null if this process leads or nothing is to discover. */
   discovered: DiscoveredSlots | null;
-  /** What was found last, by whomever. */
+  /** Limits remembered from earlier. */
   lastDiscovered?: DiscoveredSlots;
-  /** What others found to take nothing. */
+  /** Servers with a breaker opened by other processes. */
   openBreakers?: OpenBreakers;
 }
 
-/** What a process is told that asked. */
 export interface LeasedShare extends SlotShare {
-  /** Its fair share is more: others have still to give it back. */
+  /** True if others still hold a part of the fair share. */
   isOwed: boolean;
-  /** Others want more than they may have. */
+  /** True if other processes want more than they have. */
   isWanted: boolean;
 }
 
-/** How long a lease lasts that is not renewed. */
+/** Duration of a lease that is not renewed. */
 export const slotLeaseMs = 3_000;
-/** How long what was found is kept for those that start later, and as whose. */
+/** Lifetime and owner name of remembered limits. */
 const memory = { ms: 30 * 24 * 3_600_000, worker: '' } as const;
-/** Where there are fewer slots than processes, they take turns of this length. */
+/** Length of a turn when there are more processes than slots. */
 const turnMs = 10_000;
 
 /**
- * Renews the lease of one process: its fair share, as far as others have left it. Who has more than his share keeps what
- * is in flight, and gets no more until that is done: together they never hold more than there is. Where servers do not tell
- * how much that is, the oldest process with work finds it out: several at a time would take each other's steps for a queue.
- * @returns its share, and all leases that hold now
+ * Renews the lease of one process: its fair share, as far as it is free. A process above its share keeps its requests in flight and gets
+ * no more until they end, so the total never exceeds the limit. The oldest process with work discovers unknown limits: several
+ * discoverers would mistake each other's steps for a queue.
+ * @returns the share, and all current leases
  */
 export function leaseSlots(
   before: readonly SlotLease[],
@@ -134,12 +134,12 @@ function closedBy(leases: readonly SlotLease[], now: number): OpenBreakers | nul
   return open.length > 0 ? Object.fromEntries(open) : null;
 }
 
-/** Ids of processes grow with the time of their start. */
+/** Process ids sort by start time. */
 function oldest(leases: readonly SlotLease[]): SlotLease | undefined {
   return leases.toSorted((a, b) => (a.worker < b.worker ? -1 : 1))[0];
 }
 
-/** Everybody gets what he wants or as much as anybody else; what does not divide goes round. */
+/** Max-min fair shares; the remainder rotates with `turn`. */
 function fairShares(
   limit: number,
   asking: readonly Pick<SlotLease, 'worker' | 'wants'>[],

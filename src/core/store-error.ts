@@ -1,10 +1,7 @@
-/**
- * A fault of the database that an operator can do something about. Shown as message and hint, never with a stack: it is
- * not a bug.
- */
+/** Database error that the operator can fix. Shown as message and hint, without a stack. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
-  /** What to do about it: a sentence. */
+  /** Advice to the operator: a sentence. */
   readonly hint: string;
 
   constructor(code: StoreErrorCode, message: string, hint: string, options?: { cause: unknown }) {

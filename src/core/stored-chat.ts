@@ -1,16 +1,15 @@
-/** A chat completion that is kept. Instants are epoch milliseconds. */
+/** Stored chat completion. Instants are epoch milliseconds. */
 export interface StoredChat {
   id: string;
   orgId: string;
   createdAt: number;
   expiresAt: number;
-  /** Who served it. */
   model: string;
-  /** JSON text of an object of texts. */
+  /** JSON object of strings. */
   metadata: string;
-  /** What was asked: JSON text of a list. */
+  /** Messages of the request: JSON array. */
   messages: string;
-  /** The answer as the client got it, as JSON text. */
+  /** Answer as sent to the client: JSON text. */
   body: string;
 }
 
@@ -19,6 +18,6 @@ export interface ChatQuery {
   limit: number;
   after?: string;
   model?: string;
-  /** Only those that are marked so. */
+  /** Pairs that the metadata must contain. */
   metadata: Record<string, string>;
 }

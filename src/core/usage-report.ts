@@ -1,40 +1,39 @@
 import type { Usage } from './usage.ts';
 
-/** Groupings of usage. */
 export const usageGroups = ['day', 'model', 'org', 'key', 'batch'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
-/** What was used in some days, both included: `2026-11-21`, UTC. */
+/** Query of a range of UTC days such as `2026-11-21`, both included. */
 export interface UsageQuery {
   start: string;
   end: string;
   groups: readonly UsageGroup[];
-  /** Absent for all orgs. */
+  /** All orgs if absent. */
   orgId?: string;
-  /** The values of the groups behind which the page begins. */
+  /** Group values of the last row of the previous page. */
   after?: readonly string[];
   limit: number;
 }
 
 export interface UsageSum extends Usage {
   requests: number;
-  /** Nano-dollars; an org may spend more than a number holds. */
+  /** Nano-dollars; may exceed the safe integers. */
   amount: bigint;
 }
 
 export interface UsageRow extends UsageSum {
-  /** The value of each group of the query, in that order; empty for no key, or no batch. */
+  /** Value of each group of the query, in order; empty for no key or no batch. */
   groupValues: string[];
 }
 
-/** Sums of a part of the ledger; a group may come in several parts. */
+/** Sums of a part of the ledger; a group may occur in several parts. */
 export interface UsagePart {
   rows: UsageRow[];
-  /** Null where there are no more. */
+  /** Null after the last part. */
   next: UsageCursor | null;
 }
 
-/** Where a part begins: behind a row of an org's day. */
+/** Start of a part: after a row of a day of an org. */
 export interface UsageCursor {
   org: string;
   day: string;
@@ -42,9 +41,9 @@ export interface UsageCursor {
 }
 
 export interface UsageReport {
-  /** By their groups, upwards. */
+  /** Sorted by group values. */
   rows: UsageRow[];
-  /** Of all rows, not only of this page; null on pages behind the first. */
+  /** Sum over all pages; null after the first page. */
   total: UsageSum | null;
   hasMore: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Tokens of one request, or of many added up. `inputTokens` includes `cachedTokens`, `outputTokens` includes
- * `reasoningTokens`, which are 0 where the engine reports none.
+ * Tokens of one or several requests. `inputTokens` includes `cachedTokens`, and `outputTokens` includes `reasoningTokens`; both
+ * are 0 if the engine reports none.
  */
 export interface Usage {
   inputTokens: number;

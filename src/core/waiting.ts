@@ -1,6 +1,6 @@
 import type { ErrorCode, BlameScope } from './errors.ts';
 
-/** Why nothing of a batch is sent to its model, in a word that programs may rely on (`docs/batches.md`). */
+/** Reasons why a batch waits, for programs (docs/batches.md). */
 export const waitingReasons = [
   'paused',
   'budget',
@@ -15,22 +15,22 @@ export const waitingReasons = [
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
-/** Why requests wait, as their owner is told. */
+/** Reason for waiting, as shown to the owner of the requests. */
 export interface Waiting {
   reason: WaitingReason;
   message: string;
   /** Epoch milliseconds. */
   since: number;
-  /** Likewise, where that is known. */
+  /** Epoch milliseconds, if known. */
   until?: number;
 }
 
-/** Why nobody takes requests of a model. */
+/** Cause why a model accepts no requests. */
 export interface WaitingCause {
   scope: BlameScope;
   code: ErrorCode;
   message: string;
-  /** The upstream's own message, scrubbed. */
+  /** Message of the upstream, scrubbed. */
   upstreamMessage?: string;
   /** Epoch milliseconds. */
   since: number;
@@ -40,7 +40,7 @@ export function toWaiting({ scope, code, message, upstreamMessage: said, since }
   return { reason: toReason(scope, code), message: withUpstreamMessage(message, said), since };
 }
 
-/** A message with the upstream's own words behind it. */
+/** Appends the upstream's message. */
 export function withUpstreamMessage(message: string, said: string | undefined): string {
   return said ? `${message} It says: ${said}` : message;
 }

@@ -1,6 +1,6 @@
 import { unixSeconds } from '../base/clock.ts';
 
-/** What webhooks are told of (api.md, section 7). */
+/** Events that webhooks can subscribe to. */
 export const eventTypes = [
   'batch.completed',
   'batch.failed',
@@ -10,10 +10,10 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** What a test sends; nobody subscribes to it. */
+/** Event of a test delivery; not subscribable. */
 export const testEventType = 'webhook.test';
 
-/** An endpoint of an org that is told of events. Its secrets are never read together with it. */
+/** Webhook endpoint of an org, without its secrets. */
 export interface Webhook {
   id: string;
   orgId: string;
@@ -21,7 +21,7 @@ export interface Webhook {
   url: string;
   eventTypes: EventType[];
   createdAt: number;
-  /** Since when it is told nothing, or null. */
+  /** Instant from which nothing is sent; null while enabled. */
   disabledAt: number | null;
   disabledReason: string | null;
 }
@@ -36,19 +36,15 @@ export interface WebhookChanges extends Partial<NewWebhook> {
   enabled?: boolean;
 }
 
-/** Something that happened. `id` is the `webhook-id` of whatever tells of it, however often. */
+/** Event. `id` is the `webhook-id` of all its deliveries. */
 export interface WebhookEvent {
   id: string;
   type: EventType | typeof testEventType;
   at: number;
-  /** What it happened to. */
   resourceId: string;
 }
 
-/**
- * An event as it is told, in the form of the official service: no more than whose news there are, so that the news are
- * asked for with a key.
- */
+/** Payload of an event, in OpenAI's form: it names the resource only, so that reading the details takes a key. */
 export function toEventPayload({ id, type, at, resourceId }: WebhookEvent) {
   return { id, object: 'event', type, created_at: unixSeconds(at), data: { id: resourceId } };
 }
@@ -56,19 +52,19 @@ export function toEventPayload({ id, type, at, resourceId }: WebhookEvent) {
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** One event on its way to one webhook. Instants are epoch milliseconds. */
+/** Delivery of one event to one webhook. Instants are epoch milliseconds. */
 export interface Delivery {
   id: string;
   webhookId: string;
   event: WebhookEvent;
   createdAt: number;
   status: DeliveryStatus;
-  /** Those that began; it is the last one's that the `last` fields tell of, once it has ended. */
+  /** Attempts begun. The `last` fields describe the latest attempt that ended. */
   attempts: number;
-  /** Null when there is none to come, and while one is on its way. */
+  /** Null if no attempt follows, and during an attempt. */
   nextAttemptAt: number | null;
   lastAttemptAt: number | null;
-  /** The HTTP status of the answer, or null when none came. */
+  /** HTTP status of the answer; null without one. */
   lastStatus: number | null;
   lastError: string | null;
 }

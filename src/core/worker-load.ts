@@ -1,14 +1,14 @@
 import type { Model } from './model.ts';
 import type { WaitingCause } from './waiting.ts';
 
-/** What a process on the database tells the others. */
+/** Report of a process to the other processes on the database. */
 export interface WorkerLoad {
   /** Interactive calls in flight, by model id. */
   interactive: Record<string, number>;
-  /** Names of the models it serves, aliases among them. Absent: a version that did not say so, which may serve any. */
+  /** Ids and aliases of served models; absent if unknown, which counts as any. */
   serves?: readonly string[];
-  /** The same models, with what it takes to accept batches for them. */
+  /** Served models, with what other processes need to accept batches for them. */
   models?: readonly Model[];
-  /** Why it sends no requests of some of them at present, by those names. */
+  /** Reasons why models currently wait, by name. */
   waits?: Record<string, WaitingCause>;
 }

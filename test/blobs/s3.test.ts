@@ -237,7 +237,7 @@ describe('F38: a store that fails', () => {
       },
     );
     failing(/./, 'hang');
-    await expect(impatient.read(name)).rejects.toThrow('went silent');
+    await expect(impatient.read(name)).rejects.toThrow('did not answer in time');
   });
 
   test('by losing a part refuses the whole, which is not there then', async () => {

@@ -90,7 +90,7 @@ describe('models pull', () => {
 
   it.each([
     [['pull', 'model.gguf'], "'model.gguf' is a path"],
-    [['pull', 'hf:x'], "'hf:x' is no file of a hub repository"],
+    [['pull', 'hf:x'], "'hf:x' is not a valid hub reference"],
     [['pull', 'http://example.org/m.gguf'], 'must be an https:// URL'],
     [['pull', 'hf:o/r/m.gguf', '--sha256', 'abc'], '--sha256 must be 64 hexadecimal digits'],
     [['pull', 'hf:o/r/other.gguf'], 'there is no /o/r/resolve/main/other.gguf'],

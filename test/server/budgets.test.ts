@@ -99,7 +99,7 @@ describe('the budget of an org', () => {
       ]);
       expect(headers.get('x-should-retry')).toBe('false');
       expect(body.error.message).toBe(
-        'The budget of the org is used up: 1.5 of 1 USD are spent. An administrator can raise it.',
+        "The org's budget is used up: 1.5 of 1 USD spent. An administrator can raise it.",
       );
     }
     expect(app.engine.stats().calls).toBe(calls);

@@ -107,8 +107,8 @@ describe('a model that only other processes serve', () => {
     const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['theirs', 'tiny'] });
     const { status, json } = await chat('far', key);
     expect([status, json.error.code]).toEqual([404, 'model_not_found']);
-    expect(json.error.message).toContain("'theirs' is served by other processes of this service");
-    expect(json.error.message).toContain("This one serves 'tiny'.");
+    expect(json.error.message).toContain("'theirs' is served by other Offpeak servers");
+    expect(json.error.message).toContain("This server has 'tiny'.");
     const hidden = await app.accounts.keys.create({ orgId: org!.id, models: ['tiny'] });
     expect((await chat('far', hidden.key)).json.error.code).toBe('model_not_allowed');
   });
