@@ -43,9 +43,9 @@ const kinds: [name: string, url: BatchEndpoint, body: (content: string) => objec
     viaChat,
   ],
   ['messages', '/v1/messages', (content) => ({ ...askUser(content), max_tokens: 9 }), viaChat],
-  ['messages as they are', '/v1/messages', (content) => ({ ...askUser(content), max_tokens: 9 }), natively],
+  ['native messages', '/v1/messages', (content) => ({ ...askUser(content), max_tokens: 9 }), natively],
   ['responses', '/v1/responses', (input) => ({ input, instructions: 'Be short.' }), viaChat],
-  ['responses as they are', '/v1/responses', (input) => ({ input, instructions: 'Be short.' }), natively],
+  ['native responses', '/v1/responses', (input) => ({ input, instructions: 'Be short.' }), natively],
   ['embeddings', '/v1/embeddings', (input) => ({ input }), viaChat],
 ];
 

@@ -62,7 +62,7 @@ async function linesOf(text: string): Promise<string[]> {
 
 describe('F31: result lines', () => {
   it.each(['/v1/chat/completions', '/v1/messages'] as const)(
-    'of %s are whole for readers that know other line breaks',
+    'of %s stay whole for readers with other line separators',
     async (endpoint) => {
       const answer = endpoint === '/v1/messages' ? message(breaks) : completion(breaks);
       fake.answer = (response) => send(response, 200, answer);
@@ -74,7 +74,7 @@ describe('F31: result lines', () => {
     },
   );
 
-  it('of a native answer hold no half of a pair', async () => {
+  it('of a native answer hold no half of a surrogate pair', async () => {
     const answer = JSON.stringify(message('text')).replace('"text":"text"', `"text":${half}`);
     expect(answer).toContain(half);
     fake.answer = (response) => {
@@ -87,7 +87,7 @@ describe('F31: result lines', () => {
   });
 
   it.each([
-    ['half of a pair', half, 'bad \ufffd half'],
+    ['half of a surrogate pair', half, 'bad \ufffd half'],
     ['an emoji where its message is cut', JSON.stringify(long), `${'x'.repeat(999)}...`],
   ])('of a failure with %s are valid Unicode', async (_, said, shown) => {
     fake.answer = (response) => {

@@ -71,7 +71,7 @@ describe.concurrent('a line that its server fails on, alone', () => {
     [503, 'engine_overloaded', 5],
     [500, 'upstream_error', 3],
   ] as const)(
-    'with %i ends with its words, and chats beside it are answered',
+    "with %i ends with the upstream's message, while other chats are answered",
     async ([status, code, most], context) => {
       const server = await serverOf((response, { text }) => {
         if (prompts(text).startsWith('forbidden'))
@@ -156,11 +156,11 @@ describe.concurrent('a server that only embeds', () => {
 
 describe.concurrent('a server that is not itself', () => {
   const outages: [string, Responder][] = [
-    ['answers 404 while it is rolled out', (response) => send(response, 404, 'no such path')],
+    ['answers 404 during a deployment', (response) => send(response, 404, 'no such path')],
     ['answers 405', (response) => send(response, 405, '')],
     ['answers 502', (response) => send(response, 502, '<html>Bad Gateway</html>')],
     ['loads its model', (response) => send(response, 503, { error: { message: 'Loading model' } })],
-    ['refuses our key', (response) => send(response, 401, { error: { message: 'Incorrect API key' } })],
+    ['rejects the API key', (response) => send(response, 401, { error: { message: 'Incorrect API key' } })],
     [
       'does not have the model',
       (response) => send(response, 404, { error: { message: 'The model `x` does not exist' } }),

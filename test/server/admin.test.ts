@@ -10,7 +10,7 @@ const admin = (method: string, path: string, json?: unknown) =>
   app.call(method, `/v1/admin/${path}`, { key: app.keys.admin, ...(json !== undefined && { json }) });
 
 describe('orgs', () => {
-  it('201 and 200: made and listed, oldest first', async () => {
+  it('201 and 200: creates orgs and lists them, oldest first', async () => {
     const { status, json } = await admin('POST', 'orgs', { name: 'third' });
     expect(status).toBe(201);
     expect(json).toEqual({
@@ -25,12 +25,12 @@ describe('orgs', () => {
     expect(list.data.map((org: { name: string }) => org.name)).toEqual(['default', 'second', 'third']);
   });
 
-  it('422: an unknown parameter of the list', async () => {
+  it('422: rejects an unknown parameter of the list', async () => {
     const { status, json } = await admin('GET', 'orgs?name=third');
     expect([status, json.error.message]).toEqual([422, 'name: unknown parameter; none are known here']);
   });
 
-  it('422: no name, one that no database keeps, an unknown field', async () => {
+  it('422: rejects a missing name, a name with a NUL and an unknown field', async () => {
     expect((await admin('POST', 'orgs', {})).json.error.param).toBe('name');
     expect((await admin('POST', 'orgs', { name: 'x', plan: 'gold' })).json.error.param).toBe('plan');
     const { status, json } = await admin('POST', 'orgs', { name: 'a\u0000b' });
@@ -39,7 +39,7 @@ describe('orgs', () => {
 });
 
 describe('keys', () => {
-  it('201: the secret is shown once, works, and is never stored or listed', async () => {
+  it('201: shows the secret once, accepts it, and never stores or lists it', async () => {
     const org = (await admin('POST', 'orgs', { name: 'fourth' })).json.id as string;
     const { status, json } = await admin('POST', 'keys', { org_id: org, name: 'ci', models: ['default'] });
     expect(status).toBe(201);
@@ -59,7 +59,7 @@ describe('keys', () => {
     expect(JSON.stringify(await app.store.keys.list())).not.toContain(json.key);
   });
 
-  it('200: revoked at once; again is fine', async () => {
+  it('200: revokes a key at once, and again without effect', async () => {
     const org = (await admin('GET', 'orgs')).json.data[0].id as string;
     const { json } = await admin('POST', 'keys', { org_id: org });
     expect((await app.call('GET', '/v1/models', { key: json.key })).status).toBe(200);
@@ -69,7 +69,7 @@ describe('keys', () => {
     expect((await admin('DELETE', `keys/${json.id}`)).json.revoked_at).toBe(revoked.json.revoked_at);
   });
 
-  it('404: an unknown key', async () => {
+  it('404: reports an unknown key', async () => {
     expect((await admin('DELETE', `keys/key_${'0'.repeat(32)}`)).json.error.message).toBe('No such key.');
     expect((await admin('DELETE', 'keys/x')).json.error.message).toBe('No such key.');
   });
@@ -81,8 +81,8 @@ describe('keys', () => {
     ['an unknown scope', { scopes: ['root'] }, 'scopes[0]'],
     ['an unknown model', { models: ['tiny', 'nope'] }, 'models[1]'],
     ['an expiry in the past', { expires_at: '2001-01-01T00:00:00Z' }, 'expires_at'],
-    ['an expiry that is no time', { expires_at: 'soon' }, 'expires_at'],
-    ['routes it may use, as another gateway has it', { allowed_routes: ['/*'] }, 'allowed_routes'],
+    ['an expiry that is not a timestamp', { expires_at: 'soon' }, 'expires_at'],
+    ['allowed routes, a field of another gateway', { allowed_routes: ['/*'] }, 'allowed_routes'],
   ])('422: %s', async (_name, body, param) => {
     const org = (await admin('GET', 'orgs')).json.data[0].id as string;
     const before = (await app.store.keys.list()).length;
@@ -94,13 +94,13 @@ describe('keys', () => {
     expect((await app.store.keys.list()).length).toBe(before);
   });
 
-  it('422: a model that is not there is named', async () => {
+  it('422: names an unknown model', async () => {
     const org = (await admin('GET', 'orgs')).json.data[0].id as string;
     const { json } = await admin('POST', 'keys', { org_id: org, models: ['tiny,other'] });
     expect(json.error.message).toContain('"tiny,other"');
   });
 
-  it('403: no other scope administers, whatever it asks for', async () => {
+  it('403: allows no administration with any other scope', async () => {
     const org = (await admin('GET', 'orgs')).json.data[0].id as string;
     for (const [method, path, json] of [
       ['POST', '/v1/admin/keys', { org_id: org, scopes: ['admin'] }],

@@ -19,8 +19,8 @@ const guarded = routes.filter((route) => route.access !== 'open');
 const pathOf = (path: string) => path.replace(/:[^/]+|\*/, 'x');
 const named = guarded.map((route) => [`${route.method} ${route.path}`, route] as const);
 
-describe('without a good key', () => {
-  it.each(named)('401: %s, before anything else is looked at', async (_name, { method, path }) => {
+describe('without a valid key', () => {
+  it.each(named)('401: rejects %s before reading anything else', async (_name, { method, path }) => {
     const cases: (Record<string, string> | null)[] = [
       null,
       { authorization: `Bearer ${makeKey(systemRandom)}` },
@@ -35,7 +35,7 @@ describe('without a good key', () => {
     }
   });
 
-  it('401: x-api-key alone is told what to send', async () => {
+  it('401: x-api-key alone gets a hint on what to send', async () => {
     const { json } = await app.call('GET', '/v1/models', { key: null, headers: { 'x-api-key': app.keys.a } });
     expect(json.message).toMatch(/Authorization: Bearer/);
     const page = await readFile('docs/clients.md', 'utf8');
@@ -51,12 +51,12 @@ describe('without a good key', () => {
     }
   });
 
-  it('200: Authorization wins over x-api-key', async () => {
+  it('200: prefers Authorization over x-api-key', async () => {
     const { status } = await app.call('GET', '/v1/models', { headers: { 'x-api-key': 'anything' } });
     expect(status).toBe(200);
   });
 
-  it('400: two Authorization headers, which Node would hide', async () => {
+  it('400: rejects two Authorization headers, which Node would merge silently', async () => {
     const line = `Authorization: Bearer ${app.keys.a}\r\n`;
     for (const second of [line, 'authorization: Bearer x\r\n', 'AUTHORIZATION: \r\n']) {
       const answer = await sendRaw(
@@ -68,23 +68,26 @@ describe('without a good key', () => {
     }
   });
 
-  it.each(['Host', 'Content-Type'])('400: two %s headers, which Node would hide', async (name) => {
-    for (const second of [
-      `${name}: application/json`,
-      `${name.toLowerCase()}: y`,
-      `${name.toUpperCase()}: `,
-    ]) {
-      const lines = `Host: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${app.keys.a}\r\n${second}\r\n`;
-      const answer = await sendRaw(
-        app.url,
-        `POST /v1/embeddings HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n${lines}\r\n{}`,
-      );
-      expect(answer).toMatch(/^HTTP\/1.1 400 /);
-      expect(answer).toContain('"code":"duplicate_header"');
-    }
-  });
+  it.each(['Host', 'Content-Type'])(
+    '400: rejects two %s headers, which Node would merge silently',
+    async (name) => {
+      for (const second of [
+        `${name}: application/json`,
+        `${name.toLowerCase()}: y`,
+        `${name.toUpperCase()}: `,
+      ]) {
+        const lines = `Host: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${app.keys.a}\r\n${second}\r\n`;
+        const answer = await sendRaw(
+          app.url,
+          `POST /v1/embeddings HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n${lines}\r\n{}`,
+        );
+        expect(answer).toMatch(/^HTTP\/1.1 400 /);
+        expect(answer).toContain('"code":"duplicate_header"');
+      }
+    },
+  );
 
-  it('401 or 400 for any Authorization at all, and the database is not asked for nonsense', async () => {
+  it('401 or 400: rejects any malformed Authorization without a database lookup', async () => {
     const asked = vi.spyOn(app.store.keys, 'findByHash');
     const printable = fc.string({
       unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)),
@@ -120,22 +123,22 @@ describe('without a good key', () => {
   });
 });
 
-/** The calls that need a scope by docs/http-api.md: the expectation does not come from the code. */
+/** Calls with their required scope, read from docs/http-api.md and not from the code. */
 const scoped = [
   ...readFileSync('docs/http-api.md', 'utf8').matchAll(/^\| `([A-Z]+) (\/[^`]*)` \| `(\w+)` \|/gm),
 ].map(([, method, path, scope]) => [`${method} ${path}`, scope!] as const);
 
 describe('scopes', () => {
-  it('are documented for every call but those for any key', () => {
+  it('are documented for every call except those open to any key', () => {
     expect(scoped).toHaveLength(guarded.filter(({ access }) => access !== 'key').length);
   });
 
-  it.each(scoped)('403: %s with every scope but %s', async (call, scope) => {
+  it.each(scoped)('403: rejects %s with every scope except %s', async (call, scope) => {
     const [org] = await app.accounts.orgs.list();
     const all = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
     const { key } = await app.accounts.keys.create({
       orgId: org!.id,
-      // An admin may see what everybody used.
+      // Admins can see the usage of every org.
       scopes: all.filter((each) => each !== scope && !(scope === 'usage' && each === 'admin')),
     });
     const [method, path] = call.split(' ') as [string, string];
@@ -144,7 +147,7 @@ describe('scopes', () => {
     expect(json.error.message).toContain(`"${scope}"`);
   });
 
-  it('401: a revoked key, at once', async () => {
+  it('401: rejects a revoked key at once', async () => {
     const [org] = await app.accounts.orgs.list();
     const { key, apiKey } = await app.accounts.keys.create({ orgId: org!.id });
     expect((await app.call('GET', '/v1/models', { key })).status).toBe(200);
@@ -153,7 +156,7 @@ describe('scopes', () => {
   });
 });
 
-describe('a key that is revoked while a body comes in', () => {
+describe('a key that is revoked while a body arrives', () => {
   async function begin(to: RunningServer, path: string, type: string, body: string) {
     const [org] = await to.accounts.orgs.list();
     const { key, apiKey } = await to.accounts.keys.create({ orgId: org!.id });
@@ -166,7 +169,7 @@ describe('a key that is revoked while a body comes in', () => {
     return { connection, revoke: () => to.accounts.keys.revoke(apiKey.id), rest: body.slice(-10) };
   }
 
-  it('401: nothing of an upload is stored', async () => {
+  it('401: stores nothing of an upload', async () => {
     const { headers, body } = uploadForm(chatLines(1));
     const { connection, revoke, rest } = await begin(
       app,
@@ -184,7 +187,7 @@ describe('a key that is revoked while a body comes in', () => {
     expect(kept.filter((entry) => entry.isFile())).toEqual([]);
   });
 
-  it('401: a body that took its time is not worked on', async () => {
+  it('401: does not process a slow body', async () => {
     const clock = createManualClock();
     const slow = await startServer({ clock });
     const body = JSON.stringify({ model: 'vectors', input: 'x' });
@@ -198,7 +201,7 @@ describe('a key that is revoked while a body comes in', () => {
 });
 
 describe('secrets', () => {
-  it('stand in no log line and in no answer', async () => {
+  it('appear in no log line and no response', async () => {
     const secret = makeKey(systemRandom);
     const answers = [
       await app.call('GET', '/v1/models', { key: secret, headers: { 'x-client-request-id': 'mine' } }),

@@ -3,20 +3,20 @@ import { systemClock } from '../../src/base/system.ts';
 import { createDirectedEngine } from '../support/scripted/directed-engine.ts';
 import { type CallResult, type RunningServer, startServer } from './support/start-server.ts';
 
-// Rows of reliability.md, "Bad input", that hold for all three formats of generation. Any other bad input is test/fuzz.
+// Rows of reliability.md, "Bad input", that apply to all three generation formats. test/fuzz covers other bad input.
 
 type Json = Record<string, unknown>;
 
 interface Format {
   path: string;
-  /** A good request; its conversation is under `said`. */
+  /** Returns a valid request; `input` is the field of its conversation. */
   ask: (more?: Json) => Json;
-  said: string;
-  /** The field that limits the tokens. */
+  input: string;
+  /** Name of the field for the token limit. */
   limit: string;
   tool: (name: string) => Json;
   choice: (name: string) => unknown;
-  /** A result of a tool, and a picture, as what is said. */
+  /** Conversation with a tool result, and one with an image. */
   result: Json;
   picture: (url: string) => Json;
 }
@@ -27,7 +27,7 @@ const formats: Format[] = [
   {
     path: '/v1/chat/completions',
     ask: (more) => ({ model: 'tiny', messages: [{ role: 'user', content: 'hi' }], ...more }),
-    said: 'messages',
+    input: 'messages',
     limit: 'max_completion_tokens',
     tool: (name) => ({ type: 'function', function: { name, parameters: schema } }),
     choice: (name) => ({ type: 'function', function: { name } }),
@@ -37,7 +37,7 @@ const formats: Format[] = [
   {
     path: '/v1/responses',
     ask: (more) => ({ model: 'tiny', input: 'hi', ...more }),
-    said: 'input',
+    input: 'input',
     limit: 'max_output_tokens',
     tool: (name) => ({ type: 'function', name, parameters: schema }),
     choice: (name) => ({ type: 'function', name }),
@@ -47,7 +47,7 @@ const formats: Format[] = [
   {
     path: '/v1/messages',
     ask: (more) => ({ model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], ...more }),
-    said: 'messages',
+    input: 'messages',
     limit: 'max_tokens',
     tool: (name) => ({ name, input_schema: schema }),
     choice: (name) => ({ type: 'tool', name }),
@@ -58,7 +58,7 @@ const formats: Format[] = [
 
 let app: RunningServer;
 let small: RunningServer;
-/** What reached the engine. */
+/** Requests that reached the engine. */
 const asked: string[] = [];
 beforeAll(async () => {
   app = await startServer({
@@ -79,11 +79,11 @@ afterAll(async () => {
   await small.stop();
 });
 
-describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, result, picture }) => {
+describe.each(formats)('POST $path', ({ path, ask, input, limit, tool, choice, result, picture }) => {
   const post = (json: Json): Promise<CallResult> => app.call('POST', path, { json });
   const send = (body: string): Promise<CallResult> =>
     app.call('POST', path, { body, headers: { 'content-type': 'application/json' } });
-  /** The status, and the place that is told. */
+  /** Status and reported location of an error. */
   const refusal = async (json: Json) => {
     const { status, json: body } = await post(json);
     return [status, body.error.param];
@@ -101,20 +101,17 @@ describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, re
     ['stream', 'yes'],
     ['model', ''],
     ['model', 'x'.repeat(257)],
-  ])('B21: refuses %s %j', async (name, value) => {
+  ])('B21: rejects %s %j', async (name, value) => {
     const field = name === 'limit' ? limit : name;
     expect(await refusal(ask({ [field]: value }))).toEqual([422, field]);
   });
 
-  it.each(['1e400', '-1e400'])(
-    'B22: a number that is too large, %s, is refused where it counts',
-    async (text) => {
-      const { status, json } = await send(`{"temperature":${text},${JSON.stringify(ask()).slice(1)}`);
-      expect([status, json.error.param]).toEqual([422, 'temperature']);
-    },
-  );
+  it.each(['1e400', '-1e400'])('B22: rejects the too large number %s in fields that use it', async (text) => {
+    const { status, json } = await send(`{"temperature":${text},${JSON.stringify(ask()).slice(1)}`);
+    expect([status, json.error.param]).toEqual([422, 'temperature']);
+  });
 
-  it('B23: refuses a key that stands twice, at any depth', async () => {
+  it('B23: rejects duplicate keys at any depth', async () => {
     const text = JSON.stringify(ask());
     const deep = `{"metadata":{"a":"1","\\u0061":"2"},${text.slice(1)}`;
     for (const body of [text.replace('{', '{"model":"other",'), deep]) {
@@ -123,14 +120,14 @@ describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, re
     }
   });
 
-  it('B24: refuses depth without reading it, whatever follows', async () => {
+  it('B24: rejects deep nesting without parsing it, whatever follows', async () => {
     for (const opening of ['[', '{"a":']) {
       const { status, json } = await send(`{"x":${opening.repeat(100_000)}`);
       expect([status, json.error.code]).toEqual([422, 'too_deep']);
     }
   });
 
-  it('B25: takes __proto__ and constructor as data', async () => {
+  it('B25: treats __proto__ and constructor as data', async () => {
     const text = JSON.stringify(ask({ metadata: {} }));
     for (const name of ['__proto__', 'constructor', 'prototype', 'toString']) {
       const { status } = await send(`{"${name}":{"polluted":true},${text.slice(1)}`);
@@ -142,13 +139,13 @@ describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, re
     ).toBe(422);
   });
 
-  it('B26: NUL and lone surrogates reach the engine as they were', async () => {
+  it('B26: passes NUL and lone surrogates to the engine unchanged', async () => {
     const text = JSON.stringify(ask()).replace('"hi"', '"\\u0000\\ud800 hi"');
     expect((await send(text)).status).toBe(200);
     expect(JSON.parse(asked.at(-1)!).messages[0].content).toBe('\u0000\ud800 hi');
   });
 
-  it('B42: tools have legal, distinct names, not too many, and the forced one is among them', async () => {
+  it('B42: requires valid, unique and not too many tool names that include the forced tool', async () => {
     const many = Array.from({ length: 1_000 }, (_, at) => tool(`t${at}`));
     expect(await refusal(ask({ tools: many }))).toEqual([422, 'tools']);
     for (const names of [['a b'], [''], ['é'], ['x'.repeat(129)]]) {
@@ -164,23 +161,23 @@ describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, re
     expect(absent).toEqual([422, expect.stringMatching(/^tool_choice(\.function)?\.name$/)]);
   });
 
-  it('B43: refuses a conversation that is none, with the place', async () => {
+  it('B43: rejects an invalid conversation with the location', async () => {
     const refused = async (conversation: unknown) =>
-      (await refusal(ask({ [said]: conversation }))) as [number, string];
-    expect(await refused([])).toEqual([422, said]);
-    expect(await refused(null)).toEqual([422, said]);
-    expect(await refused({ role: 'user', content: 'x' })).toEqual([422, said]);
-    expect(await refused([{ role: 'wizard', content: 'x' }])).toEqual([422, `${said}[0].role`]);
+      (await refusal(ask({ [input]: conversation }))) as [number, string];
+    expect(await refused([])).toEqual([422, input]);
+    expect(await refused(null)).toEqual([422, input]);
+    expect(await refused({ role: 'user', content: 'x' })).toEqual([422, input]);
+    expect(await refused([{ role: 'wizard', content: 'x' }])).toEqual([422, `${input}[0].role`]);
     for (const content of [null, 5, [], [{}], [{ type: 'text' }], [{ type: 'magic' }]])
       expect(await refused([{ role: 'user', content }])).toEqual([
         422,
-        expect.stringContaining(`${said}[0].content`),
+        expect.stringContaining(`${input}[0].content`),
       ]);
     expect(await refused([{ role: 'user', content: 'x' }, result])).toEqual([
       422,
       expect.stringMatching(/\[1\].*(tool_call_id|call_id|tool_use_id)$/),
     ]);
-    expect(await refused(Array.from({ length: 100_000 }, () => ({})))).toEqual([422, said]);
+    expect(await refused(Array.from({ length: 100_000 }, () => ({})))).toEqual([422, input]);
   });
 
   it.each([
@@ -190,16 +187,16 @@ describe.each(formats)('POST $path', ({ path, ask, said, limit, tool, choice, re
     '\\\\host\\share',
     'javascript:alert(1)',
     '',
-  ])('B44: never fetches the picture %j', async (url) => {
-    const { status, json } = await post(ask({ [said]: [picture(url)] }));
-    expect([status, json.error.param]).toEqual([422, expect.stringContaining(`${said}[0].content[0]`)]);
-    expect((await post(ask({ [said]: [picture('data:image/png;base64,aGk=')] }))).status).toBe(200);
+  ])('B44: never fetches the image URL %j', async (url) => {
+    const { status, json } = await post(ask({ [input]: [picture(url)] }));
+    expect([status, json.error.param]).toEqual([422, expect.stringContaining(`${input}[0].content[0]`)]);
+    expect((await post(ask({ [input]: [picture('data:image/png;base64,aGk=')] }))).status).toBe(200);
   });
 
-  it('B45: 400 for a prompt longer than the context, with both numbers, streamed or not', async () => {
+  it('B45: 400 for a prompt longer than the context, with both lengths, plain and streamed', async () => {
     const long = 'word '.repeat(50);
     for (const stream of [false, true]) {
-      const json = ask({ [said]: [{ role: 'user', content: long }], stream });
+      const json = ask({ [input]: [{ role: 'user', content: long }], stream });
       const { status, json: body } = await small.call('POST', path, { json });
       expect([status, body.error.code]).toEqual([400, 'context_length_exceeded']);
       expect(body.message).toMatch(/\d+ tokens.* 20/);

@@ -20,7 +20,7 @@ interface Event {
   data: Json;
 }
 
-/** The events of a stream as they come. */
+/** Yields the events of a stream as they arrive. */
 async function* eventsOf(
   id: string,
   { url, key } = { url: app.url, key: app.keys.a },
@@ -47,7 +47,7 @@ async function collect(events: AsyncIterable<Event>): Promise<Event[]> {
 }
 
 describe('GET /v1/batches/{id}/events', () => {
-  it('tells the batch as it is at once, then its changes, and ends with its final status', async () => {
+  it('sends the current batch at once, then its changes, and ends with the final status', async () => {
     const { id } = await create(['quick', '[[delay 1200]] slow', '[[fail 400]]']);
     const seen: Json[] = [];
     for await (const { event, data } of eventsOf(id)) {
@@ -63,7 +63,7 @@ describe('GET /v1/batches/{id}/events', () => {
     expect(again.map(({ data }) => data)).toEqual([json]);
   });
 
-  it('is one line an event, also where metadata was written on several', async () => {
+  it('writes each event on one line, even if the metadata has several', async () => {
     const line = JSON.stringify(chatLine(0));
     const body = `{"endpoint":"/v1/chat/completions","completion_window":"24h","requests":[${line}],"metadata":{\r\n"a": 1.10,\n\n"b": "x\\ny"}}`;
     const headers = { 'content-type': 'application/json' };
@@ -72,7 +72,7 @@ describe('GET /v1/batches/{id}/events', () => {
     expect(events.at(-1)!.data.metadata).toEqual({ a: 1.1, b: 'x\ny' });
   });
 
-  it('404 for an unknown id and that of another org; HEAD is answered at once', async () => {
+  it('404 for an unknown id and one of another org; HEAD returns at once', async () => {
     const { id } = await create(['[[hang]]']);
     const foreign = await app.call('GET', `/v1/batches/${id}/events`, { key: app.keys.b });
     expect([foreign.status, foreign.json.error.code]).toEqual([404, 'not_found']);
@@ -82,7 +82,7 @@ describe('GET /v1/batches/{id}/events', () => {
     await app.call('POST', `/v1/batches/${id}/cancel`);
   });
 
-  it('ends with an error when the key is revoked meanwhile', async () => {
+  it('ends with an error when the key is revoked', async () => {
     const admin = (method: string, path: string, json?: object) =>
       app.call(method, path, { key: app.keys.admin, ...(json && { json }) });
     const { json: orgs } = await admin('GET', '/v1/admin/orgs');
@@ -97,7 +97,7 @@ describe('GET /v1/batches/{id}/events', () => {
     expect(rest.filter(({ data }) => data.status === 'cancelled')).toEqual([]);
   });
 
-  it('of many watchers ends when the server stops, which does not wait for them, and says why', async () => {
+  it('ends all streams with a reason when the server stops, without delaying the stop', async () => {
     const models = [testModel(upstreamEngine('http://127.0.0.1:1/v1'))];
     const other = await startApp({ models, drainMs: 600_000 });
     const { id } = await other.api.createBatch({ requests: chatLines(1) });

@@ -33,7 +33,7 @@ async function linesOf(id: string, stream: 'output' | 'errors'): Promise<Json[]>
     .map((line) => JSON.parse(line));
 }
 
-/** Requests of which every second one is refused the first time it is asked. */
+/** Requests of which every second one fails on its first attempt. */
 const halfFails = (n: number) => (n % 2 === 1 ? `${n} [[fail 400 1]]` : `${n} ünï`);
 
 async function ended(count: number): Promise<Json> {
@@ -45,7 +45,7 @@ async function ended(count: number): Promise<Json> {
 }
 
 describe('POST /v1/batches/{id}/retry', () => {
-  it('201: runs the failed requests alone as a batch of its own, and leaves the old one', async () => {
+  it('201: runs only the failed requests in a new batch and keeps the old one', async () => {
     const content = chatLines(9, { content: halfFails }).replaceAll('\n', '\r\n\n');
     const { body, headers } = uploadForm(content);
     const file = await app.call('POST', '/v1/files', { headers, body: body as never });
@@ -74,7 +74,7 @@ describe('POST /v1/batches/{id}/retry', () => {
     expect(await get(id)).toEqual(old);
   });
 
-  it('201: of a cancelled batch, the requests that never ran', async () => {
+  it('201: of a cancelled batch, runs the requests that never ran', async () => {
     const requests = [chatLine(0, 'tiny', 'quick'), chatLine(1, 'tiny', '[[hang]]')];
     const { id } = await create({ requests });
     await expect.poll(async () => (await get(id)).request_counts.completed).toBe(1);
@@ -85,7 +85,7 @@ describe('POST /v1/batches/{id}/retry', () => {
     await app.call('POST', `/v1/batches/${json.id}/cancel`);
   });
 
-  it('201: a repetition returns the first one, by key or by the retry count of an SDK', async () => {
+  it('201: a repeated call returns the first batch, by idempotency key or SDK retry count', async () => {
     const [{ id }, other] = [await ended(2), await ended(2)];
     const first = await retry(id, { 'idempotency-key': 'r1' });
     const again = await retry(id, { 'idempotency-key': 'r1' });
@@ -98,7 +98,7 @@ describe('POST /v1/batches/{id}/retry', () => {
     expect((await retry(other.id)).json.id).not.toBe(silent.json.id);
   });
 
-  it('409: while it runs, and where nothing failed', async () => {
+  it('409: while the batch runs, and if nothing failed', async () => {
     const { id } = await create({ requests: [chatLine(0, 'tiny', '[[hang]]')] });
     const early = await retry(id);
     expect([early.status, early.json.error.code, early.headers.get('x-should-retry')]).toEqual([
@@ -113,7 +113,7 @@ describe('POST /v1/batches/{id}/retry', () => {
     expect([none.status, none.json.error.code]).toEqual([409, 'nothing_to_retry']);
   });
 
-  it('404: of another org, told like an unknown one; where the input or the errors are gone, and what to do', async () => {
+  it('404: for another org as for an unknown id; if the input or the errors are gone, with a remedy', async () => {
     const { id, input_file_id, error_file_id } = await ended(2);
     const foreign = await retry(id, {}, app.keys.b);
     const unknown = await retry(`batch_${'0'.repeat(32)}`);
@@ -129,7 +129,7 @@ describe('POST /v1/batches/{id}/retry', () => {
     expect(error_file_id).not.toBeNull();
   });
 
-  it('422: the rules of today hold: a model that its key may not use any more', async () => {
+  it('422: applies current rules, such as the model list of the key', async () => {
     const { id } = await ended(2);
     const orgs = await app.call('GET', '/v1/admin/orgs', { key: app.keys.admin });
     const asked = { org_id: orgs.json.data[0].id, models: ['vectors'] };

@@ -31,7 +31,7 @@ const linesOf = (text: string): Json[] =>
     .map((line) => JSON.parse(line));
 
 describe('POST /v1/batches', () => {
-  it('201: from a file; runs; its results and its counts agree', async () => {
+  it('201: creates and runs a batch from a file, with consistent results and counts', async () => {
     const content = chatLines(4, { content: (n) => (n === 2 ? '[[fail 400]]' : `say ${n} [[tokens 2]]`) });
     const created = await post({
       ...window,
@@ -67,7 +67,7 @@ describe('POST /v1/batches', () => {
     expect(file.text).toBe(output.text);
   });
 
-  it('201: from inline requests, without metadata', async () => {
+  it('201: creates a batch from inline requests, without metadata', async () => {
     const { status, json } = await post({ ...window, requests: [chatLine(0), chatLine(1)] });
     expect(status).toBe(201);
     expect(json).toMatchObject({
@@ -78,7 +78,7 @@ describe('POST /v1/batches', () => {
     await finished(json.id);
   });
 
-  it('201: metadata is echoed byte for byte, everywhere', async () => {
+  it('201: returns metadata byte for byte everywhere', async () => {
     const metadata =
       '{"b":1.10,"a":12345678901234567890,"__proto__":{"x":1},"n":"\\u0000","deep":{"1":[null]}}';
     const body = `{"endpoint":"${endpoint}","completion_window":"24h","requests":[${JSON.stringify(chatLine(0))}],"metadata":${metadata}}`;
@@ -95,15 +95,15 @@ describe('POST /v1/batches', () => {
   it.each<[string, object, string]>([
     ['neither a file nor requests', {}, 'input_file_id'],
     ['both', { input_file_id: 'file-x', requests: [chatLine(0)] }, 'requests'],
-    ['no requests in the list', { requests: [] }, 'requests'],
+    ['an empty list of requests', { requests: [] }, 'requests'],
     ['an unknown file', { input_file_id: `file-${'0'.repeat(32)}` }, 'input_file_id'],
-    ['no id of a file', { input_file_id: '../x' }, 'input_file_id'],
+    ['an invalid file ID', { input_file_id: '../x' }, 'input_file_id'],
     ['another window', { completion_window: '1h', requests: [chatLine(0)] }, 'completion_window'],
     ['another endpoint', { endpoint: '/v1/messages', requests: [chatLine(0)] }, 'endpoint'],
     ['requests for another endpoint', { endpoint: '/v1/embeddings', requests: [chatLine(0)] }, 'endpoint'],
     ['an unknown field', { requests: [chatLine(0)], colour: 'red' }, 'colour'],
     ['metadata that is a list', { requests: [chatLine(0)], metadata: [1] }, 'metadata'],
-    ['metadata that is text', { requests: [chatLine(0)], metadata: 'x' }, 'metadata'],
+    ['metadata that is a string', { requests: [chatLine(0)], metadata: 'x' }, 'metadata'],
     ['metadata over 16 KiB', { requests: [chatLine(0)], metadata: { x: 'y'.repeat(16_384) } }, 'metadata'],
     [
       'metadata nine levels deep',
@@ -123,7 +123,7 @@ describe('POST /v1/batches', () => {
     expect((await get('')).json.data.length).toBe(before);
   });
 
-  it('422: the window missing; a file of another org, told like an unknown one', async () => {
+  it('422: without a window; for a file of another org, as for an unknown one', async () => {
     expect((await post({ endpoint, requests: [chatLine(0)] })).json.error.param).toBe('completion_window');
     const foreign = await post({ ...window, input_file_id: await upload(chatLines(1), app.keys.b) });
     const unknown = await post({ ...window, input_file_id: `file-${'0'.repeat(32)}` });
@@ -131,7 +131,7 @@ describe('POST /v1/batches', () => {
     expect({ ...foreign.json, request_id: '' }).toEqual({ ...unknown.json, request_id: '' });
   });
 
-  it('200: a dry run tells the price and stores nothing', async () => {
+  it('200: a dry run returns the price and stores nothing', async () => {
     const before = (await get('')).json.first_id;
     const { status, json } = await post({ ...window, requests: [chatLine(0)], dry_run: true });
     expect(status).toBe(200);
@@ -140,7 +140,7 @@ describe('POST /v1/batches', () => {
     expect((await get('')).json.first_id).toBe(before);
   });
 
-  it('201: a repetition returns the first batch, by key or by the retry count of an SDK', async () => {
+  it('201: a repeated call returns the first batch, by idempotency key or SDK retry count', async () => {
     const body = { ...window, requests: [chatLine(0, 'tiny', 'again')] };
     const first = await post(body, { 'idempotency-key': 'b1' });
     const again = await post(body, { 'idempotency-key': 'b1' });
@@ -152,7 +152,7 @@ describe('POST /v1/batches', () => {
     expect((await post(body, { 'x-stainless-retry-count': '1' })).json.id).toBe(silent.json.id);
   });
 
-  it('413: inline requests over the size of a batch', async () => {
+  it('413: inline requests above the maximum batch size', async () => {
     const requests = Array.from({ length: 6 }, (_, n) => chatLine(n, 'tiny', 'x'.repeat(400_000)));
     const { status, json } = await post({ ...window, requests });
     expect([status, json.error.code]).toEqual([413, 'payload_too_large']);
@@ -160,7 +160,7 @@ describe('POST /v1/batches', () => {
 });
 
 describe('GET /v1/batches/{id} while it runs', () => {
-  it('200: counts its errors by code, the most frequent first, each with a message of one', async () => {
+  it('200: counts errors by code, most frequent first, each with an example message', async () => {
     const contents = ['[[fail 404]]', '[[fail 400]] a', '[[fail 400]] b', '[[hang]]'];
     const { json } = await post({
       ...window,
@@ -178,7 +178,7 @@ describe('GET /v1/batches/{id} while it runs', () => {
 });
 
 describe('POST /v1/batches/{id}/cancel', () => {
-  it('200: again and again; 409 on a batch that is finished, with x-should-retry: false', async () => {
+  it('200: repeatedly; 409 for a finished batch, with x-should-retry: false', async () => {
     const { json } = await post({ ...window, requests: [chatLine(0, 'tiny', '[[hang]]')] });
     const cancel = (id: string) => app.call('POST', `/v1/batches/${id}/cancel`);
     expect((await cancel(json.id)).json.status).toBe('cancelling');
@@ -197,7 +197,7 @@ describe('POST /v1/batches/{id}/cancel', () => {
 });
 
 describe('GET /v1/batches/{id}/output while it runs', () => {
-  it('200: empty at first, then resumed by line; 422 for a bad place', async () => {
+  it('200: empty at first, then resumable by line; 422 for an invalid position', async () => {
     const contents = ['a [[tokens 1]]', '[[hang]]'];
     const { json } = await post({
       ...window,
@@ -219,7 +219,7 @@ describe('GET /v1/batches/{id}/output while it runs', () => {
 });
 
 describe('GET /v1/batches', () => {
-  it('200: newest first, page by page, each once', async () => {
+  it('200: newest first, page by page, each batch once', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 3; n++)
       ids.unshift((await post({ ...window, requests: [chatLine(n, 'tiny', `page ${n}`)] })).json.id);
@@ -249,7 +249,7 @@ describe('GET /v1/batches', () => {
     expect([status, json.error.param]).toEqual([422, query.split('=')[0]]);
   });
 
-  it('200: oldest first when asked', async () => {
+  it('200: oldest first on request', async () => {
     const { json: newest } = await get('?limit=2');
     const { json: oldest } = await get('?order=asc&limit=2');
     const [first] = oldest.data;
@@ -258,7 +258,7 @@ describe('GET /v1/batches', () => {
     expect(next.data[0].id).toBe(oldest.data[1].id);
   });
 
-  it('200: what clients of Azure add is ignored, an unknown or foreign cursor still pages', async () => {
+  it('200: ignores parameters of Azure clients, and accepts an unknown or foreign cursor', async () => {
     expect((await get('?api-version=preview')).status).toBe(200);
     expect((await get(`?after=batch_${'0'.repeat(32)}`)).json.data).toEqual([]);
     expect((await get(`?after=batch_${'f'.repeat(32)}&limit=1`)).json.data).toHaveLength(1);

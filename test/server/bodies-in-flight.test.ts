@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
-// The budget is twice the largest body that is taken, 2,565,536 bytes of a batch: an org alone may hold 2,565,536 of it.
+// The budget is twice the maximum body, 2,565,536 bytes of a batch; a single org may hold 2,565,536 bytes of it.
 
 const limits = {
   bodyBytes: 1_000_000,
@@ -21,7 +21,7 @@ afterEach(async () => {
   await app.stop();
 });
 
-/** Begins a body and does not end it. Resolves when the server reads it. */
+/** Starts a body without ending it. Resolves when the server reads it. */
 async function begin(length: string, key = app.keys.a): Promise<RawConnection> {
   const connection = await openRaw(app.url);
   opened.push(connection);
@@ -34,8 +34,8 @@ async function begin(length: string, key = app.keys.a): Promise<RawConnection> {
 
 const refusal = /HTTP\/1\.1 503 [^]*retry-after: 1\r\n[^]*"code":"server_overloaded"/;
 
-describe('bodies that are held at a time', () => {
-  it('are refused from their content-length when there is no room, and others still get in', async () => {
+describe('request bodies in memory', () => {
+  it('are rejected by their content-length when there is no room, and small ones still fit', async () => {
     await begin('Content-Length: 1000000');
     await begin('Content-Length: 1000000');
     const third = await begin('Content-Length: 1000000');
@@ -46,14 +46,14 @@ describe('bodies that are held at a time', () => {
     expect((await app.call('POST', '/v1/embeddings', { json, key: app.keys.b })).status).toBe(200);
   });
 
-  it('are counted as they come when no length is declared', async () => {
+  it('are counted while they arrive when no length is declared', async () => {
     const all = await Promise.all([1, 2, 3].map(() => begin('Transfer-Encoding: chunked')));
     for (const connection of all) connection.write(`${(999_000).toString(16)}\r\n${' '.repeat(999_000)}\r\n`);
     const refused = await Promise.any(all.map((connection) => connection.until('server_overloaded')));
     expect(refused).toMatch(refusal);
   });
 
-  it('are let go of when the client leaves, and when they are answered', async () => {
+  it('are released when the client disconnects and when the request is answered', async () => {
     const json = { model: 'vectors', input: 'x'.repeat(900_000) };
     const good = async () => (await app.call('POST', '/v1/embeddings', { json })).status;
     for (let turn = 0; turn < 10; turn++) {
@@ -64,7 +64,7 @@ describe('bodies that are held at a time', () => {
     }
   });
 
-  it('of uploads count with what they hold in memory, not with their length', async () => {
+  it('of uploads count by their buffered bytes, not by their length', async () => {
     const begun = async (line: string) => {
       const connection = await openRaw(app.url);
       opened.push(connection);
@@ -74,12 +74,12 @@ describe('bodies that are held at a time', () => {
       );
       return connection;
     };
-    // Lengths of 9.5 MB in all, of which little is held.
+    // 9.5 MB in total, of which little is buffered.
     const flowing = await Promise.all(Array.from({ length: 5 }, () => begun('\n'.repeat(1_000))));
     const json = { model: 'vectors', input: 'x'.repeat(100_000) };
     expect((await app.call('POST', '/v1/embeddings', { json })).status).toBe(200);
     for (const { socket } of flowing) socket.destroy();
-    // A line of which 400,000 bytes are there is held with a buffer of 524,288 or so.
+    // A line with 400,000 bytes so far takes a buffer of about 524,288.
     const lines = await Promise.all(Array.from({ length: 5 }, () => begun('x'.repeat(400_000))));
     expect(await Promise.any(lines.map((connection) => connection.until('server_overloaded')))).toMatch(
       refusal,

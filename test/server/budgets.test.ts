@@ -14,7 +14,7 @@ afterAll(() => app.stop());
 const admin = (method: string, path: string, json?: unknown) =>
   app.call(method, `/v1/admin/orgs${path}`, { key: app.keys.admin, ...(json !== undefined && { json }) });
 const setBudget = (budget: unknown) => admin('PATCH', `/${orgId}`, { budget });
-/** So much is entered in the ledger. */
+/** Adds this amount to the ledger. */
 const spend = (nano: number) =>
   app.store.ledger.add([
     {
@@ -40,7 +40,7 @@ const batch = {
 };
 
 describe('the budget of an org', () => {
-  it('is set and lifted, and shown with what is spent of it', async () => {
+  it('is set and removed, and shown with the amount spent', async () => {
     const made = await admin('POST', '', { name: 'rich', budget: { amount: '50.50', period: 'total' } });
     const total = { amount: '50.5', period: 'total', spent: '0', begins_again_at: null };
     expect([made.status, made.json.budget]).toEqual([201, total]);
@@ -55,7 +55,7 @@ describe('the budget of an org', () => {
     expect((await setBudget(null)).json.budget).toBeNull();
   });
 
-  it('422 and 404: what is no budget, and an org that is not there', async () => {
+  it('422 and 404: rejects an invalid budget and an unknown org', async () => {
     for (const [budget, param] of [
       [{ amount: 5, period: 'month' }, 'budget.amount'],
       [{ amount: '-5', period: 'month' }, 'budget.amount'],
@@ -71,7 +71,7 @@ describe('the budget of an org', () => {
     expect((await app.call('PATCH', `/v1/admin/orgs/${orgId}`, { json: { name: 'x' } })).status).toBe(403);
   });
 
-  it('402: whatever would cost is refused when it is used up, before an engine is asked', async () => {
+  it('402: a used-up budget rejects everything that costs before it reaches an engine', async () => {
     const key = 'Idempotency-Key';
     const first = await post('/v1/batches', batch, app.keys.a, { [key]: 'one' });
     expect(first.status).toBe(201);
@@ -103,7 +103,7 @@ describe('the budget of an org', () => {
       );
     }
     expect(app.engine.stats().calls).toBe(calls);
-    // What costs nothing, what was made before, and what others do goes on.
+    // Free calls, existing objects and other orgs are unaffected.
     const count = { model: 'tiny', messages };
     expect((await post('/v1/messages/count_tokens', count)).status).toBe(200);
     expect((await post('/v1/batches', { ...batch, dry_run: true })).status).toBe(200);

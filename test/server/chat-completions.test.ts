@@ -15,7 +15,7 @@ const ask = (content: string, more: object = {}) => ({
 });
 const post = (json: unknown, headers = {}): Promise<CallResult> => app.call('POST', path, { json, headers });
 
-/** The data of each event, parsed where it is JSON. */
+/** Returns the data of each event, parsed if it is JSON. */
 function eventsOf(text: string): Json[] {
   expect(text.endsWith('\n\n')).toBe(true);
   return text
@@ -27,7 +27,7 @@ function eventsOf(text: string): Json[] {
 
 describe('the log line of a request', () => {
   it.each([false, true])(
-    'tells which server answered, how often and what it cost; a stream: %j',
+    'contains the upstream, the number of calls and the usage; a stream: %j',
     async (stream) => {
       const { headers, text } = await post(ask('hello [[tokens 3]]', { stream }));
       expect(text).toContain('word');
@@ -46,7 +46,7 @@ describe('the log line of a request', () => {
     },
   );
 
-  it('tells which server failed, and of which model', async () => {
+  it('names the upstream that failed, and its model', async () => {
     const { status, headers } = await post(ask('[[fail 500]]'));
     expect(status).toBe(502);
     const id = headers.get('x-request-id');
@@ -56,7 +56,7 @@ describe('the log line of a request', () => {
     expect(line()?.fields['output_tokens']).toBeUndefined();
   });
 
-  it('says nothing of servers where none was asked', async () => {
+  it('names no upstream if none was called', async () => {
     const { headers } = await post(ask('hello', { model: 'nope' }));
     const id = headers.get('x-request-id');
     const line = () => app.logged.find(({ fields }) => fields['request_id'] === id);
@@ -66,7 +66,7 @@ describe('the log line of a request', () => {
 });
 
 describe('POST /v1/chat/completions', () => {
-  it('200: an answer in the shape of the specification', async () => {
+  it('200: an answer in the documented shape', async () => {
     const { status, headers, json } = await post(ask('hello [[tokens 3]]'));
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^application\/json/);
@@ -82,11 +82,11 @@ describe('POST /v1/chat/completions', () => {
     expect(json.usage.total_tokens).toBe(json.usage.prompt_tokens + json.usage.completion_tokens);
   });
 
-  it('200: an alias is answered by the id of its model, and an explicit stream: false is plain', async () => {
+  it('200: answers an alias with the ID of its model, and treats stream: false as plain', async () => {
     expect((await post({ ...ask('x'), model: 'default', stream: false })).json.model).toBe('tiny');
   });
 
-  it('200: charges the request under its id', async () => {
+  it('200: charges the request under its ID', async () => {
     const { headers } = await post(ask('x [[tokens 7]]'));
     await expect
       .poll(async () =>
@@ -95,7 +95,7 @@ describe('POST /v1/chat/completions', () => {
       .toEqual([7]);
   });
 
-  it('422: no JSON, the wrong shape, an empty body; each names where', async () => {
+  it('422: invalid JSON, wrong types and an empty body, each with the location', async () => {
     expect(
       (await app.call('POST', path, { body: '{"model":', headers: { 'content-type': 'application/json' } }))
         .status,
@@ -110,7 +110,7 @@ describe('POST /v1/chat/completions', () => {
     expect(json.error).toMatchObject({ code: 'validation_error', param: 'messages[0].role' });
   });
 
-  it('422: bytes that are no UTF-8', async () => {
+  it('422: invalid UTF-8', async () => {
     const body = new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]);
     const { status, json } = await app.call('POST', path, {
       body,
@@ -119,7 +119,7 @@ describe('POST /v1/chat/completions', () => {
     expect([status, json.error.code]).toEqual([422, 'invalid_encoding']);
   });
 
-  it('404: an unknown model, and one that does not chat', async () => {
+  it('404: an unknown model, and one without chat', async () => {
     expect((await post({ ...ask('x'), model: 'nope' })).json.error).toMatchObject({
       code: 'model_not_found',
       param: 'model',
@@ -127,7 +127,7 @@ describe('POST /v1/chat/completions', () => {
     expect((await post({ ...ask('x'), model: 'vectors' })).status).toBe(404);
   });
 
-  it('403: a model the key may not use, a key without the scope', async () => {
+  it('403: a model that the key may not use, and a key without the scope', async () => {
     const [org] = await app.accounts.orgs.list();
     const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['vectors'] });
     expect((await app.call('POST', path, { json: ask('x'), key })).json.error.code).toBe('model_not_allowed');
@@ -137,7 +137,7 @@ describe('POST /v1/chat/completions', () => {
     );
   });
 
-  it('413: a body over the limit, declared or not', async () => {
+  it('413: a body over the limit, with or without a declared length', async () => {
     const big = JSON.stringify(ask('x'.repeat(1_000_001)));
     const headers = { 'content-type': 'application/json' };
     expect((await app.call('POST', path, { body: big, headers })).status).toBe(413);
@@ -145,7 +145,7 @@ describe('POST /v1/chat/completions', () => {
     expect((await app.call('POST', path, { body: chunked, headers })).status).toBe(413);
   });
 
-  it('413: as soon as the limit is crossed, while the client still sends; the connection lives on', async () => {
+  it('413: as soon as the limit is exceeded, while the client still sends, on a connection that stays open', async () => {
     const connection = await openRaw(app.url);
     connection.write(
       `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -158,7 +158,7 @@ describe('POST /v1/chat/completions', () => {
     connection.socket.destroy();
   });
 
-  it('415: another content type, none, a compressed body', async () => {
+  it('415: another content type, a missing one, and a compressed body', async () => {
     const wrong: Record<string, string>[] = [
       { 'content-type': 'text/plain' },
       { 'content-type': 'multipart/form-data; boundary=x' },
@@ -173,14 +173,14 @@ describe('POST /v1/chat/completions', () => {
     expect((await app.call('POST', path, { body: bytes })).status).toBe(415);
   });
 
-  it('200: a charset, a byte order mark', async () => {
+  it('200: accepts a charset and a byte order mark', async () => {
     const headers = { 'content-type': 'Application/JSON; charset=UTF-8' };
     expect(
       (await app.call('POST', path, { body: `\ufeff${JSON.stringify(ask('x'))}`, headers })).status,
     ).toBe(200);
   });
 
-  it('502: a broken engine says nothing of its inside', async () => {
+  it('502: a broken engine reveals no internals', async () => {
     const { status, json } = await post(ask('[[fail 500]]'));
     expect(status).toBe(502);
     expect(json.error.type).toBe('server_error');
@@ -191,7 +191,7 @@ describe('POST /v1/chat/completions', () => {
 describe('POST /v1/chat/completions as a stream', () => {
   const stream = (content: string, more: object = {}) => post(ask(content, { stream: true, ...more }));
 
-  it('sends chunks with one id, the finish reason and [DONE], and no usage unasked', async () => {
+  it('sends chunks with one ID, the finish reason and [DONE], and usage only on request', async () => {
     const { status, headers, text } = await stream('[[tokens 4]]');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -207,14 +207,14 @@ describe('POST /v1/chat/completions as a stream', () => {
     expect(chunks.at(-1).choices[0].finish_reason).toBe('stop');
   });
 
-  it('ends with the usage and says usage: null before, when asked for it', async () => {
+  it('ends with the usage on request, after usage: null in the other chunks', async () => {
     const { text } = await stream('[[tokens 2]]', { stream_options: { include_usage: true } });
     const chunks = eventsOf(text).slice(0, -1);
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 2 } });
     expect(chunks.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
   });
 
-  it('ends a stream that breaks with an error event and without [DONE]', async () => {
+  it('ends a broken stream with an error event and without [DONE]', async () => {
     const { status, text } = await stream('[[cut 2]]');
     expect(status).toBe(200);
     const events = eventsOf(text);
@@ -229,7 +229,7 @@ describe('POST /v1/chat/completions as a stream', () => {
     expect(text).not.toContain('[DONE]');
   });
 
-  it('is an ordinary error when it fails before the first event', async () => {
+  it('returns a regular error if it fails before the first event', async () => {
     expect((await stream('[[fail 500]]')).status).toBe(502);
     expect((await post({ ...ask('x', { stream: true }), model: 'nope' })).json.error.code).toBe(
       'model_not_found',
@@ -237,7 +237,7 @@ describe('POST /v1/chat/completions as a stream', () => {
     expect((await post({ model: 'tiny', messages: [], stream: true })).status).toBe(422);
   });
 
-  it('F46: stops the engine when the client goes away, streaming or not', async () => {
+  it('F46: stops the engine when the client disconnects, streaming or not', async () => {
     for (const more of [{ stream: true }, {}]) {
       const controller = new AbortController();
       const answer = fetch(`${app.url}${path}`, {
@@ -255,7 +255,7 @@ describe('POST /v1/chat/completions as a stream', () => {
 });
 
 describe('a silent stream', () => {
-  it('carries a comment after every 15 s, and an error that comes later is its last event', async () => {
+  it('sends a comment every 15 s, and a later error as its last event', async () => {
     const clock = createManualClock();
     const slow = await startServer({ clock });
     const connection = await openRaw(slow.url);
@@ -279,7 +279,7 @@ describe('a silent stream', () => {
   });
 });
 
-it('POST /v1/chat/completions/input_tokens counts as the engine does, functions included', async () => {
+it('POST /v1/chat/completions/input_tokens counts like the engine, including functions', async () => {
   const count = (json: object) => app.call('POST', `${path}/input_tokens`, { json });
   const functions = [{ name: 'f', parameters: { type: 'object' } }];
   for (const request of [ask('one two three'), ask('one two three', { functions })]) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
-// Requests with `functions`, from before there were tools, are answered in their own words.
+// Requests with `functions`, the predecessor of tools, get answers in the same form.
 
 let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
@@ -21,7 +21,7 @@ const post = (json: unknown) => app.call('POST', '/v1/chat/completions', { json 
 const called = { name: 'weather', arguments: '{"city":""}' };
 
 describe('POST /v1/chat/completions with functions', () => {
-  it('200: a forced function is called, and the call is where functions have it', async () => {
+  it('200: calls a forced function and returns the call in function_call', async () => {
     const { status, json } = await post(ask('hi', { function_call: { name: 'weather' } }));
     expect(status).toBe(200);
     expect(json.choices).toEqual([
@@ -34,12 +34,12 @@ describe('POST /v1/chat/completions with functions', () => {
     ]);
   });
 
-  it('200: plain text stays plain text', async () => {
+  it('200: keeps plain text', async () => {
     const { json } = await post(ask('hi'));
     expect(json.choices[0]).toMatchObject({ message: { content: 'Echo: hi' }, finish_reason: 'stop' });
   });
 
-  it('200: the call is streamed in pieces', async () => {
+  it('200: streams the call in deltas', async () => {
     const { text } = await post(ask('hi', { stream: true, function_call: { name: 'weather' } }));
     const data = text.split('\n\n').filter((event) => event !== '');
     expect(data.pop()).toBe('data: [DONE]');
@@ -51,7 +51,7 @@ describe('POST /v1/chat/completions with functions', () => {
     expect(text).not.toContain('tool_calls');
   });
 
-  it('200: the result of a call is understood', async () => {
+  it('200: accepts the result of a call', async () => {
     const { status, json } = await post({
       ...ask('hi'),
       messages: [
@@ -63,7 +63,7 @@ describe('POST /v1/chat/completions with functions', () => {
     expect([status, json.choices[0].finish_reason]).toEqual([200, 'stop']);
   });
 
-  it('422: a schema that cannot be held is told at its place where the function must be called', async () => {
+  it('422: reports an unsupported schema at its location if the function is forced', async () => {
     const functions = [
       { name: 'f', parameters: { type: 'object', properties: { a: { $ref: '#/nowhere' } } } },
     ];
@@ -77,7 +77,7 @@ describe('POST /v1/chat/completions with functions', () => {
   });
 });
 
-it('a batch answers such lines the same way', async () => {
+it('answers batch lines the same way', async () => {
   const line = (custom_id: string, body: object) => ({
     custom_id,
     method: 'POST',
@@ -94,7 +94,7 @@ it('a batch answers such lines the same way', async () => {
   const refused = await create(good, broken);
   expect(refused.status).toBe(422);
   expect(refused.json.error.param).toMatch(/^requests\[1\]\.body\.functions\[0\]\.parameters/);
-  // Nothing is promised of a function that need not be called.
+  // An optional function has no guarantee.
   expect((await create(line('sloppy', ask('x', sloppy)))).status).toBe(201);
   const { json: batch } = await create(good);
   const read = (what: string) => app.call('GET', `/v1/batches/${batch.id}/${what}`);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-// What programs that nobody here wrote send, as they sent it, and what they refuse in an answer.
+// Requests recorded from third-party programs, and the constraints that those programs put on answers.
 
 let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
@@ -10,7 +10,7 @@ afterAll(() => app.stop());
 
 const post = (path: string, json: unknown, headers = {}) => app.call('POST', path, { json, headers });
 
-/** The data of the events of a stream. */
+/** Returns the data of the events of a stream. */
 function eventsOf(text: string): Json[] {
   return Array.from(text.matchAll(/^data: (\{.*)$/gm), ([, data]) => JSON.parse(data!));
 }
@@ -27,7 +27,7 @@ describe('@ai-sdk/anthropic 3, also in Mastra', () => {
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
   };
 
-  it('takes a text without citations, and refuses one with null', async () => {
+  it('accepts a text without citations and rejects citations: null', async () => {
     const { json } = await post('/v1/messages', request);
     z.array(text).parse(json.content);
     const streamed = await post('/v1/messages', { ...request, stream: true });
@@ -38,7 +38,7 @@ describe('@ai-sdk/anthropic 3, also in Mastra', () => {
 });
 
 describe('@langchain/anthropic 1', () => {
-  it('reads the tokens of the input, and those from the cache, where a stream begins', async () => {
+  it('reads input and cached tokens from the start of a stream', async () => {
     const request = {
       model: 'tiny',
       max_tokens: 4096,
@@ -58,7 +58,7 @@ describe('@openai/agents 0.20', () => {
   const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }];
   const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
 
-  it('sends what a message was, with nulls for what it was not', async () => {
+  it('sends messages back with null for missing fields', async () => {
     const said = { type: 'text', text: 'Sunny.', refusal: null, providerData: null };
     const { status, json } = await post('/v1/chat/completions', {
       model: 'tiny',
@@ -107,7 +107,7 @@ describe('LiteLLM as a client of batches', () => {
     expired_at: seconds.nullish(),
   });
 
-  it('takes a batch that tells Unix seconds, and refuses any other', async () => {
+  it('accepts a batch with Unix timestamps and rejects any other', async () => {
     const told = await startServer({ dates: 'unix' });
     try {
       const requests = [
@@ -125,7 +125,7 @@ describe('LiteLLM as a client of batches', () => {
       expect(batch.parse(last).completed_at).toBeGreaterThanOrEqual(created.created_at);
       batch.parse((await told.call('GET', path)).json);
       batch.parse((await told.call('GET', '/v1/batches')).json.data[0]);
-      // No answer of them has a time in another form.
+      // No response of these calls has a time in another form.
       for (const address of [path, '/v1/batches', `${path}/events`])
         expect((await told.call('GET', address)).text).not.toMatch(/\d{4}-\d\d-\d\dT/);
     } finally {
@@ -134,7 +134,7 @@ describe('LiteLLM as a client of batches', () => {
   });
 });
 
-describe('Codex 0.144 and later, with the names of models that it knows', () => {
+describe('Codex 0.144 and later, with model names that it knows', () => {
   const exec = { type: 'custom', name: 'exec', description: 'Runs JavaScript.', format: { type: 'text' } };
   const wait = { type: 'function', name: 'wait', strict: false, parameters: { type: 'object' } };
   const tools = [
@@ -165,7 +165,7 @@ describe('Codex 0.144 and later, with the names of models that it knows', () => 
     prompt_cache_key: '01a0',
     client_metadata: { 'x-codex-installation-id': '0' },
   });
-  /** What it takes up of a stream. */
+  /** Parts of a stream that Codex uses. */
   const itemsOf = (text: string) =>
     eventsOf(text).flatMap(({ type, item }) => (type === 'response.output_item.done' ? [item] : []));
 
@@ -176,7 +176,7 @@ describe('Codex 0.144 and later, with the names of models that it knows', () => 
       'function_call',
       { namespace: 'mcp__docs', name: 'search', arguments: '{"input":"pwd"}' },
     ],
-  ])('has a loop with %s, which comes as a %s', async (called, type, expected) => {
+  ])('completes a loop with %s, which arrives as %s', async (called, type, expected) => {
     const asked = message('user', 'input_text', `go [[tool ${called} {"input":"pwd"}]]`);
     const [made] = itemsOf((await post('/v1/responses', request([asked]))).text);
     expect(made).toMatchObject({ type, ...expected });

@@ -10,7 +10,7 @@ const post = (json: object) =>
 const textsOf = ({ choices }: Json): string[] => choices.map(({ text }: { text: string }) => text);
 
 describe('POST /v1/completions', () => {
-  it('200: goes on with a text, under our id and the name of the model, and charges it', async () => {
+  it('200: continues a text, under our ID and the name of the model, and charges it', async () => {
     const { status, headers, json } = await post({
       model: 'default',
       prompt: 'Rome [[tokens 3]]',
@@ -41,7 +41,7 @@ describe('POST /v1/completions', () => {
     expect(textsOf((await post({ prompt })).json)).toEqual(texts);
   });
 
-  it('200: n choices of each prompt, numbered through, with the prompt and what is known of its tokens', async () => {
+  it('200: returns n numbered choices per prompt, with the prompt and its log probabilities', async () => {
     const { json } = await post({ prompt: ['a', 'b'], n: 2, echo: true, logprobs: 1 });
     expect(textsOf(json)).toEqual(['aEcho: a', 'aEcho: a', 'bEcho: b', 'bEcho: b']);
     expect(json.choices.map(({ index }: Json) => index)).toEqual([0, 1, 2, 3]);
@@ -53,12 +53,12 @@ describe('POST /v1/completions', () => {
     });
   });
 
-  it('200: 16 tokens where no limit is told', async () => {
+  it('200: generates 16 tokens by default', async () => {
     const { json } = await post({ prompt: '[[tokens 50]]', max_tokens: null });
     expect([json.choices[0].finish_reason, json.usage.completion_tokens]).toEqual(['length', 16]);
   });
 
-  it('200: a stream, with its usage where that was asked for', async () => {
+  it('200: streams, with usage on request', async () => {
     const stream = async (more: object) => {
       const { text } = await post({ prompt: 'a', stream: true, stop: ':', ...more });
       const events = text.split('\n\n').filter((event) => event.startsWith('data: '));
@@ -76,13 +76,13 @@ describe('POST /v1/completions', () => {
     expect(last).toMatchObject({ object: 'text_completion', choices: [], usage: { completion_tokens: 1 } });
   });
 
-  it('404: a model that cannot, in plain words', async () => {
+  it('404: explains that a model does not support completions', async () => {
     const { status, json } = await post({ model: 'org/model:tag', prompt: 'a' });
     expect([status, json.error.code]).toEqual([404, 'model_not_found']);
     expect(json.error.message).toContain('does not serve text completions');
   });
 
-  it('422: every fault, with its place', async () => {
+  it('422: reports every error with its location', async () => {
     const { status, json } = await post({ prompt: ['a', 1], max_tokens: 0, n: 2, best_of: 1 });
     expect(status).toBe(422);
     expect(json.error.details.errors.map(({ param }: Json) => param)).toEqual([

@@ -30,7 +30,7 @@ async function connect(): Promise<RawConnection> {
 const probe = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 const asking = () => `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.a}\r\n\r\n`;
 
-/** So many connections, each of which has asked this and was answered. */
+/** Opens this many connections and sends each one the request; resolves when all are answered. */
 async function crowd(size: number, text: string, answer = 'HTTP/1.1 200') {
   const all: RawConnection[] = [];
   for (let at = 0; at < size; at++) {
@@ -43,7 +43,7 @@ async function crowd(size: number, text: string, answer = 'HTTP/1.1 200') {
 }
 
 describe('connections of one address', () => {
-  it('give way to a new one when they wait without a key: who comes gets in', async () => {
+  it('without a key are closed in favor of a new one', async () => {
     await start();
     const [first, ...others] = await crowd(perAddress, probe);
     await clock.advance(1_000);
@@ -54,7 +54,7 @@ describe('connections of one address', () => {
     expect(others.filter(({ socket }) => socket.destroyed)).toEqual([]);
   });
 
-  it('are no more than the limit, however many come: those too many get a 429', async () => {
+  it('are limited: further ones get a 429', async () => {
     await start();
     const good = await crowd(perAddress, asking());
     for (const path of ['/healthz', '/v1/models']) {
@@ -66,7 +66,7 @@ describe('connections of one address', () => {
       expect(answer).toContain('"code":"rate_limit_exceeded"');
     }
     const silent = await connect();
-    // The server has seen it once it warns: it does so at most once a minute.
+    // The warning shows that the server has accepted the connection; it warns at most once a minute.
     await expect.poll(() => app.logged.filter(({ level }) => level === 'warn')).toHaveLength(1);
     await expect.poll(async () => (await clock.advance(1_000), silent.socket.destroyed)).toBe(true);
 
@@ -80,7 +80,7 @@ describe('connections of one address', () => {
     await expect.poll(again).toBe('HTTP/1.1 200');
   });
 
-  it('are closed unanswered when there are very many', async () => {
+  it('are closed without an answer when there are very many', async () => {
     await start();
     await crowd(perAddress, asking());
     const many = await Promise.all(Array.from({ length: 300 }, connect));
@@ -90,12 +90,12 @@ describe('connections of one address', () => {
     await expect.poll(cut).toBe(300);
   });
 
-  it('are not counted when they are those of a trusted proxy', async () => {
+  it('are not limited for a trusted proxy', async () => {
     await start({ trustedProxies: ['127.0.0.0/8'] });
     await crowd(perAddress + 5, asking());
   });
 
-  it('of all addresses together have a limit too', async () => {
+  it('count towards a total limit', async () => {
     await start({ connections: 16, trustedProxies: ['127.0.0.1'] });
     await crowd(16, asking());
     await (
@@ -105,11 +105,11 @@ describe('connections of one address', () => {
   });
 });
 
-describe('a connection that waits for its next request', () => {
+describe('an idle connection', () => {
   it.each([
     ['an open route', () => probe, 200],
     ['a wrong key', () => asking().replace(app.keys.a, 'nonsense'), 401],
-  ])('is closed after 5 s when all it had was %s', async (_what, text, status) => {
+  ])('is closed after 5 s if its last request was for %s', async (_what, text, status) => {
     await start();
     const [stranger] = await crowd(1, text(), `HTTP/1.1 ${status}`);
     expect(await stranger!.until('\r\n\r\n')).toMatch(/keep-alive: timeout=4\r\n/i);
@@ -124,7 +124,7 @@ describe('a connection that waits for its next request', () => {
     await stranger!.closed;
   });
 
-  it('may wait longer once it had a valid key', async () => {
+  it('may stay open longer after a valid key', async () => {
     await start();
     const [known] = await crowd(1, asking());
     expect(await known!.until('\r\n\r\n')).not.toMatch(/timeout=4/);

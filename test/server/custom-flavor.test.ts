@@ -6,7 +6,7 @@ import type { RunningApp } from '../support/app.ts';
 import { send, startFakeUpstream, streamed } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// The example of docs/configuration.md, against a server that speaks as it says.
+// The example of docs/configuration.md, with an upstream that matches it.
 
 let fake: FakeUpstream;
 let running: RunningApp;
@@ -40,7 +40,7 @@ const ask = async (more: object) => {
 const meta = { tokens: { in: 40, out: 7 } };
 const usage = { prompt_tokens: 40, completion_tokens: 7, total_tokens: 47 };
 
-it('is asked at its path, with its key, in its words', async () => {
+it('uses the configured path, key header and field names', async () => {
   const message = { role: 'assistant', content: 'Hi' };
   fake.answer = (reply) => send(reply, 200, { choices: [{ message, finish_reason: 'budget' }], meta });
   const text = await ask({ max_tokens: 9, max_completion_tokens: 5, top_a: 0.1, seed: 1 });
@@ -59,7 +59,7 @@ it('is asked at its path, with its key, in its words', async () => {
   });
 });
 
-it('is told in its words how hard to think', async () => {
+it('sends the reasoning effort in the configured field', async () => {
   fake.answer = (reply) => send(reply, 200, { choices: [{ message: { role: 'assistant', content: 'Hi' } }] });
   for (const [effort, told] of Object.entries({ none: 'off', xhigh: 'max', low: 'low' })) {
     await ask({ reasoning_effort: effort });
@@ -67,7 +67,7 @@ it('is told in its words how hard to think', async () => {
   }
 });
 
-it('streams, and tells its usage in an event', async () => {
+it('streams and reads usage from a configured event', async () => {
   const event = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`;
   const piece = (content: string, finish: string | null) =>
     event({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] });
@@ -80,7 +80,7 @@ it('streams, and tells its usage in an event', async () => {
   expect(sent).not.toHaveProperty('stream_options');
 });
 
-it('says in its words that the key is wrong, which no client is told', async () => {
+it('recognizes a rejected key and hides it from clients', async () => {
   fake.answer = (reply) => send(reply, 400, { message: 'unknown key 123' });
   const { error } = JSON.parse(await ask({})) as { error: { code: string; message: string } };
   expect(error).toMatchObject({ code: 'upstream_error' });

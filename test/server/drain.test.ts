@@ -26,7 +26,7 @@ async function idle(app: RunningServer) {
 }
 
 describe('stop', () => {
-  it('lets what is in flight finish, refuses new connections, closes idle ones, tells probes', async () => {
+  it('finishes requests in flight, rejects new connections, closes idle ones and fails readiness', async () => {
     const clock = createManualClock();
     const app = await startServer({ clock });
     const busy = await begin(app, '[[delay 5000]] [[tokens 2]]');
@@ -45,7 +45,7 @@ describe('stop', () => {
     await app.stop();
   });
 
-  it('503: a new request on a kept connection while another still runs', async () => {
+  it('503: rejects a new request on an open connection while another still runs', async () => {
     const clock = createManualClock();
     const app = await startServer({ clock });
     const first = await begin(app, '[[delay 5000]]');
@@ -91,7 +91,7 @@ describe('stop', () => {
     ],
     ['a JSON body', '/v1/batches', 'application/json', '{"endpoint"'],
   ])(
-    '503: %s that is still sent after the drain time, of which nothing is kept',
+    '503: rejects %s that is still arriving after the drain time, and stores nothing',
     async (_, path, type, begun) => {
       const clock = createManualClock();
       const app = await startServer({ clock, drainMs: 1_000 });
@@ -117,7 +117,7 @@ describe('stop', () => {
     },
   );
 
-  it('does not wait for a client that never takes its answer', async () => {
+  it('does not wait for a client that never reads its answer', async () => {
     const clock = createManualClock();
     const app = await startServer({ clock, drainMs: 1_000 });
     const stuck = await openRaw(app.url);
@@ -135,7 +135,7 @@ describe('stop', () => {
     await app.stop();
   });
 
-  it('is fine before start, and then there is no start', async () => {
+  it('is allowed before start, and prevents it', async () => {
     const app = await startServer();
     await app.stop();
     await expect(app.server.start()).rejects.toThrow(/stopped/);
@@ -143,7 +143,7 @@ describe('stop', () => {
 });
 
 describe('GET /readyz', () => {
-  it('200 when all is well, 503 with the reason when not, also when the check fails', async () => {
+  it('200 when healthy, 503 with the reason when not, also if the check fails', async () => {
     let state = async (): Promise<{ ok: boolean; reason?: string }> => ({ ok: true });
     const app = await startServer({ ready: () => state() });
     const probe = async () => {
@@ -164,11 +164,11 @@ describe('GET /readyz', () => {
 });
 
 describe('slow clients', () => {
-  /** Longest until a client that stands still is cut off. */
+  /** Maximum milliseconds until a stalled client is disconnected. */
   const cutWithinMs = 36_000;
 
   it.each([900_000, 20_000, 'chunked'])(
-    'are cut off when their body trickles, and left alone when it flows: %s',
+    'are cut off when their body is too slow, and not otherwise: %s',
     async (size) => {
       const clock = createManualClock();
       const app = await startServer({ clock });

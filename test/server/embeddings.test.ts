@@ -8,14 +8,14 @@ afterAll(() => app.stop());
 const post = (json: unknown) => app.call('POST', '/v1/embeddings', { json });
 
 describe('POST /v1/embeddings', () => {
-  it('200: one vector an input, as numbers', async () => {
+  it('200: returns one vector per input, as numbers', async () => {
     const { status, json } = await post({ model: 'vectors', input: ['a', 'b'], encoding_format: 'float' });
     expect(status).toBe(200);
     expect(json).toMatchObject({ object: 'list', model: 'vectors', data: [{ index: 0 }, { index: 1 }] });
     expect(json.data[0].embedding.every((value: unknown) => typeof value === 'number')).toBe(true);
   });
 
-  it('200: the same vector as base64 of float32', async () => {
+  it('200: returns the same vector as base64 of float32', async () => {
     const asFloats = (await post({ model: 'tiny', input: 'a' })).json.data[0].embedding as number[];
     const text = (await post({ model: 'tiny', input: 'a', encoding_format: 'base64' })).json.data[0]
       .embedding as string;
@@ -40,7 +40,7 @@ describe('POST /v1/embeddings', () => {
     expect(json.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
   });
 
-  it('200: base64 is kept in the result of a batch line', async () => {
+  it('200: keeps base64 in the result of a batch line', async () => {
     const body = { model: 'tiny', input: ['a', 'b'], encoding_format: 'base64', dimensions: 4 };
     const requests = [{ custom_id: 'a', method: 'POST', url: '/v1/embeddings', body }];
     const create = { endpoint: '/v1/embeddings', completion_window: '24h', requests };
@@ -52,7 +52,7 @@ describe('POST /v1/embeddings', () => {
     expect(sizes).toEqual([16, 16]);
   });
 
-  it('422: a mixed input; 404: a model that only chats', async () => {
+  it('422: a mixed input; 404: a model with only chat', async () => {
     expect((await post({ model: 'tiny', input: ['a', 1] })).json.error).toMatchObject({ param: 'input[1]' });
     expect((await post({ model: 'org/model:tag', input: 'a' })).status).toBe(404);
   });

@@ -8,7 +8,7 @@ let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
-/** What both SDK families read of an error (api.md, section 2). */
+/** Fields that both SDK families read from an error. */
 function expectErrorBody({ status, headers, json }: CallResult, where: 'body' | 'query' = 'body'): void {
   expect(json).toMatchObject({
     type: 'error',
@@ -46,7 +46,7 @@ const faults: [number, () => Promise<CallResult>, where?: 'query'][] = [
 ];
 
 describe('every error', () => {
-  it.each(faults)('%i: has the one body and both request ids', async (status, fault, where) => {
+  it.each(faults)('%i: has the standard body and both request IDs', async (status, fault, where) => {
     const answer = await fault();
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -73,7 +73,7 @@ describe('404', () => {
     'b'.repeat(10_000),
     'batch_%E2%9C%A8',
     `batch_${'0'.repeat(32)}%20`,
-  ])('is the answer to the malformed id %s, without asking the database', async (id) => {
+  ])('is the answer to the malformed ID %s, without a database lookup', async (id) => {
     const asked = vi.spyOn(app.store.batches, 'get');
     for (const [method, suffix] of [
       ['GET', ''],
@@ -99,31 +99,34 @@ describe('405', () => {
     ['DELETE', '/v1/models/org/model:tag', 'GET, HEAD'],
     ['POST', '/healthz', 'GET, HEAD'],
     ['GET', `/v1/batches/batch_${'0'.repeat(32)}/cancel`, 'POST'],
-  ])('%s %s names what is possible', async (method, path, allow) => {
+  ])('%s %s lists the allowed methods', async (method, path, allow) => {
     const { status, headers } = await app.call(method, path);
     expect([status, headers.get('allow')]).toEqual([405, allow]);
   });
 
-  // Only 405 and its headers are looked at: what the right method then says is told elsewhere.
-  it.each([...new Set(routes.map(({ path }) => path))])('B48: every other method on %s', async (path) => {
-    const url = path
-      .replace('*', 'tiny')
-      .replaceAll(/:(\w+)_id/g, (_, what: string) => `${what}${'0'.repeat(32)}`);
-    // The path of one route may be an id to another.
-    const here = routes.filter((route) =>
-      new RegExp(`^${route.path.replace('*', '.+').replaceAll(/:\w+/g, '[^/]+')}$`).test(url),
-    );
-    const allowed = new Set(
-      here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method as string])),
-    );
-    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
-      if (allowed.has(method)) continue;
-      const { status, headers, json } = await app.call(method, url);
-      expect([method, status]).toEqual([method, 405]);
-      expect(new Set(headers.get('allow')!.split(', '))).toEqual(allowed);
-      if (method !== 'HEAD') expect(json.error.code).toBe('method_not_allowed');
-    }
-  });
+  // Checks only 405 and its headers; other tests cover the allowed methods.
+  it.each([...new Set(routes.map(({ path }) => path))])(
+    'B48: rejects every other method on %s',
+    async (path) => {
+      const url = path
+        .replace('*', 'tiny')
+        .replaceAll(/:(\w+)_id/g, (_, what: string) => `${what}${'0'.repeat(32)}`);
+      // The path of one route may match the parameter of another.
+      const here = routes.filter((route) =>
+        new RegExp(`^${route.path.replace('*', '.+').replaceAll(/:\w+/g, '[^/]+')}$`).test(url),
+      );
+      const allowed = new Set(
+        here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method as string])),
+      );
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+        if (allowed.has(method)) continue;
+        const { status, headers, json } = await app.call(method, url);
+        expect([method, status]).toEqual([method, 405]);
+        expect(new Set(headers.get('allow')!.split(', '))).toEqual(allowed);
+        if (method !== 'HEAD') expect(json.error.code).toBe('method_not_allowed');
+      }
+    },
+  );
 });
 
 describe('500', () => {
@@ -136,32 +139,35 @@ describe('500', () => {
     undefined,
   ];
 
-  it.each(inside.map((thrown) => [thrown]))('says nothing of %s, and the log says all', async (thrown) => {
-    const inference = {
-      chat: () => Promise.reject(thrown),
-      chatStream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(thrown) }) }),
-    } as unknown as Inference;
-    const broken = await startServer({ inference });
-    for (const stream of [false, true]) {
-      const answer = await broken.call('POST', '/v1/chat/completions', {
-        json: { model: 'tiny', messages: [{ role: 'user', content: 'x' }], stream },
-      });
-      expect(answer.status).toBe(500);
-      expectErrorBody(answer);
-      expect(answer.json.error).toMatchObject({ type: 'server_error', code: 'internal_error' });
-      expect(answer.text).not.toMatch(/SELECT|sqlite|undefined|10\.0|sk-|just text|\.ts/);
-      await expect
-        .poll(
-          () => broken.logged.find(({ fields }) => fields['request_id'] === answer.json.request_id)?.level,
-        )
-        .toBe('error');
-    }
-    await broken.stop();
-  });
+  it.each(inside.map((thrown) => [thrown]))(
+    'hides %s from the client and logs it in full',
+    async (thrown) => {
+      const inference = {
+        chat: () => Promise.reject(thrown),
+        chatStream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(thrown) }) }),
+      } as unknown as Inference;
+      const broken = await startServer({ inference });
+      for (const stream of [false, true]) {
+        const answer = await broken.call('POST', '/v1/chat/completions', {
+          json: { model: 'tiny', messages: [{ role: 'user', content: 'x' }], stream },
+        });
+        expect(answer.status).toBe(500);
+        expectErrorBody(answer);
+        expect(answer.json.error).toMatchObject({ type: 'server_error', code: 'internal_error' });
+        expect(answer.text).not.toMatch(/SELECT|sqlite|undefined|10\.0|sk-|just text|\.ts/);
+        await expect
+          .poll(
+            () => broken.logged.find(({ fields }) => fields['request_id'] === answer.json.request_id)?.level,
+          )
+          .toBe('error');
+      }
+      await broken.stop();
+    },
+  );
 });
 
-describe('headers of every answer', () => {
-  it('anthropic-version is echoed, whatever it is; x-client-request-id goes to the log', async () => {
+describe('headers of every response', () => {
+  it('include anthropic-version as sent; x-client-request-id goes to the log', async () => {
     const headers = {
       'anthropic-version': '2099-01-01',
       'x-client-request-id': 'client-7',
@@ -175,7 +181,7 @@ describe('headers of every answer', () => {
   });
 });
 
-it('a path that is no route is not logged', async () => {
+it('hide unknown paths from the log', async () => {
   expect((await app.call('GET', '/v1/none/sk-offpeak-in-a-path?key=in-a-query')).status).toBe(404);
   await expect.poll(() => app.logged.some(({ fields }) => fields['route'] === 'unknown')).toBe(true);
   expect(JSON.stringify(app.logged)).not.toMatch(/in-a-path|in-a-query/);
@@ -226,18 +232,18 @@ describe('requests that no client library sends', () => {
       () => `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(17_000)}\r\n\r\n`,
       /^HTTP\/1.1 431 /,
     ],
-    ['no HTTP at all', () => 'SSH-2.0-OpenSSH_9.2\r\n\r\n', /^HTTP\/1.1 400 /],
+    ['another protocol', () => 'SSH-2.0-OpenSSH_9.2\r\n\r\n', /^HTTP\/1.1 400 /],
     [
       'a bad chunk size',
       () =>
         `POST /v1/chat/completions HTTP/1.1\r\n${head()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
       /^HTTP\/1.1 400 /,
     ],
-  ])('%s are refused and the connection is closed', async (_name, text, expected) => {
+  ])('%s are rejected and the connection is closed', async (_name, text, expected) => {
     expect(await sendRaw(app.url, text())).toMatch(expected);
   });
 
-  it('the refusals of the parser have the one body too', async () => {
+  it('rejections by the parser have the standard body too', async () => {
     const answer = await sendRaw(
       app.url,
       `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(17_000)}\r\n\r\n`,
@@ -250,7 +256,7 @@ describe('requests that no client library sends', () => {
     expect(answer).toContain(`X-Request-Id: ${body.request_id}`);
   });
 
-  it('HTTP/1.0, Expect: 100-continue and pipelining are served', async () => {
+  it('serves HTTP/1.0, Expect: 100-continue and pipelining', async () => {
     expect(await sendRaw(app.url, 'GET /healthz HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK/);
     const body = JSON.stringify({ model: 'tiny', input: 'x' });
     const expecting = await sendRaw(

@@ -6,7 +6,8 @@ import type { ErrorBody } from '../support/api.ts';
 import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// What becomes of every block that the official client knows, where a request is translated: nothing is lost in silence.
+// Translation of every content block that the official client knows: each is passed on, dropped as documented, or
+// rejected.
 
 let upstream: FakeUpstream;
 let running: RunningApp;
@@ -27,7 +28,7 @@ interface Turn {
   content: string | object[];
 }
 
-/** `word` is somewhere in each. */
+/** Blocks that contain `word`. */
 const word = 'xyzzy';
 const hi: Turn = { role: 'user', content: 'hi' };
 const more: Turn = { role: 'user', content: 'and?' };
@@ -38,7 +39,10 @@ const ran = (type: string, content: unknown) => answers(call, { type, tool_use_i
 const definition = { name: word, input_schema: { type: 'object' } };
 const document = { type: 'text', media_type: 'text/plain', data: word };
 
-/** Every type of the client: a new one makes this table fail to compile. Null: left out, for the reason that docs/messages.md names. */
+/**
+ * Every block type of the client, so that a new one fails to compile. Null: dropped for a reason given in
+ * docs/messages.md.
+ */
 const passedOn: Record<Exclude<BlockType, 'container_upload'>, Turn[] | null> = {
   text: asks({ type: 'text', text: word }),
   image: asks({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: `${word}A=` } }),
@@ -126,7 +130,7 @@ const refused: [string, Turn[], string][] = [
     answers({ type: 'container_upload', file_id: word }),
     'messages[1].content[0].type',
   ],
-  ['a block that nobody knows', answers({ type: 'future', text: word }), 'messages[1].content[0].type'],
+  ['an unknown block', answers({ type: 'future', text: word }), 'messages[1].content[0].type'],
   [
     'a summary that only its maker can read',
     answers({ type: 'compaction', content: null, encrypted_content: word }),
@@ -154,19 +158,19 @@ describe('a block of a translated request', () => {
     },
   );
 
-  it.each(Object.entries(leftOut))('%s is left out, as documented', async (_, block) => {
+  it.each(Object.entries(leftOut))('%s is dropped as documented', async (_, block) => {
     const { status, text } = await send(answers(block, { type: 'text', text: 'so' }));
     expect(status, text).toBe(200);
     expect(sentMessages()).toEqual([hi, { role: 'assistant', content: 'so' }, more]);
   });
 
-  it.each(refused)('%s is refused with its place', async (_, messages, param) => {
+  it.each(refused)('%s is rejected with its location', async (_, messages, param) => {
     const { status, text } = await send(messages);
     expect(status, text).toBe(422);
     expect((JSON.parse(text) as ErrorBody).error.param ?? text).toContain(param);
   });
 
-  it('of a tool that ran on a server is a call with its result, apart from calls of the client', async () => {
+  it('of a server-side tool becomes a call with its result, apart from calls of the client', async () => {
     const use = (id: string) => ({
       type: 'mcp_tool_use',
       id,
@@ -198,7 +202,7 @@ describe('a block of a translated request', () => {
     ]);
   });
 
-  it('with a summary stands for all before it', async () => {
+  it('with a summary replaces everything before it', async () => {
     const summary = { type: 'compaction', content: 'They said hi.' };
     await send([
       hi,
@@ -213,7 +217,7 @@ describe('a block of a translated request', () => {
     expect(others).toEqual([{ role: 'assistant', content: 'new' }, more]);
   });
 
-  it('that refers to a deferred tool tells its name, and the tool can be called', async () => {
+  it('that refers to a deferred tool names it and makes it callable', async () => {
     const stock = { name: 'mcp__depot__stock', input_schema: { type: 'object' }, defer_loading: true };
     await send(
       [
@@ -239,7 +243,7 @@ describe('a block of a translated request', () => {
     expect(sentTools()).toEqual(['ToolSearch', 'mcp__depot__stock']);
   });
 
-  it('that adds or removes a tool changes what can be called from then on', async () => {
+  it('that adds or removes a tool changes the callable tools from then on', async () => {
     const change = (type: string, tool: object): Turn => ({ role: 'system', content: [{ type, tool }] });
     const add = change('tool_addition', { type: 'tool_definition', definition });
     const named = (name: string) => ({ type: 'tool_reference', name });

@@ -6,7 +6,8 @@ import type { ErrorBody } from '../support/api.ts';
 import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// What becomes of every type of item that the official client knows, where a request is translated: nothing is lost in silence.
+// Translation of every item type that the official client knows: each is passed on, dropped as documented, or
+// rejected.
 
 let upstream: FakeUpstream;
 let running: RunningApp;
@@ -23,14 +24,14 @@ afterAll(async () => {
 
 type ItemType = NonNullable<Responses.ResponseInputItem['type']>;
 
-/** `word` is somewhere in each. */
+/** Items that contain `word`. */
 const word = 'xyzzy';
 const call = { id: 'fc_1', call_id: 'c1', status: 'completed' } as const;
 const image = `data:image/png;base64,${word}A=`;
 const shell = { call_id: 'c1', action: { commands: [word] } };
 const functionCall = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' };
 
-/** Items in which the word must reach the model. */
+/** Items whose word must reach the model. */
 const passedOn: Partial<Record<ItemType | 'agent_message', object[]>> = {
   message: [{ type: 'message', role: 'developer', content: word }],
   agent_message: [
@@ -101,7 +102,7 @@ const passedOn: Partial<Record<ItemType | 'agent_message', object[]>> = {
   ],
 };
 
-/** Items that docs/responses.md lists with the reason why they are left out. */
+/** Items that docs/responses.md lists as dropped, with the reason. */
 const leftOut: Partial<Record<ItemType, object[]>> = {
   web_search_call: [{ ...call, type: 'web_search_call', action: { type: 'search', query: word } }],
   mcp_list_tools: [{ type: 'mcp_list_tools', id: 'l', server_label: 's', tools: [{ name: word }] }],
@@ -113,7 +114,7 @@ const leftOut: Partial<Record<ItemType, object[]>> = {
   ],
 };
 
-/** Items that are refused, each with its place. */
+/** Rejected items with their locations. */
 const refused: Partial<Record<ItemType | 'future_item', [item: object, param: string]>> = {
   compaction: [{ type: 'compaction', encrypted_content: word }, 'input[1].encrypted_content'],
   configuration_update: [{ type: 'configuration_update', reasoning: { effort: 'low' } }, 'input[1].type'],
@@ -122,7 +123,7 @@ const refused: Partial<Record<ItemType | 'future_item', [item: object, param: st
   future_item: [{ type: 'future_item', content: [{ type: 'input_text', text: word }] }, 'input[1].type'],
 };
 
-/** Every type of the client is in one of the lists: a new one makes this line fail to compile. */
+// Each type of the client is in one of the lists; a new one fails to compile.
 const decided: Record<ItemType, 'passed on' | 'left out' | 'refused'> = {
   message: 'passed on',
   reasoning: 'passed on',
@@ -181,19 +182,19 @@ describe('an item of a translated request', () => {
     expect(sent()).toContain(word);
   });
 
-  it.each(Object.entries(leftOut))('%s is left out, as documented', async (_, items) => {
+  it.each(Object.entries(leftOut))('%s is dropped as documented', async (_, items) => {
     const { status, text } = await answered(items);
     expect(status, text).toBe(200);
     expect(JSON.parse(sent())).toMatchObject({ messages: [user] });
   });
 
-  it.each(Object.entries(refused))('%s is refused with its place', async (type, [item, param]) => {
+  it.each(Object.entries(refused))('%s is rejected with its location', async (type, [item, param]) => {
     const { status, text } = await answered([item]);
     const { error } = JSON.parse(text) as ErrorBody;
     expect([status, error.param], text).toEqual([type === 'item_reference' ? 404 : 422, param]);
   });
 
-  it('of another agent is what the user says, without a ciphertext', async () => {
+  it('of another agent becomes a user message without the ciphertext', async () => {
     const content = [
       { type: 'input_text', text: 'Message Type: NEW_TASK\nPayload:\n' },
       { type: 'encrypted_content', encrypted_content: 'Count the files.' },
@@ -211,7 +212,7 @@ describe('an item of a translated request', () => {
     expect(JSON.parse(sent())).toMatchObject({ messages: [user] });
   });
 
-  it('of a tool that ran elsewhere is a call with its result', async () => {
+  it('of a tool that ran elsewhere becomes a call with its result', async () => {
     const failed = {
       type: 'mcp_call',
       id: 'm1',

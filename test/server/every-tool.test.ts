@@ -6,7 +6,7 @@ import type { RunningApp } from '../support/app.ts';
 import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// What becomes of every type of tool that the official clients know, where a request is translated.
+// Translation of every tool type that the official clients know.
 
 let upstream: FakeUpstream;
 let running: RunningApp;
@@ -28,7 +28,10 @@ const namesSent = () => {
   return tools.map((tool) => tool.function.name);
 };
 
-/** Of each type, the tool and the names that the model is told; none where a server would run it, as docs/responses.md lists. */
+/**
+ * For each type, the tool and the names that reach the model; none for a server-side tool, as listed in
+ * docs/responses.md.
+ */
 const ofResponses: Record<Responses.Tool['type'], [tool: object, names: string[]]> = {
   function: [{ name: 'f', parameters: { type: 'object' } }, ['f']],
   custom: [{ name: 'c' }, ['c']],
@@ -52,7 +55,7 @@ const ofResponses: Record<Responses.Tool['type'], [tool: object, names: string[]
 
 type ToolType = NonNullable<Exclude<BetaToolUnion['type'], 'custom' | null>>;
 
-/** The same for messages; sets of tools are told without their names. */
+/** The same for messages; toolsets reach the model without their names. */
 const ofMessages: Record<ToolType, [tool: object, names: string[]]> = {
   bash_20241022: [{ name: 'bash' }, ['bash']],
   bash_20250124: [{ name: 'bash' }, ['bash']],
@@ -90,7 +93,7 @@ describe('a tool of a translated request', () => {
     const json = { model: 'tiny', store: false, input: 'hi', tools: [{ type, ...tool }] };
     const { tools } = await running.api.post<{ tools: object[] }>('/v1/responses', json);
     expect(namesSent()).toEqual(names);
-    // The answer lists those that are in effect.
+    // The response lists the effective tools.
     expect(tools).toHaveLength(names.length);
   });
 

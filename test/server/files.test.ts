@@ -35,7 +35,7 @@ const upload = async (content: string, filename?: string): Promise<string> => {
   return json.id as string;
 };
 
-/** Blobs and spools on the disk. */
+/** Returns the names of blobs and temporary files on disk. */
 async function stored(): Promise<string[]> {
   const entries = await readdir(app.folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
@@ -51,7 +51,7 @@ const anchor: Part = { name: 'expires_after[anchor]', value: 'created_at' };
 const seconds = (value: string): Part => ({ name: 'expires_after[seconds]', value });
 
 describe('POST /v1/files', () => {
-  it('201: a file resource', async () => {
+  it('201: returns a file resource', async () => {
     const content = chatLines(3);
     const { status, json } = await create(uploadForm(content));
     expect(status).toBe(201);
@@ -66,7 +66,7 @@ describe('POST /v1/files', () => {
     });
   });
 
-  it('201: fields behind the file, in any order, sent in chunks without a length', async () => {
+  it('201: accepts fields after the file, in any order, chunked and without a length', async () => {
     const form = multipart([seconds('3600'), file(), anchor, purpose]);
     const body = new Blob([form.body]).stream();
     const { status, json } = await app.call('POST', '/v1/files', { body, headers: form.headers });
@@ -74,7 +74,7 @@ describe('POST /v1/files', () => {
     expect(json.expires_at - json.created_at).toBe(3600);
   });
 
-  it('201: the form of the platform itself, and fields nobody knows', async () => {
+  it('201: accepts the FormData of the platform, and unknown fields', async () => {
     const form = new FormData();
     form.set('model', 'whatever');
     form.set('file', new Blob([chatLines(1)]), 'a "quoted" 日本.jsonl');
@@ -91,7 +91,7 @@ describe('POST /v1/files', () => {
     ['x'.repeat(300), 'x'.repeat(255)],
     [null, 'upload.jsonl'],
     ['', 'upload.jsonl'],
-  ])('201: the filename %j is stored as %j', async (sent, kept) => {
+  ])('201: stores the filename %j as %j', async (sent, kept) => {
     const { status, json } = await create(multipart([purpose, file(chatLines(1), sent)]));
     expect([status, json.filename]).toEqual([201, kept]);
   });
@@ -105,8 +105,8 @@ describe('POST /v1/files', () => {
     ['purpose twice', [purpose, purpose, file()], 'purpose'],
     ['an unknown purpose', [{ ...purpose, value: 'fine-tune' }, file()], 'purpose'],
     ['the purpose of results', [file(), { ...purpose, value: 'batch_output' }], 'purpose'],
-    ['an anchor alone', [purpose, anchor, file()], 'expires_after[seconds]'],
-    ['seconds alone', [purpose, file(), seconds('3600')], 'expires_after[anchor]'],
+    ['an anchor without seconds', [purpose, anchor, file()], 'expires_after[seconds]'],
+    ['seconds without an anchor', [purpose, file(), seconds('3600')], 'expires_after[anchor]'],
     [
       'an expiry as JSON',
       [purpose, { name: 'expires_after', value: '{"anchor":"created_at","seconds":3600}' }, file()],
@@ -120,7 +120,7 @@ describe('POST /v1/files', () => {
     ['3599 seconds', [purpose, anchor, seconds('3599'), file()], 'expires_after[seconds]'],
     ['2592001 seconds', [purpose, anchor, seconds('2592001'), file()], 'expires_after[seconds]'],
     ['1e4 seconds', [purpose, anchor, seconds('1e4'), file()], 'expires_after[seconds]'],
-    ['a fraction of seconds', [purpose, anchor, seconds('3600.5'), file()], 'expires_after[seconds]'],
+    ['fractional seconds', [purpose, anchor, seconds('3600.5'), file()], 'expires_after[seconds]'],
     [
       'too many parts',
       [purpose, ...Array.from({ length: 40 }, (_, n) => ({ name: `f${n}`, value: 'x' })), file()],
@@ -134,7 +134,7 @@ describe('POST /v1/files', () => {
     ['a field name of 1 MB', [purpose, { name: 'n'.repeat(1_000_000), value: 'x' }, file()], null],
     ['a field value of 1 MB', [{ ...purpose, value: 'b'.repeat(1_000_000) }, file()], null],
     ['a field named __proto__', [purpose, { name: '__proto__', value: 'x' }, file()], null],
-    ['a file named by NUL', [purpose, file(chatLines(1), 'a\0b')], 'file'],
+    ['a filename with a NUL', [purpose, file(chatLines(1), 'a\0b')], 'file'],
   ])('422: %s', async (_name, parts, param) => {
     const before = await stored();
     const { status, json } = await create(multipart(parts));
@@ -144,7 +144,7 @@ describe('POST /v1/files', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('422: the final boundary is missing, in a field and in the file; another boundary; none', async () => {
+  it('422: a missing final boundary, in a field and in the file; a wrong boundary; none', async () => {
     const before = await stored();
     expect((await create(multipart([purpose, file()], { end: false }))).status).toBe(422);
     expect((await create(multipart([file(), purpose], { end: false }))).status).toBe(422);
@@ -157,7 +157,7 @@ describe('POST /v1/files', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('422: every bad line with its number, and nothing is stored', async () => {
+  it('422: reports every bad line with its number and stores nothing', async () => {
     const before = await stored();
     const { status, json } = await create(uploadForm(`${chatLines(2)}{"custom_id":"x"}\n[]\nnot json\n`));
     expect(status).toBe(422);
@@ -167,7 +167,7 @@ describe('POST /v1/files', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('422: an empty file, and one request too many; exactly as many as allowed are accepted', async () => {
+  it('422: an empty file, and one request too many; accepts the exact maximum', async () => {
     expect((await create(uploadForm(''))).json.error.code).toBe('empty_file');
     expect((await create(uploadForm(chatLines(testLimits.requestsPerBatch + 1)))).json.error.code).toBe(
       'too_many_tasks',
@@ -175,14 +175,14 @@ describe('POST /v1/files', () => {
     expect((await create(uploadForm(chatLines(testLimits.requestsPerBatch)))).status).toBe(201);
   });
 
-  it('201 at exactly the largest size, 413 with one byte more', async () => {
+  it('201 for the maximum size, 413 for one byte more', async () => {
     const line = chatLines(1);
     const exact = line + '\n'.repeat(testLimits.bytesPerBatch - line.length);
     expect((await create(uploadForm(exact))).json.bytes).toBe(testLimits.bytesPerBatch);
     expect((await create(uploadForm(`${exact}\n`))).json.error.code).toBe('payload_too_large');
   });
 
-  it('413: as soon as the size is crossed, of an upload that would never end', async () => {
+  it('413: as soon as the maximum is exceeded, for an endless upload', async () => {
     const before = await stored();
     const connection = await openRaw(app.url);
     connection.write(
@@ -196,7 +196,7 @@ describe('POST /v1/files', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('leaves nothing behind when the client goes away', async () => {
+  it('stores nothing when the client disconnects', async () => {
     const before = await stored();
     const connection = await openRaw(app.url);
     const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n';
@@ -208,7 +208,7 @@ describe('POST /v1/files', () => {
     await expect.poll(stored).toEqual(before);
   });
 
-  it('415: JSON, a compressed form', async () => {
+  it('415: JSON, and a compressed form', async () => {
     expect((await app.call('POST', '/v1/files', { json: { purpose: 'batch' } })).status).toBe(415);
     expect((await create(uploadForm(chatLines(1)), { headers: { 'content-encoding': 'gzip' } })).status).toBe(
       415,
@@ -217,7 +217,7 @@ describe('POST /v1/files', () => {
 });
 
 describe('a repeated POST /v1/files', () => {
-  it('201: answers an Idempotency-Key with the first file, 422 with another body', async () => {
+  it('201: returns the first file for the same Idempotency-Key; 422 for a different body', async () => {
     const headers = { 'idempotency-key': 'once' };
     const first = await create(uploadForm(chatLines(2)), { headers });
     const form = multipart([file(), purpose]);
@@ -238,7 +238,7 @@ describe('a repeated POST /v1/files', () => {
     expect(renamed.status).toBe(422);
   });
 
-  it('201: the key of one org means nothing to another', async () => {
+  it('201: separates the keys of different orgs', async () => {
     const headers = { 'idempotency-key': 'shared' };
     const first = await create(uploadForm(chatLines(1)), { headers });
     const second = await create(uploadForm(chatLines(1)), { headers, key: app.keys.b });
@@ -246,7 +246,7 @@ describe('a repeated POST /v1/files', () => {
     expect(second.json.id).not.toBe(first.json.id);
   });
 
-  it('201: recognises what an SDK silently sends again, and only that', async () => {
+  it('201: detects an automatic retry of an SDK, and nothing else', async () => {
     const form = uploadForm(chatLines(2, { content: (n) => `twin ${n}` }));
     const first = await create(form);
     const retried = await create(form, { headers: { 'x-stainless-retry-count': '1' } });
@@ -266,7 +266,7 @@ describe('a repeated POST /v1/files', () => {
 });
 
 describe('GET /v1/files/{id}/content', () => {
-  it('200: the same bytes, as a download that cannot render', async () => {
+  it('200: returns the same bytes as a download that no browser renders', async () => {
     const content = `\ufeff${chatLines(3).replaceAll('\n', '\r\n')}\r\n`;
     const id = await upload(content, '日本%22x.html');
     const response = await fetch(`${app.url}/v1/files/${id}/content`, {
@@ -288,7 +288,7 @@ describe('GET /v1/files/{id}/content', () => {
     });
   });
 
-  it('200: HEAD has the headers and no body', async () => {
+  it('200: HEAD returns the headers without a body', async () => {
     const id = await upload(chatLines(2));
     const { status, headers, text } = await app.call('HEAD', `/v1/files/${id}/content`);
     expect([status, text, headers.get('content-length')]).toEqual([200, '', String(chatLines(2).length)]);
@@ -299,8 +299,8 @@ describe('GET /v1/files/{id}/content', () => {
     const ask = (id: string, headers: Record<string, string>, method = 'GET') =>
       app.call(method, `/v1/files/${id}/content`, { headers });
 
-    // Small, larger than what is held in memory, and of several chunks.
-    it.each([2, 20])('206: of a file of %i lines', async (lines) => {
+    // A small file, one larger than the buffer, and one of several chunks.
+    it.each([2, 20])('206: a range of a file with %i lines', async (lines) => {
       const content = chatLines(lines, { content: () => 'word '.repeat(15_000) });
       const size = content.length;
       const id = await upload(content);
@@ -318,7 +318,7 @@ describe('GET /v1/files/{id}/content', () => {
       }
     });
 
-    it('206 or 200: as If-Range says', async () => {
+    it('206 or 200: depending on If-Range', async () => {
       const content = chatLines(2);
       const id = await upload(content);
       const { headers } = await ask(id, {}, 'HEAD');
@@ -328,7 +328,7 @@ describe('GET /v1/files/{id}/content', () => {
       expect([other.status, other.text]).toEqual([200, content]);
     });
 
-    it('200: several ranges are answered with the whole, and HEAD has no range', async () => {
+    it('200: returns the whole file for several ranges, and ignores ranges on HEAD', async () => {
       const content = chatLines(1);
       const id = await upload(content);
       const several = await ask(id, { range: 'bytes=0-1,4-5' });
@@ -337,7 +337,7 @@ describe('GET /v1/files/{id}/content', () => {
       expect([head.status, head.headers.get('content-length')]).toEqual([200, String(content.length)]);
     });
 
-    it('416: behind the end, with the size', async () => {
+    it('416: a range after the end, with the size', async () => {
       const content = chatLines(1);
       const id = await upload(content);
       const { status, headers, json } = await ask(id, { range: `bytes=${content.length}-` });
@@ -370,7 +370,7 @@ describe('a damaged blob', () => {
     await damage(join(app.folder, path!));
     const response = await download(id);
     const requestId = response.headers.get('x-request-id');
-    /** What the log has at level error under the id of the request, with its causes. */
+    /** Error log entries with the ID of the request, including their causes. */
     const logged = () =>
       app.logged
         .filter(({ level, fields }) => level === 'error' && fields['request_id'] === requestId)
@@ -379,7 +379,7 @@ describe('a damaged blob', () => {
     return { id, blobId, response, logged };
   };
 
-  it('500: gone, and the log says which request found out', async () => {
+  it('500: a missing blob, logged with the request that found it', async () => {
     const { id, blobId, response, logged } = await damaged(chatLines(1), (path) => rm(path));
     expect(response.status).toBe(500);
     expect(response.headers.get('content-disposition')).toBeNull();
@@ -387,7 +387,7 @@ describe('a damaged blob', () => {
     await expect.poll(logged).toContain(`${id} (${blobId})`);
   });
 
-  it('500: a larger one, before its first byte', async () => {
+  it('500: a longer blob, before the first byte', async () => {
     const content = chatLines(20, { content: () => 'word '.repeat(15_000) });
     const { id, blobId, response, logged } = await damaged(content, flipOneBit);
     expect(response.status).toBe(500);
@@ -395,7 +395,7 @@ describe('a damaged blob', () => {
     await expect.poll(logged).toContain(`${id} (${blobId})`);
   });
 
-  it('breaks off when it was damaged since it was read last, and is a 500 from then on', async () => {
+  it('breaks off if it was damaged after an earlier read, and returns 500 from then on', async () => {
     const content = chatLines(20, { content: () => 'word '.repeat(15_000) });
     const { id, blobId, response, logged } = await damaged(content, flipOneBit, async (whole) => {
       expect((await (await download(whole)).text()).length).toBe(content.length);
@@ -409,7 +409,7 @@ describe('a damaged blob', () => {
 });
 
 describe('GET and DELETE /v1/files/{id}', () => {
-  it('200, then 404 once deleted', async () => {
+  it('200, and 404 after deletion', async () => {
     const id = await upload(chatLines(1));
     expect((await app.call('GET', `/v1/files/${id}`)).json.id).toBe(id);
     const deleted = await app.call('DELETE', `/v1/files/${id}`);
@@ -434,7 +434,7 @@ describe('GET and DELETE /v1/files/{id}', () => {
 });
 
 describe('GET /v1/files', () => {
-  it('200: pages through everything once, in both orders', async () => {
+  it('200: pages through every file once, in both orders', async () => {
     const lister = await startServer();
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) {
@@ -471,7 +471,7 @@ describe('GET /v1/files', () => {
   });
 });
 
-describe('files that are not for batches', () => {
+describe('files for other purposes than batches', () => {
   const named = (value: string): Part => ({ name: 'purpose', value });
   const anything = Buffer.from([0xff, 0x00, ...Buffer.from('{"not": JSON\n\n<script>')]);
   const kept: Part = { name: 'file', value: anything, filename: 'page.html' };
@@ -486,7 +486,7 @@ describe('files that are not for batches', () => {
   });
   afterAll(() => open.stop());
 
-  it('are refused where the configuration does not open their purpose', async () => {
+  it('are rejected if the configuration does not allow their purpose', async () => {
     for (const [on, value] of [
       [app, 'user_data'],
       [open, 'assistants'],
@@ -503,8 +503,8 @@ describe('files that are not for batches', () => {
 
   it.each([
     ['before', [named('user_data'), kept]],
-    ['behind', [kept, named('user_data')]],
-  ])('are kept as they come, their purpose told %s the bytes', async (_where, parts) => {
+    ['after', [kept, named('user_data')]],
+  ])('are stored unchanged, with their purpose sent %s the bytes', async (_where, parts) => {
     const { status, json } = await sent(open, [...parts, anchor, seconds('3600')]);
     expect(status).toBe(201);
     const { id, created_at } = json;
@@ -535,7 +535,7 @@ describe('files that are not for batches', () => {
     expect((await open.call('GET', `/v1/files/${id}/content`)).status).toBe(404);
   });
 
-  it('leave the rules of files for batches as they are, wherever the purpose is told', async () => {
+  it('do not change the rules for batch files, wherever the purpose is sent', async () => {
     expect((await sent(open, [file(), purpose])).status).toBe(201);
     const bad = await sent(open, [file('{"custom_id": "c"\n'), purpose]);
     expect([bad.status, bad.json.error.code]).toEqual([422, 'invalid_json_line']);
@@ -543,7 +543,7 @@ describe('files that are not for batches', () => {
     expect((await sent(open, [file(large), purpose])).status).toBe(413);
   });
 
-  it('have a size of their own, and count into what the org may store', async () => {
+  it('have their own maximum size, and count towards the storage quota', async () => {
     const of = (bytes: number): Part => ({ name: 'file', value: new Uint8Array(bytes), filename: 'x' });
     const first = await sent(open, [named('vision'), of(2_500_000)]);
     expect(first.status).toBe(201);
@@ -557,7 +557,7 @@ describe('files that are not for batches', () => {
   });
 });
 
-describe('a schema that no engine could be given', () => {
+describe('an unsupported schema', () => {
   const bad: [what: string, schema: object, place: string, code: string][] = [
     ['a broken pattern', { type: 'object', properties: { a: { pattern: '(' } } }, '', 'validation_error'],
     ['a remote $ref', { $ref: 'https://example.com/s.json' }, '#/$ref', 'validation_error'],
@@ -576,7 +576,7 @@ describe('a schema that no engine could be given', () => {
   });
   const place = 'body.response_format.json_schema.schema';
 
-  it.each(bad)('B41: 422 for a file and for a batch, with the line and the place: %s', async (...row) => {
+  it.each(bad)('B41: 422 for a file and for a batch, with the line and the location: %s', async (...row) => {
     const [, schema, at, code] = row;
     const { status, json } = await create(uploadForm(`${chatLines(3)}${JSON.stringify(request(schema))}\n`));
     expect([status, json.error.code, json.error.details.errors[0]]).toEqual([

@@ -6,7 +6,7 @@ import { multipart } from './support/multipart.ts';
 import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
 import { until } from '../support/until.ts';
 
-// What a request names by the id of a file reaches the engine as if it had been sent along, in every format.
+// Files referenced by ID reach the engine as if they had been sent inline, in every format.
 
 const pdf = Buffer.from('%PDF-1.7 \xff', 'latin1');
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1');
@@ -98,7 +98,7 @@ it.each(taken)('%s', async (_what, path, body, part) => {
   expect(asked.at(-1)!.content).toEqual([part]);
 });
 
-it('a document of a message, where it is text', async () => {
+it('passes on a document of a message if it is text', async () => {
   expect((await app.call('POST', '/v1/messages', { json: message('document', 'note') })).status).toBe(200);
   expect(JSON.stringify(asked.at(-1)!.content)).toContain('Rom ist schön.');
   const refused = await app.call('POST', '/v1/messages', { json: message('document', 'pdf') });
@@ -113,13 +113,13 @@ const refused: [string, () => object, string][] = [
   ['too large for a request', () => named('large'), 'more than 1000000 bytes'],
 ];
 
-it.each(refused)('a file that is %s is refused at its place', async (_what, body, why) => {
+it.each(refused)('rejects a file that is %s at its location', async (_what, body, why) => {
   const [status, param, text] = tell(await app.call('POST', '/v1/chat/completions', { json: body() }));
   expect([status, param]).toEqual([422, 'messages[0].content[0].file.file_id']);
   expect(text).toContain(why);
 });
 
-it('an id that is none of ours is not looked for', async () => {
+it('does not look up an ID of another form', async () => {
   const looked = vi.spyOn(app.store.files, 'get');
   const body = { json: named('file-\0') };
   expect(tell(await app.call('POST', '/v1/chat/completions', body))).toEqual([
@@ -131,7 +131,7 @@ it('an id that is none of ours is not looked for', async () => {
   looked.mockRestore();
 });
 
-it('a file that is no image is no image, and too many files are too many', async () => {
+it('rejects a non-image as an image, and too many files', async () => {
   const image = { json: response({ type: 'input_image', file_id: ids['pdf'] }) };
   expect(tell(await app.call('POST', '/v1/responses', image))).toEqual([
     422,
@@ -143,7 +143,7 @@ it('a file that is no image is no image, and too many files are too many', async
   expect([status, json.error.param]).toEqual([422, 'messages[0].content[100].file.file_id']);
 });
 
-it('long numbers keep their digits, and arguments of tools are left alone', async () => {
+it('keeps the digits of long numbers, and the arguments of tools', async () => {
   const text = `{"model":"tiny","seed":7,"logit_bias":null,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"n":{"const":12345678901234567890},"file_id":{"type":"string"}}}}}],"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"${ids['pdf']}"}}]}]}`;
   const sent = { body: text, headers: { 'content-type': 'application/json' } };
   expect((await app.call('POST', '/v1/chat/completions', sent)).status).toBe(200);
@@ -162,7 +162,7 @@ it('long numbers keep their digits, and arguments of tools are left alone', asyn
   expect(asked).toMatchObject([{}, { tool_calls: [{ function: { arguments: JSON.stringify(input) } }] }, {}]);
 });
 
-/** Deletes a file just after it was found for the first time. */
+/** Deletes a file right after it was found for the first time. */
 function deleteOnceFound(id: string) {
   const { files } = app.store;
   const get = files.get.bind(files);
@@ -174,7 +174,7 @@ function deleteOnceFound(id: string) {
   };
 }
 
-it('a file that is deleted while it is read is not there, and one whose content is lost is damaged', async () => {
+it('404 for a file deleted while it is read, and 500 for one whose content is lost', async () => {
   const id = await keep('a.pdf', pdf);
   deleteOnceFound(id);
   const gone = await app.call('POST', '/v1/chat/completions', { json: named(id) });
@@ -200,20 +200,20 @@ it('a file that is deleted while it is read is not there, and one whose content 
   expect([damaged.status, damaged.json.error.code]).toEqual([500, 'storage_damaged']);
 });
 
-it('a document that is longer as JSON than in base64 is counted as it is sent', async () => {
+it('counts a document by its size as JSON, which can exceed base64', async () => {
   const json = message('document', 'escapes');
   const [status, param, text] = tell(await app.call('POST', '/v1/messages', { json }));
   expect([status, param]).toEqual([422, 'messages[0].content[0].source.file_id']);
   expect(text).toContain('more than 1000000 bytes');
 });
 
-it('a tool with a parameter file_id takes no room for files', async () => {
+it('ignores a tool parameter named file_id', async () => {
   const parameters = { type: 'object', properties: { file_id: { type: 'string' } } };
   const json = { ...chat('hi'), tools: [{ type: 'function', function: { name: 'f', parameters } }] };
   expect((await closed.call('POST', '/v1/chat/completions', { json })).status).toBe(200);
 });
 
-it('lines of a batch have theirs when they run; one whose file is gone fails alone', async () => {
+it('resolves files of batch lines when they run, and fails only the line whose file is gone', async () => {
   const gone = await keep('gone.pdf', pdf);
   const requests = ['pdf', gone].map((file, n) => ({
     custom_id: `r${n}`,
@@ -237,7 +237,7 @@ it('lines of a batch have theirs when they run; one whose file is gone fails alo
   expect(failed.error.message).toContain('messages[0].content[0].file.file_id: no such file');
 });
 
-it('where no such files are kept, the content itself is asked for', async () => {
+it('without stored files, asks for the content itself', async () => {
   const sent = { json: named(`file-${'0'.repeat(32)}`) };
   const { status, json } = await closed.call('POST', '/v1/chat/completions', sent);
   expect(status).toBe(422);

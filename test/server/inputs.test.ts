@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../src/wire/chat/chat.ts';
 import { type RunningServer, startServer, testModels } from './support/start-server.ts';
 
-// Images and files go to models that take them; for all others they are refused at their place, in every format.
+// Images and files reach models that accept them; for others they are rejected at their location, in every format.
 
 const png = 'data:image/png;base64,iVBORw0KGgo=';
 const pdf = 'data:application/pdf;base64,JVBERi0=';
@@ -63,7 +63,7 @@ const cases: [string, string, object, string][] = [
 ];
 
 describe.each(cases)('%s on %s', (_, path, body, param) => {
-  it('422: for a model that takes text alone, plain and streamed', async () => {
+  it('422: for a text-only model, plain and streamed', async () => {
     for (const stream of [false, true]) {
       const { status, json } = await blind.call('POST', path, { json: { ...body, stream } });
       expect(status).toBe(422);
@@ -72,12 +72,12 @@ describe.each(cases)('%s on %s', (_, path, body, param) => {
     }
   });
 
-  it('200: for one that takes it', async () => {
+  it('200: for a model that accepts it', async () => {
     expect((await seeing.call('POST', path, { json: body })).status).toBe(200);
   });
 });
 
-describe('an image at an address', () => {
+describe('an image at a URL', () => {
   const url = 'https://example.com/a.png';
   const result = {
     type: 'tool_result',
@@ -118,19 +118,22 @@ describe('an image at an address', () => {
   beforeEach(() => void (asked = []));
   afterAll(() => app.stop());
 
-  it.each(formats)('is refused on %s by the name of the key that permits it', async (path, body, param) => {
-    for (const stream of [false, true]) {
-      const { status, json } = await app.call('POST', path, { json: { ...body, stream } });
-      expect(status).toBe(422);
-      expect([json.error.param, json.error.message]).toEqual([
-        param,
-        expect.stringContaining('image_urls: true'),
-      ]);
-    }
-    expect(asked).toEqual([]);
-  });
+  it.each(formats)(
+    'is rejected on %s with the name of the setting that allows it',
+    async (path, body, param) => {
+      for (const stream of [false, true]) {
+        const { status, json } = await app.call('POST', path, { json: { ...body, stream } });
+        expect(status).toBe(422);
+        expect([json.error.param, json.error.message]).toEqual([
+          param,
+          expect.stringContaining('image_urls: true'),
+        ]);
+      }
+      expect(asked).toEqual([]);
+    },
+  );
 
-  it.each(formats)('goes on as it is on %s to a model that has the key', async (path, body) => {
+  it.each(formats)('is passed on unchanged on %s to a model with that setting', async (path, body) => {
     expect((await app.call('POST', path, { json: open(body) })).status).toBe(200);
     const parts = asked[0]!.messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
     expect(parts).toContainEqual({ type: 'image_url', image_url: { url } });
@@ -140,13 +143,13 @@ describe('an image at an address', () => {
     ['/v1/chat/completions/input_tokens', formats[0]![1]],
     ['/v1/responses/input_tokens', formats[1]![1]],
     ['/v1/messages/count_tokens', formats[2]![1]],
-  ])('is counted on %s for such a model alone', async (path, body) => {
+  ])('is counted on %s only for such a model', async (path, body) => {
     expect((await app.call('POST', path, { json: body })).status).toBe(422);
     expect((await app.call('POST', path, { json: open(body) })).status).toBe(200);
   });
 
   it.each(formats)(
-    'is refused in a line for %s before the batch begins, unless the model has the key',
+    'is rejected in a line for %s before the batch starts, unless the model has the setting',
     async (endpoint, body, param) => {
       const make = (model: object) => {
         const requests = [{ custom_id: 'a', method: 'POST', url: endpoint, body: model }];
@@ -165,7 +168,7 @@ describe('an image at an address', () => {
   );
 });
 
-it('a line of a batch with an image fails by itself', async () => {
+it('an image in a batch line fails only that line', async () => {
   const line = (custom_id: string, body: object) => ({
     custom_id,
     method: 'POST',

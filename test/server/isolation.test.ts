@@ -5,7 +5,7 @@ import { chatLine, chatLines } from './support/jsonl.ts';
 import { uploadForm } from './support/multipart.ts';
 import { type CallResult, type RunningServer, startServer } from './support/start-server.ts';
 
-/** Ids of what org b owns, by the name of the parameter that takes them. */
+/** IDs of objects of org b, by parameter name. */
 let app: RunningServer;
 let foreign: Record<string, string>;
 
@@ -54,12 +54,12 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** Routes that take an id of something an org owns. Keys are the business of admins, who see all orgs. */
+/** Routes with the ID of an org's object. Keys belong to admins, who see every org. */
 const owned = routes.filter((route) => route.id && route.access !== 'admin');
 const parameterOf = (path: string) => /:([^/]+)/.exec(path)?.[1] ?? '';
 const unknownOf = (id: string) => id.replace(/[0-9a-f]{32}$/, '0'.repeat(32));
 
-/** All that may differ between the answers to a foreign and to an unknown id: the request id, and the time. */
+/** Removes what may differ between the answers to a foreign and an unknown ID: the request ID and the time. */
 function withoutId(answer: CallResult): unknown {
   const id = answer.headers.get('x-request-id') ?? '';
   const headers = Array.from(answer.headers)
@@ -68,15 +68,15 @@ function withoutId(answer: CallResult): unknown {
   return { status: answer.status, headers, text: answer.text.replace(id, '') };
 }
 
-describe('an id of another org', () => {
-  it('has routes to be tested on, all of which the fixture knows', () => {
+describe('the ID of an object of another org', () => {
+  it('is covered by the fixture on every such route', () => {
     expect(owned.length).toBeGreaterThanOrEqual(7);
     for (const { path } of owned)
       expect(foreign, `nothing of org b for ${path}`).toHaveProperty(parameterOf(path));
   });
 
   it.each(owned.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    '404: %s answers as to an unknown one, and changes nothing',
+    '404: %s answers as for an unknown ID and changes nothing',
     async (_name, { method, path, body }) => {
       const how = body ? { json: {} } : {};
       const id = foreign[parameterOf(path)]!;
@@ -92,7 +92,7 @@ describe('an id of another org', () => {
     },
   );
 
-  it('stands in no list', async () => {
+  it('appears in no list', async () => {
     for (const list of [
       '/v1/files',
       '/v1/batches',
@@ -106,13 +106,13 @@ describe('an id of another org', () => {
     }
   });
 
-  it('is no cursor into the other org', async () => {
+  it('does not work as a cursor', async () => {
     const id = foreign['file_id']!;
     expect((await app.call('GET', `/v1/files?after=${id}`)).json.data).toEqual([]);
     expect((await app.call('GET', `/v1/files?order=asc&after=${id}`)).json.data).toEqual([]);
   });
 
-  it('cannot be read by a batch', async () => {
+  it('cannot be the input of a batch', async () => {
     const body = { endpoint: '/v1/chat/completions', completion_window: '24h' };
     const create = (id: string) => app.call('POST', '/v1/batches', { json: { ...body, input_file_id: id } });
     const answer = await create(foreign['file_id']!);
@@ -120,7 +120,7 @@ describe('an id of another org', () => {
     expect(withoutId(answer)).toEqual(withoutId(await create(unknownOf(foreign['file_id']!))));
   });
 
-  it('cannot be continued or referred to by a response', async () => {
+  it('cannot be continued or referenced by a response', async () => {
     const create = (more: object) =>
       app.call('POST', '/v1/responses', { json: { model: 'tiny', input: 'x', ...more } });
     const id = foreign['response_id']!;
@@ -136,7 +136,7 @@ describe('an id of another org', () => {
     expect(withoutId(referred)).toEqual(withoutId(await refer(`${unknownOf(item)}0000`)));
   });
 
-  it('is what its own org still has, untouched', async () => {
+  it('still works for its own org, unchanged', async () => {
     const file = await app.call('GET', `/v1/files/${foreign['file_id']}`, { key: app.keys.b });
     const batch = await app.call('GET', `/v1/batches/${foreign['batch_id']}`, { key: app.keys.b });
     expect([file.status, batch.json.cancelling_at]).toEqual([200, null]);

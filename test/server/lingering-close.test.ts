@@ -8,7 +8,7 @@ import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { openRaw, type RawConnection } from './support/raw-http.ts';
 import { type RunningServer, startServer, testLimits } from './support/start-server.ts';
 
-// An answer that comes before the end of the body reaches a client that sends on.
+// An early answer reaches a client that is still sending its body.
 
 let clock: ManualClock;
 let app: RunningServer;
@@ -27,7 +27,7 @@ function chunk(text: string): string {
 
 async function upload(key: string, connection: 'close' | 'keep-alive'): Promise<RawConnection> {
   const raw = await openRaw(app.url);
-  // As any client that reads after it has sent all: the server's end does not end its own side.
+  // Like clients that read only after sending everything: allows a half-open connection.
   raw.socket.allowHalfOpen = connection === 'close';
   raw.write(
     `POST /v1/files HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nAuthorization: Bearer ${key}\r\nContent-Type: multipart/form-data; boundary=b\r\nTransfer-Encoding: chunked\r\n\r\n${chunk(form)}`,
@@ -35,7 +35,7 @@ async function upload(key: string, connection: 'close' | 'keep-alive'): Promise<
   return raw;
 }
 
-/** Sends so many pieces, and resolves when all have left. */
+/** Sends this many pieces; resolves when all were flushed. */
 async function send({ socket }: RawConnection, pieces: number): Promise<void> {
   for (let n = 0; n < pieces && !socket.destroyed; n++)
     await new Promise<void>((resolve) => {
@@ -47,7 +47,7 @@ async function send({ socket }: RawConnection, pieces: number): Promise<void> {
     });
 }
 
-/** Whether the server takes nothing any more. */
+/** True if the server no longer accepts data. */
 async function isCut(connection: RawConnection): Promise<boolean> {
   await send(connection, 1);
   return connection.socket.destroyed;
@@ -55,14 +55,14 @@ async function isCut(connection: RawConnection): Promise<boolean> {
 
 const tooLarge = (testLimits.bytesPerBatch / 100_000) * 10;
 
-/** A form ten times too large. */
+/** Yields a form ten times the maximum. */
 function* parts(): Generator<Buffer> {
   yield Buffer.from(form);
   for (let n = 0; n < tooLarge; n++) yield Buffer.alloc(100_000, '\n');
   yield Buffer.from('\r\n--b--\r\n');
 }
 
-/** How clients send what they do not know the length of, those that can with `Connection: close`; resolves with the status read. */
+/** Clients that send a body of unknown length, with `Connection: close` if they can; each resolves with the status. */
 const senders: Record<string, (url: string, headers: Record<string, string>) => Promise<number>> = {
   'node:http': (url, headers) =>
     new Promise((resolve, reject) => {
@@ -118,8 +118,8 @@ const senders: Record<string, (url: string, headers: Record<string, string>) => 
 };
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
-describe.each(Object.entries(senders))('a client that sends ten times too much: %s', (name, sendAll) => {
-  it.skipIf(name === 'curl' && !hasCurl)('reads 413, and 401, six at a time', async () => {
+describe.each(Object.entries(senders))('a client that sends ten times the maximum: %s', (name, sendAll) => {
+  it.skipIf(name === 'curl' && !hasCurl)('reads 413 and 401, with six requests in parallel', async () => {
     const type = { 'content-type': 'multipart/form-data; boundary=b' };
     for (const [key, status] of [[app.keys.a, 413] as const, ['nonsense', 401] as const]) {
       const headers = { ...type, authorization: `Bearer ${key}` };
@@ -130,7 +130,7 @@ describe.each(Object.entries(senders))('a client that sends ten times too much: 
 });
 
 describe.each(['close', 'keep-alive'] as const)('with Connection: %s', (how) => {
-  it('413: a client that reads only when it has sent ten times too much', async () => {
+  it('413: reaches a client that reads only after sending everything', async () => {
     const raw = await upload(app.keys.a, how);
     raw.socket.pause();
     await send(raw, tooLarge);
@@ -148,13 +148,13 @@ describe.each(['close', 'keep-alive'] as const)('with Connection: %s', (how) => 
   it.each([
     ['401', () => 'nonsense'],
     ['413', () => app.keys.a],
-  ])('%s: who goes on sending may do so for 30 s', async (status, key) => {
+  ])('%s: lets a client keep sending for up to 30 s', async (status, key) => {
     const raw = await upload(key(), how);
     await send(raw, status === '413' ? 30 : 1);
     await raw.until(`HTTP/1.1 ${status}`);
     for (let turn = 1; turn < 6; turn++) {
       await send(raw, 1);
-      // Something else is answered only after what was sent before it has been read.
+      // Another answer shows that the server has read what was sent before.
       await app.call('GET', '/healthz');
       await clock.advance(5_000);
       expect(raw.socket.destroyed).toBe(false);
@@ -165,7 +165,7 @@ describe.each(['close', 'keep-alive'] as const)('with Connection: %s', (how) => 
     await expect.poll(() => isCut(raw)).toBe(true);
   });
 
-  it('who stops sending is let go after 5 s', async () => {
+  it('disconnects a client 5 s after it stops sending', async () => {
     const raw = await upload('nonsense', how);
     await raw.until('HTTP/1.1 401');
     await clock.advance(5_000);

@@ -14,7 +14,7 @@ import {
 } from '../support/fake-upstream.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
-// What the log tells of a call to a server: what that reported beside what is paid.
+// Log lines of upstream calls: the usage that the upstream reported, next to the billed usage.
 
 let fake: FakeUpstream;
 let app: RunningServer;
@@ -54,7 +54,7 @@ async function asked(more: object = {}, path = 'chat/completions') {
 }
 
 describe('the log line of a request', () => {
-  it('tells once what is paid as it was reported', async () => {
+  it('contains the usage once if the reported and the billed usage agree', async () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 2 } };
     fake.answer = complete('x', { usage });
     const { line } = await asked();
@@ -64,7 +64,7 @@ describe('the log line of a request', () => {
   });
 
   it.each([false, true])(
-    'tells what was reported where that is not what is paid; a stream: %j',
+    'contains the reported usage if the billed usage differs; a stream: %j',
     async (stream) => {
       const usage = { prompt_tokens: 12, completion_tokens: 1, total_tokens: 399 };
       const end = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
@@ -80,7 +80,7 @@ describe('the log line of a request', () => {
     },
   );
 
-  it('shows what was estimated: nothing, or nonsense, was reported', async () => {
+  it('marks estimated usage: none or an invalid one was reported', async () => {
     fake.answer = complete('x'.repeat(40), { usage: undefined });
     const { line } = await asked();
     expect(line).toMatchObject({ output_tokens: 10, reported: {} });
@@ -90,7 +90,7 @@ describe('the log line of a request', () => {
     expect(other['reported']).not.toHaveProperty('output_tokens', expect.anything());
   });
 
-  it('adds up what was asked apart', async () => {
+  it('adds up several calls', async () => {
     const { line } = await asked({ n: 3 });
     expect(line).toMatchObject({
       input_tokens: 9,
@@ -99,7 +99,7 @@ describe('the log line of a request', () => {
     });
   });
 
-  it('tells how many calls it took, and what the last one reported', async () => {
+  it('contains the number of calls and what the last one reported', async () => {
     const said = ['no JSON', '{"a":1}'];
     fake.answer = (response) => send(response, 200, completion(said.shift()));
     const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
@@ -114,7 +114,7 @@ describe('the log line of a request', () => {
     });
   });
 
-  it('tells of embeddings', async () => {
+  it('covers embeddings', async () => {
     const data = [{ index: 0, embedding: [1, 0] }];
     fake.answer = (response) => send(response, 200, { data, usage: { prompt_tokens: 0 } });
     const { line } = await asked({ input: 'x'.repeat(8) }, 'embeddings');
@@ -127,7 +127,7 @@ describe('the log line of a request', () => {
   });
 });
 
-describe('the log line of a line', () => {
+describe('the log line of a batch line', () => {
   const run = async () => {
     const requests = [
       { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { messages, model: 'tiny' } },
@@ -144,7 +144,7 @@ describe('the log line of a line', () => {
     return app.logged.filter(({ fields }) => fields['request_id'] === result.id);
   };
 
-  it('stands under the id of its result, at the level for finding faults', async () => {
+  it('has the ID of its result, at level debug', async () => {
     fake.answer = complete('x'.repeat(40), { usage: undefined });
     const lines = await run();
     expect(lines).toHaveLength(1);
@@ -162,7 +162,7 @@ describe('the log line of a line', () => {
     });
   });
 
-  it('is one an attempt', async () => {
+  it('is written once per attempt', async () => {
     fake.answer = (response) => send(response, 400, { error: { message: 'no' } });
     const lines = await run();
     expect(lines.map(({ message, fields }) => [message, fields['attempt'], fields['code']])).toEqual([

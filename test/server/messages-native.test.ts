@@ -5,7 +5,7 @@ import type { FormatSupport } from '../../src/engines/engines.ts';
 import { message, send, streamed } from '../support/fake-upstream.ts';
 import { startNative } from './support/native.ts';
 
-// Requests of /v1/messages that go on as their clients wrote them, and those that do not.
+// Requests of /v1/messages that are passed on unchanged, and those that are translated.
 
 const native = startNative('anthropic', 'messages');
 const { sent, start } = native;
@@ -14,7 +14,7 @@ const plain = { model: 'tiny', max_tokens: 9, messages: [{ role: 'user', content
 const tool = { name: 'f', input_schema: { type: 'object' } };
 
 describe('a request', () => {
-  it('goes on to the byte, but for the name of the model and what is not to go on', async () => {
+  it('is passed on byte for byte, except for the model name and fields that must not leave', async () => {
     const rest = `"max_tokens" : 9,
       "system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
       "tools":[{"type":"web_search_20250305","name":"web_search"}],
@@ -29,7 +29,7 @@ describe('a request', () => {
     expect(sent().text.replaceAll(/\s/g, '')).toBe(`{"model":"real-name",${rest}`.replaceAll(/\s/g, ''));
   });
 
-  it('has the betas that belong to its tools, and those of the client where the operator permits them', async () => {
+  it('has the betas of its tools, and those of the client that the operator allows', async () => {
     const asked = { ...plain, tools: [{ type: 'memory_20250818', name: 'memory' }] };
     const betasOf = async (body: object, betas: string) => {
       await native.call('', body, { 'anthropic-beta': betas });
@@ -48,7 +48,7 @@ describe('a request', () => {
     expect(sent().text).not.toContain('anthropic-beta');
   });
 
-  it('is checked first', async () => {
+  it('is validated first', async () => {
     const answer = await post({ ...plain, messages: [{ role: 'user', content: 7 }] });
     expect(answer.status).toBe(422);
     const input_schema = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
@@ -59,7 +59,7 @@ describe('a request', () => {
   const promised: [string, object][] = [
     ['a forced tool', { tools: [tool], tool_choice: { type: 'any' } }],
     ['a strict tool', { tools: [{ ...tool, strict: true }] }],
-    ['one call at most', { tools: [tool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }],
+    ['at most one call', { tools: [tool], tool_choice: { type: 'auto', disable_parallel_tool_use: true } }],
     ['a format', { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } }],
     [
       'thinking with our mark',
@@ -72,28 +72,31 @@ describe('a request', () => {
       },
     ],
   ];
-  // A member that only a request has which goes on as it is.
+  // Only a request that is passed on may have this field.
   const mark = { context_management: { edits: [] } };
 
-  it.each(promised)('with %s is translated, since we see to it', async (_, fields) => {
+  it.each(promised)('with %s is translated, because Offpeak provides the guarantee', async (_, fields) => {
     await post({ ...plain, ...mark, ...fields });
     expect(native.fake.received.length).toBeGreaterThan(0);
     for (const { text } of native.fake.received)
       expect(JSON.parse(text)).not.toHaveProperty('context_management');
   });
 
-  it.each(promised.slice(0, 4))('with %s goes on to another Offpeak, which sees to it', async (_, fields) => {
-    await start('offpeak');
-    await post({ ...plain, ...mark, ...fields });
-    expect(sent().path).toBe('/v1/messages');
-    expect(JSON.parse(sent().text)).toEqual({ ...plain, ...mark, ...fields, model: 'real-name' });
-  });
+  it.each(promised.slice(0, 4))(
+    'with %s is passed on to another Offpeak, which provides the guarantee',
+    async (_, fields) => {
+      await start('offpeak');
+      await post({ ...plain, ...mark, ...fields });
+      expect(sent().path).toBe('/v1/messages');
+      expect(JSON.parse(sent().text)).toEqual({ ...plain, ...mark, ...fields, model: 'real-name' });
+    },
+  );
 
   it.each<[Flavor, FormatSupport | undefined, string]>([
     ['vllm', undefined, '/v1/chat/completions'],
     ['vllm', 'native', '/v1/messages'],
     ['offpeak', 'via chat', '/v1/chat/completions'],
-  ])('to %s, which is told to speak it %s, goes to %s', async (flavor, speech, path) => {
+  ])('to %s, configured as %s, goes to %s', async (flavor, speech, path) => {
     await start(flavor, speech);
     expect((await post(plain)).status).toBe(200);
     expect(sent().path).toBe(path);
@@ -108,7 +111,7 @@ const usage = {
 };
 
 describe('an answer', () => {
-  it('comes back to the byte, but for its id and model', async () => {
+  it('is returned byte for byte, except for its ID and model', async () => {
     const content = [
       { type: 'thinking', thinking: 'Hm.', signature: 'EqoB' },
       { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } },
@@ -121,7 +124,7 @@ describe('an answer', () => {
     expect(answer.id).toMatch(/^msg_[0-9a-f]{32}$/);
   });
 
-  it('that is no message is none', async () => {
+  it('that is not a message becomes an error', async () => {
     native.fake.answer = (response) => send(response, 200, { choices: [] });
     expect((await post(plain)).status).toBe(502);
   });
@@ -148,7 +151,7 @@ describe('an answer', () => {
       usage: { output_tokens: 7 },
     }) + event('message_stop', {});
 
-  it('streams event by event, each to the byte', async () => {
+  it('streams event by event, byte for byte', async () => {
     native.fake.answer = streamed([opening, event('ping', {}), middle, end]);
     const text = await (await post({ ...plain, stream: true })).text();
     const id = /"id":"(msg_[0-9a-f]{32})"/.exec(text)![1]!;
@@ -157,7 +160,7 @@ describe('an answer', () => {
     expect(JSON.parse(sent().text)).toEqual({ ...plain, model: 'real-name', stream: true });
   });
 
-  it('streams without what is of no message, and with names that its data tells alone', async () => {
+  it('streams without foreign events, and accepts events named only in their data', async () => {
     const nameless = middle.replaceAll(/^event: .*\n/gm, '');
     native.fake.answer = streamed([opening, 'data: {"object":"x"}\n\ndata: [DONE]\n\n', nameless, end]);
     expect(await (await post({ ...plain, stream: true })).text()).toContain(middle + end);

@@ -14,7 +14,8 @@ import {
 } from '../support/fake-upstream.ts';
 import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 
-// Stop sequences of /v1/messages, at servers that leave them in the text, and at one that names them in this format alone.
+// Stop sequences of /v1/messages, with upstreams that leave them in the text, and one that reports them only in this
+// format.
 
 let fake: FakeUpstream;
 let app: RunningApp;
@@ -52,10 +53,10 @@ async function stream() {
 
 const paths = () => fake.received.map(({ path }) => path).filter((path) => /completions|messages/.test(path));
 
-describe('a stop sequence that a server leaves in the text', () => {
+describe('a stop sequence that the upstream leaves in the text', () => {
   const met = { content: [{ type: 'text', text: 'a ' }], stop_reason: 'stop_sequence', stop_sequence: 'END' };
 
-  it('is cut and reported, whole and streamed', async () => {
+  it('is cut off and reported, plain and streamed', async () => {
     await start('generic', (response) => send(response, 200, completion('a END')));
     expect(await post()).toMatchObject(met);
     fake.answer = streamed([
@@ -96,7 +97,7 @@ describe('llama-server', () => {
   const newer = answer({ is_sleeping: false });
   const met = { content: [{ type: 'text', text: 'th' }], stop_reason: 'stop_sequence', stop_sequence: 'e' };
 
-  it('is asked in the format of messages where a text may end with one', async () => {
+  it('gets a messages request if the text may end with a stop sequence', async () => {
     await start('llama-server', newer);
     expect(await post({ system: 'Be brief.', temperature: 0 })).toMatchObject(met);
     expect(await stream()).toMatchObject(met);
@@ -106,13 +107,13 @@ describe('llama-server', () => {
   it.each<[string, object]>([
     ['without stop sequences', { stop_sequences: [] }],
     ['with tools', { tools: [{ name: 'f', input_schema: { type: 'object' } }] }],
-    ['that says how to think', { thinking: { type: 'disabled' } }],
+    ['with a thinking setting', { thinking: { type: 'disabled' } }],
     ['for JSON', { output_config: { format: { type: 'json_schema', schema: {} } } }],
     [
       'with a later system message',
       { messages: [...asked.messages, { role: 'system', content: 'b' }, ...asked.messages] },
     ],
-  ])('is asked for a chat by a request %s', async (_, fields) => {
+  ])('gets a chat request for a request %s', async (_, fields) => {
     await start('llama-server', newer);
     await post(fields);
     expect(paths().length).toBeGreaterThan(0);
@@ -120,9 +121,9 @@ describe('llama-server', () => {
   });
 
   it.each<[string, object, 'via chat' | undefined]>([
-    ['where it is too old', {}, undefined],
-    ['where the configuration says so', { is_sleeping: false }, 'via chat'],
-  ])('is asked for a chat %s', async (_, props, speech) => {
+    ['if the version is too old', {}, undefined],
+    ['if configured', { is_sleeping: false }, 'via chat'],
+  ])('gets a chat request %s', async (_, props, speech) => {
     await start('llama-server', answer(props), speech);
     expect((await post()).stop_reason).toBe('end_turn');
     expect(paths()).toEqual(['/v1/chat/completions']);

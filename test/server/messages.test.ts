@@ -22,7 +22,7 @@ const weather = {
   input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 };
 
-/** Each event, which must be named like the type of its data. */
+/** Returns the events; each must be named like the type of its data. */
 function eventsOf(text: string): Json[] {
   expect(text.endsWith('\n\n')).toBe(true);
   return text
@@ -37,7 +37,7 @@ function eventsOf(text: string): Json[] {
 }
 
 describe('POST /v1/messages', () => {
-  it('200: a message, charged under its request id', async () => {
+  it('200: returns a message, charged under its request ID', async () => {
     const { status, headers, json } = await post(ask('hello [[tokens 3]]', { system: 'be kind' }));
     expect(status).toBe(200);
     expect(json).toMatchObject({
@@ -56,7 +56,7 @@ describe('POST /v1/messages', () => {
       .toEqual([3]);
   });
 
-  it('200: counts cached tokens apart', async () => {
+  it('200: counts cached tokens separately', async () => {
     const long = ask(`the same beginning ${'again and '.repeat(30)}`);
     const first = (await post(long)).json.usage;
     const second = (await post(long)).json.usage;
@@ -65,7 +65,7 @@ describe('POST /v1/messages', () => {
     expect(second.input_tokens + second.cache_read_input_tokens).toBe(first.input_tokens);
   });
 
-  it('200: cut at max_tokens, stopped at a sequence', async () => {
+  it('200: stops at max_tokens and at a stop sequence', async () => {
     const cut = (await post(ask('hello', { max_tokens: 2 }))).json;
     expect([cut.stop_reason, cut.usage.output_tokens]).toEqual(['max_tokens', 2]);
     const stopped = (await post(ask('one STOP two', { stop_sequences: ['STOP'] }))).json;
@@ -78,7 +78,7 @@ describe('POST /v1/messages', () => {
     });
   });
 
-  it('200: calls a tool, and reads what it gave', async () => {
+  it('200: calls a tool and reads its result', async () => {
     const asked = ask('how is it? [[tool get_weather {"city":"Rome"}]]', { tools: [weather] });
     const { json } = await post(asked);
     expect(json).toMatchObject({
@@ -103,7 +103,7 @@ describe('POST /v1/messages', () => {
     expect(next.json.content).toMatchObject([{ type: 'text', text: 'Echo: so?' }]);
   });
 
-  it('200: a forced tool and a schema are kept to', async () => {
+  it('200: guarantees a forced tool and a schema', async () => {
     const tool_choice = { type: 'tool', name: 'get_weather' };
     const forced = (await post(ask('hello', { tools: [weather], tool_choice }))).json;
     expect(forced.content[0]).toMatchObject({ type: 'tool_use', input: { city: expect.any(String) } });
@@ -112,7 +112,7 @@ describe('POST /v1/messages', () => {
     expect(JSON.parse(formed.content[0].text)).toHaveProperty('city');
   });
 
-  it('200: a stream is the same message in pieces', async () => {
+  it('200: streams the same message in parts', async () => {
     const { headers, text } = await post(ask('one two three four', { stream: true }));
     expect(headers.get('content-type')).toMatch(/^text\/event-stream/);
     expect(headers.get('request-id')).toBe(headers.get('x-request-id'));
@@ -128,7 +128,7 @@ describe('POST /v1/messages', () => {
     expect(start.message.usage.input_tokens).toBe(input_tokens + cache_read_input_tokens);
   });
 
-  it('200: streams a call', async () => {
+  it('200: streams a tool call', async () => {
     const asked = ask('[[tool get_weather {"city":"Rome"}]]', { tools: [weather], stream: true });
     const message = collectMessage(eventsOf((await post(asked)).text));
     expect(message).toMatchObject({
@@ -137,7 +137,7 @@ describe('POST /v1/messages', () => {
     });
   });
 
-  it('a stream that fails in its middle ends with an error event', async () => {
+  it('ends a stream that fails in the middle with an error event', async () => {
     const { status, headers, text } = await post(ask('[[cut 2]] x', { stream: true }));
     const last = eventsOf(text).at(-1);
     expect(status).toBe(200);
@@ -148,13 +148,13 @@ describe('POST /v1/messages', () => {
     });
   });
 
-  it('an error before the first event is an ordinary one', async () => {
+  it('returns a regular error before the first event', async () => {
     const { status, json } = await post(ask('[[fail 503]]', { stream: true }));
     expect([status, json.error.type]).toEqual([503, 'overloaded_error']);
     expect((await post({ ...ask('x', { stream: true }), model: 'nope' })).status).toBe(404);
   });
 
-  it('422: names the place as the client wrote it', async () => {
+  it('422: names the location as the client wrote it', async () => {
     const asked = ask('x', {
       tools: [{ name: 'a', strict: true, input_schema: { type: 'object', properties: 5 } }],
     });
@@ -176,7 +176,7 @@ describe('POST /v1/messages', () => {
     ['a saturated engine', () => post(ask('[[fail 503]]')), 503, 'overloaded_error'],
     ['no key', () => app.call('POST', path, { key: null, json: ask('x') }), 401, 'authentication_error'],
     ['another method', () => app.call('GET', path), 405, 'invalid_request_error'],
-    ['no such route below', () => app.call('POST', `${path}/nowhere`, { json: {} }), 404, 'not_found_error'],
+    ['an unknown route', () => app.call('POST', `${path}/nowhere`, { json: {} }), 404, 'not_found_error'],
     [
       'another type of body',
       () => app.call('POST', path, { body: 'x', headers: { 'content-type': 'text/plain' } }),
@@ -184,17 +184,17 @@ describe('POST /v1/messages', () => {
       'invalid_request_error',
     ],
     ['too many bytes', () => post(ask('x'.repeat(1_000_001))), 413, 'invalid_request_error'],
-  ])('%s is told by the names of messages', async (_what, send, status, type) => {
+  ])('%s has the error type of this format', async (_what, send, status, type) => {
     const answered = await send();
     expect([answered.status, answered.json.type, answered.json.error.type]).toEqual([status, 'error', type]);
   });
 
-  it('leaves the names of the other routes alone', async () => {
+  it('keeps the error types of other routes', async () => {
     const chat = await app.call('POST', '/v1/chat/completions', { json: { ...ask('x'), model: 'nope' } });
     expect(chat.json.error.type).toBe('invalid_request_error');
   });
 
-  it('403: a model the key may not use', async () => {
+  it('403: a model that the key may not use', async () => {
     const [org] = await app.accounts.orgs.list();
     const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['vectors'] });
     for (const at of [path, `${path}/count_tokens`]) {
@@ -214,7 +214,7 @@ describe('POST /v1/messages', () => {
 });
 
 describe('POST /v1/messages/count_tokens', () => {
-  it('200: exactly the tokens that a message then has', async () => {
+  it('200: counts exactly the input tokens of the message', async () => {
     const { max_tokens: _, ...asked } = ask('how many are these?', { system: 'x', tools: [weather] });
     const { status, json } = await count(asked);
     expect(status).toBe(200);
@@ -229,7 +229,7 @@ describe('POST /v1/messages/count_tokens', () => {
     expect(await app.store.ledger.forSource(headers.get('request-id')!)).toEqual([]);
   });
 
-  it('422, 404: as for the message itself', async () => {
+  it('422, 404: same as for the message itself', async () => {
     expect((await count({ model: 'tiny' })).json.error).toMatchObject({ param: 'messages' });
     expect((await count({ ...ask('x'), model: 'nope' })).json.error.type).toBe('not_found_error');
     expect((await count({ ...ask('x'), model: 'vectors' })).status).toBe(404);

@@ -6,7 +6,7 @@ beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
 describe('GET /v1/models', () => {
-  it('200: one body that both SDK families read', async () => {
+  it('200: one body that both SDK families can read', async () => {
     const { status, json } = await app.call('GET', '/v1/models');
     expect(status).toBe(200);
     expect(json).toMatchObject({ object: 'list', has_more: false, first_id: 'tiny', last_id: 'vectors' });
@@ -55,17 +55,17 @@ describe('the pages of GET /v1/models', () => {
 
 describe('GET /v1/models/{model}', () => {
   it.each(['org%2Fmodel:tag', 'org/model:tag', 'org%2Fmodel%3Atag'])(
-    '200: %s, however its slash is sent',
+    '200: %s, with the slash in any encoding',
     async (id) => {
       expect((await app.call('GET', `/v1/models/${id}`)).json.id).toBe('org/model:tag');
     },
   );
 
-  it('200: an alias answers with its model; a query is no part of the name', async () => {
+  it('200: an alias returns its model; a query is not part of the name', async () => {
     expect((await app.call('GET', '/v1/models/default?beta=true')).json.id).toBe('tiny');
   });
 
-  it('404: an unknown one, and one that this key may not use: the same answer', async () => {
+  it('404: the same answer for an unknown model and one that the key may not use', async () => {
     const unknown = await app.call('GET', '/v1/models/nope');
     expect([unknown.status, unknown.json.error.code]).toEqual([404, 'model_not_found']);
     const [org] = await app.accounts.orgs.list();
@@ -89,7 +89,7 @@ describe('a model that only other processes serve', () => {
   beforeAll(() => app.peers.update([other]));
   afterAll(() => app.peers.update([]));
 
-  it('200: is listed behind those of this one, for batches', async () => {
+  it('200: is listed after local ones, for batches', async () => {
     const { json } = await app.call('GET', '/v1/models');
     expect(
       json.data.map(({ id, batch_only, slots }: Record<string, unknown>) => [id, batch_only, slots]),
@@ -102,7 +102,7 @@ describe('a model that only other processes serve', () => {
     expect((await app.call('GET', '/v1/models/far')).json).toMatchObject({ id: 'theirs', batch_only: true });
   });
 
-  it('404: answers nothing here, which says who does and what this process serves to that key', async () => {
+  it('404: names the processes that serve it, and the models that this process serves to the key', async () => {
     const [org] = await app.accounts.orgs.list();
     const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['theirs', 'tiny'] });
     const { status, json } = await chat('far', key);
@@ -113,7 +113,7 @@ describe('a model that only other processes serve', () => {
     expect((await chat('far', hidden.key)).json.error.code).toBe('model_not_allowed');
   });
 
-  it('201: is given to a key', async () => {
+  it('201: can be granted to a key', async () => {
     const [org] = await app.accounts.orgs.list();
     const json = { org_id: org!.id, models: ['far'] };
     const made = await app.call('POST', '/v1/admin/keys', { key: app.keys.admin, json });

@@ -18,7 +18,7 @@ afterAll(() => app.stop());
 
 const operationOf = (method: string, path: string): Json => document.paths[path][method.toLowerCase()];
 
-/** Fails unless the document describes this answer: its status, its content type, its body. */
+/** Fails unless the document describes this response: its status, content type and body. */
 function expectDescribed(method: string, path: string, answer: CallResult): void {
   const operation = operationOf(method, path);
   const described = operation.responses[String(answer.status)];
@@ -33,7 +33,7 @@ function expectDescribed(method: string, path: string, answer: CallResult): void
 }
 
 describe('the OpenAPI document', () => {
-  it('has every route, and no operation that is no route', () => {
+  it('has exactly the routes of the server', () => {
     const served = routes.map(({ method, path }) => `${method} ${openApiPath(path)}`).toSorted();
     const described = Object.entries<object>(document.paths)
       .flatMap(([path, operations]) =>
@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names the operations of the specification', () => {
+  it('has the expected operations', () => {
     const names =
       'listBatches createBatch getBatch cancelBatch batchOutput batchErrors listFiles createFile retrieveFile deleteFile fileContent chatCompletions messages';
     const ids = Object.values<Record<string, Json>>(document.paths).flatMap((path) =>
@@ -70,7 +70,7 @@ describe('the OpenAPI document', () => {
     expect(ids).toEqual(expect.arrayContaining(names.split(' ')));
   });
 
-  it('asks for a key exactly where one is needed', async () => {
+  it('requires a key exactly where one is needed', async () => {
     for (const { method, path, access } of routes) {
       const operation = operationOf(method, openApiPath(path));
       expect(operation.security, path).toEqual(access === 'open' ? [] : [{ key: [] }]);
@@ -78,8 +78,8 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('real answers', () => {
-  it('are what the document says', async () => {
+describe('real responses', () => {
+  it('match the document', async () => {
     const { body, headers } = uploadForm(chatLines(1));
     const file = await app.call('POST', '/v1/files', { headers, body: body as never });
     expectDescribed('POST', '/v1/files', file);
@@ -242,7 +242,7 @@ describe('described queries', () => {
   };
 
   it.each(queries.filter(([, path]) => !path.includes(':')))(
-    '%s takes what it says and nothing else',
+    '%s accepts its documented parameters and no others',
     async (_name, path, name, schema) => {
       for (const value of schema.enum ?? []) expect(await answer(path, name, value), value).toBe(200);
       if (schema.enum) expect(await answer(path, name, 'other')).toBe(422);

@@ -19,7 +19,7 @@ afterAll(() => app.stop());
 const get = (path: string, headers = {}) => app.call('GET', path, { key: null, headers });
 
 describe('/docs', () => {
-  it('shows every page without a key, each with its heading, and allows one script by its hash', async () => {
+  it('shows every page without a key, with its heading, and allows one script by its hash', async () => {
     expect(names.length).toBeGreaterThan(20);
     for (const name of names) {
       const { status, headers, text } = await get(pathOf(name));
@@ -35,7 +35,7 @@ describe('/docs', () => {
     }
   });
 
-  it('has no link that leads nowhere, nor one to a heading that is not there', async () => {
+  it('has no broken links, to pages or headings', async () => {
     const known = new Map<string, string>();
     const pageAt = async (path: string) => {
       if (!known.has(path)) {
@@ -56,7 +56,7 @@ describe('/docs', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('leads to every page from its front page', async () => {
+  it('links every page from its front page', async () => {
     const reached = new Set<string>();
     const walk = async (path: string): Promise<void> => {
       if (reached.has(path)) return;
@@ -69,7 +69,7 @@ describe('/docs', () => {
     expect(names.map(pathOf).filter((path) => !reached.has(path))).toEqual([]);
   });
 
-  it('finds the sections that have the words of a search', async () => {
+  it('finds the sections that contain the words of a search', async () => {
     const { status, text } = await get('/docs/search?q=idempotency+key');
     expect(status).toBe(200);
     expect(text).toMatch(/<main>[\s\S]*<mark>Idempotency<\/mark>/);
@@ -78,7 +78,7 @@ describe('/docs', () => {
       expect((await get(`/docs/search${query}`)).text).not.toMatch(/value="<|<main>[\s\S]*<script>[^\n]/);
   });
 
-  it('gives a page as Markdown, too, and the headers alone to HEAD', async () => {
+  it('serves pages as Markdown, and headers to HEAD', async () => {
     const { text, headers } = await get('/docs/batches.md');
     expect(headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     expect(text).toBe(readFileSync('docs/batches.md', 'utf8'));
@@ -90,7 +90,7 @@ describe('/docs', () => {
     ]);
   });
 
-  it('leads on to folders, and knows no other files', async () => {
+  it('redirects to folders, and serves no other files', async () => {
     for (const [from, to, status] of [
       ['/', 'docs/', 302],
       ['/docs', 'docs/', 308],
@@ -106,14 +106,14 @@ describe('/docs', () => {
 });
 
 describe('/docs/api', () => {
-  it('shows the OpenAPI document by a script of this server alone', async () => {
+  it('shows the OpenAPI document with a script served by this server', async () => {
     const { text, headers } = await get('/docs/api');
     expect(headers.get('content-security-policy')).toMatch(/connect-src 'self';/);
     expect(text).toContain('"url":"../openapi.json"');
     expect(text).not.toMatch(/https?:/);
   });
 
-  it('gives the script compressed and as it is', async () => {
+  it('serves the script compressed and uncompressed', async () => {
     const plain = await fetch(`${app.url}/docs/api/scalar.js`, {
       headers: { 'accept-encoding': 'identity' },
     });
@@ -133,7 +133,7 @@ describe('/docs/api', () => {
     ['br', null],
     ['gzip;q=0.5', 'gzip'],
     ['br, GZIP', 'gzip'],
-  ])('compresses the script for who takes that: %s', async (accepted, encoding) => {
+  ])('compresses the script only for clients that accept it: %s', async (accepted, encoding) => {
     const headers = { 'accept-encoding': accepted };
     const head = await app.call('HEAD', '/docs/api/scalar.js', { key: null, headers });
     expect(head.headers.get('content-encoding')).toBe(encoding);
@@ -141,7 +141,7 @@ describe('/docs/api', () => {
 });
 
 describe('llms.txt', () => {
-  it('lists every page once, with links that work where it stands', async () => {
+  it('lists every page once, with working links', async () => {
     for (const at of ['/llms.txt', '/docs/llms.txt']) {
       const { text, headers } = await get(at);
       expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');

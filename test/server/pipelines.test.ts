@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
-// Requests that are sent before earlier ones on the same connection are answered.
+// Requests sent before earlier ones on the same connection are answered.
 
 let app: RunningServer;
 const opened: RawConnection[] = [];
@@ -29,8 +29,8 @@ const statuses = (text: string) =>
 const times = (count: number, status: number) => Array.from({ length: count }, () => status);
 const refusals = () => app.logged.filter(({ fields }) => fields['status'] === 401).length;
 
-describe('requests that are sent ahead', () => {
-  it('are answered one after the other, in their order', async () => {
+describe('pipelined requests', () => {
+  it('are answered one after the other, in order', async () => {
     const connection = await connect();
     connection.write(Array.from({ length: 20 }, (_, at) => chat(`number ${at}`)).join(''));
     connection.write(get('/v1/nothing', app.keys.a, 'Connection: close\r\n'));
@@ -41,19 +41,19 @@ describe('requests that are sent ahead', () => {
     expect(statuses(text)).toEqual([...times(20, 200), 404]);
   });
 
-  it('do not begin before the request at work is answered', async () => {
+  it('start only after the current request is answered', async () => {
     const connection = await connect();
     const before = app.engine.stats().running;
     connection.write(chat('[[hang]]') + chat('[[hang]]').repeat(8));
     await expect.poll(() => app.engine.stats().running).toBe(before + 1);
-    // Another client is served meanwhile, as often as the others could have begun.
+    // Serves another client long enough for the others to have started.
     for (let at = 0; at < 8; at++) expect((await app.call('GET', '/v1/models')).status).toBe(200);
     expect(app.engine.stats().running).toBe(before + 1);
     connection.socket.destroy();
     await expect.poll(() => app.engine.stats().running).toBe(before);
   });
 
-  it('keep their bodies, however these are cut into packets', async () => {
+  it('keep their bodies, however they are split into packets', async () => {
     const connection = await connect();
     const text = Array.from({ length: 12 }, (_, at) => chat(`${at} ${'x'.repeat(9_000)}`)).join('');
     for (let at = 0; at < text.length; at += 7_001) connection.write(text.slice(at, at + 7_001));
@@ -66,7 +66,7 @@ describe('requests that are sent ahead', () => {
     ['with a key', () => get('/v1/models', app.keys.a), 200],
     ['for a page', () => get('/docs/'), 200],
     ['for a path that cannot be decoded', () => get('/v1/%zz'), 404, 404],
-  ])('are at most 32, %s: the next is refused, and what follows is not read', async (...row) => {
+  ])('are limited to 32, %s: the next one is rejected, and the rest is not read', async (...row) => {
     const [, request, status, last = 429] = row as [string, () => string, number, number?];
     const connection = await connect();
     const before = app.logged.length;
@@ -77,7 +77,7 @@ describe('requests that are sent ahead', () => {
     expect(app.logged.length - before).toBe(34);
   });
 
-  it('with an upgrade among those that are not read leave the server alone', async () => {
+  it('with an upgrade among unread ones do not affect the server', async () => {
     const connection = await connect();
     const upgrade = get('/v1/responses', app.keys.a, 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
     connection.write(get('/v1/models', app.keys.a).repeat(34) + upgrade.repeat(10));
@@ -85,7 +85,7 @@ describe('requests that are sent ahead', () => {
     expect((await app.call('GET', '/v1/models')).status).toBe(200);
   });
 
-  it('of many connections leave room for a request of another', async () => {
+  it('on many connections leave capacity for other clients', async () => {
     const other = await connect();
     other.write(chat('warm', app.keys.b));
     await other.until('Echo: warm');

@@ -12,7 +12,7 @@ import {
 } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// A server that refuses turns which called tools without their thoughts, as DeepSeek does, from the doors of all formats.
+// An upstream that rejects tool-calling turns without their reasoning, like DeepSeek, in all formats.
 
 let upstream: FakeUpstream;
 let running: RunningApp;
@@ -44,7 +44,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** The conversation as DeepSeek documents it, when the user asks a second time. */
+/** Conversation from the documentation of DeepSeek, at the second question of the user. */
 const whole = [
   { role: 'user', content: 'time?' },
   asking,
@@ -54,7 +54,7 @@ const whole = [
 ];
 const sent = () => (JSON.parse(upstream.received.at(-1)!.text) as { messages: object[] }).messages;
 
-it('go back with messages', async () => {
+it('is passed back with messages', async () => {
   const ask = async (messages: object[]) => {
     const tools = [{ name: 't', input_schema: { type: 'object' } }];
     const json = { model: 'tiny', max_tokens: 900, tools, messages };
@@ -74,7 +74,7 @@ const respond = (json: object) =>
   running.api.post<{ id: string; output: object[] }>('/v1/responses', { model: 'tiny', tools, ...json });
 const result = { type: 'function_call_output', call_id: 'c1', output: '10:30' };
 
-it('go back with responses that bring the whole conversation', async () => {
+it('is passed back with responses that send the whole conversation', async () => {
   const input: object[] = [{ role: 'user', content: 'time?' }];
   input.push(...(await respond({ input, store: false })).output, result);
   input.push(...(await respond({ input, store: false })).output, { role: 'user', content: 'and tomorrow?' });
@@ -82,14 +82,14 @@ it('go back with responses that bring the whole conversation', async () => {
   expect(sent()).toEqual(whole);
 });
 
-it('go back with responses that continue each other', async () => {
+it('is passed back with responses that continue each other', async () => {
   const first = await respond({ input: 'time?' });
   const second = await respond({ input: [result], previous_response_id: first.id });
   await respond({ input: 'and tomorrow?', previous_response_id: second.id });
   expect(sent()).toEqual(whole);
 });
 
-it('go back with chat completions under either name', async () => {
+it('is passed back with chat completions under either name', async () => {
   const messages = whole.map(({ reasoning_content: thoughts, ...message }: Record<string, unknown>) => ({
     ...message,
     ...(thoughts !== undefined && { reasoning: thoughts }),

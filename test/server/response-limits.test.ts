@@ -3,7 +3,7 @@ import { pageBytes } from '../../src/responses/page.ts';
 import type { ChatRequest } from '../../src/wire/chat/chat.ts';
 import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
-/** What requests of a few hundred bytes may make of what is stored. */
+// Small requests can create large stored data; these limits bound it.
 const path = '/v1/responses';
 const limits = { conversationBytes: 100_000, responseBytesPerOrg: 300_000 };
 const kilobytes = (n: number) => 'x'.repeat(n * 1_000);
@@ -40,7 +40,7 @@ const refer = (id: string, times = 1) =>
 const question = { role: 'user', content: 'What? [[tokens 1]]' };
 
 describe('references', () => {
-  it('are stored as they came, and read as what they name', async () => {
+  it('are stored as sent, and resolved when read', async () => {
     const first = await ok(`${kilobytes(20)} [[tokens 1]]`);
     const [item] = await inputsOf(first.id);
     const before = await app.store.responses.storedBytes(await orgA());
@@ -53,7 +53,7 @@ describe('references', () => {
 
     await ok('And? [[tokens 1]]', { previous_response_id: second.id });
     expect(asked.at(-1)!.messages.slice(0, 3)).toEqual(asked.at(-2)!.messages.slice(0, 3));
-    // To an output, and to a response that is part of the conversation.
+    // To an output, and to a response in the same conversation.
     await ok([...refer(second.output[0].id), question], { previous_response_id: second.id });
     expect(asked.at(-1)!.messages.at(-2)).toEqual({
       role: 'assistant',
@@ -61,7 +61,7 @@ describe('references', () => {
     });
   });
 
-  it('are charged as often as they are named, before anything is put together', async () => {
+  it('count as often as they occur, before anything is loaded', async () => {
     const first = await ok(`${kilobytes(20)} [[tokens 1]]`);
     const [item] = await inputsOf(first.id);
     for (const count of [5, 60, 1_500]) {
@@ -77,7 +77,7 @@ describe('references', () => {
     expect(counted.status).toBe(422);
   });
 
-  it('are charged with the conversation that they stand in, and in those that go on from it', async () => {
+  it('count with the conversation that contains them, and in those that continue it', async () => {
     const first = await ok(`${kilobytes(20)} [[tokens 1]]`);
     const [item] = await inputsOf(first.id);
     const second = await ok([...refer(item.id, 3), question]);
@@ -91,7 +91,7 @@ describe('references', () => {
     expect(texts).not.toHaveBeenCalled();
   });
 
-  it('that lead to what was deleted break the conversation', async () => {
+  it('to deleted items break the conversation', async () => {
     const first = await ok('Milk. [[tokens 1]]');
     const second = await ok([...refer(first.output[0].id), question]);
     await app.call('DELETE', `${path}/${first.id}`);
@@ -102,7 +102,7 @@ describe('references', () => {
 });
 
 describe('a conversation', () => {
-  it('is refused by its size alone when it is too large, and says what to do', async () => {
+  it('is rejected by its size when it is too large, with a remedy', async () => {
     let previous_response_id: string | undefined;
     for (let n = 0; n < 4; n++)
       previous_response_id = (await ok(`${kilobytes(22)} [[tokens 1]]`, { previous_response_id })).id;
@@ -114,7 +114,7 @@ describe('a conversation', () => {
     await ok('a little more [[tokens 1]]', { previous_response_id });
   });
 
-  it('that is kept by itself takes no more than is put together, and says what to do', async () => {
+  it('cannot be stored larger than a request may load, with a remedy', async () => {
     const conversations = '/v1/conversations';
     const items = [{ role: 'user', content: kilobytes(45) }];
     const { id } = (await app.call('POST', conversations, { json: { items } })).json;
@@ -125,7 +125,7 @@ describe('a conversation', () => {
     expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*take items out/);
     const { data } = (await app.call('GET', `${conversations}/${id}/items`)).json;
     expect(data).toHaveLength(2);
-    // A page ends where its bytes are full.
+    // A page ends when its bytes are used up.
     const sizes = vi.spyOn(app.store.conversations, 'sizes');
     sizes.mockResolvedValueOnce([{ bytes: pageBytes }, { bytes: 1 }]);
     const cut = (await app.call('GET', `${conversations}/${id}/items`)).json;
@@ -134,7 +134,7 @@ describe('a conversation', () => {
     expect((await add()).status).toBe(200);
     const large = [{ role: 'user', content: kilobytes(101) }];
     expect((await app.call('POST', conversations, { json: { items: large } })).status).toBe(422);
-    // The database is not asked for what can be no id of an item.
+    // An invalid item ID causes no database lookup.
     for (const method of ['item', 'removeItem', 'positionOf'] as const)
       vi.spyOn(app.store.conversations, method).mockRejectedValue(new Error('asked'));
     const nothing = `${conversations}/${id}/items/%00`;
@@ -144,14 +144,14 @@ describe('a conversation', () => {
       expect((await app.call('GET', `${conversations}/${id}/items?after=${after}`)).status).toBe(422);
   });
 
-  it('is not charged for the tools and instructions of its requests', async () => {
+  it('does not count the tools and instructions of its requests', async () => {
     const tools = [{ type: 'function', name: 'f', description: kilobytes(30), parameters: {} }];
     let previous_response_id: string | undefined;
     for (let n = 0; n < 5; n++)
       previous_response_id = (await ok('a [[tokens 1]]', { tools, previous_response_id })).id;
   });
 
-  it('waits while its org holds enough in memory, and others do not wait for it', async () => {
+  it('waits while its org has too much in memory, without delaying other orgs', async () => {
     const large = `${kilobytes(90)} [[tokens 1]]`;
     const of = async (key: string) => (await ok(large, {}, key)).id as string;
     const [a, b] = [await of(app.keys.a), await of(app.keys.b)];
@@ -177,8 +177,8 @@ describe('a conversation', () => {
   });
 });
 
-describe('what an org stores', () => {
-  it('is refused over its quota, with what to do, until there is room', async () => {
+describe('stored responses of an org', () => {
+  it('are rejected over the quota, with a remedy, until there is room', async () => {
     const kept: string[] = [];
     for (let n = 0; n < 3; n++) kept.push((await ok(`${kilobytes(90)} [[tokens 1]]`)).id);
     const over = await post(`${kilobytes(90)} [[tokens 1]]`);
@@ -196,21 +196,21 @@ describe('what an org stores', () => {
     await ok(`${kilobytes(90)} [[tokens 1]]`);
   });
 
-  it('counts what is being made', async () => {
+  it('count while they are created', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => post(`${kilobytes(90)} [[tokens 1]]`)));
     expect(answers.filter(({ status }) => status === 200).length).toBe(3);
     expect(answers.map(({ status }) => status)).toContain(402);
     expect(await app.store.responses.storedBytes(await orgA())).toBeLessThan(300_000);
   });
 
-  it('gives back what failed', async () => {
+  it('return the space of failed requests', async () => {
     for (let n = 0; n < 5; n++) expect((await post(`${kilobytes(90)} [[fail 500]]`)).status).toBe(502);
     for (let n = 0; n < 5; n++) expect((await post(refer('msg_nothing'), {})).status).toBe(404);
     await ok(`${kilobytes(90)} [[tokens 1]]`);
   });
 });
 
-it('what is made in the background has its room, half of it for one org', async () => {
+it('background responses have limited memory, half of it for one org', async () => {
   const hang = (key: string) => post(`[[hang]] ${kilobytes(250)}`, { background: true }, key);
   const roomy = await startServer({ limits: { conversationBytes: 100_000 } });
   await app.stop();

@@ -5,7 +5,7 @@ import type { FormatSupport } from '../../src/engines/engines.ts';
 import { responseObject, send, streamed } from '../support/fake-upstream.ts';
 import { startNative } from './support/native.ts';
 
-// Requests of /v1/responses that go on as their clients wrote them, and those that do not.
+// Requests of /v1/responses that are passed on unchanged, and those that are translated.
 
 const native = startNative('openai', 'responses');
 const { call, sent, start } = native;
@@ -43,7 +43,7 @@ const usage = {
 };
 
 describe('a request', () => {
-  it('goes on to the byte, but for the name of the model and what is not to go on', async () => {
+  it('is passed on byte for byte, except for the model name and fields that must not leave', async () => {
     const rest = `"input" : [{"role":"user","content":"hi"},
       {"type":"reasoning","summary":[],"encrypted_content":"gAAAA"},
       {"type":"custom_tool_call","call_id":"call_1","name":"patch","input":"*** x"},
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(sent().text).toContain('"top_p":1.0');
   });
 
-  it('goes on with what the computer of the client shows', async () => {
+  it("passes on screenshots of the client's computer", async () => {
     const picture = { type: 'computer_screenshot', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
     const input = [
       { role: 'user', content: 'hi' },
@@ -69,7 +69,7 @@ describe('a request', () => {
     expect(sentBody()['input']).toEqual(input);
   });
 
-  it('goes on with what other agents said, as text where nothing was encrypted', async () => {
+  it('passes on messages of other agents, as text unless they are encrypted', async () => {
     const from = { type: 'agent_message', author: '/root', recipient: '/root/child' };
     const said = (text: string) => [
       { type: 'input_text', text: 'Payload: ' },
@@ -83,7 +83,7 @@ describe('a request', () => {
     expect(sentBody()['input']).toEqual([sealed]);
   });
 
-  it('is sent without ids of ours, nested functions, and tools that would be run at a price', async () => {
+  it('is sent without our IDs, nested functions and tools that a provider would bill', async () => {
     await post(
       `{"model":"tiny","input":[{"id":"msg_1","role":"user","content":"hi"},
         {"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],
@@ -97,12 +97,12 @@ describe('a request', () => {
     );
   });
 
-  it('asks for thoughts that can be handed back where the model thinks', async () => {
+  it('requests encrypted reasoning if the model reasons', async () => {
     await post({ ...plain, reasoning: { effort: 'low' }, include: ['message.output_text.logprobs'] });
     expect(sentBody()['include']).toEqual(['message.output_text.logprobs', 'reasoning.encrypted_content']);
   });
 
-  it('is checked first', async () => {
+  it('is validated first', async () => {
     expect((await post({ ...plain, input: 7 })).status).toBe(422);
     const parameters = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
     expect((await post({ ...plain, tools: [{ ...tool, parameters, strict: true }] })).status).toBe(422);
@@ -118,29 +118,32 @@ describe('a request', () => {
   const promised: [string, object][] = [
     ['a forced tool', { tools: [tool], tool_choice: 'required' }],
     ['a strict tool', { tools: [{ ...tool, strict: true }] }],
-    ['one call at most', { tools: [tool], parallel_tool_calls: false }],
+    ['at most one call', { tools: [tool], parallel_tool_calls: false }],
     ['a format', { text: { format: { type: 'json_object' } } }],
   ];
 
-  it.each(promised)('with %s is translated, since we see to it', async (_, fields) => {
+  it.each(promised)('with %s is translated, because Offpeak provides the guarantee', async (_, fields) => {
     await post({ ...plain, ...fields });
     expect(native.fake.received.length).toBeGreaterThan(0);
     expect(new Set(native.fake.received.map(({ path }) => path))).toEqual(new Set(['/v1/chat/completions']));
   });
 
-  it.each(promised)('with %s goes on to another Offpeak, which sees to it', async (_, fields) => {
-    await start('offpeak');
-    await post({ ...plain, ...fields });
-    expect(sent().path).toBe('/v1/responses');
-    expect(sentBody()).toEqual({ ...plain, ...fields, model: 'real-name', store: false });
-  });
+  it.each(promised)(
+    'with %s is passed on to another Offpeak, which provides the guarantee',
+    async (_, fields) => {
+      await start('offpeak');
+      await post({ ...plain, ...fields });
+      expect(sent().path).toBe('/v1/responses');
+      expect(sentBody()).toEqual({ ...plain, ...fields, model: 'real-name', store: false });
+    },
+  );
 
   it.each<[Flavor, FormatSupport | undefined, string]>([
     ['vllm', undefined, '/v1/chat/completions'],
     ['azure', undefined, '/v1/chat/completions'],
     ['vllm', 'native', '/v1/responses'],
     ['openai', 'via chat', '/v1/chat/completions'],
-  ])('to %s, which is told to speak it %s, goes to %s', async (flavor, speech, path) => {
+  ])('to %s, configured as %s, goes to %s', async (flavor, speech, path) => {
     await start(flavor, speech);
     expect((await post(plain)).status).toBe(200);
     expect(sent().path).toBe(path);
@@ -153,7 +156,7 @@ describe('an answer', () => {
       send(reply, 200, responseObject('', { output, usage, service_tier: 'flex', moderation: null }));
   });
 
-  it('comes back as it was given, under our ids and names, and is kept', async () => {
+  it('is returned and stored unchanged, under our IDs and names', async () => {
     const answer = await post({ ...plain, metadata: { a: 'b' } });
     const body = await read(answer);
     expect(body).toMatchObject({
@@ -176,7 +179,7 @@ describe('an answer', () => {
     expect(await read(await call(`/${body.id}`))).toEqual(body);
   });
 
-  it('is gone on from with all that it holds, which its server does not remember', async () => {
+  it('is continued with its full content, because the upstream does not store it', async () => {
     const { id } = await read(await post(plain));
     await post({ model: 'tiny', input: 'And?', previous_response_id: id });
     const { id: _, ...rest } = reasoning;
@@ -195,7 +198,7 @@ describe('an answer', () => {
     expect(sent().text).not.toContain(id.slice(5));
   });
 
-  it('is made in the background, and told as events then', async () => {
+  it('is created in the background and then replayed as events', async () => {
     const { id, status } = await read(await post({ ...plain, background: true }));
     expect(status).toBe('queued');
     await expect.poll(async () => (await read(await call(`/${id}`))).status).toBe('completed');
@@ -212,24 +215,24 @@ describe('an answer', () => {
   });
 
   it.each([
-    ['is no response', { choices: [] }, 'invalid_upstream_response'],
+    ['is not a response', { choices: [] }, 'invalid_upstream_response'],
     ['is not finished', responseObject('', { status: 'in_progress' }), 'invalid_upstream_response'],
     ['failed', responseObject('', { status: 'failed', error: { code: 'server_error' } }), 'upstream_error'],
-  ])('that %s is none', async (_, given, code) => {
+  ])('that %s becomes an error', async (_, given, code) => {
     native.fake.answer = (reply) => send(reply, 200, given);
     const answer = await post(plain);
     expect(answer.status).toBe(502);
     expect(await answer.json()).toMatchObject({ error: { code } });
   });
 
-  it('costs what it says where its server tells no usage', async () => {
+  it('has estimated usage if the upstream reports none', async () => {
     const called = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"x":1}' };
     const given = [{ ...reasoning, summary: [{ type: 'summary_text', text: 'Hm.' }] }, theirMessage, called];
     native.fake.answer = (reply) => send(reply, 200, responseObject('', { output: given, usage: null }));
     expect((await read(await post(plain))).usage).toMatchObject({ output_tokens: 4 });
   });
 
-  it('that failed for what the request says is refused', async () => {
+  it('that fails because of the prompt is reported as refused', async () => {
     const error = { code: 'invalid_prompt', message: 'It was flagged.' };
     native.fake.answer = (reply) =>
       send(reply, 200, responseObject('', { status: 'failed', error, output: [] }));
@@ -260,7 +263,7 @@ describe('a stream', () => {
   const dataOf = (text: string) =>
     [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data!) as Body & { type: string });
 
-  it('is told event by event under our ids and numbers, and kept', async () => {
+  it('is forwarded event by event under our IDs and numbers, and stored', async () => {
     native.fake.answer = streamed([opening, ending + last]);
     const answer = await post({ ...plain, stream: true });
     const text = await answer.text();
@@ -278,7 +281,7 @@ describe('a stream', () => {
     expect(sentBody()).toEqual({ ...plain, model: 'real-name', stream: true, store: false });
   });
 
-  it('comes to the official client, without what is of no response', async () => {
+  it('reaches the official client without foreign events', async () => {
     const life = 'event: keepalive\ndata: {"type":"keepalive","sequence_number":0}\n\n';
     native.fake.answer = streamed([life, opening, 'data: {"object":"x"}\n\ndata: [DONE]\n\n', ending, last]);
     const client = new OpenAI({ baseURL: `${native.running.url}/v1`, apiKey: native.running.key });
@@ -286,7 +289,7 @@ describe('a stream', () => {
     expect(final.output_text).toBe('Hi.');
   });
 
-  it('has thoughts in parts that clients know, whatever the server calls them', async () => {
+  it('has reasoning in parts that clients know, whatever the upstream calls them', async () => {
     const thought = { type: 'reasoning_text', text: 'Hm.' };
     const item = { id: 'rs_1', type: 'reasoning', summary: [], content: [thought] };
     const of = { item_id: 'rs_1', output_index: 0, content_index: 0 };
@@ -323,7 +326,7 @@ describe('a stream', () => {
       `${opening}data: {"error":{"message":"secret","type":"server_error","code":500}}\n\n`,
       'upstream_error',
     ],
-  ])('that %s ends with an error, and is kept as failed', async (_, given, code) => {
+  ])('that %s ends with an error, and is stored as failed', async (_, given, code) => {
     native.fake.answer = streamed([given]);
     const answer = await post({ ...plain, stream: true });
     const text = await answer.text();

@@ -29,7 +29,7 @@ function eventsOf(text: string): Event[] {
 }
 
 describe('POST /v1/responses', () => {
-  it('200: a string, an alias, one charge under the id of the request', async () => {
+  it('200: a string, an alias, one charge under the ID of the request', async () => {
     const { status, headers, json } = await post({ ...ask('hello [[tokens 7]]'), model: 'default' });
     expect(status).toBe(200);
     expect(json).toMatchObject({ object: 'response', model: 'tiny', status: 'completed' });
@@ -41,20 +41,20 @@ describe('POST /v1/responses', () => {
       .toEqual([7]);
   });
 
-  it('422: what is no request, each naming where', async () => {
+  it('422: invalid requests, each with the location', async () => {
     for (const body of [null, [], 'text', 5, {}]) expect((await post(body)).status).toBe(422);
     const { json } = await post(ask([{ role: 'user', content: [{ type: 'input_text', text: 7 }] }]));
     expect(json.error).toMatchObject({ code: 'validation_error', param: 'input[0].content[0].text' });
     expect(json.detail[0].loc).toEqual(['body', 'input', 0, 'content', 0, 'text']);
   });
 
-  it('422: a result without its call, nothing to answer, an empty reference', async () => {
+  it('422: a result without its call, an empty input, an empty reference', async () => {
     const result = { type: 'function_call_output', call_id: 'c', output: 'x' };
     expect((await post(ask([result]))).json.error.param).toBe('input[0].call_id');
     expect((await post(ask([{ type: 'web_search_call' }]))).json.error.param).toBe('input');
   });
 
-  it('404: an unknown model, one that does not chat, a previous response that is none', async () => {
+  it('404: an unknown model, one without chat, an unknown previous response', async () => {
     expect((await post({ ...ask('x'), model: 'nope' })).json.error.code).toBe('model_not_found');
     expect((await post({ ...ask('x'), model: 'vectors' })).status).toBe(404);
     for (const id of ['resp_1', `resp_${'0'.repeat(32)}`, 'x'.repeat(5_000), '\u0000']) {
@@ -63,7 +63,7 @@ describe('POST /v1/responses', () => {
     }
   });
 
-  it('403: a model the key may not use, in the background as well', async () => {
+  it('403: a model that the key may not use, in the background too', async () => {
     const [org] = await app.accounts.orgs.list();
     const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['vectors'] });
     for (const more of [{}, { background: true }])
@@ -72,14 +72,14 @@ describe('POST /v1/responses', () => {
       );
   });
 
-  it('409 for a response that was waited for, with the hint not to try again', async () => {
+  it('409: for cancelling a response that is not in the background, without a retry', async () => {
     const { json } = await post(ask('x'));
     const cancel = await app.call('POST', `${path}/${json.id}/cancel`);
     expect([cancel.status, cancel.json.error.code]).toEqual([409, 'response_not_cancellable']);
     expect(cancel.headers.get('x-should-retry')).toBe('false');
   });
 
-  it('422: a query that says nothing', async () => {
+  it('422: an invalid query', async () => {
     const { id } = (await post(ask('x'))).json;
     for (const query of ['limit=0', 'limit=101', 'order=up', 'after=nobody'])
       expect((await app.call('GET', `${path}/${id}/input_items?${query}`)).status, query).toBe(422);
@@ -87,7 +87,7 @@ describe('POST /v1/responses', () => {
       expect((await app.call('GET', `${path}/${id}?${query}`)).status, query).toBe(422);
   });
 
-  it('is not stored when the engine fails', async () => {
+  it('is not stored if the engine fails', async () => {
     const before = await app.store.responses.removeExpired(Number.MAX_SAFE_INTEGER, 1_000);
     expect(before).toBeGreaterThan(0);
     expect((await post(ask('[[fail 500]]'))).status).toBe(502);
@@ -97,7 +97,7 @@ describe('POST /v1/responses', () => {
 });
 
 describe('POST /v1/responses as a stream', () => {
-  it('sends named events with one number each and no [DONE]', async () => {
+  it('sends named events, numbered from 0, and no [DONE]', async () => {
     const { status, headers, text } = await post(ask('[[tokens 4]]', { stream: true }));
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -108,7 +108,7 @@ describe('POST /v1/responses as a stream', () => {
     expect(text).not.toContain('[DONE]');
   });
 
-  it('ends one that breaks with the error that every client raises', async () => {
+  it('ends a broken stream with the error that every client raises', async () => {
     const { status, text } = await post(ask('[[cut 3]] x', { stream: true }));
     expect(status).toBe(200);
     const events = eventsOf(text);
@@ -127,7 +127,7 @@ describe('POST /v1/responses as a stream', () => {
     expect(again.at(-1)!.data).toMatchObject({ type: 'response.failed', sequence_number: events.length - 1 });
   });
 
-  it('is told again in its order when it is long, from any number on', async () => {
+  it('replays a long stream in order from any event', async () => {
     const talkative = await startServer({
       engine: (scripted) => ({
         ...scripted,
@@ -152,7 +152,7 @@ describe('POST /v1/responses as a stream', () => {
     await talkative.stop();
   });
 
-  it('is stored before its last event is told', async () => {
+  it('is stored before its last event is sent', async () => {
     const connection = await openRaw(app.url);
     const body = JSON.stringify(ask('x', { stream: true }));
     connection.write(
@@ -184,7 +184,7 @@ describe('POST /v1/responses as a stream', () => {
 describe('a response in the background', () => {
   const statusOf = async (id: string) => (await app.call('GET', `${path}/${id}`)).json.status as string;
 
-  it('goes on when its client has gone, and gives the engine back when it is deleted', async () => {
+  it('continues without its client, and frees the engine when deleted', async () => {
     const { json } = await post(ask('[[hang]]', { background: true }));
     await expect.poll(() => app.engine.stats().running).toBe(1);
     expect(await statusOf(json.id)).toBe('in_progress');
@@ -212,7 +212,7 @@ describe('a response in the background', () => {
     expect(events.at(-1)!.data.response.status).toBe('cancelled');
   });
 
-  it('is followed while it is made, from any number on', async () => {
+  it('can be followed from any event while it is created', async () => {
     const { id } = (await post(ask('[[delay 300]] late', { background: true }))).json;
     const all = eventsOf((await app.call('GET', `${path}/${id}?stream=true`)).text);
     expect(all.map(({ data }) => data.sequence_number)).toEqual(all.map((_, n) => n));
@@ -221,7 +221,7 @@ describe('a response in the background', () => {
     expect(rest).toEqual(all.slice(4));
   });
 
-  it('is charged like any other', async () => {
+  it('is charged like a synchronous one', async () => {
     const { headers, json } = await post(ask('[[tokens 3]]', { background: true }));
     await expect.poll(() => statusOf(json.id)).toBe('completed');
     await expect

@@ -14,7 +14,7 @@ afterAll(() => app.stop());
 const head = (path: string, key: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n`;
 
-it('F54: bodies that trickle in are cut off, an honest slow one is not, and nobody else notices', async () => {
+it('F54: cuts off slow bodies, but not a body at the minimum rate, and other clients are unaffected', async () => {
   const paths = ['/v1/chat/completions', '/v1/batches', '/v1/responses', '/v1/messages'];
   const trickles = await Promise.all(Array.from({ length: 60 }, () => openRaw(app.url)));
   for (const [n, raw] of trickles.entries()) raw.write(head(paths[n % paths.length]!, app.keys.a));
@@ -23,11 +23,11 @@ it('F54: bodies that trickle in are cut off, an honest slow one is not, and nobo
   honest.write(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.keys.b}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
   );
-  // More than 30,000 bytes in 30 s, and a byte of each of the others.
+  // More than 30,000 bytes in 30 s, and one byte of each of the others.
   for (let sent = 0; sent < body.length; sent += 60_000) {
     honest.write(body.slice(sent, sent + 60_000));
     for (const raw of trickles) if (!raw.socket.destroyed) raw.write(' ');
-    // What was written has arrived when a later request is answered.
+    // The answer to a later request shows that the bytes have arrived.
     expect((await app.call('GET', '/v1/models', { key: app.keys.b })).status).toBe(200);
     await clock.advance(10_000);
   }

@@ -12,13 +12,13 @@ afterAll(() => app.stop());
 
 interface Client {
   send(message: object | string): void;
-  /** All that came until a response ended or failed. */
+  /** Returns the messages until a response completed or failed. */
   turn(): Promise<Json[]>;
   closed: Promise<{ code: number }>;
   close(): void;
 }
 
-/** Node's own client takes headers, though its types do not say so. */
+// Node's client accepts headers, which its types lack.
 const Socket = WebSocket as unknown as new (url: string, options: object) => WebSocket;
 
 async function open(key: string | null = app.keys.a, server = app): Promise<Client> {
@@ -54,7 +54,7 @@ const last = (events: Json[]) => events.at(-1);
 const textOf = (event: Json) => event.response.output[0].content[0].text as string;
 
 describe('a WebSocket', () => {
-  it('tells the events of turns, one after the other, as a stream does', async () => {
+  it('sends the events of consecutive turns like a stream', async () => {
     const client = await open();
     for (const input of ['one two', 'three']) client.send({ ...create, input });
     const turns = [await client.turn(), await client.turn()];
@@ -71,7 +71,7 @@ describe('a WebSocket', () => {
     client.close();
   });
 
-  it('remembers the latest response that is not stored, until a turn after it fails', async () => {
+  it('remembers the latest unstored response until a later turn fails', async () => {
     const client = await open();
     const ask = async (more: object) => {
       client.send({ ...create, store: false, ...more });
@@ -104,7 +104,7 @@ describe('a WebSocket', () => {
     for (const each of [client, other]) each.close();
   });
 
-  it('says what is wrong with a message, and goes on', async () => {
+  it('reports invalid messages and stays open', async () => {
     const client = await open();
     const cases: [object | string, object][] = [
       ['{', { status: 422, code: 'validation_error' }],
@@ -129,7 +129,7 @@ describe('a WebSocket', () => {
     client.close();
   });
 
-  it('is refused without a key, closed with too large a message or too many, and asks for the key each turn', async () => {
+  it('requires a key, closes on a large message or too many, and checks the key each turn', async () => {
     await expect(open(null)).rejects.toThrow();
     await expect(open('sk-wrong')).rejects.toThrow();
     const large = await open();
@@ -150,18 +150,18 @@ describe('a WebSocket', () => {
     revoked.close();
   });
 
-  it('405: is no plain GET, and other paths know nothing of it', async () => {
+  it('405: rejects a plain GET, and exists on no other path', async () => {
     expect((await app.call('GET', '/v1/responses')).status).toBe(405);
     const upgrade = 'Connection: Upgrade, close\r\nUpgrade: websocket\r\n';
     const headers = `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\n${upgrade}`;
     expect(await sendRaw(app.url, `GET /v1/models HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 200/);
-    // Without the other headers of a WebSocket, and without a key: answered, and closed.
+    // Without the other WebSocket headers and without a key: answered and closed.
     expect(await sendRaw(app.url, `GET /v1/responses HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 400/);
     const refused = await sendRaw(app.url, `GET /v1/responses HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`);
     expect(refused).toMatch(/^HTTP\/1.1 401[^]*"code":"invalid_api_key"/);
   });
 
-  it('is for GET alone: a POST that would be upgraded is answered as if it had not asked', async () => {
+  it('requires GET: an upgrade on POST is ignored', async () => {
     const body = JSON.stringify({ model: 'tiny', input: 'one' });
     const headers = `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n`;
     const typed = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
@@ -170,7 +170,7 @@ describe('a WebSocket', () => {
     expect(await sendRaw(app.url, `HEAD /v1/responses HTTP/1.1\r\n${headers}\r\n`)).toMatch(/^HTTP\/1.1 405/);
   });
 
-  /** The answer to an upgrade that is refused. */
+  /** Returns the answer to a rejected upgrade. */
   async function refusalOf(headers: string): Promise<string> {
     const connection = await openRaw(app.url);
     connection.write(
@@ -186,14 +186,14 @@ describe('a WebSocket', () => {
     return app.accounts.keys.create({ orgId: org!.id, ...more });
   }
 
-  it('403: is refused to a key without the scope inference', async () => {
+  it('403: rejects a key without the scope inference', async () => {
     const { key } = await keyWith({ scopes: ['files', 'batches', 'usage', 'admin'] });
     const answer = await refusalOf(bearer(key));
     expect(answer).toMatch(/^HTTP\/1.1 403 [^]*"code":"permission_denied"/);
     expect(answer).toContain('inference');
   });
 
-  it('401 and 400: is refused as every call is, before it is opened', async () => {
+  it('401 and 400: rejects invalid credentials before the upgrade', async () => {
     const { key, apiKey } = await keyWith({});
     await app.accounts.keys.revoke(apiKey.id);
     expect(await refusalOf(bearer(key))).toMatch(/^HTTP\/1.1 401 [^]*"code":"invalid_api_key"/);
@@ -205,7 +205,7 @@ describe('a WebSocket', () => {
     );
   });
 
-  it('asks each turn for what HTTP asks each request: the model list of the key, and the budget of its org', async () => {
+  it('checks each turn like an HTTP request: the model list of the key and the budget of its org', async () => {
     const { key } = await keyWith({ models: ['vectors'] });
     const listed = await open(key);
     listed.send({ ...create, input: 'x' });
@@ -227,7 +227,7 @@ describe('a WebSocket', () => {
   });
 
   it.each(['the key', 'no key'])(
-    '405: is not opened before earlier requests are answered, with %s',
+    '405: cannot be opened while earlier requests are unanswered, with %s',
     async (who) => {
       const headers =
         who === 'the key' ? `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\n` : 'Host: x\r\n';
@@ -244,7 +244,7 @@ describe('a WebSocket', () => {
     },
   );
 
-  it('stops its engine when the client leaves', async () => {
+  it('stops the engine when the client disconnects', async () => {
     const client = await open();
     client.send({ ...create, input: '[[hang]]' });
     await expect.poll(() => app.capacity.interactiveLoad()['tiny']).toBe(1);
@@ -252,7 +252,7 @@ describe('a WebSocket', () => {
     await expect.poll(() => app.capacity.interactiveLoad()['tiny'] ?? 0).toBe(0);
   });
 
-  it('is closed when the server drains: at once without a turn, after it with one', async () => {
+  it('closes on drain: at once when idle, otherwise after the current turn', async () => {
     const [idle, busy] = [await open(), await open()];
     busy.send({ ...create, input: '[[delay 300]] late' });
     await expect.poll(() => app.capacity.interactiveLoad()['tiny']).toBe(1);

@@ -5,8 +5,9 @@ import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { openRaw, type RawConnection } from './support/raw-http.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
-// A stream never lies: it ends with the end of its format when the answer is whole, with an error event of its format
-// when it is not, and what a client saw before it went away is what is charged.
+// Streams of every format end correctly: with the end marker when the answer is complete, otherwise with an error
+// event. A
+// client that disconnects pays for what it received.
 
 const formats = [
   {
@@ -61,13 +62,13 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
   const read = (content: string, more: object = {}) =>
     app.call('POST', path, { json: { ...ask(content), ...more } });
 
-  it('ends with its end, once, when the answer is whole', async () => {
+  it('ends once with its end marker when the answer is complete', async () => {
     const { text } = await read('[[tokens 8]]');
     expect(findStreamFault(path, text)).toBeUndefined();
     expect(text.split(end)).toHaveLength(2);
   });
 
-  it('says that it was cut by the token limit', async () => {
+  it('reports the token limit', async () => {
     const { text } = await read('[[tokens 8]]', limit);
     expect(findStreamFault(path, text)).toBeUndefined();
     expect(text).toContain(cut);
@@ -84,12 +85,12 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
     },
   );
 
-  it('is an ordinary error when nothing came', async () => {
+  it('returns a regular error if nothing was sent', async () => {
     expect((await read('[[cut 0]]')).status).toBe(502);
     expect((await read('[[fail 503]]')).status).toBe(503);
   });
 
-  it('is kept alive by comments while the engine is silent', async () => {
+  it('sends comments while the engine is silent', async () => {
     const connection = await open(app, path, ask('[[delay 1000000]]'));
     await expect.poll(() => app.engine.stats().running).toBe(1);
     await clock.advance(15_000);
@@ -98,7 +99,7 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
     await expect.poll(() => app.engine.stats().running).toBe(0);
   });
 
-  // The engine says seven chunks, one in a second of the clock: the first has no text, the others two words each.
+  // The engine sends seven chunks, one per second of the clock: the first is empty, the others have two words each.
   it.each([
     [0, ''],
     [1, ''],
@@ -107,7 +108,7 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
     [4, 'word word word word word word'],
     [5, 'word word word word word word word word'],
   ])(
-    'stops the engine when the client leaves after %i s, and what it saw (%s) is charged',
+    'stops the engine when the client disconnects after %i s, and charges what it received (%s)',
     async (s, seen) => {
       const before = app.logged.length;
       const connection = await open(app, path, ask('[[tokens 8]] [[delay 7000]]'));
@@ -119,7 +120,7 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
       const report = () => app.logged.slice(before).find(({ fields }) => fields['gone'] === true);
       await expect.poll(report).toBeDefined();
       const requestId = String(report()!.fields['request_id']);
-      // Charges are written in groups, a moment of the clock later.
+      // Charges are written in groups, a little later on the clock.
       const charged = async () => {
         await clock.advance(100);
         const rows = await app.store.ledger.forSource(requestId);
@@ -134,7 +135,7 @@ describe.each(formats)('a stream of $path', ({ path, ask, end, cut, failed, limi
   );
 });
 
-/** How much comes until `end` does. What came is not kept: it is much. */
+/** Counts the bytes until `end`. Discards them, because there are many. */
 function lengthUntil({ socket }: RawConnection, end: string): Promise<number> {
   let length = 0;
   let last = '';
@@ -150,7 +151,7 @@ function lengthUntil({ socket }: RawConnection, end: string): Promise<number> {
   });
 }
 
-/** Reads on until something has happened, and then stops. */
+/** Reads until `happened`, then stops reading. */
 function readUntil({ socket }: RawConnection, happened: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
@@ -162,7 +163,7 @@ function readUntil({ socket }: RawConnection, happened: () => boolean): Promise<
   });
 }
 
-describe('a client that reads slowly', () => {
+describe('a slow reader', () => {
   const chunks = 250;
   const piece = 'x'.repeat(100_000);
   let pulled = 0;
@@ -195,7 +196,7 @@ describe('a client that reads slowly', () => {
     return open(slow, path, json);
   };
 
-  it.each(formats)('gets all of $path, and the engine waits for it', async ({ path, ask, end }) => {
+  it.each(formats)('receives all of $path while the engine waits', async ({ path, ask, end }) => {
     const connection = await askFor(path, ask('much'));
     connection.socket.pause();
     await expect.poll(() => pulled).toBeGreaterThan(0);
@@ -209,7 +210,7 @@ describe('a client that reads slowly', () => {
   const load = () => slow.capacity.interactiveLoad();
 
   it.each(formats)(
-    'is cut off by $path when it takes nothing for 30 s, and frees its place',
+    'is cut off from $path after 30 s without reading, which frees its slot',
     async ({ path, ask }) => {
       const connection = await askFor(path, ask('much'));
       connection.socket.pause();
@@ -224,7 +225,7 @@ describe('a client that reads slowly', () => {
     },
   );
 
-  it.each(formats)('is cut off by $path when it takes nothing of a plain answer', async ({ path, ask }) => {
+  it.each(formats)('is cut off from a plain answer of $path if it does not read', async ({ path, ask }) => {
     const before = slow.logged.length;
     const connection = await askFor(path, { ...ask('much'), stream: false });
     connection.socket.pause();
@@ -236,12 +237,12 @@ describe('a client that reads slowly', () => {
     connection.socket.destroy();
   });
 
-  it.each(formats)('is not cut off by $path as long as it takes something', async ({ path, ask, end }) => {
+  it.each(formats)('is not cut off from $path while it reads', async ({ path, ask, end }) => {
     const connection = await askFor(path, ask('much'));
     connection.socket.pause();
     await expect.poll(() => pulled).toBeGreaterThan(0);
     for (let turn = 0; turn < 3; turn++) {
-      // More than is written ahead: some of it was taken.
+      // More than the buffers hold, so some of it was read.
       const enough = pulled + 12;
       await readUntil(connection, () => pulled > enough);
       await slowClock.advance(20_000);

@@ -7,7 +7,7 @@ import { chatLine } from '../support/batch-lines.ts';
 import { complete, frame, send, startFakeUpstream, streamed, usageFrame } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// A server whose template refuses system messages behind the first one, from the doors of all formats.
+// An upstream whose template rejects system messages after the first message, in all formats.
 
 let upstream: FakeUpstream;
 let running: RunningApp;
@@ -53,7 +53,7 @@ it.each([
     '/v1/responses',
     { model: 'responses', instructions: 'main', input: [user, { ...late, role: 'developer' }] },
   ],
-])('%s is answered, streamed too, with one more call for the first', async (path, body) => {
+])('%s is answered, also streamed, with one extra call for the first request', async (path, body) => {
   const before = asked().length;
   for (const stream of [false, true, false]) {
     const { status, text } = await running.api.send(path, { json: { ...body, stream } });
@@ -68,7 +68,7 @@ it.each([
   expect(sent).toMatchObject([[system, user, late], moved, moved, moved].map((messages) => ({ messages })));
 });
 
-it('no line of a batch fails or is tried again for it', async () => {
+it('fails or retries no batch line', async () => {
   const before = asked().length;
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   const requests = ids.map((id) =>

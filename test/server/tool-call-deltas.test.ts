@@ -6,7 +6,7 @@ import type { RunningApp } from '../support/app.ts';
 import { frame, startFakeUpstream, streamed } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// Calls whose pieces their server numbers wrongly, as the official clients put them together in each format.
+// Tool calls whose deltas the upstream indexes wrongly, as the official clients assemble them in each format.
 
 let fake: FakeUpstream;
 let app: RunningApp;
@@ -87,7 +87,7 @@ const streams: [string, string[]][] = [
   ],
 ];
 
-it.each(streams)('are whole in every format where they come %s', async (_, pieces) => {
+it.each(streams)('are complete in every format when the upstream sends them %s', async (_, pieces) => {
   fake.answer = streamed([...pieces, frame({}, 'tool_calls'), 'data: [DONE]\n\n']);
   const expected = [
     ['read_file', { p: 'a' }],

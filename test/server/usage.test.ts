@@ -95,7 +95,7 @@ describe('GET /v1/usage', () => {
     ['grup_by=day', ['grup_by'], 'did you mean group_by?'],
     ['__proto__=1', ['__proto__'], 'unknown parameter'],
     ['beta=true&days=3', ['days'], 'unknown parameter'],
-  ])('422: an unknown parameter would bill another sum: %s', async (query, params, message) => {
+  ])('422: rejects unknown parameters, which would change the total: %s', async (query, params, message) => {
     const { status, json } = await usage(`?${query}`);
     expect(status).toBe(422);
     expect(json.error.param).toBe(params[0]);
@@ -104,7 +104,7 @@ describe('GET /v1/usage', () => {
   });
 
   it.each(['start', 'end', 'group_by', 'org_id'])(
-    '422: an empty %s would bill another sum',
+    '422: rejects an empty %s, which would change the total',
     async (param) => {
       const { status, json } = await usage(`?${param}=`);
       expect([status, json.error.param]).toEqual([422, param]);
@@ -112,7 +112,7 @@ describe('GET /v1/usage', () => {
     },
   );
 
-  it('200: by key and batch, null where a row has none', async () => {
+  it('200: by key and batch, null for rows without one', async () => {
     const { json } = await usage('?start=2026-10-01&end=2026-11-30&group_by=key,batch', {
       key: await keyWith(['usage']),
     });
@@ -130,7 +130,7 @@ describe('GET /v1/usage', () => {
     expect(ajv.validate(usageSchema, json), ajv.errorsText()).toBe(true);
   });
 
-  it('200: api-version narrows nothing', async () => {
+  it('200: ignores api-version', async () => {
     expect((await usage('?api-version=preview')).status).toBe(200);
   });
 
@@ -163,7 +163,7 @@ describe('GET /v1/usage', () => {
     });
   });
 
-  it('shows an admin all orgs or one, and everybody else his own alone', async () => {
+  it('shows an admin all orgs or one, and others only their own org', async () => {
     const { admin, b } = app.keys;
     const all = await usage('?group_by=org', { key: admin });
     expect(all.json.data.map((row: Json) => [row.org_id, row.amount])).toEqual([
@@ -187,7 +187,7 @@ describe('GET /v1/usage', () => {
     expect(without.json.error.message).toContain('"usage"');
   });
 
-  it('as CSV where that is asked for', async () => {
+  it('returns CSV on request', async () => {
     const headers = { accept: 'text/csv' };
     const {
       status,

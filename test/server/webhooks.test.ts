@@ -24,7 +24,7 @@ const post = (path: string) => app.call('POST', `/v1/webhooks/${path}`);
 const patch = (id: string, json: object) => app.call('PATCH', `/v1/webhooks/${id}`, { json });
 
 describe('a webhook', () => {
-  it('is made, shown, listed, changed and removed', async () => {
+  it('is created, shown, listed, updated and deleted', async () => {
     const created = await create({ url: receiver.url, name: 'ours', event_types: ['batch.failed'] });
     expect(created.status).toBe(201);
     const { signing_secret: secret, ...shown } = created.json;
@@ -58,7 +58,7 @@ describe('a webhook', () => {
     expect((await app.call('GET', `/v1/webhooks/${shown.id}`)).status).toBe(404);
   });
 
-  it('wants all events when none is named', async () => {
+  it('receives all events by default', async () => {
     expect((await made()).event_types).toHaveLength(5);
   });
 
@@ -72,8 +72,8 @@ describe('a webhook', () => {
     expect((await app.call('GET', '/v1/webhooks?after=batch_1')).status).toBe(422);
   });
 
-  // C21: the secret is ours, and long.
-  it('shows its secret when it is made and when it is rotated, and never again', async () => {
+  // C21: the server generates a long secret.
+  it('shows its secret on creation and rotation only', async () => {
     const webhook = await made();
     const rotated = (await post(`${webhook.id}/rotate`)).json;
     expect(rotated.signing_secret).not.toBe(webhook.signing_secret);
@@ -98,7 +98,7 @@ describe('a webhook', () => {
     ['https://user:word@93.184.216.34/'],
     ['ftp://93.184.216.34/'],
     ['nonsense'],
-  ])('is refused for the URL %s, when it is made and when it is changed', async (url) => {
+  ])('is rejected for the URL %s, on creation and update', async (url) => {
     const { id } = await made();
     for (const answer of [await create({ url }), await patch(id, { url })])
       expect([answer.status, answer.json.error.code, answer.json.error.param]).toEqual([
@@ -118,12 +118,12 @@ describe('a webhook', () => {
     [{ url: `https://93.184.216.34/${'a'.repeat(2048)}` }, 'url'],
     [{ url: 'https://93.184.216.34/a\u0000b' }, 'url'],
     [{ url: 'https://93.184.216.34/', name: 'a\u0000b' }, 'name'],
-  ])('is refused: %j', async (json, param) => {
+  ])('is rejected: %j', async (json, param) => {
     const answer = await create(json);
     expect([answer.status, answer.json.error.param]).toEqual([422, param]);
   });
 
-  it('needs the scope of batches', async () => {
+  it('requires the scope batches', async () => {
     const { key } = await app.accounts.keys.create({
       orgId: (await app.accounts.orgs.list())[0]!.id,
       scopes: ['inference', 'files'],
@@ -133,7 +133,7 @@ describe('a webhook', () => {
 });
 
 describe('a delivery', () => {
-  it('tells how a test went', async () => {
+  it('reports the result of a test', async () => {
     const { id } = await made();
     const good = await post(`${id}/test`);
     expect(good.json).toMatchObject({
