@@ -200,7 +200,7 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     answer: ['connection'],
     systems: ['connection'],
     messages: ['connection'],
-    request: ['answer', 'connection', 'flavors', 'messages'],
+    request: ['answer', 'connection', 'flavors', 'messages', 'systems'],
     probe: ['answer', 'connection', 'flavors', 'request'],
     completions: ['answer', 'connection', 'flavors', 'probe', 'request'],
     native: ['answer', 'completions', 'connection', 'messages', 'probe', 'request'],

@@ -84,15 +84,15 @@ describe('offpeak doctor', () => {
     expect(out).toContain(`qwen at 127.0.0.1:${upstream.port}/v1 (vllm)`);
     expect(out).toMatch(/ok +connection +\d+ ms/);
     expect(out).toMatch(/ok +models +Qwen\/Qwen3-32B, in \d+ ms/);
-    expect(out).toMatch(/ours +slots +it does not say; they are found out while it works/);
+    expect(out).toMatch(/ours +slots +not reported; discovered under load/);
     expect(out).toMatch(/ok +chat +3 tokens in \d+ ms/);
-    expect(out).toMatch(/ok +tool call +forced by itself/);
-    expect(out).toMatch(/ok +json_schema +held by itself/);
+    expect(out).toMatch(/ok +tool call +forced by the server/);
+    expect(out).toMatch(/ok +json_schema +enforced by the server/);
     expect(out).toMatch(/ok +logprobs +in its answers/);
     expect(out).toMatch(/ours +messages +translated\n/);
     expect(out).toMatch(/ours +responses +translated\n/);
-    expect(out).toMatch(/ok +completions +raw prompts too, in \d+ ms/);
-    expect(out).toMatch(/ok +embeddings +2 numbers in \d+ ms/);
+    expect(out).toMatch(/ok +completions +raw prompts, in \d+ ms/);
+    expect(out).toMatch(/ok +embeddings +2 dimensions in \d+ ms/);
     expect(code).toBe(0);
     const chats = upstream.received.map(({ text }) => text);
     expect(chats.filter((text) => text.includes('"max_tokens":8'))).toHaveLength(1);
@@ -161,7 +161,9 @@ describe('offpeak doctor', () => {
   it('reports what Offpeak emulates for a less capable server', async () => {
     configure({ url: upstream.url, model, flavor: 'ollama' }, { serves: ['chat'] });
     const { code, out } = await doctor();
-    expect(out).toMatch(/ours +tool call +it forces none; Offpeak asks for the arguments and makes the call/);
+    expect(out).toMatch(
+      /ours +tool call +cannot be forced; Offpeak requests the arguments and builds the call/,
+    );
     expect(out).not.toContain('embeddings');
     expect(code).toBe(0);
   });
@@ -174,15 +176,15 @@ describe('offpeak doctor', () => {
         : answer(response, request);
     configure({ url: upstream.url, model, capabilities: { messages: 'native' } });
     const { code, out } = await doctor();
-    expect(out).toMatch(/ok +messages +as clients write them, in \d+ ms/);
+    expect(out).toMatch(/ok +messages +passed on unchanged, in \d+ ms/);
     expect(out).toMatch(
-      /ours +responses +translated, though it takes them itself; write capabilities: \{ responses: native \}/,
+      /ours +responses +translated, though the server supports them; set capabilities: \{ responses: native \}/,
     );
     expect(code).toBe(0);
     upstream.answer = answer;
     const { code: failed, line } = await fault();
     expect(line).toMatch(
-      /^7: models\[0\]\.engine\.capabilities: .*\. Write capabilities: \{ messages: chat \}, then Offpeak translates them\.$/,
+      /^7: models\[0\]\.engine\.capabilities: .*\. Set capabilities: \{ messages: chat \}, so that Offpeak translates them\.$/,
     );
     expect(failed).toBe(1);
   });
@@ -193,18 +195,15 @@ describe('offpeak doctor', () => {
       request.path.endsWith('/v1/completions') ? send(response, 404, {}) : answer(response, request);
     configure({ url: upstream.url, model, flavor: 'generic' });
     const { code, out } = await doctor();
-    expect(out).toMatch(/ours +completions +none \(.*\); write capabilities: \{ completions: none \}/);
+    expect(out).toMatch(/ours +completions +none \(.*\); set capabilities: \{ completions: none \}/);
     expect(code).toBe(0);
     configure({ url: upstream.url, model, flavor: 'generic', capabilities: { completions: 'none' } });
-    expect((await doctor()).out).toMatch(/ours +completions +not asked for any/);
+    expect((await doctor()).out).toMatch(/ours +completions +not sent to this flavor/);
   });
 
   it.each([
-    [{}, /ours +json_schema +not known: its answer was cut at the 256 tokens that it was given\n/],
-    [
-      { reasoning_content: 'Hm.' },
-      /json_schema +not known: .* 256 tokens .*, all of them spent on thinking\n/,
-    ],
+    [{}, /ours +json_schema +unknown: its answer reached the limit of 256 tokens\n/],
+    [{ reasoning_content: 'Hm.' }, /json_schema +unknown: .* 256 tokens, all spent on reasoning\n/],
   ])('reports a cut answer and its cause: %j', async (thoughts, told) => {
     upstream.answer = (response, { path }) => {
       if (!path.endsWith('/chat/completions')) return send(response, 404, {});
@@ -227,9 +226,9 @@ describe('offpeak doctor', () => {
     configure({ url: upstream.url, model, flavor: 'vllm' }, { serves: ['chat'] });
     const { code, out } = await doctor();
     expect(out).toMatch(
-      /fault +tool call +\S+offpeak.yaml:4: models\[0\].engine: it did not make the call .*\. Write capabilities: \{ forced_tool: none \}/,
+      /fault +tool call +\S+offpeak.yaml:4: models\[0\].engine: it did not make the forced call\. Set capabilities: \{ forced_tool: none \}/,
     );
-    expect(out).toContain('Write capabilities: { json_schema: none }');
+    expect(out).toContain('Set capabilities: { json_schema: none }');
     expect(code).toBe(1);
   });
 
@@ -270,7 +269,7 @@ describe('offpeak doctor', () => {
     const url = upstream.url.replace('/v1', '');
     configure({ urls: [url, { url: `${upstream.url}/chat/completions` }], model });
     const { out } = await doctor();
-    const advice = `there is no API at this address. Write ${upstream.url}.`;
+    const advice = `there is no API at this address. Use ${upstream.url}.`;
     expect(out).toContain(`models[0].engine.urls[0]: ${advice}`);
     expect(out).toContain(`models[0].engine.urls[1].url: ${advice}`);
   });
@@ -279,7 +278,7 @@ describe('offpeak doctor', () => {
     upstream.models = (response) => send(response, 200, { data: [{ id: model, owned_by: 'llamacpp' }] });
     configure({ url: upstream.url.replace('/v1', ''), model });
     expect((await fault()).line).toBe(
-      `5: models[0].engine.url: it answers here in a form of its own. Write ${upstream.url}.`,
+      `5: models[0].engine.url: it answers here in its own format. Use ${upstream.url}.`,
     );
   });
 
@@ -288,18 +287,18 @@ describe('offpeak doctor', () => {
       'points elsewhere',
       (response) => response.writeHead(301, { location: '/api/v1/models' }).end(),
       (url) =>
-        `it points to ${url.replace('/v1', '/api/v1')}/models (status 301), where nothing follows it. Write ${url.replace('/v1', '/api/v1')}.`,
+        `it redirects to ${url.replace('/v1', '/api/v1')}/models (status 301), which Offpeak does not follow. Use ${url.replace('/v1', '/api/v1')}.`,
     ],
     [
       'points to where one logs in',
       (response) => response.writeHead(302, { location: 'https://login.example.com/' }).end(),
       () =>
-        'it points to https://login.example.com/ (status 302), where nothing follows it. Is the address right?',
+        'it redirects to https://login.example.com/ (status 302), which Offpeak does not follow. Check the address.',
     ],
     [
       'shows pages',
       (response) => send(response, 200, '<html>Welcome</html>'),
-      () => 'it answers with an HTML page where models are listed. Is the address right?',
+      () => 'it answers with an HTML page instead of a list of models. Check the address.',
     ],
   ])('detects a URL that %s', async (_, models, told) => {
     upstream.models = models;
@@ -311,7 +310,7 @@ describe('offpeak doctor', () => {
   });
 
   it.each([
-    [{ message: 'Resource not found' }, /engine\.url: .*\(status 404\).*Is the address right\?/],
+    [{ message: 'Resource not found' }, /engine\.url: .*\(status 404\).*Check the address\./],
     [
       { code: 'DeploymentNotFound', message: 'The deployment does not exist.' },
       /engine\.model: .*does not have the model/,
@@ -335,19 +334,19 @@ describe('offpeak doctor', () => {
     configure({ url: upstream.url, model });
     const { code, out } = await doctor();
     expect(out.match(/fault .* Try again later\./g)).toHaveLength(4);
-    expect(out).not.toContain('rite capabilities');
+    expect(out).not.toContain('et capabilities');
     expect(code).toBe(1);
   });
 
   it('ends a sentence with one period, whether or not the server sent one', async () => {
     upstream.answer = (response) => send(response, 500, { error: { message: 'Out of memory.' } });
     configure({ url: upstream.url, model, flavor: 'vllm' }, { serves: ['chat'] });
-    expect((await fault()).line).toMatch(/: Out of memory\. See its log\.$/);
+    expect((await fault()).line).toMatch(/: Out of memory\. Check its log\.$/);
   });
 
   it.each([
-    [{ api_key: 'wrong' }, '7: models[0].engine.api_key: it refuses the key (status 401). Set another one.'],
-    [{}, '3: models[0].engine: it wants a key (status 401). Set api_key.'],
+    [{ api_key: 'wrong' }, '7: models[0].engine.api_key: it refuses the key (status 401). Set a valid key.'],
+    [{}, '3: models[0].engine: it requires a key (status 401). Set api_key.'],
   ])('reports a missing or rejected key: %o', async (key, told) => {
     upstream.models = (response) => send(response, 401, { error: { message: 'no' } });
     configure({ url: upstream.url, model, ...key });
@@ -379,13 +378,13 @@ describe('offpeak doctor', () => {
     configure({ url: `http://127.0.0.1:${port}/v1`, model });
     expect(await fault()).toEqual({
       code: 5,
-      line: `5: models[0].engine.url: nobody listens at 127.0.0.1:${port}. Start the server, or mend the address.`,
+      line: `5: models[0].engine.url: no server listens at 127.0.0.1:${port}. Start the server, or correct the address.`,
     });
   });
 
   it('detects HTTP in place of HTTPS and the reverse', async () => {
     configure({ url: upstream.url.replace('http:', 'https:'), model });
-    expect((await fault()).line).toContain(`does not speak HTTPS. Write ${upstream.url}.`);
+    expect((await fault()).line).toContain(`does not speak HTTPS. Use ${upstream.url}.`);
     const [key, cert] = [read('key.pem'), read('certificate.pem')];
     const secure = createTlsServer({ cert, key }, (_request, response) => response.end('{}'));
     await new Promise<void>((resolve) => secure.listen(0, '0.0.0.0', resolve));
@@ -393,13 +392,13 @@ describe('offpeak doctor', () => {
     try {
       configure({ url: `http://127.0.0.1:${port}/v1`, model });
       const plain = await fault();
-      expect(plain.line).toContain(`speaks HTTPS. Write https://127.0.0.1:${port}/v1.`);
+      expect(plain.line).toContain(`speaks HTTPS. Use https://127.0.0.1:${port}/v1.`);
       configure({ url: `https://127.0.0.1:${port}/v1`, model });
-      expect((await fault()).line).toMatch(/nobody who is known signs the certificate .* Name the file/);
+      expect((await fault()).line).toMatch(/has no trusted issuer .* Name the file/);
       writeFileSync(join(cwd, 'ca.pem'), cert);
       configure({ url: `https://127.0.0.2:${port}/v1`, model, ca: 'ca.pem' });
       expect((await fault()).line).toMatch(
-        /url: the certificate of 127\.0\.0\.2:\d+ is for .*127\.0\.0\.1.*\. Write a name/,
+        /url: the certificate of 127\.0\.0\.2:\d+ is for .*127\.0\.0\.1.*\. Use a name/,
       );
     } finally {
       secure.close();

@@ -48,8 +48,8 @@ const filtered = (usage: object): ChatResponse =>
   readChatResponse(
     { object: 'chat.completion', choices: [], usage: { ...usage, completion_tokens: 0 } },
     {
-      asked: () => 0,
-      wanted: 1,
+      estimatePrompt: () => 0,
+      choices: 1,
       alternatives: 0,
       newCallId: () => '',
       repairs: new Set(),

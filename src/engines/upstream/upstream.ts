@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
 import { isEmbeddings } from '../../wire/embeddings/embeddings.ts';
 import { builtBody } from '../../wire/json/json-body.ts';
@@ -15,112 +14,107 @@ import { defaultTimeouts } from './connection/timeouts.ts';
 import { createEmbeddingsCall } from './embeddings-call.ts';
 import { headersOf } from './flavors/flavors.ts';
 import { createNativeCalls } from './native/native-calls.ts';
-import { countTimeouts } from './probe/count-tokens.ts';
-import { createProber, type Prober } from './probe/prober.ts';
+import { probeTimeouts } from './probe/count-tokens.ts';
 import { watchLiveness } from './probe/liveness.ts';
+import { createProber, type Prober } from './probe/prober.ts';
 import { createSystemPlacement } from './systems/system-placement.ts';
 import type { UpstreamOptions } from './upstream-options.ts';
 
 /**
- * A server that speaks chat completions, over HTTP/1.1, or another format that they are translated to (`request/dialects.ts`).
- * Requests go out as the client's bytes with little replaced (`request/request-text.ts`), answers come back repaired or refused
- * (`answer/`). The server may be down when it is started: at most it is asked then what it is (`probe/`).
+ * Engine for a server that is called over HTTP/1.1 with chat completions, or with another format that they are translated to
+ * (`request/dialects.ts`). Requests keep the client's bytes but for a few edits (`request/request-text.ts`); answers are
+ * repaired or rejected (`answer/`). The server may be down at start-up: it is only probed then (`probe/`).
  */
 export function createUpstreamEngine(options: UpstreamOptions): Engine {
   const { model, apiKey, slots, clock, ids, log } = options;
   const address = addressOf(options.url, model);
+  const about = { upstream: address.host, upstream_model: model };
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const never = new AbortController().signal;
   const secrets = [apiKey ?? '', ...address.secrets, ...Object.values(options.headers ?? {})].filter(
     (secret) => secret.length > 2,
   );
-  const notes = createOperatorLog(log, clock, { upstream: address.host, upstream_model: model });
-
-  let onRate: ((told: RateLimitStatus) => void) | undefined;
-  function onHeaders(told: IncomingHttpHeaders): void {
-    const rate = onRate && readRateLimit(told, clock.now());
-    if (rate) onRate?.(rate);
-  }
+  const operatorLog = createOperatorLog(log, clock, about);
+  let onRateLimit: ((status: RateLimitStatus) => void) | undefined;
 
   const connections = createConnections({
     origin: address.origin,
     ca: options.ca,
     headers: headersOf(options),
     timeouts,
-    besideTimeouts: countTimeouts,
+    probeTimeouts,
     clock,
-    beginsAtOnce: () => profile.now.traits.asStream === 'at once',
-    onHeaders,
+    startsAtOnce: () => prober.profile.traits.asStream === 'at once',
+    onHeaders(headers) {
+      const status = onRateLimit && readRateLimit(headers, clock.now());
+      if (status) onRateLimit?.(status);
+    },
   });
 
   const context = (): RefusalContext => ({
     now: clock.now(),
     secrets,
-    failures: profile.now.traits.failures,
-    note: notes.refusal,
+    failures: prober.profile.traits.failures,
+    note: operatorLog.refusal,
   });
 
-  const profile: Prober = createProber({
+  const prober: Prober = createProber({
     options,
     address,
-    get: async (path) => connections.beside.get(path, never),
-    post: async (path, body) => connections.beside.post(path, JSON.stringify(body), never),
+    get: async (path) => connections.probes.get(path, never),
+    post: async (path, body) => connections.probes.post(path, JSON.stringify(body), never),
     isOpen: () => connections.open !== undefined,
     context,
   });
 
-  const { idleMs } = timeouts;
-  const hangs = watchLiveness({ clock, idleMs, connections, address, profile });
+  const hangs = watchLiveness({ clock, idleMs: timeouts.idleMs, connections, address, prober });
 
-  const exchanges = createJsonClient({
+  const client = createJsonClient({
     transport() {
       const { work } = connections;
-      // Of the others nobody knows whether their door is open while they work.
-      if (profile.now.traits.liveness) hangs.begin();
+      // Other flavors may be unresponsive while they work.
+      if (prober.profile.traits.liveness) hangs.begin();
       return work;
     },
     pathOf: address.path,
     context,
-    repairs: notes.repairs,
+    repairs: operatorLog.repairs,
   });
 
   const systems = createSystemPlacement((place) =>
-    log.info(
-      { upstream: address.host, upstream_model: model, place },
-      'the upstream refuses system messages elsewhere',
-    ),
+    log.info({ ...about, place }, 'the upstream accepts system messages only in this place'),
   );
 
   const engine: Engine = {
     slots,
     get capabilities() {
-      return profile.now.capabilities;
+      return prober.profile.capabilities;
     },
 
     async start() {
       connections.reopen();
-      await profile.look();
+      await prober.detectFlavor();
     },
 
     async stop() {
       const closed = connections.close();
-      profile.rest();
+      prober.stop();
       hangs.stop();
       await closed;
     },
 
-    ...createChatCalls({ exchanges, profile, systems, clock, newCallId: () => ids.next('call_') }),
-    native: createNativeCalls(exchanges, profile),
-    embed: createEmbeddingsCall(exchanges, profile, options),
-    onRateLimit: (listener) => void (onRate = listener),
-    probe: () => profile.probe(),
+    ...createChatCalls({ client, prober, systems, clock, newCallId: () => ids.next('call_') }),
+    native: createNativeCalls(client, prober),
+    embed: createEmbeddingsCall(client, prober, options),
+    onRateLimit: (listener) => void (onRateLimit = listener),
+    probe: () => prober.probe(),
     tryOut: (signal) => sendMinimalRequest(engine, signal),
 
     async countTokens(request) {
-      const { traits, dialect, request: wording } = profile.now;
+      const { traits, dialect, request: profile } = prober.profile;
       if (traits.tokenCounters.length === 0 || isEmbeddings(request)) return undefined;
-      const text = systems.placed(dialect.text(builtBody(request), false, wording));
-      return profile.countTokens(JSON.parse(text) as ChatRequest);
+      const text = dialect.text(builtBody(request), false, profile, systems.place);
+      return prober.countTokens(JSON.parse(text) as ChatRequest);
     },
   };
   return engine;

@@ -382,7 +382,7 @@ describe('what comes back', () => {
     const { engine } = await upstream(choice({ content: 'hi' }, 'a new reason'), { log });
     await engine.generate(ask(), call());
     expect(log.warnings.map(({ message }) => message)).toEqual([
-      'an answer of the upstream was put right: finish reason is unknown',
+      'an answer of the upstream was repaired: finish reason is unknown',
     ]);
   });
 

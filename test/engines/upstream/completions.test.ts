@@ -115,10 +115,10 @@ describe('what goes to a server', () => {
   });
 
   it.each<[Flavor, Partial<Body>, string, string]>([
-    ['vllm', { suffix: 'z' }, 'suffix', 'not what comes between two'],
-    ['vllm', { best_of: 2 }, 'best_of', 'no more answers than it tells'],
-    ['ollama', { prompt: [1, 2] }, 'prompt', 'no token ids'],
-    ['ollama', {}, 'prompt', 'into its chat template'],
+    ['vllm', { suffix: 'z' }, 'suffix', 'does not support a suffix'],
+    ['vllm', { best_of: 2 }, 'best_of', 'more answers than it returns'],
+    ['ollama', { prompt: [1, 2] }, 'prompt', 'not token ids'],
+    ['ollama', {}, 'prompt', 'applies its chat template'],
     ['llama-server', { echo: true, logprobs: 1 }, 'echo', 'no log probabilities of prompts'],
     ['llama-server', { echo: true, prompt: [1] }, 'echo', 'the text of token ids'],
   ])('%s: %j is refused before it is asked', async (flavor, request, param, words) => {

@@ -74,7 +74,10 @@ describe('a server that only embeds with the model', () => {
     [501, { error: { message: words } }, `(status 501): ${words}`],
   ])('has no answers: %i is about the model asked for, not about the server', async (code, body, told) => {
     const { engine } = await upstream(embedding(status(code, body)));
-    const error = { ...lacking, message: expect.stringContaining(`it only makes embeddings ${told}`) };
+    const error = {
+      ...lacking,
+      message: expect.stringContaining(`only embeddings, not text generation ${told}`),
+    };
     await expect(generate(engine)).rejects.toMatchObject(error);
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(error);
   });
@@ -413,7 +416,7 @@ describe('time', () => {
     const { engine } = await damaged('trickle', 0, complete(), { timeouts: { totalMs: 200 } });
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_timeout',
-      message: expect.stringContaining('finish'),
+      message: expect.stringContaining('complete its answer'),
     });
   });
 });

@@ -153,7 +153,7 @@ it.each<Flavor>(['deepseek', 'openrouter'])(
     const engine = started(createManualClock(), server, { flavor, timeouts: within });
     await expect(engine.generate(ask(), call())).rejects.toMatchObject({
       code: 'upstream_timeout',
-      message: expect.stringContaining('did not begin'),
+      message: expect.stringContaining('did not start'),
     });
   },
 );

@@ -19,22 +19,22 @@ interface Piece {
 }
 
 interface Call extends Omit<Piece, 'position'> {
-  /** Its place among the calls of the answer; null before its head is sent. */
+  /** Index among the calls of the answer; null before its head is sent. */
   index: number | null;
 }
 
-/** The text of a function's one string around free text that comes in pieces. */
+/** JSON around free text that arrives in pieces. */
 const freeText = { begin: freeTextArguments('').slice(0, -2), end: '"}' };
 
 /**
- * The tool calls of one streamed choice. Servers number them unreliably: all alike, not at all, or differently from one piece to
- * the next. So a known id decides, then a known position, and a piece with neither belongs to the newest call. Names may come in
- * pieces too: the head of a call is sent with its first arguments.
+ * Assembles the tool calls of one streamed choice. Servers number them unreliably: all alike, not at all, or inconsistently. A
+ * known id decides, then a known position; a piece with neither belongs to the newest call. Names may arrive in pieces too, so
+ * the head of a call is sent with its first arguments.
  */
 export class CallPieces {
   #newCallId: () => string;
   #calls: Call[] = [];
-  /** The newest call at each of the server's positions. */
+  /** Newest call at each of the server's positions. */
   #positions = new Map<number, Call>();
   #sent = 0;
 
@@ -67,7 +67,7 @@ export class CallPieces {
   }
 
   /**
-   * The parts of calls that were held back, and the missing ends of arguments.
+   * Returns the parts of calls that were held back, and missing ends of arguments.
    * @throws ApiError `invalid_upstream_response` for a call that never had a name
    */
   end(isCut: boolean): CallDelta[] {
@@ -84,7 +84,7 @@ export class CallPieces {
     return byId ?? byPosition ?? (isStray ? newest : undefined);
   }
 
-  /** The heads that were not sent yet, of a call and of those before it. */
+  /** Unsent heads of a call and of those before it. */
   #headsUpTo(last: Call | undefined): CallDelta[] {
     const calls = last ? this.#calls.slice(0, this.#calls.indexOf(last) + 1) : [];
     return calls.flatMap((call) => {
@@ -93,8 +93,8 @@ export class CallPieces {
       const isTaken = this.#calls.some((other) => other.id === id && other.index !== null);
       call.index = this.#sent++;
       const called = { name, arguments: (isCustom ? freeText.begin : '') + json };
-      const told = id === '' || isTaken ? this.#newCallId() : id;
-      return [{ index: call.index, id: told, type: 'function', function: called, ...extra }];
+      const sentId = id === '' || isTaken ? this.#newCallId() : id;
+      return [{ index: call.index, id: sentId, type: 'function', function: called, ...extra }];
     });
   }
 }
@@ -118,14 +118,14 @@ function isEmpty({ id, name, json }: Piece): boolean {
   return id === '' && name === '' && json === '';
 }
 
-/** A piece of text, escaped as inside a JSON string. */
+/** Text escaped for the inside of a JSON string. */
 function escaped(text: unknown): string {
   return JSON.stringify(stringOr(text, '')).slice(1, -1);
 }
 
 /**
- * True if a piece begins another call than the one that it matched.
- * @param isSameDelta whether the last piece of that call came in the same delta
+ * True if a piece begins another call than the one it matched.
+ * @param isSameDelta true where the last piece of that call was in the same delta
  */
 function isAnother(call: Call, { id, name, json }: Piece, isSameDelta: boolean): boolean {
   if (id !== '' && call.id !== '' && id !== call.id)
@@ -135,7 +135,7 @@ function isAnother(call: Call, { id, name, json }: Piece, isSameDelta: boolean):
   return name !== call.name || ((id === '' || json !== '') && isWhole(call.json));
 }
 
-/** Some servers give every piece the name and an id of its own. Arguments of another call begin with a brace. */
+/** True for a continuation under a new id, which some servers send with every piece; a new call begins with a brace. */
 function continues(call: Call, { name, json }: Pick<Piece, 'name' | 'json'>): boolean {
   return name === call.name && call.json !== '' && !isWhole(call.json) && /^\s*[^\s{]/.test(json);
 }
@@ -148,7 +148,7 @@ function begin({ id, name, json, isCustom, extra }: Piece): Call {
   return { id, name, json, isCustom, extra, index: null };
 }
 
-/** Some servers repeat the name with every piece. */
+/** Adds a piece to a call. Some servers repeat the name in every piece. @returns the added part of the name */
 function extend(call: Call, { id, name, json, isCustom, extra }: Piece): string {
   const isRepeated = name === call.name || (call.name !== '' && call.json !== '');
   const added = isRepeated ? '' : name;
@@ -160,7 +160,7 @@ function extend(call: Call, { id, name, json, isCustom, extra }: Piece): string 
   return added;
 }
 
-/** Some servers send no arguments where a tool takes none; clients read JSON there. */
+/** Completes the arguments: some servers send none for a tool without parameters, and clients expect JSON. */
 function close(call: Call): CallDelta[] {
   const { index, json, isCustom } = call;
   const end = isCustom ? freeText.end : json === '' ? '{}' : '';

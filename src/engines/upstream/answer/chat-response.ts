@@ -10,51 +10,49 @@ import { readLogprobs } from './logprobs.ts';
 import { unusable } from '../connection/parse-body.ts';
 import { type Repairs, unicode } from '../connection/repairs.ts';
 import type { CustomTraits } from '../../../core/flavor.ts';
-import { checkedUsage, type Counting, type UsageReader } from './usage.ts';
+import { checkedUsage, type UsageOptions, type UsageReader } from './usage.ts';
 
-export interface ReadOptions extends Counting {
-  /** Choices that were asked for. */
-  wanted: number;
-  /** Alternatives of each token that were asked for. */
+export interface ReadOptions extends UsageOptions {
+  /** Number of requested choices. */
+  choices: number;
+  /** Requested alternatives of each token. */
   alternatives: number;
-  /** For tool calls that came without an id. */
+  /** Makes ids for tool calls without one. */
   newCallId: () => string;
-  /** Where the usage is told. */
   usageOf: UsageReader;
-  /** The server's own words for why an answer ended. */
+  /** Configured finish reasons of the server. */
   finishes: CustomTraits['finish'] | undefined;
 }
 
 /**
- * A chat completion in the canonical shape, from whatever a server sent as one (reliability.md, F28 to F31): lenient about
- * what is missing, strict about what is not an answer.
+ * Reads a chat completion into the canonical shape (F28 to F31): lenient about missing parts, strict about what is no answer.
  * @throws ApiError `invalid_upstream_response`
  */
 export function readChatResponse(fields: Fields, options: ReadOptions): ChatResponse {
-  const given = givenChoices(fields, options.wanted);
+  const given = givenChoices(fields, options.choices);
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
-  const told = options.usageOf(fields);
-  requireEnd(given, told);
-  const answered = () => estimateText(choices.map(({ message }) => generatedText(message)).join(''));
+  const usage = options.usageOf(fields);
+  requireEnd(given, usage);
+  const estimateAnswer = () => estimateText(choices.map(({ message }) => generatedText(message)).join(''));
   const response: ChatResponse = {
     id: stringOr(fields['id'], ''),
     object: 'chat.completion',
     created: createdOf(fields),
     model: stringOr(fields['model'], ''),
     choices,
-    usage: checkedUsage(told, { ...options, answered }),
+    usage: checkedUsage(usage, { ...options, estimateAnswer }),
   };
   if (typeof fields['system_fingerprint'] === 'string')
     response.system_fingerprint = fields['system_fingerprint'];
   return response;
 }
 
-/** Ollama gives up on a model that repeats itself: no reason, and nothing counted. */
+/** Rejects an answer without finish reasons and tokens: Ollama aborts models that repeat themselves. */
 export function requireEnd(choices: readonly unknown[], usage: unknown): void {
   const { prompt_tokens: prompt, completion_tokens: completion } = fieldsOf(usage);
   const isEndless = prompt === 0 && completion === 0;
   if (isEndless && choices.some((choice) => fieldsOf(choice)['finish_reason'] === null))
-    throw unusable('was broken off by it');
+    throw unusable('was aborted');
 }
 
 export function createdOf({ created }: Fields): number {
@@ -65,7 +63,7 @@ function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOpt
   const { index, message, logprobs, finish_reason } = choice;
   const read = readMessage(fieldsOf(message), options);
   const finish = finishReason(finish_reason, read.tool_calls !== undefined, options);
-  // Of what its filter took Gemini has no message at all.
+  // Gemini omits the message where its filter removed it.
   if (!isObject(message) && finish !== 'content_filter') throw unusable(`has no message in choice ${at}`);
   return {
     index: Number.isInteger(index) ? (index as number) : at,
@@ -77,7 +75,7 @@ function readChoice(choice: Fields, answer: Fields, at: number, options: ReadOpt
 }
 
 function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): AssistantMessage {
-  const { content, reasoning } = saidIn(given);
+  const { content, reasoning } = textsIn(given);
   const message: AssistantMessage = {
     role: 'assistant',
     content: content === null ? null : unicode(content, repairs),
@@ -86,24 +84,24 @@ function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): Assist
   if (reasoning !== '') message.reasoning = message.reasoning_content = unicode(reasoning, repairs);
   const details = reasoningDetails(given['reasoning_details']);
   if (details.length > 0) message.reasoning_details = details;
-  const taken = new Set<string>();
+  const ids = new Set<string>();
   const calls = toolCallsOf(given).map((call) => readToolCall(call, newCallId, repairs));
   for (const call of calls) {
-    // Clients find the call of a result by its id.
-    if (taken.has(call.id)) call.id = newCallId();
-    taken.add(call.id);
+    // Clients match results to calls by their ids.
+    if (ids.has(call.id)) call.id = newCallId();
+    ids.add(call.id);
   }
   if (calls.length > 0) message.tool_calls = calls;
   return message;
 }
 
 /**
- * The text of a message or a delta, null where it has none, and what was thought. Some servers answer with parts, as requests
- * may, and tell their thoughts among them (Mistral), or in details alone (MiniMax).
+ * Text and reasoning of a message or a delta; the text is null if missing. Some servers send parts, with the reasoning among
+ * them (Mistral), or reasoning only as details (MiniMax).
  */
-export function saidIn(message: Fields): { content: string | null; reasoning: string } {
-  const { content, reasoning, reasoning_content: otherName, reasoning_details: details } = message;
-  const thought = stringOr(reasoning ?? otherName, '') || textOfDetails(reasoningDetails(details));
+export function textsIn(message: Fields): { content: string | null; reasoning: string } {
+  const { content, reasoning, reasoning_content: older, reasoning_details: details } = message;
+  const thought = stringOr(reasoning ?? older, '') || textOfDetails(reasoningDetails(details));
   if (typeof content === 'string') return { content, reasoning: thought };
   if (!Array.isArray(content)) return { content: null, reasoning: thought };
   return { content: textOf(content, 'text'), reasoning: thought || textOf(content, 'thinking') };
@@ -117,7 +115,7 @@ function textOf(parts: readonly unknown[], member: 'text' | 'thinking'): string 
   return texts.join('');
 }
 
-/** The calls of a message or a delta; some servers still have one `function_call` there. */
+/** Tool calls of a message or a delta; some servers still send a `function_call`. */
 export function toolCallsOf(message: Fields): unknown[] {
   if (Array.isArray(message['tool_calls'])) return message['tool_calls'];
   return isObject(message['function_call']) ? [{ function: message['function_call'] }] : [];
@@ -137,7 +135,7 @@ function readToolCall(given: unknown, newCallId: () => string, repairs: Repairs)
   };
 }
 
-/** What comes with a call that has to come back with it. */
+/** Signature of a call, which must be returned with it. */
 export function signatureOf({ extra_content: extra }: Fields): Pick<ToolCall, 'extra_content'> {
   return isObject(extra) ? { extra_content: extra } : {};
 }

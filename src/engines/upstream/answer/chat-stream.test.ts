@@ -11,8 +11,8 @@ async function* packets(...texts: string[]) {
 }
 
 const options = {
-  asked: () => 0,
-  wanted: 1,
+  estimatePrompt: () => 0,
+  choices: 1,
   alternatives: 0,
   newCallId: () => 'call_1',
   repairs: new Set(),

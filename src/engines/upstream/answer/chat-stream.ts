@@ -2,7 +2,7 @@ import type { ChatChunk, ChatChunks, ChatDelta } from '../../../wire/chat/chat.t
 import { generatedText } from '../../../wire/chat/answer/generated-text.ts';
 import { reasoningDetails } from '../../../wire/chat/reasoning-details.ts';
 import { CallPieces } from './call-pieces.ts';
-import { type ReadOptions, saidIn, toolCallsOf } from './chat-response.ts';
+import { type ReadOptions, textsIn, toolCallsOf } from './chat-response.ts';
 import { type ChunkReader, readChunks, type StreamOptions } from './chunk-stream.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { finishReason, stopReason } from './finish-reason.ts';
@@ -12,8 +12,8 @@ import { unicode } from '../connection/repairs.ts';
 export interface ChatStreamOptions extends StreamOptions, Pick<ReadOptions, 'newCallId' | 'alternatives'> {}
 
 /**
- * The chunks of a streamed chat completion in the canonical shape. Throws as `readChunks`.
- * @param chunkOf what the events of another format are
+ * Reads a streamed chat completion into chunks of the canonical shape. Throws like `readChunks`.
+ * @param chunkOf converts events of another format
  */
 export function readChatStream(
   bytes: AsyncIterable<Uint8Array>,
@@ -23,7 +23,7 @@ export function readChatStream(
   const choices = new Map<number, CallPieces>();
   return readChunks(bytes, options, {
     read: (choice, event) => readChoice(choice, event, choices, options),
-    said: ({ delta }) => generatedText(delta),
+    textOf: ({ delta }) => generatedText(delta),
     chunkOf,
   });
 }
@@ -40,13 +40,13 @@ function readChoice(
   const delta = readDelta(fieldsOf(given['delta'] ?? given['message']), calls, options);
   if (!begun) {
     choices.set(index, calls);
-    // Clients that put an answer together refuse one whose first piece has no role; not every server sends it.
+    // Some servers omit the role, and some clients require it in the first piece.
     delta.role = 'assistant';
   }
   const logprobs = readLogprobs(given['logprobs'], options.repairs, options.alternatives);
-  const told = given['finish_reason'] ?? '';
-  if (told === '') return { index, delta, logprobs, finish_reason: null };
-  const finish = finishReason(told, calls.hasCalls, options);
+  const reason = given['finish_reason'] ?? '';
+  if (reason === '') return { index, delta, logprobs, finish_reason: null };
+  const finish = finishReason(reason, calls.hasCalls, options);
   addCalls(delta, calls.end(finish !== 'tool_calls'));
   return { index, delta, logprobs, finish_reason: finish, ...stopReason(given, event) };
 }
@@ -54,7 +54,7 @@ function readChoice(
 function readDelta(given: Fields, calls: CallPieces, { repairs }: ChatStreamOptions): ChatDelta {
   const delta: ChatDelta = {};
   if (given['role'] === 'assistant') delta.role = 'assistant';
-  const { content, reasoning } = saidIn(given);
+  const { content, reasoning } = textsIn(given);
   if (content !== null) delta.content = unicode(content, repairs);
   if (reasoning !== '') delta.reasoning = delta.reasoning_content = unicode(reasoning, repairs);
   const details = reasoningDetails(given['reasoning_details']);

@@ -14,19 +14,19 @@ import { count } from './usage-figures.ts';
 
 export interface StreamOptions extends Omit<ReadOptions, 'newCallId' | 'alternatives'> {
   context: RefusalContext;
-  /** Called when the stream says that it is complete. */
+  /** Called at the end marker of the stream. */
   finish: () => void;
-  /** Called when nothing is missing but that. */
+  /** Called when only the end marker is missing. */
   expectEnd: () => void;
 }
 
-/** How a stream is read, of chats or of texts. */
+/** Reader of chat or text chunks. */
 export interface ChunkReader<Piece> {
   /** @param event the whole chunk */
   read: (choice: Fields, event: Fields) => Piece;
-  /** What a piece adds to the answer. */
-  said: (piece: Piece) => string;
-  /** What an event of another format is as a chunk of chat completions; null for nothing. It is one itself if absent. */
+  /** Text that a piece adds to the answer. */
+  textOf: (piece: Piece) => string;
+  /** Converts an event of another format to a chat chunk; null skips it. */
   chunkOf?: ((event: EventSourceMessage) => Fields | null) | undefined;
 }
 
@@ -41,16 +41,16 @@ interface Chunk<Piece> extends Omit<ChatChunk, 'choices' | 'usage'> {
 }
 
 /**
- * The chunks of a streamed answer, the usage by itself at the end (estimated when the server sends none).
- * @throws ApiError `invalid_upstream_response` when the stream ends before every choice had its finish reason
- * (reliability.md, F26) or carries what is not a chunk; for an error inside the stream what its code means
+ * Reads the chunks of a streamed answer, with the usage alone at the end (estimated if the server sends none).
+ * @throws ApiError `invalid_upstream_response` where the stream ends before every choice has its finish reason (F26) or holds
+ * anything but chunks; for an error inside the stream, the error of its code
  */
 export async function* readChunks<Piece extends AnyPiece>(
   bytes: AsyncIterable<Uint8Array>,
   options: StreamOptions,
-  { read, said, chunkOf = (event) => fieldsIn(event, options.context) }: ChunkReader<Piece>,
+  { read, textOf, chunkOf = (event) => fieldsIn(event, options.context) }: ChunkReader<Piece>,
 ): AsyncGenerator<Chunk<Piece>[]> {
-  /** Whether each choice had its finish reason. */
+  /** Choices, and true for those with a finish reason. */
   const finished = new Map<number, boolean>();
   const head: Omit<Chunk<Piece>, 'choices' | 'usage'> = {
     id: '',
@@ -60,13 +60,13 @@ export async function* readChunks<Piece extends AnyPiece>(
   };
   let usage: unknown;
   let prompt: PromptUsage | undefined;
-  let answered = '';
+  let text = '';
   let isOver = false;
-  /** True if the server ended the stream without any choice. */
+  /** True where the server ended the stream without any choice. */
   let isEmpty = false;
   let hasEmptyChunks = false;
 
-  /** The whole answer and what it cost: only the words that say so are missing. */
+  /** True once the answer and its usage are complete. */
   const isComplete = () => usage !== undefined && finished.size > 0 && [...finished.values()].every(Boolean);
 
   function end(): null {
@@ -82,18 +82,18 @@ export async function* readChunks<Piece extends AnyPiece>(
     }
     const fields = chunkOf(event);
     if (!fields) return null;
-    const counted = options.usageOf(fields);
-    if (isObject(counted)) usage = counted;
+    const reported = options.usageOf(fields);
+    if (isObject(reported)) usage = reported;
     if (isObject(fields['prompt_progress'])) {
-      // Nothing of the answer: what is told of the prompt goes with its first piece.
+      // Attached to the first piece of the answer.
       prompt = promptOf(fields['prompt_progress']);
       return null;
     }
     const given = Array.isArray(fields['choices']) ? fields['choices'] : [];
-    // The usage stands by itself in what comes last; `[DONE]` says nothing more, and some servers never say it.
+    // The usage comes alone at the end; some servers never send `[DONE]`.
     if (given.length === 0) {
       hasEmptyChunks ||= Array.isArray(fields['choices']);
-      return isObject(counted) && isComplete() ? end() : null;
+      return isObject(reported) && isComplete() ? end() : null;
     }
     head.id = stringOr(fields['id'], head.id);
     head.created = createdOf(fields) || head.created;
@@ -103,35 +103,35 @@ export async function* readChunks<Piece extends AnyPiece>(
     const choices = given.map((choice) => read(fieldsOf(choice), fields));
     for (const piece of choices) {
       finished.set(piece.index, finished.get(piece.index) === true || piece.finish_reason !== null);
-      answered += said(piece);
+      text += textOf(piece);
     }
-    // Some servers tell the usage with the last piece, and then nothing more.
-    if (isObject(counted) && isComplete()) options.expectEnd();
-    const told = { ...head, choices, usage: null, ...(prompt && { prompt }) };
+    // Some servers send the usage with the last piece, and nothing after it.
+    if (isObject(reported) && isComplete()) options.expectEnd();
+    const chunk = { ...head, choices, usage: null, ...(prompt && { prompt }) };
     prompt = undefined;
-    return told;
+    return chunk;
   }
 
   try {
     for await (const chunks of readEach(bytes, readChunk, () => isOver)) yield chunks;
   } catch (error) {
-    if (!isCut(error) || !isComplete()) throw error;
+    if (!isDisconnect(error) || !isComplete()) throw error;
   }
 
-  // The server's filter took the prompt (`given-choices.ts`).
+  // The server's filter removed the prompt (`given-choices.ts`).
   if (isEmpty)
-    yield filteredChoices(options.wanted).map((choice) => ({
+    yield filteredChoices(options.choices).map((choice) => ({
       ...head,
       choices: [read(choice, {})],
       usage: null,
     }));
-  else if (finished.size === 0) throw unusable('is a stream without an answer');
-  if (![...finished.values()].every(Boolean)) throw unusable('ended in the middle');
+  else if (finished.size === 0) throw unusable('is a stream without choices');
+  if (![...finished.values()].every(Boolean)) throw unusable('ended early');
   yield [
     {
       ...head,
       choices: [],
-      usage: checkedUsage(usage, { ...options, answered: () => estimateText(answered) }),
+      usage: checkedUsage(usage, { ...options, estimateAnswer: () => estimateText(text) }),
     },
   ];
 }
@@ -143,14 +143,14 @@ function fieldsIn({ data, event }: EventSourceMessage, context: RefusalContext):
   return fields;
 }
 
-/** What llama-server tells while it reads a prompt, `{"total":40,"cache":12,"processed":40,"time_ms":7}`. */
+/** Progress of llama-server on a prompt: `{"total":40,"cache":12,"processed":40,"time_ms":7}`. */
 function promptOf({ total, cache }: Fields): PromptUsage | undefined {
   const tokens = count(total);
   return tokens ? promptUsage(tokens, Math.min(tokens, count(cache) ?? 0)) : undefined;
 }
 
-/** A connection that broke, or fell silent. */
-function isCut(error: unknown): boolean {
+/** True for a connection that broke or paused too long. */
+function isDisconnect(error: unknown): boolean {
   return (
     error instanceof ApiError && (error.code === 'upstream_unreachable' || error.code === 'upstream_timeout')
   );

@@ -5,7 +5,7 @@ type Piece = ChatChunk['choices'][number];
 
 const lengthOf = ({ token }: TokenLogprob) => token.length;
 
-/** An answer without the stop sequence that its server left at the end of the text, and without what follows it. */
+/** Cuts an answer before a stop sequence that its server left in the text. */
 export function cutResponse(response: ChatResponse, stops: readonly string[]): ChatResponse {
   if (stops.length === 0) return response;
   for (const choice of response.choices) {
@@ -20,7 +20,7 @@ export function cutResponse(response: ChatResponse, stops: readonly string[]): C
   return response;
 }
 
-/** The same of one that comes in pieces. */
+/** Cuts a streamed answer, like `cutResponse`. */
 export async function* cutChunks(lists: ChatChunks, stops: readonly string[]): ChatChunks {
   const cuts = new Map<number, StopCut<TokenLogprob>>();
   const cutOf = (index: number) => {
@@ -35,17 +35,17 @@ export async function* cutChunks(lists: ChatChunks, stops: readonly string[]): C
   }
 }
 
-/** @returns no piece where all of it is held back */
+/** @returns an empty list where the whole piece is held back */
 function cutPiece(piece: Piece, cut: StopCut<TokenLogprob>): Piece[] {
   const { content, ...delta } = piece.delta;
   const isEnd = piece.finish_reason !== null || delta.tool_calls !== undefined;
   if (!content && !isEnd) return [piece];
   const { text, tokens } = cut.take({ text: content ?? '', tokens: piece.logprobs?.content ?? [] }, isEnd);
-  const isSaid = text !== '' || typeof content === 'string';
+  const hasText = text !== '' || typeof content === 'string';
   const hasMore = isEnd || text !== '' || Object.keys(delta).length > 0 || tokens.length > 0;
   if (!hasMore) return [];
   const logprobs = piece.logprobs || tokens.length > 0 ? { content: tokens, refusal: null } : null;
   return [
-    { ...piece, delta: { ...delta, ...(isSaid && { content: text }) }, logprobs, ...cut.ending(piece) },
+    { ...piece, delta: { ...delta, ...(hasText && { content: text }) }, logprobs, ...cut.ending(piece) },
   ];
 }

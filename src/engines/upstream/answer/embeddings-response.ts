@@ -8,17 +8,16 @@ import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { unusable } from '../connection/parse-body.ts';
 import type { ReadOptions } from './chat-response.ts';
 import type { Repairs } from '../connection/repairs.ts';
-import { noteReported, tooLongPrompt, wasCut } from './usage.ts';
-import { usageFigures } from './usage-figures.ts';
+import { isTruncated, promptTooLong, readUsage } from './usage.ts';
 
-/** What is wanted, without the inputs themselves, which are read again where they are needed. */
-export interface Wanted {
+/** Expected answer. It does not hold the inputs, so that they can be released meanwhile. */
+export interface ExpectedEmbeddings {
   inputs: number;
   dimensions: number | null;
   input: () => EmbeddingsRequest['input'];
 }
 
-export function wantedOf(request: JsonBody<EmbeddingsRequest>): Wanted {
+export function expectedOf(request: JsonBody<EmbeddingsRequest>): ExpectedEmbeddings {
   const { input, dimensions } = request.value;
   return {
     inputs: splitTextInputs('input', input).length,
@@ -28,74 +27,68 @@ export function wantedOf(request: JsonBody<EmbeddingsRequest>): Wanted {
 }
 
 /**
- * Vectors in the order of the inputs, whether they came as numbers or as base64 of little-endian float32.
- * @param options `cutsAt`: the context of a server that cuts longer inputs silently, where it is known
- * @throws ApiError `invalid_upstream_response`; `validation_error` when the server did not heed `dimensions`;
- * `context_length_exceeded` when an input was cut
+ * Reads vectors in the order of the inputs, from numbers or from base64 of little-endian float32.
+ * @param options `cutsAt`: context of a server that silently truncates longer inputs, if known
+ * @throws ApiError `invalid_upstream_response`; `validation_error` where the server ignored `dimensions`;
+ * `context_length_exceeded` where it truncated an input
  */
 export function readEmbeddings(
   fields: Fields,
-  { inputs, dimensions, input }: Wanted,
-  { repairs, known, cutsAt }: Pick<ReadOptions, 'repairs' | 'known' | 'cutsAt'>,
+  { inputs, dimensions, input }: ExpectedEmbeddings,
+  { repairs, trace, cutsAt }: Pick<ReadOptions, 'repairs' | 'trace' | 'cutsAt'>,
 ): Embeddings {
   const { data } = fields;
-  noteReported(known, fields['usage']);
+  const usage = readUsage(fields['usage'], trace);
+  // Some servers report only the total, which is that of the inputs.
+  const reported = usage.prompt || usage.total;
   if (!Array.isArray(data)) throw unusable('has no embeddings');
   if (data.length !== inputs) throw unusable(`has ${data.length} embeddings for ${inputs} inputs`);
   const vectors: Float32Array[] = [];
   for (const [at, item] of data.entries()) {
     const { index, embedding } = fieldsOf(item);
     const place = Number.isInteger(index) ? (index as number) : at;
-    if (place < 0 || place >= inputs || vectors[place]) throw unusable('numbers its embeddings wrongly');
+    if (place < 0 || place >= inputs || vectors[place]) throw unusable('has invalid embedding indexes');
     vectors[place] = readVector(embedding);
   }
   const length = vectors[0]?.length ?? 0;
   if (vectors.some((vector) => vector.length !== length))
     throw unusable('has embeddings of different lengths');
   if (dimensions && dimensions !== length)
-    throw invalid('dimensions', `this model gives ${length} and cannot be asked for another number.`);
-  if (cutsAt) requireUncut(fields, input(), cutsAt);
-  return { vectors, promptTokens: promptTokens(fields, input, repairs) };
+    throw invalid('dimensions', `this model has ${length} dimensions and supports no other number.`);
+  if (cutsAt) requireNotTruncated(reported, input(), cutsAt);
+  return { vectors, promptTokens: reported || estimateTokens(input(), repairs) };
 }
 
-/** Each input is cut by itself, and the tokens of all are told together: of one alone they tell. */
-function requireUncut(fields: Fields, input: EmbeddingsRequest['input'], cutsAt: number): void {
+/** Inputs are truncated one by one but counted together, so the count says something about a single input only. */
+function requireNotTruncated(
+  reported: number | undefined,
+  input: EmbeddingsRequest['input'],
+  context: number,
+): void {
   const texts = [input].flat().filter((each) => typeof each === 'string');
-  const told = toldTokens(fields) ?? 0;
   const longest = () => Math.max(0, ...texts.map(estimateText));
-  if (wasCut(texts.length === 1 ? told : 0, longest, cutsAt)) throw tooLongPrompt(cutsAt);
+  if (isTruncated(texts.length === 1 ? (reported ?? 0) : 0, longest, context)) throw promptTooLong(context);
 }
 
-/** A refusal that names the dimensions is the client's to mend, and told as such. */
-export function refusedDimensions(error: unknown, { dimensions }: Wanted): unknown {
+/** Turns a refusal that names the dimensions into a validation error. */
+export function refusedDimensions(error: unknown, { dimensions }: ExpectedEmbeddings): unknown {
   const isRefusal = error instanceof ApiError && error.code === 'request_refused';
   if (!dimensions || !isRefusal || !/dimension|matryoshka/i.test(error.message)) return error;
-  return invalid('dimensions', `this model cannot be asked for ${dimensions}. ${error.message}`);
+  return invalid('dimensions', `this model does not support ${dimensions} dimensions. ${error.message}`);
 }
 
-/** What stands for embeddings that a server does not make, though it has the model. */
+/** Error for a server that has the model but does not embed with it. */
 export function noEmbeddings(): ApiError {
-  const told = 'The server of this model makes no embeddings with it.';
-  return new ApiError('model_not_found', told, { param: 'model', blame: permanent });
+  const message = 'The server of this model does not support embeddings with it.';
+  return new ApiError('model_not_found', message, { param: 'model', blame: permanent });
 }
 
-/** No text has no tokens: some servers say zero where they mean that they do not know. */
-function promptTokens(fields: Fields, input: Wanted['input'], repairs: Repairs): number {
-  const counted = toldTokens(fields) || tokenIds(input());
-  if (counted) return counted;
+/** Counts token ids, or estimates the tokens of text. Some servers report 0 for unknown. */
+function estimateTokens(input: EmbeddingsRequest['input'], repairs: Repairs): number {
+  const ids = typeof input === 'string' ? 0 : input.flat().filter((each) => typeof each === 'number').length;
+  if (ids > 0) return ids;
   repairs.add('usage estimated');
-  return estimateText([input()].flat().join(' '));
-}
-
-/** Some servers report the total alone, which is that of the inputs. */
-function toldTokens({ usage }: Fields): number | undefined {
-  const { prompt, total } = usageFigures(usage);
-  return prompt || total;
-}
-
-/** How many tokens an input is that came as their ids; 0 for text. */
-function tokenIds(input: EmbeddingsRequest['input']): number {
-  return typeof input === 'string' ? 0 : input.flat().filter((each) => typeof each === 'number').length;
+  return estimateText([input].flat().join(' '));
 }
 
 function readVector(embedding: unknown): Float32Array {

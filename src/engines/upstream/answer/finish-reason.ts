@@ -3,11 +3,11 @@ import type { Fields } from '../../../base/fields.ts';
 import { unusable } from '../connection/parse-body.ts';
 import type { Repairs } from '../connection/repairs.ts';
 
-/** Reasons of all providers in lower case. `broken`: the server gave up, and another attempt may bring the answer. */
-const words: Readonly<Record<FinishReason | 'broken', string>> = {
+/** Finish reasons of all providers in lower case. `aborted`: the server gave up, and a retry may succeed. */
+const words: Readonly<Record<FinishReason | 'aborted', string>> = {
   stop: `stop eos eos_token stop_token stop_str stop_sequence end_turn pause_turn end complete completed done
     finished normal`,
-  // Whatever cut the answer: the limit, the context, or a guard against loops (vLLM).
+  // The token limit, the context, or a guard against loops (vLLM).
   length: `length max_length model_length max_tokens max_output_tokens max_new_tokens max_completion_tokens
     max_context_length context_length context_length_exceeded context_window_exceeded
     model_context_window_exceeded error_limit incomplete compaction repetition`,
@@ -15,28 +15,28 @@ const words: Readonly<Record<FinishReason | 'broken', string>> = {
   content_filter: `content_filter content_filtered refusal sensitive safety recitation prohibited_content
     blocklist spii language model_armor image_safety image_prohibited_content image_recitation moderation
     filtered blocked guardrail_intervened error_toxic`,
-  broken: `abort aborted cancel cancelled canceled user_cancel error failed timeout network_error server_error
+  aborted: `abort aborted cancel cancelled canceled user_cancel error failed timeout network_error server_error
     internal_error engine_error insufficient_system_resource overloaded function_call_filter
     malformed_function_call malformed_response malformed_tool_use malformed_model_output unexpected_tool_call
     too_many_tool_calls missing_thought_signature`,
 };
 
-const known: ReadonlyMap<string, FinishReason | 'broken'> = new Map(
+const reasons: ReadonlyMap<string, FinishReason | 'aborted'> = new Map(
   Object.entries(words).flatMap(([reason, list]) =>
-    list.split(/\s+/).map((word) => [word, reason as FinishReason | 'broken'] as const),
+    list.split(/\s+/).map((word) => [word, reason as FinishReason | 'aborted'] as const),
   ),
 );
 
 export interface FinishOptions {
-  /** The server's own words, from the configuration. */
+  /** Configured finish reasons of the server. */
   finishes: Readonly<Record<string, FinishReason>> | undefined;
   repairs: Repairs;
 }
 
 /**
- * An upstream's reason in our words; an unknown one counts as `stop` and is logged. A whole answer with tool calls ends
- * with `tool_calls` whatever its server reports (wire-formats.md, section 2.2), unless it was cut.
- * @throws ApiError `invalid_upstream_response` when the server broke it off
+ * Maps an upstream's finish reason; unknown ones count as `stop` and are logged. A complete answer with tool calls ends with
+ * `tool_calls`, whatever its server reports.
+ * @throws ApiError `invalid_upstream_response` where the server aborted the answer
  */
 export function finishReason(
   given: unknown,
@@ -45,7 +45,7 @@ export function finishReason(
 ): FinishReason {
   const configured = own && Object.hasOwn(own, String(given)) ? own[String(given)] : undefined;
   const reason = configured ?? knownReason(given);
-  if (reason === 'broken') throw unusable('was broken off by it');
+  if (reason === 'aborted') throw unusable('was aborted');
   if (reason === undefined && typeof given === 'string' && given !== '')
     repairs.add('finish reason is unknown');
   const ended = reason ?? 'stop';
@@ -53,13 +53,13 @@ export function finishReason(
   return ended === 'tool_calls' && !hasToolCalls ? 'stop' : ended;
 }
 
-/** @throws ApiError `invalid_upstream_response` for the reason of an answer that its server broke off */
-export function requireUnbroken(reason: unknown): void {
-  if (knownReason(reason) === 'broken') throw unusable('was broken off by it');
+/** @throws ApiError `invalid_upstream_response` for the reason of an aborted answer */
+export function requireNotAborted(reason: unknown): void {
+  if (knownReason(reason) === 'aborted') throw unusable('was aborted');
 }
 
-/** Gemini appends what its filter found (`content_filter: PROHIBITED_CONTENT`); enums come with the name of their type. */
-function knownReason(given: unknown): FinishReason | 'broken' | undefined {
+/** Normalizes and looks up a reason. Gemini appends details (`content_filter: PROHIBITED_CONTENT`), some prefix the enum's name. */
+function knownReason(given: unknown): FinishReason | 'aborted' | undefined {
   if (typeof given !== 'string') return undefined;
   const word = given
     .replace(/: .*$/s, '')
@@ -67,12 +67,12 @@ function knownReason(given: unknown): FinishReason | 'broken' | undefined {
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_')
     .replace(/^(?:finish_?reason|stop_?reason)[._]/, '');
-  return known.get(word);
+  return reasons.get(word);
 }
 
 /**
- * The stop sequence that ended a choice: vLLM says `stop_reason`, SGLang `matched_stop`, llama.cpp `stopping_word`, there
- * or beside the choices. A number is a token, which means nothing to a client.
+ * Stop sequence that ended a choice: `stop_reason` in vLLM, `matched_stop` in SGLang, `stopping_word` in llama.cpp, there or
+ * beside the choices. Numbers are token ids, which mean nothing to clients.
  */
 export function stopReason(choice: Fields, answer: Fields): { stop_reason?: string } {
   const { stop_reason, matched_stop, stopping_word } = choice;

@@ -1,35 +1,76 @@
-import type { ChoiceLogprobs, TokenLogprob } from '../../../wire/chat/chat.ts';
 import { fieldsOf, isObject } from '../../../base/fields.ts';
+import { ApiError, permanent } from '../../../core/errors.ts';
+import type { ChatChunks, ChatResponse, ChoiceLogprobs, TokenLogprob } from '../../../wire/chat/chat.ts';
+import { addToChoice } from '../../../wire/chat/stream/fold-chunks.ts';
 import { type Repairs, unicode } from '../connection/repairs.ts';
 
 /**
- * Log probabilities with every key that clients insist on, or null where there are none. What is no token is left out.
- * @param most alternatives of a token that were asked for; llama-server gives 20 where none were
+ * Log probabilities with every key that clients require; null if there are none. Invalid tokens are dropped.
+ * @param alternatives requested alternatives of a token; llama-server sends 20 where none were requested
  */
-export function readLogprobs(given: unknown, repairs: Repairs, most: number): ChoiceLogprobs | null {
-  if (!isObject(given)) return null;
-  const { content } = given;
-  return { content: Array.isArray(content) ? readTokens(content, repairs, most) : null, refusal: null };
+export function readLogprobs(value: unknown, repairs: Repairs, alternatives: number): ChoiceLogprobs | null {
+  if (!isObject(value)) return null;
+  const { content } = value;
+  return {
+    content: Array.isArray(content) ? readTokens(content, repairs, alternatives) : null,
+    refusal: null,
+  };
 }
 
-function readTokens(given: readonly unknown[], repairs: Repairs, most: number): TokenLogprob[] {
-  return given.flatMap((each) => {
-    const { top_logprobs: top } = fieldsOf(each);
-    return readToken(each, repairs).map((token) => ({
+function readTokens(values: readonly unknown[], repairs: Repairs, alternatives: number): TokenLogprob[] {
+  return values.flatMap((value) => {
+    const { top_logprobs: top } = fieldsOf(value);
+    const others = Array.isArray(top) ? top.slice(0, alternatives) : [];
+    return readToken(value, repairs).map((token) => ({
       ...token,
-      top_logprobs: Array.isArray(top)
-        ? top.slice(0, most).flatMap((other) => readToken(other, repairs))
-        : [],
+      top_logprobs: others.flatMap((other) => readToken(other, repairs)),
     }));
   });
 }
 
-function readToken(given: unknown, repairs: Repairs): Omit<TokenLogprob, 'top_logprobs'>[] {
-  const { token, logprob, bytes } = fieldsOf(given);
+function readToken(value: unknown, repairs: Repairs): Omit<TokenLogprob, 'top_logprobs'>[] {
+  const { token, logprob, bytes } = fieldsOf(value);
   if (typeof token !== 'string' || typeof logprob !== 'number') return [];
   return [{ token: unicode(token, repairs), logprob, bytes: isBytes(bytes) ? bytes : null }];
 }
 
-function isBytes(given: unknown): given is number[] {
-  return Array.isArray(given) && given.every((each) => Number.isInteger(each));
+function isBytes(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((each) => Number.isInteger(each));
+}
+
+/**
+ * Checks that text has the requested log probabilities. Reasoning and tool calls need none.
+ * @throws ApiError `invalid_upstream_response` where the server ignored `logprobs`
+ */
+export function requireLogprobs(response: ChatResponse): ChatResponse {
+  for (const choice of response.choices) if (lacksLogprobs(choice)) throw noLogprobs();
+  return response;
+}
+
+/** Checks each choice of a stream at its end, like `requireLogprobs`. */
+export async function* requireStreamedLogprobs(lists: ChatChunks): ChatChunks {
+  const choices: ChatResponse['choices'] = [];
+  for await (const chunks of lists) {
+    for (const piece of chunks.flatMap((chunk) => chunk.choices)) {
+      const choice = addToChoice(choices, piece);
+      if (piece.finish_reason !== null && lacksLogprobs(choice)) throw noLogprobs();
+    }
+    yield chunks;
+  }
+}
+
+type Choice = Pick<ChatResponse['choices'][number], 'message' | 'logprobs' | 'finish_reason'>;
+
+function lacksLogprobs({ message: { content }, logprobs, finish_reason: finish }: Choice): boolean {
+  return Boolean(content) && !logprobs?.content?.length && finish !== 'content_filter';
+}
+
+/** Permanent error, because the server ignores unknown fields at every attempt. */
+export function noLogprobs(): ApiError {
+  const message = "The model's server ignores logprobs: its answer has no log probabilities.";
+  return new ApiError('invalid_upstream_response', message, {
+    param: 'logprobs',
+    blame: permanent,
+    shouldRetry: false,
+  });
 }

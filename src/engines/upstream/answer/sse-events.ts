@@ -1,11 +1,10 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
 /**
- * What the events of a server-sent stream come to, in lists of what came together, from bytes cut anywhere (reliability.md,
- * F27): CRLF, comments, characters split between chunks, and a last event without the blank line behind it. What came before
- * a fault is told before it.
- * @param read what one event comes to; null for nothing
- * @param isOver asked after each event: nothing more is read then
+ * Reads server-sent events from bytes split anywhere (F27), in lists of those that arrived together: CRLF, comments, split
+ * characters and a last event without a blank line are handled. Results before a failure are yielded before it is thrown.
+ * @param read converts an event; null skips it
+ * @param isOver checked after each event; true ends the reading
  */
 export async function* readEach<T>(
   bytes: AsyncIterable<Uint8Array>,
@@ -16,7 +15,7 @@ export async function* readEach<T>(
   let events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => void events.push(event) });
 
-  let fault: { error: unknown } | undefined;
+  let failure: { error: unknown } | undefined;
 
   function take(): T[] {
     const ready: T[] = [];
@@ -27,7 +26,7 @@ export async function* readEach<T>(
         if (isOver()) break;
       }
     } catch (error) {
-      fault = { error };
+      failure = { error };
     }
     events = [];
     return ready;
@@ -37,11 +36,11 @@ export async function* readEach<T>(
     parser.feed(decoder.decode(chunk, { stream: true }));
     const ready = take();
     if (ready.length > 0) yield ready;
-    if (fault) throw fault.error;
+    if (failure) throw failure.error;
     if (isOver()) return;
   }
   parser.feed(`${decoder.decode()}\n\n`);
   const last = take();
   if (last.length > 0) yield last;
-  if (fault) throw fault.error;
+  if (failure) throw failure.error;
 }

@@ -1,20 +1,25 @@
 import type { ChatRequest, FinishReason } from '../../../wire/chat/chat.ts';
 
-/** The stop sequences before which an answer is cut where its server leaves them in; none where the request wants to see them. */
+/** Stop sequences to cut where the server leaves them in; none where the request includes them. */
 export function stopsOf(request: Pick<ChatRequest, 'stop'> & Record<string, unknown>): readonly string[] {
-  const { stop, include_stop_str_in_output: isIncluded, no_stop_trim: isKept, min_tokens: least } = request;
+  const {
+    stop,
+    include_stop_str_in_output: isIncluded,
+    no_stop_trim: isUntrimmed,
+    min_tokens: minTokens,
+  } = request;
   // Below `min_tokens` stop sequences are text.
-  if (isIncluded === true || isKept === true || Number(least ?? 0) > 0) return [];
+  if (isIncluded === true || isUntrimmed === true || Number(minTokens ?? 0) > 0) return [];
   return [stop ?? []].flat().filter((each) => each !== '');
 }
 
-/** A piece of text and what is known of its tokens. */
+/** A piece of text and its tokens. */
 export interface CutText<Token> {
   text: string;
   tokens: Token[];
 }
 
-/** Cuts the text of one choice, whole or in pieces, before the first stop sequence that is complete in it. */
+/** Cuts the text of one choice, whole or in pieces, before its first complete stop sequence. */
 export class StopCut<Token> {
   #stops: readonly string[];
   #lengthOf: (token: Token) => number;
@@ -27,8 +32,8 @@ export class StopCut<Token> {
   }
 
   /**
-   * The text that can be shown now, without an end that may become a stop sequence.
-   * @param isEnd whether no more text follows
+   * Returns the text that can be shown now, without an end that may become a stop sequence.
+   * @param isEnd true where no more text follows
    */
   take(piece: CutText<Token>, isEnd: boolean): CutText<Token> {
     if (this.#met !== null) return { text: '', tokens: [] };
@@ -43,13 +48,13 @@ export class StopCut<Token> {
     return { text: text.slice(0, shown), tokens: tokens.slice(0, from) };
   }
 
-  /** How the choice ended: one that was cut here ended with the stop sequence, however long its server went on. */
+  /** Finish reason of a choice that was cut: the stop sequence, even if its server went on. */
   ending<Piece extends { finish_reason: FinishReason | null; stop_reason?: string | null }>(
     piece: Piece,
   ): Partial<Piece> {
-    const { finish_reason: finish, stop_reason: told } = piece;
+    const { finish_reason: finish, stop_reason: reported } = piece;
     if (this.#met === null || (finish !== 'stop' && finish !== 'length')) return {};
-    return { finish_reason: 'stop', stop_reason: told ?? this.#met } as Partial<Piece>;
+    return { finish_reason: 'stop', stop_reason: reported ?? this.#met } as Partial<Piece>;
   }
 
   #firstIn(text: string): { stop: string; at: number } | undefined {
@@ -60,7 +65,7 @@ export class StopCut<Token> {
     return found.toSorted((one, other) => one.end - other.end || one.at - other.at)[0];
   }
 
-  /** The length of the longest end that begins a stop sequence. */
+  /** Length of the longest end that begins a stop sequence. */
   #openEnd(text: string): number {
     let longest = 0;
     for (const stop of this.#stops)
@@ -69,7 +74,7 @@ export class StopCut<Token> {
     return longest;
   }
 
-  /** How many of the last tokens hold an end of that length: all that touch it, or those wholly within it. */
+  /** Number of last tokens that touch an end of this length, or lie within it. */
   #tokensIn(tokens: readonly Token[], length: number, isWithin: boolean): number {
     let count = 0;
     let covered = 0;

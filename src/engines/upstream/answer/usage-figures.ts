@@ -1,9 +1,9 @@
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 
-/** More tokens than any request can have: beyond it an upstream's count is a fault. */
-const absurd = 100_000_000;
+/** Counts above this are errors of the upstream. */
+const maxTokens = 100_000_000;
 
-/** Counts of tokens, `cached` included in `prompt`; undefined where the server reports none that is possible. */
+/** Token counts, with `cached` included in `prompt`; undefined where the server reports no valid one. */
 export interface UsageFigures {
   prompt: number | undefined;
   cached: number | undefined;
@@ -12,7 +12,7 @@ export interface UsageFigures {
   total: number | undefined;
 }
 
-/** Names of the figures in the formats and at the servers that differ, the most trusted first. */
+/** Names of the figures in all formats and at servers that differ, the most trusted first. */
 const names = {
   prompt: 'prompt_tokens promptTokens',
   input: 'input_tokens inputTokens',
@@ -31,8 +31,8 @@ const paths = Object.fromEntries(
 ) as Record<keyof typeof names, [name: string, within?: string][]>;
 
 /**
- * Reads a usage in the words of any format.
- * @param read what a reported value counts as
+ * Reads a usage of any format.
+ * @param read converts a reported value to a count
  */
 export function usageFigures(usage: unknown, read = count): UsageFigures {
   const given = fieldsOf(usage);
@@ -41,7 +41,7 @@ export function usageFigures(usage: unknown, read = count): UsageFigures {
   const within = of('cached') || undefined;
   const cacheRead = within === undefined ? of('cacheRead') : undefined;
   const input = prompt ? undefined : of('input');
-  // In messages `input_tokens` are those beside the cache; in responses it includes them, as `prompt_tokens` does everywhere.
+  // `input_tokens` excludes cached tokens in messages and includes them in responses, as `prompt_tokens` always does.
   const beside = () => (within === undefined ? (cacheRead ?? 0) + (of('cacheWritten') ?? 0) : 0);
   return {
     prompt: input === undefined ? prompt : input + beside(),
@@ -63,10 +63,10 @@ function firstOf(given: Fields, all: (typeof paths)['total'], read: typeof count
   return found;
 }
 
-/** A token count, or undefined when it is not one. Some servers write it as a string. */
+/** Token count; undefined for an invalid value. Some servers send strings. */
 export function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  return Number.isInteger(number) && (number as number) >= 0 && (number as number) <= absurd
+  return Number.isInteger(number) && (number as number) >= 0 && (number as number) <= maxTokens
     ? (number as number)
     : undefined;
 }

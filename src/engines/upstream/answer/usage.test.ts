@@ -3,9 +3,9 @@ import type { CallTrace } from '../../../core/call-trace.ts';
 import { estimateText } from '../../../wire/chat/request/estimate-prompt.ts';
 import { checkedUsage, usageReader } from './usage.ts';
 
-const asked = () => 1_000;
+const estimatePrompt = () => 1_000;
 const read = (usage: object, answered = 'an answer', repairs = new Set()) =>
-  checkedUsage(usage, { asked, answered: () => estimateText(answered), repairs });
+  checkedUsage(usage, { estimatePrompt, estimateAnswer: () => estimateText(answered), repairs });
 
 it('bills what was thought as output where it stands in the total alone', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 386 } };
@@ -137,13 +137,13 @@ describe('a usage in other words', () => {
   });
 
   it('is noted as it was reported', () => {
-    const known: CallTrace = {};
-    const reading = { asked, answered: () => 1, repairs: new Set(), known };
+    const trace: CallTrace = {};
+    const reading = { estimatePrompt, estimateAnswer: () => 1, repairs: new Set(), trace };
     checkedUsage(
       { input_tokens: '200', cache_read_input_tokens: 800, output_tokens: -3, total_tokens: 1e12 },
       reading,
     );
-    expect(known.reported).toEqual({
+    expect(trace.reported).toEqual({
       inputTokens: 1_000,
       cachedTokens: 800,
       outputTokens: -3,
@@ -153,9 +153,12 @@ describe('a usage in other words', () => {
 });
 
 it('estimates only what is not told', () => {
-  const counted = vi.fn(asked);
+  const counted = vi.fn(estimatePrompt);
   const repairs = new Set();
-  checkedUsage({ prompt_tokens: 12, completion_tokens: 3 }, { asked: counted, answered: () => 1, repairs });
+  checkedUsage(
+    { prompt_tokens: 12, completion_tokens: 3 },
+    { estimatePrompt: counted, estimateAnswer: () => 1, repairs },
+  );
   expect(repairs.size).toBe(0);
   read({ completion_tokens: 3 }, 'x', repairs);
   expect([...repairs]).toEqual(['usage estimated']);
@@ -177,7 +180,12 @@ it.each([
 ])('a prompt that %s: %i tokens, %i estimated, of %j', (_, told, estimated, cutsAt, isRefused) => {
   const usage = { prompt_tokens: told, completion_tokens: 3 };
   const reading = () =>
-    checkedUsage(usage, { asked: () => estimated, answered: () => 1, cutsAt, repairs: new Set() });
+    checkedUsage(usage, {
+      estimatePrompt: () => estimated,
+      estimateAnswer: () => 1,
+      cutsAt,
+      repairs: new Set(),
+    });
   if (isRefused) expect(reading).toThrow(expect.objectContaining({ code: 'context_length_exceeded' }));
   else expect(reading().prompt_tokens).toBe(told);
 });

@@ -1,106 +1,107 @@
-import { ApiError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { CallTrace, ReportedUsage } from '../../../core/call-trace.ts';
+import { ApiError } from '../../../core/errors.ts';
+import type { CustomTraits, UsageFigure } from '../../../core/flavor.ts';
 import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
-import type { CustomTraits, UsageFigure } from '../../../core/flavor.ts';
-import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Repairs } from '../connection/repairs.ts';
-import { count, usageFigures } from './usage-figures.ts';
+import { count, type UsageFigures, usageFigures } from './usage-figures.ts';
 
-/** The usage in an answer or in one of its events; undefined without one. */
+/** Finds the usage in an answer or in an event of a stream; undefined if there is none. */
 export type UsageReader = (answer: Fields) => unknown;
 
 /** Kimi reports the usage of a stream in its last choice, Groq in a member of its own. */
 const usual: UsageReader = ({ usage, choices, x_groq: groq }) =>
   usage ?? (Array.isArray(choices) ? fieldsOf(choices[0])['usage'] : undefined) ?? fieldsOf(groq)['usage'];
 
-/** @param places where a server tells what, if not in `usage` */
-export function usageReader(places: CustomTraits['usage'] | undefined): UsageReader {
-  if (!places) return usual;
+/** @param paths configured places of the figures; `usage` if absent */
+export function usageReader(paths: CustomTraits['usage'] | undefined): UsageReader {
+  if (!paths) return usual;
   return (answer) => {
-    const of = (figure: UsageFigure) =>
-      places[figure]?.reduce((found: unknown, name) => fieldsOf(found)[name], answer);
-    const [prompt, completion] = [of('prompt_tokens'), of('completion_tokens')];
+    const at = (figure: UsageFigure) =>
+      paths[figure]?.reduce((value: unknown, name) => fieldsOf(value)[name], answer);
+    const [prompt, completion] = [at('prompt_tokens'), at('completion_tokens')];
     if (prompt === undefined && completion === undefined) return undefined;
     return {
       prompt_tokens: prompt,
       completion_tokens: completion,
-      prompt_tokens_details: { cached_tokens: of('cached_tokens') },
-      completion_tokens_details: { reasoning_tokens: of('reasoning_tokens') },
+      prompt_tokens_details: { cached_tokens: at('cached_tokens') },
+      completion_tokens_details: { reasoning_tokens: at('reasoning_tokens') },
     };
   };
 }
 
-/** How the usage of an answer is checked. */
-export interface Counting {
-  /** Tokens of the prompt, about; asked only where the server does not tell them. */
-  asked: () => number;
-  /** The context of a server that cuts longer prompts silently, where it is known. */
+export interface UsageOptions {
+  /** Estimates the tokens of the prompt; called only where the server does not report them. */
+  estimatePrompt: () => number;
+  /** Context of a server that silently truncates longer prompts, if known. */
   cutsAt?: number | null | undefined;
   repairs: Repairs;
-  /** Where it is written down what the server told. */
-  known?: CallTrace | undefined;
+  /** Record of what the server reported. */
+  trace?: CallTrace | undefined;
 }
 
 /**
- * An upstream's usage made whole numbers that add up (reliability.md, F30). What is missing, negative, not a number or
- * beyond reason is estimated. Some (xAI) count what was thought in the total alone: that is an answer, too.
- * @param counting `answered`: tokens of the answer, about; asked only where they are needed
- * @throws ApiError `context_length_exceeded` when the prompt was cut: the answer is one to something else
+ * Turns a reported usage into whole numbers that add up (F30). Missing, negative and absurd figures are estimated. Reasoning
+ * that only the total includes (xAI) counts as completion.
+ * @param options `estimateAnswer`: estimates the tokens of the answer; called only where needed
+ * @throws ApiError `context_length_exceeded` where the server truncated the prompt
  */
 export function checkedUsage(
   usage: unknown,
-  { asked, answered, cutsAt, repairs, known }: Counting & { answered: () => number },
+  { estimatePrompt, estimateAnswer, cutsAt, repairs, trace }: UsageOptions & { estimateAnswer: () => number },
 ): ChatUsage {
-  noteReported(known, usage);
-  const told = usageFigures(usage);
-  // No prompt has no tokens, and no text has none: some servers say zero where they mean that they do not know.
-  const prompt = told.prompt || undefined;
-  const completion = told.completion || (answered() === 0 ? 0 : undefined);
-  if (cutsAt && prompt !== undefined && wasCut(prompt, asked, cutsAt)) throw tooLongPrompt(cutsAt);
-  const isTold = prompt !== undefined && completion !== undefined;
-  if (!isTold) repairs.add('usage estimated');
-  const promptTokens = prompt ?? asked();
-  const completionTokens = isTold
-    ? Math.max(completion, (told.total ?? 0) - prompt)
-    : (completion ?? answered());
+  const figures = readUsage(usage, trace);
+  // Some servers report 0 for unknown; only an empty answer has no tokens.
+  const prompt = figures.prompt || undefined;
+  const completion = figures.completion || (estimateAnswer() === 0 ? 0 : undefined);
+  if (cutsAt && prompt !== undefined && isTruncated(prompt, estimatePrompt, cutsAt))
+    throw promptTooLong(cutsAt);
+  const isReported = prompt !== undefined && completion !== undefined;
+  if (!isReported) repairs.add('usage estimated');
+  const promptTokens = prompt ?? estimatePrompt();
+  const completionTokens = isReported
+    ? Math.max(completion, (figures.total ?? 0) - prompt)
+    : (completion ?? estimateAnswer());
   return chatUsage(
-    promptUsage(promptTokens, Math.min(promptTokens, told.cached ?? 0)),
+    promptUsage(promptTokens, Math.min(promptTokens, figures.cached ?? 0)),
     completionTokens,
-    told.reasoning && Math.min(completionTokens, told.reasoning),
+    figures.reasoning && Math.min(completionTokens, figures.reasoning),
   );
 }
 
 /**
- * A prompt that fills the context was cut to it, or whole messages of it were left out: then an estimate alone tells, which is
- * not believed before it is twice as much.
+ * True for a prompt that fills the context, or that lost whole messages: only an estimate shows that, and it must be twice the
+ * context to count.
  */
-export function wasCut(prompt: number, asked: () => number, context: number): boolean {
-  return prompt === context || (prompt < context && asked() > 2 * context);
+export function isTruncated(prompt: number, estimatePrompt: () => number, context: number): boolean {
+  return prompt === context || (prompt < context && estimatePrompt() > 2 * context);
 }
 
-export function tooLongPrompt(context: number): ApiError {
+export function promptTooLong(context: number): ApiError {
   return new ApiError(
     'context_length_exceeded',
-    `The prompt is longer than the ${context} tokens of the model's context, and its server had cut it.`,
+    `The prompt is longer than the model's context of ${context} tokens, and the server truncated it.`,
   );
 }
 
-/** Records the usage that a server reported, before it is checked. */
-export function noteReported(known: CallTrace | undefined, usage: unknown): void {
-  if (!known) return;
-  const reported: ReportedUsage = { ...known.reported };
-  const add = (figure: keyof ReportedUsage, told: number | undefined) => {
-    if (told !== undefined) reported[figure] = (reported[figure] ?? 0) + told;
+/** Reads a usage and adds it to the trace as reported, valid or not. */
+export function readUsage(usage: unknown, trace: CallTrace | undefined): UsageFigures {
+  if (!trace) return usageFigures(usage);
+  let isValid = true;
+  const figures = usageFigures(usage, (value) => {
+    const number = typeof value === 'number' ? value : count(value);
+    isValid &&= number === count(number);
+    return number;
+  });
+  const reported: ReportedUsage = { ...trace.reported };
+  const add = (name: keyof ReportedUsage, tokens: number | undefined) => {
+    if (tokens !== undefined) reported[name] = (reported[name] ?? 0) + tokens;
   };
-  const { prompt, cached, completion, total } = usageFigures(usage, anyNumber);
-  add('inputTokens', prompt);
-  add('cachedTokens', cached);
-  add('outputTokens', completion);
-  add('totalTokens', total);
-  known.reported = reported;
-}
-
-function anyNumber(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : count(value);
+  add('inputTokens', figures.prompt);
+  add('cachedTokens', figures.cached);
+  add('outputTokens', figures.completion);
+  add('totalTokens', figures.total);
+  trace.reported = reported;
+  return isValid ? figures : usageFigures(usage);
 }

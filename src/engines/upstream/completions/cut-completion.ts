@@ -1,7 +1,7 @@
 import type { CompletionLogprobs, CompletionPiece } from '../../../wire/completions/completions.ts';
 import { StopCut } from '../answer/stop-cut.ts';
 
-interface Scored {
+interface ScoredToken {
   token: string;
   logprob: number | null;
   top: Record<string, number> | null;
@@ -10,31 +10,31 @@ interface Scored {
 
 /**
  * Cuts the choices of one answer before their stop sequences, whole or in pieces.
- * @returns what cuts a piece: none is left where all of it is held back
+ * @returns function that cuts a piece; an empty list where the whole piece is held back
  */
 export function pieceCutter(
   stops: readonly string[],
 ): <Piece extends CompletionPiece>(piece: Piece) => Piece[] {
   if (stops.length === 0) return (piece) => [piece];
-  const cuts = new Map<number, StopCut<Scored>>();
+  const cuts = new Map<number, StopCut<ScoredToken>>();
   return (piece) => {
     const { index, logprobs, finish_reason: finish } = piece;
-    const cut = cuts.get(index) ?? new StopCut<Scored>(stops, ({ token }) => token.length);
+    const cut = cuts.get(index) ?? new StopCut<ScoredToken>(stops, ({ token }) => token.length);
     cuts.set(index, cut);
     const { text, tokens } = cut.take({ text: piece.text, tokens: tokensOf(logprobs) }, finish !== null);
     if (text === '' && piece.text !== '' && tokens.length === 0 && finish === null) return [];
-    const told = logprobs || tokens.length > 0 ? logprobsOf(tokens) : null;
-    return [{ ...piece, text, logprobs: told, ...cut.ending(piece) }];
+    const cutLogprobs = logprobs || tokens.length > 0 ? logprobsOf(tokens) : null;
+    return [{ ...piece, text, logprobs: cutLogprobs, ...cut.ending(piece) }];
   };
 }
 
-function tokensOf(logprobs: CompletionLogprobs | null): Scored[] {
+function tokensOf(logprobs: CompletionLogprobs | null): ScoredToken[] {
   if (!logprobs) return [];
   const { tokens, token_logprobs: own, top_logprobs: top, text_offset: offsets } = logprobs;
   return tokens.map((token, at) => ({ token, logprob: own[at]!, top: top[at]!, offset: offsets[at]! }));
 }
 
-function logprobsOf(tokens: readonly Scored[]): CompletionLogprobs {
+function logprobsOf(tokens: readonly ScoredToken[]): CompletionLogprobs {
   return {
     tokens: tokens.map(({ token }) => token),
     token_logprobs: tokens.map(({ logprob }) => logprob),

@@ -3,26 +3,26 @@ import type { CompletionsRequest } from '../../../wire/completions/completions.t
 import { answersPerPrompt } from '../../../wire/completions/request.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import { type ChoiceRequest, eachAlone, isApart } from '../request/split-choices.ts';
+import { type ChoiceRequest, eachAlone, isSplit } from '../request/split-choices.ts';
 import { allAbilities } from '../flavors/usual.ts';
 import type { CompletionAbility, FlavorTraits } from '../flavors/traits.ts';
 import { splitTextInputs } from '../../../wire/shared/text-inputs.ts';
 
-/** What is known of a server; where its kind takes none, whoever configured that it does knows better. */
+/** Traits of a server. A configuration for raw prompts overrides a flavor without them. */
 type Server = Pick<FlavorTraits, 'completions' | 'splitChoices'>;
 
 export interface Plan {
-  /** To be asked one after the other, because a request holds one slot. */
-  asks: ChoiceRequest<CompletionsRequest>[];
-  /** The text that each prompt's choices are to begin with, which the server does not tell. */
+  /** Requests to send one after the other, because a client's request holds one slot. */
+  parts: ChoiceRequest<CompletionsRequest>[];
+  /** Echo of each prompt, where Offpeak adds it instead of the server. */
   prefixes: readonly string[] | null;
 }
 
 /**
- * How a request is put to a server. Lists are taken apart for servers that take none, and a prompt alone is told by us.
- * @throws ApiError `validation_error` (422) for what the server cannot
+ * Plans the requests to a server. Lists are split for servers without them, and a plain echo is added here.
+ * @throws ApiError `validation_error` (422) for unsupported fields
  */
-export function planOf(
+export function planFor(
   body: JsonBody<CompletionsRequest>,
   { completions: abilities = allAbilities, splitChoices: apart }: Server,
 ): Plan {
@@ -32,37 +32,37 @@ export function planOf(
   const texts = prompts.filter((each) => typeof each === 'string');
   const isText = texts.length === prompts.length;
   const n = body.value.n ?? 1;
-  const isTold = Boolean(echo) && (typeof logprobs === 'number' || !isText);
-  const needs: [isAsked: boolean, ability: CompletionAbility, param: string, why: string][] = [
-    [!isText, 'tokens', 'prompt', 'takes texts, no token ids'],
-    [!suffix, 'raw', 'prompt', 'puts texts into its chat template: ask it for chat completions'],
-    [Boolean(suffix), 'suffix', 'suffix', 'writes what comes behind a text, not what comes between two'],
-    [answersPerPrompt(body.value) > n, 'best_of', 'best_of', 'makes no more answers than it tells'],
-    [isTold && isText, 'echo', 'echo', 'tells no log probabilities of prompts: leave out echo or logprobs'],
-    [isTold, 'echo', 'echo', 'does not tell the text of token ids: leave it out, or send texts'],
+  const needsEcho = Boolean(echo) && (typeof logprobs === 'number' || !isText);
+  const needs: [isUsed: boolean, ability: CompletionAbility, param: string, why: string][] = [
+    [!isText, 'tokens', 'prompt', 'takes text, not token ids'],
+    [!suffix, 'raw', 'prompt', 'applies its chat template to text; use chat completions instead'],
+    [Boolean(suffix), 'suffix', 'suffix', 'only continues a text and does not support a suffix'],
+    [answersPerPrompt(body.value) > n, 'best_of', 'best_of', 'does not make more answers than it returns'],
+    [needsEcho && isText, 'echo', 'echo', 'returns no log probabilities of prompts; omit echo or logprobs'],
+    [needsEcho, 'echo', 'echo', 'does not return the text of token ids; omit echo, or send text'],
   ];
-  for (const [isAsked, ability, param, why] of needs)
-    if (isAsked && !can(ability)) throw invalid(param, `the server of this model ${why}`);
-  const asked = editBody(body, {
-    ...(!isTold && echo !== undefined && { echo: undefined }),
+  for (const [isUsed, ability, param, why] of needs)
+    if (isUsed && !can(ability)) throw invalid(param, `the server of this model ${why}`);
+  const edited = editBody(body, {
+    ...(!needsEcho && echo !== undefined && { echo: undefined }),
     ...((bestOf ?? 1) <= n && bestOf !== undefined && { best_of: undefined }),
   });
   const isWhole = prompts.length === 1 || can('lists');
-  const hasN = n === 1 || (can('n') && !isApart(asked.value, apart));
-  return { asks: asksOf(asked, prompts, n, isWhole, hasN), prefixes: echo && !isTold ? texts : null };
+  const hasN = n === 1 || (can('n') && !isSplit(edited.value, apart));
+  return { parts: partsFor(edited, prompts, n, isWhole, hasN), prefixes: echo && !needsEcho ? texts : null };
 }
 
-function asksOf(
+function partsFor(
   body: JsonBody<CompletionsRequest>,
   prompts: readonly (string | readonly number[])[],
   n: number,
   isWhole: boolean,
   hasN: boolean,
 ): ChoiceRequest<CompletionsRequest>[] {
-  if (isWhole && hasN) return [{ body, first: 0, wanted: prompts.length * n, isRepeat: false }];
+  if (isWhole && hasN) return [{ body, first: 0, choices: prompts.length * n, isRepeat: false }];
   return prompts.flatMap((prompt, at) => {
     const one = isWhole ? body : editBody(body, { prompt: prompt as string | number[] });
-    if (hasN) return [{ body: one, first: at * n, wanted: n, isRepeat: false }];
+    if (hasN) return [{ body: one, first: at * n, choices: n, isRepeat: false }];
     return eachAlone(one, at * n, n);
   });
 }

@@ -13,14 +13,14 @@ import { readLogprobs } from '../answer/logprobs.ts';
 import { unusable } from '../connection/parse-body.ts';
 import { type Repairs, unicode } from '../connection/repairs.ts';
 
-export type Reading = Omit<ReadOptions, 'newCallId'>;
+export type CompletionReadOptions = Omit<ReadOptions, 'newCallId'>;
 
 /**
- * The choices of an answer, from whatever a server sent as one.
+ * Reads the choices of an answer.
  * @throws ApiError `invalid_upstream_response`
  */
-export function readCompletion(fields: Fields, options: Reading): CompletionChoice[] {
-  const choices = givenChoices(fields, options.wanted);
+export function readCompletion(fields: Fields, options: CompletionReadOptions): CompletionChoice[] {
+  const choices = givenChoices(fields, options.choices);
   requireEnd(choices, options.usageOf(fields));
   return choices.map((choice, at) => {
     const given: Fields = { index: at, ...fieldsOf(choice) };
@@ -31,7 +31,7 @@ export function readCompletion(fields: Fields, options: Reading): CompletionChoi
 }
 
 /** Reads the pieces of one stream, in order. */
-export function pieceReader(options: Reading): ChunkReader<CompletionPiece> {
+export function pieceReader(options: CompletionReadOptions): ChunkReader<CompletionPiece> {
   const writers = new Map<number, ReturnType<typeof logprobsWriter>>();
   const writerOf = (index: number) => {
     const writer = writers.get(index) ?? logprobsWriter();
@@ -39,10 +39,10 @@ export function pieceReader(options: Reading): ChunkReader<CompletionPiece> {
     return writer;
   };
   return {
-    said: ({ text }) => text,
+    textOf: ({ text }) => text,
     read(given, event) {
-      const { index: told, text, logprobs, finish_reason: finish } = given;
-      const index = Number.isInteger(told) ? (told as number) : 0;
+      const { index: number, text, logprobs, finish_reason: finish } = given;
+      const index = Number.isInteger(number) ? (number as number) : 0;
       const isOpen = (finish ?? '') === '';
       return {
         index,
@@ -55,10 +55,10 @@ export function pieceReader(options: Reading): ChunkReader<CompletionPiece> {
   };
 }
 
-/** In the form of completions, or in that of chats (llama-server, Ollama). */
+/** Reads log probabilities in the form of completions or of chats (llama-server, Ollama). */
 function readTokens(
   given: unknown,
-  { repairs, alternatives }: Reading,
+  { repairs, alternatives }: CompletionReadOptions,
   write: ReturnType<typeof logprobsWriter>,
 ): CompletionLogprobs | null {
   if (!isObject(given)) return null;

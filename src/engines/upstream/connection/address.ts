@@ -1,19 +1,19 @@
-/** Where the calls of a server go. */
+/** Addresses of a server's calls. */
 export interface Address {
   origin: string;
-  /** For the log; no client is told it. */
+  /** For the log only; never shown to clients. */
   host: string;
-  /** Behind the base of the URL, with its query. */
+  /** Full path below the base of the URL, with its query. */
   path: (path: string) => string;
-  /** Beside it: `/v1` at the end of the base is not in it. */
+  /** Full path below the base without its final `/v1`. */
   rootPath: (path: string) => string;
-  /** What nobody may be told of it. */
+  /** Parts of the address to remove from messages. */
   secrets: string[];
 }
 
 /**
- * @param url the base, as it is configured: `{model}` in it stands for the name of the model, a query is kept for every
- * call (`https://me.openai.azure.com/openai/deployments/{model}?api-version=2024-10-21`)
+ * @param url configured base. `{model}` in it stands for the model's name, and a query is kept for every call:
+ * `https://me.openai.azure.com/openai/deployments/{model}?api-version=2024-10-21`
  */
 export function addressOf(url: string, model: string): Address {
   const { origin, host, hostname, pathname, search, searchParams } = new URL(url);

@@ -1,16 +1,16 @@
-/** A reader that is this many bytes behind makes the socket wait. */
-const mostUnread = 256 * 1024;
+/** Unread bytes from which the socket is paused (backpressure). */
+const maxUnread = 256 * 1024;
 
-/** Chunks between a socket that pushes and a loop that pulls. */
+/** Queue of chunks between a socket that pushes and a loop that pulls. */
 export function createByteQueue() {
   let chunks: Buffer[] = [];
   let bytes = 0;
-  let refused = false;
-  let ended = false;
+  let isPaused = false;
+  let hasEnded = false;
   let failure: { error: unknown } | undefined;
   let wake: (() => void) | undefined;
 
-  const change = () => {
+  const notify = () => {
     wake?.();
     wake = undefined;
   };
@@ -24,42 +24,42 @@ export function createByteQueue() {
   }
 
   return {
-    /** False when the reader is far behind. */
+    /** @returns false where the sender should pause */
     push(chunk: Buffer): boolean {
       chunks.push(chunk);
       bytes += chunk.length;
-      refused = bytes > mostUnread;
-      change();
-      return !refused;
+      isPaused = bytes > maxUnread;
+      notify();
+      return !isPaused;
     },
     end() {
-      ended = true;
-      change();
+      hasEnded = true;
+      notify();
     },
     fail(error: unknown) {
       failure = { error };
-      change();
+      notify();
     },
     /**
-     * What has come, once: whatever waits is given together, however the server cut it up.
-     * @param resume called when the reader has caught up after a `push` that said false
+     * Reads the bytes once; all that is queued comes as one chunk.
+     * @param resume called when the reader has caught up after a pause
      * @param leave called when the reader stops before the end
      */
     async *read(resume: () => void, leave: () => void): AsyncGenerator<Buffer> {
       try {
         for (;;) {
           if (chunks.length > 0) {
-            const waiting = takeAll();
-            const wasRefused = refused;
-            refused = false;
-            if (wasRefused) resume();
-            yield waiting;
+            const all = takeAll();
+            const wasPaused = isPaused;
+            isPaused = false;
+            if (wasPaused) resume();
+            yield all;
           } else if (failure) throw failure.error;
-          else if (ended) return;
+          else if (hasEnded) return;
           else await new Promise<void>((resolve) => (wake = resolve));
         }
       } finally {
-        if (!ended && !failure) leave();
+        if (!hasEnded && !failure) leave();
       }
     },
   };

@@ -1,30 +1,30 @@
 import { ApiError } from '../../../core/errors.ts';
-import { createTransport, type TransportOptions } from './transport.ts';
 import type { Timeouts } from './timeouts.ts';
+import { createTransport, type TransportOptions } from './transport.ts';
 
 export type Connections = ReturnType<typeof createConnections>;
 
-export interface ConnectionsOptions extends Omit<TransportOptions, 'connections' | 'longest'> {
-  /** Of questions beside the work. */
-  besideTimeouts: Timeouts;
+export interface ConnectionsOptions extends Omit<TransportOptions, 'connections' | 'maxBytes'> {
+  /** Timeouts of probes. */
+  probeTimeouts: Timeouts;
 }
 
-/** What a server tells of itself is no longer, models of a large gateway included. */
-const longestTold = 4 * 1024 * 1024;
+/** Longest reply to a probe: the models of a large gateway fit. */
+const maxProbeBytes = 4 * 1024 * 1024;
 
-/** The connections to one server, which may be opened again after they were closed. */
-export function createConnections({ besideTimeouts, ...options }: ConnectionsOptions) {
+/** Connections to one server; they can be reopened after they were closed. */
+export function createConnections({ probeTimeouts, ...options }: ConnectionsOptions) {
   const { origin, ca, headers, clock } = options;
   const connect = () => ({
     work: createTransport({ ...options, connections: null }),
-    beside: createTransport({
+    probes: createTransport({
       origin,
       ca,
       headers,
       clock,
       connections: 2,
-      timeouts: besideTimeouts,
-      longest: longestTold,
+      timeouts: probeTimeouts,
+      maxBytes: maxProbeBytes,
     }),
   });
   let open: ReturnType<typeof connect> | undefined = connect();
@@ -35,15 +35,15 @@ export function createConnections({ besideTimeouts, ...options }: ConnectionsOpt
   }
 
   return {
-    /** @throws ApiError `shutting_down` where they are closed */
+    /** @throws ApiError `shutting_down` where the connections are closed */
     get work() {
       return connected().work;
     },
-    /** Beside the work, for questions that must not wait until a connection is free: few, and soon over. @throws like `work` */
-    get beside() {
-      return connected().beside;
+    /** Separate connections for probes, which must not wait for work. @throws like `work` */
+    get probes() {
+      return connected().probes;
     },
-    /** `work`; undefined where they are closed. */
+    /** Like `work`, but undefined where the connections are closed. */
     get open() {
       return open?.work;
     },
@@ -54,7 +54,7 @@ export function createConnections({ besideTimeouts, ...options }: ConnectionsOpt
     async close() {
       const closing = open;
       open = undefined;
-      await Promise.all([closing?.work.close(), closing?.beside.close()]);
+      await Promise.all([closing?.work.close(), closing?.probes.close()]);
     },
   };
 }

@@ -6,26 +6,26 @@ import type { ListEntry } from '../../../base/swap-remove-list.ts';
 import { errorForNetwork, isReset, seconds, timedOut } from './network-errors.ts';
 import type { Timeouts } from './timeouts.ts';
 
-/** Where the answer goes. After `end` or `fail`, nothing more comes. */
+/** Receiver of an answer. Nothing follows `end` or `fail`. */
 export interface Sink {
   start(status: number, headers: IncomingHttpHeaders): void;
-  /** Answers false to be sent no more until `resume`. */
+  /** @returns false to pause the data until `resume` */
   data(chunk: Buffer): boolean;
   end(): void;
   fail(error: unknown): void;
 }
 
-/** What all calls to a server share, and who knows of each. */
+/** Settings and callbacks that all calls to a server share. */
 export interface ConnectionHooks {
   pool: Pool;
-  /** Of every request: names and values in turn. */
+  /** Headers of every request: names and values in turn. */
   headers: string[];
   clock: Clock;
-  /** Calls it when a call has taken as long as one may. */
-  overdue: (fn: () => void) => Timer;
-  /** The first of an answer is there. */
+  /** Starts the timer of a call's total time. */
+  startTimeout: (onTimeout: () => void) => Timer;
+  /** Called at the headers of an answer. */
   onStart(call: Exchange, headers: IncomingHttpHeaders): void;
-  /** More of it is. */
+  /** Called at each chunk of an answer. */
   onProgress(): void;
   onFailure(call: Exchange): void;
 }
@@ -34,29 +34,27 @@ export interface HttpRequest {
   method: 'GET' | 'POST';
   path: string;
   body: Buffer | string | null;
-  /** Beside those of every request: names and values in turn. */
+  /** Additional headers: names and values in turn. */
   headers?: readonly string[] | undefined;
   timeouts: Timeouts;
   signal: AbortSignal;
 }
 
-/** How long a connection whose answer is complete may take to say so. */
+/** Time for a connection to end after a complete answer. */
 const endGraceMs = 1000;
 
-/** A server that closes a connection later than this was at work on the request: sent again, it would be paid twice. */
+/** A connection closed later than this was in use: repeating the request would charge it twice. */
 const staleWithinMs = 1000;
 
 /**
- * One request and its answer. It is sent a second time in one case only: a kept-alive connection was closed by its peer
- * before a byte of the answer came and within a second, which is what a server does that had just decided the connection
- * was idle.
+ * One HTTP request and its answer. It is repeated in one case: the server closed a kept-alive connection within a second and
+ * before the first byte of the answer, because it had just decided that the connection was idle.
  *
- * One object where it could be a dozen closures: hundreds of calls are in flight, and whatever each is made of is copied by every
- * collection of young garbage.
+ * A class instead of closures: hundreds of calls are in flight, and each young garbage collection copies their objects.
  */
 export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   index = 0;
-  readonly #door: ConnectionHooks;
+  readonly #hooks: ConnectionHooks;
   readonly #request: HttpRequest;
   readonly #sink: Sink;
   #controller: Dispatcher.DispatchController | undefined;
@@ -65,32 +63,31 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   #sentAt = 0;
   #answered = false;
   #repeated = false;
-  /** For the whole of it. */
-  readonly #timer: Timer;
-  /** Until the answer has said that it is over. */
-  #ending: Timer | undefined;
-  #unwatch: (() => void) | undefined;
+  readonly #timeout: Timer;
+  /** Runs until the complete answer has ended. */
+  #endTimeout: Timer | undefined;
+  #unsubscribe: (() => void) | undefined;
 
-  constructor(door: ConnectionHooks, request: HttpRequest, sink: Sink) {
-    this.#door = door;
+  constructor(hooks: ConnectionHooks, request: HttpRequest, sink: Sink) {
+    this.#hooks = hooks;
     this.#request = request;
     this.#sink = sink;
-    const within = request.timeouts.totalMs;
-    this.#timer = door.overdue(() =>
-      this.cancel(timedOut(`did not finish its answer within ${seconds(within)}`)),
+    const { totalMs } = request.timeouts;
+    this.#timeout = hooks.startTimeout(() =>
+      this.cancel(timedOut(`did not complete its answer within ${seconds(totalMs)}`)),
     );
   }
 
-  /** To be called once. */
+  /** Call once. */
   send(): void {
     const { signal } = this.#request;
     if (signal.aborted) return this.cancel(signal.reason);
-    this.#unwatch = onAbort(signal, () => this.cancel(signal.reason));
+    this.#unsubscribe = onAbort(signal, () => this.cancel(signal.reason));
     this.#dispatch();
   }
 
   #dispatch(): void {
-    const { pool, headers } = this.#door;
+    const { pool, headers } = this.#hooks;
     const { method, path, body, timeouts, headers: own } = this.#request;
     const { firstByteMs: headersTimeout, idleMs: bodyTimeout } = timeouts;
     const all = own ? [...headers, ...own] : headers;
@@ -100,9 +97,9 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   #settle(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
-    this.#timer.cancel();
-    this.#ending?.cancel();
-    this.#unwatch?.();
+    this.#timeout.cancel();
+    this.#endTimeout?.cancel();
+    this.#unsubscribe?.();
     return true;
   }
 
@@ -114,26 +111,26 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   }
 
   #fail(error: unknown): void {
-    this.#door.onFailure(this);
+    this.#hooks.onFailure(this);
     this.#sink.fail(error);
   }
 
-  /** Nothing that still comes matters: the end is waited for a moment, so that the connection can be used again. */
+  /** Ignores the rest of the answer, but waits briefly for its end, so that the connection can be reused. */
   finish(): void {
     if (!this.#settle()) return;
-    const close = () => this.#controller?.abort(new Error('no end came'));
-    this.#ending = this.#door.clock.after(endGraceMs, close);
+    const close = () => this.#controller?.abort(new Error('the answer did not end'));
+    this.#endTimeout = this.#hooks.clock.after(endGraceMs, close);
     this.resume();
   }
 
-  /** The answer is there, and only a word more may come: it fails unless that comes in a moment. */
+  /** Fails the call unless the answer, complete but for its end marker, ends in a moment. */
   expectEnd(): void {
     if (this.#settled) return;
-    const late = () => this.cancel(timedOut('did not say that it is done'));
-    this.#ending ??= this.#door.clock.after(endGraceMs, late);
+    const late = () => this.cancel(timedOut('did not end its complete answer'));
+    this.#endTimeout ??= this.#hooks.clock.after(endGraceMs, late);
   }
 
-  /** Lets data flow again after the sink refused more. */
+  /** Resumes data that the sink paused. */
   resume(): void {
     this.#controller?.resume();
   }
@@ -141,8 +138,8 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#sent = true;
-    this.#sentAt = this.#door.clock.monotonic();
-    // It may have waited for a connection while its caller left.
+    this.#sentAt = this.#hooks.clock.monotonic();
+    // The caller may have left while the call waited for a connection.
     if (this.#settled) controller.abort(new Error('cancelled'));
   }
 
@@ -151,28 +148,28 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   }
 
   onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
-    // Statuses below 200 only announce the real one.
+    // Statuses below 200 only announce the final one.
     if (this.#settled || status < 200) return;
-    this.#door.onStart(this, headers);
+    this.#hooks.onStart(this, headers);
     this.#sink.start(status, headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return;
-    this.#door.onProgress();
+    this.#hooks.onProgress();
     if (!this.#sink.data(chunk)) controller.pause();
   }
 
   onResponseEnd(): void {
     if (this.#settle()) this.#sink.end();
-    else this.#ending?.cancel();
+    else this.#endTimeout?.cancel();
   }
 
   onResponseError(_: unknown, error: Error): void {
-    if (this.#settled) return this.#ending?.cancel();
+    if (this.#settled) return this.#endTimeout?.cancel();
     const isStale =
-      this.#sent && !this.#answered && this.#door.clock.monotonic() - this.#sentAt <= staleWithinMs;
-    if (isStale && !this.#repeated && isReset(error) && servedBefore(error)) {
+      this.#sent && !this.#answered && this.#hooks.clock.monotonic() - this.#sentAt <= staleWithinMs;
+    if (isStale && !this.#repeated && isReset(error) && isReused(error)) {
       this.#repeated = true;
       this.#sent = false;
       return this.#dispatch();
@@ -182,8 +179,8 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
   }
 }
 
-/** The number of bytes a socket had read is put on its errors by the connector and by undici. */
-function servedBefore(error: Error): boolean {
+/** True where the socket had read bytes before; the connector and undici put their number on its errors. */
+function isReused(error: Error): boolean {
   const { bytesRead, socket } = error as { bytesRead?: number; socket?: { bytesRead?: number } };
   return (bytesRead ?? socket?.bytesRead ?? 0) > 0;
 }

@@ -1,27 +1,27 @@
 import type { FailureStatus } from '../../../core/flavor.ts';
 
-/** A failure that a server tells in a way of its own. All that is said of it must be so. */
+/** Rule for a failure that a server reports in its own way. All conditions must match. */
 export interface FailureRule {
   status?: number;
-  /** The `code` or the `type` of its error. */
+  /** The `code` or the `type` of the error. */
   code?: string;
-  /** Its sentence. From the start, or a request that is quoted in another could say the same. */
+  /** Pattern of the message, anchored at its start: a quoted request could contain the same text. */
   says?: Pick<RegExp, 'test'>;
-  /** The status that says the same elsewhere, and by which everything else goes. */
+  /** Status that other servers use for this failure, and that decides its handling. */
   means: FailureStatus;
 }
 
-interface Told {
+interface ReportedError {
   status: number;
   code: string;
   type: string;
   message: string;
 }
 
-/** Said by services, and passed on by what stands before them, with the names of its own errors before the sentence. */
+/** Messages of services that proxies pass on, possibly behind the names of their own errors. */
 const everywhere: readonly FailureRule[] = [
   { says: passedOn('Your credit balance is too low'), means: 402 }, // Anthropic
-  // OpenAI, of a single request that has more tokens than the account has in a minute: however long it waits.
+  // OpenAI: a single request exceeds the account's tokens per minute, so waiting does not help.
   { status: 429, says: passedOn('Request too large for '), means: 413 },
 ];
 
@@ -29,16 +29,16 @@ function passedOn(sentence: string): RegExp {
   return new RegExp(String.raw`^(?:[\w.]+(?:Error|Exception)\s*[:-]\s*)*${sentence}`);
 }
 
-/** The status by which a failure is judged. */
+/** Status that decides the handling of a failure. */
 export function effectiveStatus(
-  { status, code, type, message }: Told,
-  rows: readonly FailureRule[] = [],
+  { status, code, type, message }: ReportedError,
+  rules: readonly FailureRule[] = [],
 ): number {
-  const row = [...rows, ...everywhere].find(
+  const rule = [...rules, ...everywhere].find(
     (each) =>
       (each.status === undefined || each.status === status) &&
       (each.code === undefined || each.code === code || each.code === type) &&
       (each.says === undefined || each.says.test(message)),
   );
-  return row?.means ?? status;
+  return rule?.means ?? status;
 }

@@ -2,46 +2,46 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import { ApiError, unavailable } from '../../../core/errors.ts';
 import type { Transport } from './transport.ts';
 
-/** Looks in `idle`, and how many of them without a sign of life are a hang: the last sign was somewhere between two others. */
-const looks = 10;
-const mostQuiet = 8;
-/** From this look on it is asked by what costs it work; what it shows by itself is read at each. */
+/** Checks within `idleMs`, and checks without a sign of life that show a hang: the last sign fell between two checks. */
+const checksPerIdle = 10;
+const maxQuietChecks = 8;
+/** Quiet check from which requests that cost the server work are sent; its counters are read at each. */
 const askFrom = 4;
 
 export interface HangWatchDeps {
-  /** Whether something moved at the server since the last time, false at the `first`; null where it shows nothing of that. */
+  /** Resolves true if a counter of the server moved since the last time, false at the `first`, null if it shows none. */
   moved?: ((first: boolean) => Promise<boolean | null>) | undefined;
-  /** Resolves when it answers what only one that works can; rejects where it does not answer. */
+  /** Resolves when the server answers a request that only a working server answers. */
   answers: (signal: AbortSignal) => Promise<unknown>;
   clock: Clock;
-  /** A silence of this many milliseconds is looked into, and is the longest of a server that hangs. */
+  /** Longest silence of a server that hangs, in milliseconds; 0 disables the watch. */
   idleMs: number;
-  /** Where the calls are; undefined when the engine is stopped. */
+  /** Transport of the calls; undefined when the engine is stopped. */
   work: () => Pick<Transport, 'waiting' | 'signs' | 'giveUp'> | undefined;
 }
 
 export type HangWatch = ReturnType<typeof createHangWatch>;
 
 /**
- * A call may be silent for as long as it is worked on, for an hour perhaps. So it is the server that is watched: while no byte
- * of any answer comes and calls wait for the first of theirs, it is asked whether it works. Where it gives no sign of that
- * either, all that wait are given up. Time is counted in looks, since the machine may have slept between two of them.
+ * Detects a server that hangs. A working call may be silent for an hour, so the server is watched instead: while no byte of
+ * any answer arrives and calls wait for their first one, it must show a sign of life. Otherwise all waiting calls fail. Time is
+ * counted in checks, because the machine may have slept between two of them.
  */
 export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWatchDeps) {
   let timer: Timer | undefined;
-  let seen = 0;
-  let quiet = 0;
+  let signs = 0;
+  let quietChecks = 0;
   let isHung = false;
-  let reading = false;
+  let isReading = false;
   let asking: AbortController | undefined;
 
-  function alive(): void {
-    quiet = 0;
+  function markAlive(): void {
+    quietChecks = 0;
     isHung = false;
-    forget();
+    stopAsking();
   }
 
-  function forget(): void {
+  function stopAsking(): void {
     asking?.abort();
     asking = undefined;
   }
@@ -49,71 +49,71 @@ export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWat
   async function ask(): Promise<void> {
     if (asking) return;
     const asked = (asking = new AbortController());
-    const answered = await answers(asked.signal).then(
+    const isAnswered = await answers(asked.signal).then(
       () => true,
       () => false,
     );
     if (asking !== asked) return;
     asking = undefined;
-    if (answered) alive();
+    if (isAnswered) markAlive();
   }
 
-  /** Reads what it shows; who shows nothing is asked. */
-  async function read(): Promise<void> {
-    let has: boolean | null = null;
+  /** Reads the server's counters, or sends it a request where it has none. */
+  async function findSign(): Promise<void> {
+    let hasMoved: boolean | null = null;
     if (moved && !isHung) {
-      if (reading) return;
-      reading = true;
-      has = await moved(quiet === 1).catch(() => false);
-      reading = false;
+      if (isReading) return;
+      isReading = true;
+      hasMoved = await moved(quietChecks === 1).catch(() => false);
+      isReading = false;
     }
-    if (has) quiet = 0;
-    else if (has === null && quiet >= askFrom) await ask();
+    if (hasMoved) quietChecks = 0;
+    else if (hasMoved === null && quietChecks >= askFrom) await ask();
   }
 
   function giveUp(): void {
     isHung = true;
-    quiet = askFrom;
-    forget();
+    quietChecks = askFrom;
+    stopAsking();
     work()?.giveUp(hung());
   }
 
-  function look(): void {
+  function check(): void {
     timer = undefined;
     const calls = work();
-    if (!calls || (calls.waiting === 0 && !isHung)) return void (quiet = 0);
-    if (calls.signs !== seen) {
-      seen = calls.signs;
-      alive();
-    } else quiet++;
-    if (quiet >= mostQuiet) giveUp();
-    if (quiet > 0) void read();
-    again();
+    if (!calls || (calls.waiting === 0 && !isHung)) return void (quietChecks = 0);
+    if (calls.signs !== signs) {
+      signs = calls.signs;
+      markAlive();
+    } else quietChecks++;
+    if (quietChecks >= maxQuietChecks) giveUp();
+    if (quietChecks > 0) void findSign();
+    schedule();
   }
 
-  function again(): void {
-    if (idleMs > 0) timer ??= clock.after(idleMs / looks, look);
+  function schedule(): void {
+    if (idleMs > 0) timer ??= clock.after(idleMs / checksPerIdle, check);
   }
 
   return {
     /**
-     * There is a call.
-     * @throws ApiError while the server hangs: it gets none until it answers the question whether it works
+     * Starts watching for a new call.
+     * @throws ApiError while the server hangs: it gets no calls until it shows that it works
      */
     begin() {
       if (isHung) throw hung();
-      again();
+      schedule();
     },
     stop() {
       timer?.cancel();
       timer = undefined;
-      alive();
+      markAlive();
     },
   };
 }
 
-/** The server's for certain: nothing of an answer had come, and none would. */
+/** Error of calls to a server that hangs: certainly its fault, because no byte of an answer had arrived. */
 function hung(): ApiError {
-  const told = "The model's server answers nothing any more, and is taken to hang.";
-  return new ApiError('upstream_timeout', told, { blame: unavailable });
+  const message = "The model's server has stopped responding and appears to hang.";
+  return new ApiError('upstream_timeout', message, { blame: unavailable });
 }

@@ -1,15 +1,15 @@
-import { ApiError, ambiguous } from '../../../core/errors.ts';
+import { ambiguous, ApiError } from '../../../core/errors.ts';
 import type { Timeouts } from './timeouts.ts';
 
-/** Whether the peer dropped the connection, as opposed to refusing or never answering. */
+/** True where the peer dropped the connection. */
 export function isReset(error: Error): boolean {
   const code = codeOf(error);
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
 }
 
 /**
- * What went wrong below HTTP, for callers and batches. Nothing of the address is told.
- * @param sent whether the request had left: then the server may have died of it, and the attempt counts
+ * Error for a failure below HTTP, without the server's address.
+ * @param sent true where the request had left: the server may have failed because of it, and the attempt counts
  */
 export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts): ApiError {
   const code = codeOf(error);
@@ -17,28 +17,21 @@ export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts)
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return new ApiError('shutting_down', 'The engine is being stopped.', cause);
   if (code === 'UND_ERR_HEADERS_TIMEOUT')
-    return timedOut(`did not begin to answer within ${seconds(timeouts.firstByteMs)}`, error);
+    return timedOut(`did not start to answer within ${seconds(timeouts.firstByteMs)}`, error);
   if (code === 'UND_ERR_BODY_TIMEOUT')
-    return timedOut(`fell silent for ${seconds(timeouts.idleMs)} in the middle of its answer`, error);
+    return timedOut(`was silent for ${seconds(timeouts.idleMs)} in the middle of its answer`, error);
   if (notHttp.has(code) || error.name === 'HTTPParserError')
-    return new ApiError(
-      'invalid_upstream_response',
-      "The model's server answered something that is not HTTP.",
-      cause,
-    );
+    return new ApiError('invalid_upstream_response', "The model's server did not answer with HTTP.", cause);
   if (!sent) return new ApiError('upstream_unreachable', "The model's server cannot be reached.", cause);
-  const told = "The model's server closed the connection before its answer was whole.";
-  return new ApiError('upstream_unreachable', told, { ...cause, blame: ambiguous });
+  const message = "The model's server closed the connection before its answer was complete.";
+  return new ApiError('upstream_unreachable', message, { ...cause, blame: ambiguous });
 }
 
 const notHttp = new Set(['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UND_ERR_HEADERS_OVERFLOW']);
 
 export function timedOut(what: string, cause?: unknown): ApiError {
-  return new ApiError(
-    'upstream_timeout',
-    `The model's server ${what}.`,
-    cause === undefined ? {} : { cause },
-  );
+  const message = `The model's server ${what}.`;
+  return new ApiError('upstream_timeout', message, cause === undefined ? {} : { cause });
 }
 
 export function seconds(ms: number): string {

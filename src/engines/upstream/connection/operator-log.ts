@@ -2,36 +2,36 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Log } from '../../../base/log.ts';
 import type { Repairs } from './repairs.ts';
 
-/** Something is said once in this long, not for each of 10,000 lines. */
-const sayAgainMs = 60_000;
+/** Interval in which a message is logged once, not for each of 10,000 lines. */
+const repeatMs = 60_000;
 
 /**
- * What is wrong with a server, for its operator.
- * @param about what is logged with each
+ * Warnings about a server, for its operator.
+ * @param about fields logged with each
  */
 export function createOperatorLog(
   log: Log,
   clock: Clock,
   about: { upstream: string; upstream_model: string },
 ) {
-  const saidAt = new Map<string, number>();
+  const loggedAt = new Map<string, number>();
 
-  function say(message: string, fields: object): void {
+  function warn(message: string, fields: object): void {
     const now = clock.monotonic();
-    const last = saidAt.get(message);
-    if (last !== undefined && now - last < sayAgainMs) return;
-    saidAt.set(message, now);
+    const last = loggedAt.get(message);
+    if (last !== undefined && now - last < repeatMs) return;
+    loggedAt.set(message, now);
     log.warn({ ...about, ...fields }, message);
   }
 
   return {
-    refusal: (status: number, words: string): void => {
-      const isOurs = status === 401 || status === 402 || status === 403;
-      const why = isOurs ? 'refuses our credentials: check api_key and the account' : `answers ${status}`;
-      say(`the upstream ${why}`, { status, said: words });
+    refusal: (status: number, said: string): void => {
+      const isAccount = status === 401 || status === 402 || status === 403;
+      const what = isAccount ? 'refuses our credentials: check api_key and the account' : `answers ${status}`;
+      warn(`the upstream ${what}`, { status, said });
     },
     repairs: {
-      add: (repair) => say(`an answer of the upstream was put right: ${repair}`, {}),
+      add: (repair) => warn(`an answer of the upstream was repaired: ${repair}`, {}),
     } satisfies Repairs,
   };
 }

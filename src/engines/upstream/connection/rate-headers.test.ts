@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readRateLimit } from './rate-headers.ts';
+import { readRateLimit, retryAfterSeconds } from './rate-headers.ts';
 
 const now = Date.parse('2026-11-22T10:00:00Z');
 
-describe('rateTold', () => {
+describe('readRateLimit', () => {
   it.each([
     ['1s', 1_000],
     ['6m0s', 360_000],
@@ -43,4 +43,24 @@ describe('rateTold', () => {
   ])('makes nothing of %j', (headers) => {
     expect(readRateLimit(headers, now)).toBeNull();
   });
+});
+
+it.each([
+  ['2', 2],
+  ['0', 1],
+  ['1.2', 2],
+  ['60', 60],
+  ['86400', 86_400],
+  ['99999', 86_400],
+  ['Sat, 21 Nov 2026 09:30:20 GMT', 20],
+  ['Saturday, 21-Nov-26 09:30:20 GMT', 20],
+  ['Sat, 21 Nov 2026 09:00:00 GMT', 1],
+  ['Sat, 21 Nov 2030 09:00:00 GMT', 86_400],
+  ['-5', undefined],
+  ['soon', undefined],
+  ['1e9', undefined],
+  ['', undefined],
+  [undefined, undefined],
+])('F18: reads a retry-after of %j as %j', (value, seconds) => {
+  expect(retryAfterSeconds(value, Date.UTC(2026, 10, 21, 9, 30))).toBe(seconds);
 });

@@ -1,36 +1,34 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RateLimitStatus } from '../../engines.ts';
 
-/** Where the limits of requests and of tokens stand. */
 const names = ['requests', 'tokens'].flatMap((of) => [
   { of, remaining: `x-ratelimit-remaining-${of}`, reset: `x-ratelimit-reset-${of}` },
   { of, remaining: `anthropic-ratelimit-${of}-remaining`, reset: `anthropic-ratelimit-${of}-reset` },
 ]);
 
 /**
- * What is left of the limits that bear upon requests. Tokens count once none are left: nobody knows how many a request
- * takes.
+ * Tightest reported limit on requests. Token limits count only when exhausted, because the tokens of a request are unknown.
  * @param now epoch milliseconds
  */
 export function readRateLimit(headers: IncomingHttpHeaders, now: number): RateLimitStatus | null {
-  let found: RateLimitStatus | null = null;
-  for (const { of, remaining: at, reset } of names) {
-    if (headers[at] === undefined) continue;
-    const remaining = Number(headers[at]);
-    const resetMs = untilReset(String(headers[reset] ?? ''), now);
+  let tightest: RateLimitStatus | null = null;
+  for (const { of, remaining: name, reset } of names) {
+    if (headers[name] === undefined) continue;
+    const remaining = Number(headers[name]);
+    const resetMs = msUntilReset(String(headers[reset] ?? ''), now);
     if (!(remaining >= 0) || resetMs === null || (of === 'tokens' && remaining > 0)) continue;
-    if (!found || resetMs / Math.max(1, remaining) > found.resetMs / Math.max(1, found.remaining))
-      found = { remaining, resetMs };
+    if (!tightest || resetMs / Math.max(1, remaining) > tightest.resetMs / Math.max(1, tightest.remaining))
+      tightest = { remaining, resetMs };
   }
-  return found;
+  return tightest;
 }
 
 const units: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** Longer ones are a mistake, or a limit of a day that nobody can wait for. */
-const longestMs = 15 * 60_000;
+/** Longer times are mistakes or daily limits, which nothing can wait for. */
+const maxResetMs = 15 * 60_000;
 
-/** `1s`, `6m0s`, `12ms`, a number of seconds, or an instant. */
-function untilReset(text: string, now: number): number | null {
+/** Parses `1s`, `6m0s`, `12ms`, a number of seconds, or an instant. */
+function msUntilReset(text: string, now: number): number | null {
   let ms: number;
   if (/^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(text))
     ms = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)].reduce(
@@ -40,5 +38,26 @@ function untilReset(text: string, now: number): number | null {
   else if (/^\d+(?:\.\d+)?$/.test(text)) ms = Number(text) * 1_000;
   else if (/^\d{4}-\d\d-\d\dT/.test(text)) ms = Date.parse(text) - now;
   else return null;
-  return ms >= 0 && ms <= longestMs ? ms : null;
+  return ms >= 0 && ms <= maxResetMs ? ms : null;
+}
+
+const maxRetryAfter = 86_400;
+
+/**
+ * Whole seconds of a `retry-after` header, given as seconds or as an HTTP date.
+ * @returns 1 to 86,400; undefined where the header is absent or unusable
+ */
+export function retryAfterSeconds(value: string | string[] | undefined, now: number): number | undefined {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim();
+  if (!text) return undefined;
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : secondsUntil(text, now);
+  if (seconds === undefined || seconds < 0) return undefined;
+  return Math.min(maxRetryAfter, Math.max(1, Math.ceil(seconds)));
+}
+
+function secondsUntil(date: string, now: number): number | undefined {
+  // `Date.parse` takes almost anything ("-5" is a year), so the shape of an HTTP date is checked first.
+  if (!/^[A-Za-z]{3,9},? .*\d{2}:\d{2}:\d{2}/.test(date)) return undefined;
+  const at = Date.parse(date);
+  return Number.isNaN(at) ? undefined : Math.max(0, (at - now) / 1000);
 }

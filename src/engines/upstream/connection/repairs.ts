@@ -1,10 +1,9 @@
-/** What had to be put right in an answer, for the log. */
-export type Repair = 'usage estimated' | 'text was not Unicode' | 'finish reason is unknown';
+/** Repairs of an answer, for the log. */
 export interface Repairs {
-  add: (repair: Repair) => unknown;
+  add: (repair: 'usage estimated' | 'text was not Unicode' | 'finish reason is unknown') => unknown;
 }
 
-/** `text` without halves of surrogate pairs, which no UTF-8 can carry (reliability.md, F31). */
+/** `text` without lone surrogates, which UTF-8 cannot carry (F31). */
 export function unicode(text: string, repairs: Repairs): string {
   if (text.isWellFormed()) return text;
   repairs.add('text was not Unicode');

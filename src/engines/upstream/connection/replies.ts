@@ -10,39 +10,40 @@ export interface Reply<Body> {
 }
 
 export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
-  /** Everything that matters has come; or will have in a moment, and the body fails if it has not ended then. */
-  finish: () => void;
-  expectEnd: () => void;
+  finish: Exchange['finish'];
+  expectEnd: Exchange['expectEnd'];
 }
 
-/** Counts the bytes of an answer and cancels its call where they are too many. */
-abstract class Bounded {
-  readonly #longest: number;
+/** Cancels a call whose answer is too long. */
+abstract class BoundedSink {
+  readonly #maxBytes: number;
   #bytes = 0;
-  /** Of the call whose answer it is, set before anything comes. */
+  /** Set before any data arrives. */
   call!: Pick<Exchange, 'cancel' | 'finish' | 'expectEnd' | 'resume'>;
 
-  constructor(longest: number) {
-    this.#longest = longest;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  protected takes({ length }: Buffer): boolean {
+  protected accepts({ length }: Buffer): boolean {
     this.#bytes += length;
-    if (this.#bytes <= this.#longest) return true;
-    this.call.cancel(tooLong(this.#longest));
+    if (this.#bytes <= this.#maxBytes) return true;
+    const mebibytes = Math.round(this.#maxBytes / 1024 / 1024);
+    const message = `The model's server answered with more than ${mebibytes} MiB.`;
+    this.call.cancel(new ApiError('invalid_upstream_response', message));
     return false;
   }
 }
 
-/** An answer that is there once it has ended. */
-export class WholeReply extends Bounded implements Sink {
-  readonly #told = Promise.withResolvers<Reply<Buffer>>();
+/** Sink whose reply resolves at the end of the answer. */
+export class WholeReply extends BoundedSink implements Sink {
+  readonly #reply = Promise.withResolvers<Reply<Buffer>>();
   readonly #parts: Buffer[] = [];
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
   get reply(): Promise<Reply<Buffer>> {
-    return this.#told.promise;
+    return this.#reply.promise;
   }
 
   start(status: number, headers: IncomingHttpHeaders): void {
@@ -51,60 +52,52 @@ export class WholeReply extends Bounded implements Sink {
   }
 
   data(chunk: Buffer): boolean {
-    if (this.takes(chunk)) this.#parts.push(chunk);
+    if (this.accepts(chunk)) this.#parts.push(chunk);
     return true;
   }
 
   end(): void {
     const [only] = this.#parts;
     const body = only && this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
-    this.#told.resolve({ status: this.#status, headers: this.#headers, body });
+    this.#reply.resolve({ status: this.#status, headers: this.#headers, body });
   }
 
   fail(error: unknown): void {
-    this.#told.reject(error);
+    this.#reply.reject(error);
   }
 }
 
-/** An answer that is there at its headers. Who leaves the loop over its body early closes the connection, unless `finish` was called. */
-export class ReplyInParts extends Bounded implements Sink {
-  readonly #told = Promise.withResolvers<StreamedReply>();
-  readonly #unread = createByteQueue();
+/** Sink whose reply resolves at the headers. Leaving the loop over its body closes the connection, except after `finish`. */
+export class ReplyInParts extends BoundedSink implements Sink {
+  readonly #reply = Promise.withResolvers<StreamedReply>();
+  readonly #queue = createByteQueue();
 
   get reply(): Promise<StreamedReply> {
-    return this.#told.promise;
+    return this.#reply.promise;
   }
 
   start(status: number, headers: IncomingHttpHeaders): void {
     const { call } = this;
     const leave = () => call.cancel(new Error('the reader left'));
-    this.#told.resolve({
+    this.#reply.resolve({
       status,
       headers,
-      body: this.#unread.read(() => call.resume(), leave),
+      body: this.#queue.read(() => call.resume(), leave),
       finish: () => call.finish(),
       expectEnd: () => call.expectEnd(),
     });
   }
 
   data(chunk: Buffer): boolean {
-    return !this.takes(chunk) || this.#unread.push(chunk);
+    return !this.accepts(chunk) || this.#queue.push(chunk);
   }
 
   end(): void {
-    this.#unread.end();
+    this.#queue.end();
   }
 
   fail(error: unknown): void {
-    this.#unread.fail(error);
-    this.#told.reject(error);
+    this.#queue.fail(error);
+    this.#reply.reject(error);
   }
-}
-
-function tooLong(bytes: number): ApiError {
-  const mebibytes = Math.round(bytes / 1024 / 1024);
-  return new ApiError(
-    'invalid_upstream_response',
-    `The model's server answered with more than ${mebibytes} MiB.`,
-  );
 }

@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fieldsOf, parseOrUndefined } from '../../../base/fields.ts';
-import { ApiError, unavailable, permanent, transient, ambiguous } from '../../../core/errors.ts';
-import { type FailureRule, effectiveStatus } from './failure-rules.ts';
-import { retryAfterSeconds } from './retry-after.ts';
-import { SystemPlacementError, systemRefusal } from './system-refusal.ts';
+import { ambiguous, ApiError, permanent, transient, unavailable } from '../../../core/errors.ts';
+import { effectiveStatus, type FailureRule } from './failure-rules.ts';
+import { retryAfterSeconds } from './rate-headers.ts';
 import { scrub } from './scrub.ts';
+import { SystemPlacementError, systemRefusal } from './system-refusal.ts';
 
 export interface Refusal {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The body as text, whatever it is. */
+  /** Body of any form. */
   text: string;
 }
 
@@ -17,35 +17,35 @@ export interface RefusalContext {
   /** Epoch milliseconds, for `retry-after` dates. */
   now: number;
   secrets: readonly string[];
-  /** What this kind of server tells in a way of its own. */
+  /** Rules for failures that this kind of server reports in its own way. */
   failures?: readonly FailureRule[] | undefined;
-  /** Takes what the upstream said and no client is told, fit to be logged. */
+  /** Logs a scrubbed message that no client sees. */
   note: (status: number, words: string) => void;
 }
 
 /**
- * What a status other than 2xx means for the caller and for a batch (reliability.md, F18 to F22). The upstream's own
- * sentence is told where the request itself was at fault; in any other it speaks of itself, to whoever runs it.
+ * Error for a status other than 2xx (F18 to F22). The upstream's message is passed on where the request is at fault; any
+ * other concerns its operator only.
  */
 export function errorForStatus(
   { status: given, headers, text }: Refusal,
   { now, secrets, failures, note }: RefusalContext,
 ): ApiError {
-  const said = readError(text);
-  const status = effectiveStatus({ ...said, status: given }, failures);
-  const words = scrub(said.message, secrets);
-  const missed = missedPromises.find((code) => status >= 500 && code === said.code);
+  const reported = readError(text);
+  const status = effectiveStatus({ ...reported, status: given }, failures);
+  const words = scrub(reported.message, secrets);
+  const missed = guaranteeErrors.find((code) => status >= 500 && code === reported.code);
   if (missed) return new ApiError(missed, words);
-  const fault =
-    status >= 500 ? faultsOfRequests.find(([pattern]) => pattern.test(said.message))?.[1] : undefined;
-  // Templates fail with either status (llama-server).
-  const refusal = status >= 500 || aboutTheRequest.has(status) ? systemRefusal(said.message) : undefined;
-  const isTold = fault !== undefined || refusal !== undefined || aboutTheRequest.has(status);
-  if (!isTold) note(status, words);
-  const tail = `(status ${status})${isTold && words ? `: ${words}` : '.'}`;
-  if (fault) return fault(tail);
+  const requestError =
+    status >= 500 ? requestErrors.find(([pattern]) => pattern.test(reported.message))?.[1] : undefined;
+  // llama-server reports template errors with either status.
+  const refusal = status >= 500 || requestStatuses.has(status) ? systemRefusal(reported.message) : undefined;
+  const isShown = requestError !== undefined || refusal !== undefined || requestStatuses.has(status);
+  if (!isShown) note(status, words);
+  const tail = `(status ${status})${isShown && words ? `: ${words}` : '.'}`;
+  if (requestError) return requestError(tail);
   if (refusal) return new SystemPlacementError(tail, refusal === 'everywhere');
-  const own = !isTold && words !== '' && { upstreamMessage: words };
+  const own = !isShown && words !== '' && { upstreamMessage: words };
   const retryAfter = retryAfterSeconds(headers['retry-after'], now);
   if (status === 429 || status === 503 || status === 529)
     return new ApiError('engine_overloaded', `The model's server takes no more requests at present ${tail}`, {
@@ -55,31 +55,31 @@ export function errorForStatus(
     });
   if (status === 401 || status === 402 || status === 403)
     return new ApiError('upstream_error', `The model's server refuses this service (status ${status}).`, {
-      // The key is nobody's but ours; credit may have sufficed for a shorter answer, and rights for another prompt.
-      // Models are listed without credit, too.
+      // Only a 401 is certainly about the key: credit may suffice for a shorter answer, and rights for another prompt.
+      // Models are listed without credit, so probes do not show a 402.
       blame: { scope: 'account', certain: status === 401, retry: true, hidden: status === 402 },
       shouldRetry: false,
     });
   if (status === 408 || status === 504)
     return new ApiError('upstream_timeout', `The model's server gave up waiting ${tail}`, { ...own });
   if (status >= 300 && status < 400)
-    return new ApiError('upstream_error', `The model's server points elsewhere (status ${status}).`, {
+    return new ApiError('upstream_error', `The model's server redirects (status ${status}).`, {
       blame: unavailable,
       shouldRetry: false,
     });
-  if (status >= 400 && status < 500) return refused(said, status, tail);
+  if (status >= 400 && status < 500) return refused(reported, status, tail);
   return new ApiError('upstream_error', `The model's server failed ${tail}`, { ...own });
 }
 
-/** What another Offpeak says once it has asked as often as we would: the request's failure, its server works. */
-const missedPromises = ['tool_not_called', 'schema_not_met'] as const;
+/** Codes of another Offpeak after its own retries: the request failed, its server works. */
+const guaranteeErrors = ['tool_not_called', 'schema_not_met'] as const;
 
-/** Fields of requests, as a validation of one names them. */
+/** Request fields that validation errors name. */
 const fields =
   'response_format|tools|tool_choice|messages|prompt|input|stop|seed|temperature|top_p|max_tokens|max_completion_tokens|logit_bias|logprobs|top_logprobs|n';
 
-/** Messages about the request or its answer that a server sends with a 5xx (llama-server, llama-cpp-python). */
-const faultsOfRequests: readonly [RegExp, (tail: string) => ApiError][] = [
+/** Messages about the request or its answer that servers send with a 5xx (llama-server, llama-cpp-python). */
+const requestErrors: readonly [RegExp, (tail: string) => ApiError][] = [
   [/'loc': \('body', |"loc": ?\["body", ?|^body\.\w/, refusedField],
   [new RegExp(`validation errors? for (?!\\w*Response\\b)\\w+\\s+(?:${fields})\\b`), refusedField],
   [/Input should be '\w+'(?:,| or) .*'json_(?:object|schema)'/, refusedField],
@@ -96,23 +96,23 @@ function tooLong(tail: string): ApiError {
   return new ApiError('context_length_exceeded', `The request does not fit the model's context ${tail}`);
 }
 
-/** The server works: it could not read what its model wrote for this request. At temperature 0 that is the same again. */
+/** Error of a working server that could not parse its model's output. At temperature 0 it happens again. */
 function unreadable(tail: string): ApiError {
-  const words = `The model's server could not read the answer of its model ${tail}`;
-  return new ApiError('invalid_upstream_response', words, { blame: transient });
+  const message = `The model's server could not read the answer of its model ${tail}`;
+  return new ApiError('invalid_upstream_response', message, { blame: transient });
 }
 
 function refusedField(tail: string): ApiError {
   return new ApiError('request_refused', `The model's server refused the request ${tail}`);
 }
 
-function refused(said: UpstreamError, status: number, tail: string): ApiError {
-  if (isContextLength(said)) return tooLong(tail);
-  if (isUnknownModel(said, status)) return noModel(tail);
-  if (aboutTheRequest.has(status)) return refusedField(tail);
-  if (absent.has(status)) return new AbsentError(tail);
-  const words = `The model's server refused the request ${tail}`;
-  return new ApiError('upstream_error', words, { blame: permanent, shouldRetry: false });
+function refused(reported: UpstreamError, status: number, tail: string): ApiError {
+  if (isContextLength(reported)) return tooLong(tail);
+  if (isUnknownModel(reported, status)) return noModel(tail);
+  if (requestStatuses.has(status)) return refusedField(tail);
+  if (absentStatuses.has(status)) return new AbsentError(tail);
+  const message = `The model's server refused the request ${tail}`;
+  return new ApiError('upstream_error', message, { blame: permanent, shouldRetry: false });
 }
 
 export function noModel(tail: string): ApiError {
@@ -121,27 +121,27 @@ export function noModel(tail: string): ApiError {
   });
 }
 
-/** What stands for an answer of a server that only embeds with the model. */
+/** Error of a chat request to a server that only embeds with the model. */
 export function noChat(tail: string): ApiError {
-  const told = `The server of this model answers nothing with it, it only makes embeddings ${tail}`;
-  return new ApiError('model_not_found', told, { param: 'model', blame: permanent });
+  const message = `The server of this model supports only embeddings, not text generation ${tail}`;
+  return new ApiError('model_not_found', message, { param: 'model', blame: permanent });
 }
 
-/** What was asked for is not there: the call, or the whole server, for a proxy answers so while that is rolled out. */
+/** Error for a missing endpoint. The whole server may be missing: proxies answer 404 during a rollout. */
 export class AbsentError extends ApiError {
-  /** What is told at the end of any sentence about it. */
+  /** Status and message, to append to other sentences. */
   readonly tail: string;
 
   constructor(tail: string) {
-    const words = `The model's server refused the request ${tail}`;
-    super('upstream_error', words, { blame: ambiguous, shouldRetry: false });
+    const message = `The model's server refused the request ${tail}`;
+    super('upstream_error', message, { blame: ambiguous, shouldRetry: false });
     this.tail = tail;
   }
 }
 
-/** What servers answer to a field they do not take. Any other 4xx is between them and us. */
-const aboutTheRequest = new Set([400, 413, 422]);
-const absent = new Set([404, 405, 410]);
+/** Statuses for requests with unsupported content. Any other 4xx is between the server and Offpeak. */
+const requestStatuses = new Set([400, 413, 422]);
+const absentStatuses = new Set([404, 405, 410]);
 
 export interface UpstreamError {
   message: string;
@@ -150,37 +150,37 @@ export interface UpstreamError {
 }
 
 /**
- * The error in a body, in any of the shapes servers use: `{error: {message}}`, `{error: "text"}`, `{message}`,
- * `{detail: "text" | [{loc, msg}]}`, plain text. An HTML page says nothing.
+ * Reads an error body in any common shape: `{error: {message}}`, `{error: "text"}`, `{message}`,
+ * `{detail: "text" | [{loc, msg}]}`, or plain text. An HTML page has no message.
  */
 export function readError(text: string): UpstreamError {
-  const told = parseOrUndefined(text);
-  if (told === undefined) {
+  const value = parseOrUndefined(text);
+  if (value === undefined) {
     const message = text.trimStart().startsWith('<') ? '' : text;
     return { message, code: '', type: '' };
   }
-  // Gemini answers with a list of one.
-  const body = Array.isArray(told) && fieldsOf(told[0])['error'] !== undefined ? told[0] : told;
+  // Gemini wraps its error in a list.
+  const body = Array.isArray(value) && fieldsOf(value[0])['error'] !== undefined ? value[0] : value;
   const outer = fieldsOf(body);
   const inner = typeof outer['error'] === 'object' ? fieldsOf(outer['error']) : outer;
   const candidates = [inner['message'], outer['error'], outer['message'], outer['detail'], body];
-  const message = candidates.map(sentence).find((found) => found !== '') ?? '';
-  return { message, code: word(inner['code']), type: word(inner['type']) };
+  const message = candidates.map(toSentence).find((sentence) => sentence !== '') ?? '';
+  return { message, code: toWord(inner['code']), type: toWord(inner['type']) };
 }
 
-function sentence(value: unknown): string {
+function toSentence(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return '';
   return value
     .slice(0, 5)
     .map((item) => {
       const { loc, msg } = fieldsOf(item);
-      return Array.isArray(loc) ? `${loc.join('.')}: ${word(msg)}` : word(msg);
+      return Array.isArray(loc) ? `${loc.join('.')}: ${toWord(msg)}` : toWord(msg);
     })
     .join('; ');
 }
 
-function word(value: unknown): string {
+function toWord(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
@@ -193,12 +193,8 @@ function isContextLength({ code, type, message }: UpstreamError): boolean {
 }
 
 function isUnknownModel({ code, type, message }: UpstreamError, status: number): boolean {
-  if (
-    code === 'model_not_found' ||
-    code === 'DeploymentNotFound' ||
-    (type === 'not_found_error' && message.startsWith('model:'))
-  )
-    return true;
+  if (code === 'model_not_found' || code === 'DeploymentNotFound') return true;
+  if (type === 'not_found_error' && message.startsWith('model:')) return true;
   return (
     status === 404 && /model/i.test(message) && /not found|does not exist|unknown|not loaded/i.test(message)
   );

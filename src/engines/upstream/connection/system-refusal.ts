@@ -1,8 +1,8 @@
 import { ApiError } from '../../../core/errors.ts';
 
-/** The server or its chat template refuses a conversation for where its system messages are. */
+/** Refusal by a server or its chat template because of the positions of system messages. */
 export class SystemPlacementError extends ApiError {
-  /** True if it takes no system messages at all. */
+  /** True where the server takes no system messages at all. */
   readonly everywhere: boolean;
 
   constructor(tail: string, everywhere: boolean) {
@@ -11,11 +11,11 @@ export class SystemPlacementError extends ApiError {
   }
 }
 
-/** Gemma; models of OpenAI before system messages. */
+/** Gemma; OpenAI models from before system messages. */
 const noSystem =
   /(?<!multiple )\bsystem (role|message|prompt)s? (is |are )?not supported|does not support '?system\b|only user,? (and )?assistant( and (tool|model))? roles are/i;
 
-/** The role by its name in quotes or behind a place, or a message of it. */
+/** The role in quotes or after a label, or a message with it. */
 const system = String.raw`(?:['"\`]system['"\`]|(?:\brole|\]):? system\b|\bsystem['"\`]? (?:message|role|prompt|instruction)s?\b)`;
 const oneOf = (words: string) => String.raw`\b(?:${words})\b`;
 
@@ -28,13 +28,13 @@ const misplaced: readonly RegExp[] = [
   new RegExp(`${oneOf('begin|beginning|start|first|one|multiple|unexpected')}[^.]{0,40}${system}`, 'i'),
   // Mistral: "Expected last role User or Tool ... but got system", "Unexpected role 'system' after role 'user'"
   /\b(expected|unexpected|invalid|unsupported|unknown)\b[^.]{0,20}\brole\b[^.]{0,140}\bsystem\b/i,
-  // Where a system message has become a turn of the user.
+  // A system message that was converted to a user turn.
   /\bunexpected role '?user'? after role '?(tool|user)/i,
   // Templates of Mistral, Llama 2 and Gemma.
   /roles? must alternate|should alternate with/i,
 ];
 
-/** The refusal of system messages in a server's error message; undefined for any other message. */
+/** Kind of a refusal of system messages; undefined for any other error message. */
 export function systemRefusal(message: string): 'misplaced' | 'everywhere' | undefined {
   if (noSystem.test(message)) return 'everywhere';
   return misplaced.some((pattern) => pattern.test(message)) ? 'misplaced' : undefined;

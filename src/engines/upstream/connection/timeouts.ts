@@ -1,15 +1,15 @@
-/** How long the parts of a call may take, in milliseconds. */
+/** Time limits of a call, in milliseconds. */
 export interface Timeouts {
   connectMs: number;
-  /** From sending to the first byte of the answer. Without streaming that is the whole generation. */
+  /** From sending to the first byte of the answer: the whole generation if it is not streamed. */
   firstByteMs: number;
   /** Silence in the middle of an answer. */
   idleMs: number;
-  /** The whole call, waiting for a connection included. */
+  /** The whole call, including the wait for a connection. */
   totalMs: number;
 }
 
-/** Generation without streaming is silent until it is done, and an answer with much thought may take an hour. */
+/** An answer that is not streamed is silent until it is complete, which may take an hour with much reasoning. */
 export const defaultTimeouts: Timeouts = {
   connectMs: 10_000,
   firstByteMs: 3_600_000,

@@ -5,7 +5,7 @@ import { createSharedTimer } from '../../../base/shared-timer.ts';
 import { createSteadyLookup } from '../../../base/steady-lookup.ts';
 import { addEntry, removeEntry } from '../../../base/swap-remove-list.ts';
 import type { ApiError } from '../../../core/errors.ts';
-import { type HttpRequest, type ConnectionHooks, Exchange } from './exchange.ts';
+import { type ConnectionHooks, Exchange, type HttpRequest } from './exchange.ts';
 import { type Reply, ReplyInParts, type StreamedReply, WholeReply } from './replies.ts';
 import type { Timeouts } from './timeouts.ts';
 import { loadUndici } from './undici.ts';
@@ -14,38 +14,37 @@ export type Transport = ReturnType<typeof createTransport>;
 
 export interface TransportOptions {
   origin: string;
-  /** Who signs its certificate, as PEM. */
+  /** Certificate authority of the server, as PEM. */
   ca?: string | undefined;
   headers: Record<string, string>;
-  /** How many calls may be in flight, more wait for one to end; null where somebody else sees to that. */
+  /** Limit of connections, beyond which calls wait; null where the caller limits them. */
   connections: number | null;
   timeouts: Timeouts;
-  /** Bytes of the longest answer that is read; 64 MiB if absent. */
-  longest?: number;
+  /** Longest answer; 64 MiB if absent. */
+  maxBytes?: number;
   clock: Clock;
-  /** Whether a stream begins when it is asked for, so that a silence before it is one like any other. */
-  beginsAtOnce?: () => boolean;
+  /** True where streams start at once, so that `idleMs` also limits the silence before the first byte. */
+  startsAtOnce?: () => boolean;
   /** Called with the headers of each answer. */
   onHeaders?: (headers: IncomingHttpHeaders) => void;
 }
 
-/** Under the 5 s that common servers keep an idle connection, so that they are rarely closed just as we send. */
+/** Below the 5 s after which common servers close idle connections, which would race with our requests. */
 const keepAliveMs = 4000;
 
-const longestBody = 64 * 1024 * 1024;
+const defaultMaxBytes = 64 * 1024 * 1024;
 
-/** Connections to one upstream. Rejects with `ApiError`s, or with the signal's reason. */
+/** Connections to one upstream. Calls reject with `ApiError`s or with the signal's reason. */
 export function createTransport(options: TransportOptions) {
-  const { headers, timeouts, longest = longestBody, clock, beginsAtOnce, onHeaders } = options;
+  const { headers, timeouts, maxBytes = defaultMaxBytes, clock, startsAtOnce, onHeaders } = options;
   const pool = createPool(options);
-  /** Of which nothing has come. */
   const waiting: Exchange[] = [];
   let signs = 0;
-  const door: ConnectionHooks = {
+  const hooks: ConnectionHooks = {
     pool,
     headers: Object.entries({ 'content-type': 'application/json', ...headers }).flat(),
     clock,
-    overdue: createSharedTimer(clock, timeouts.totalMs),
+    startTimeout: createSharedTimer(clock, timeouts.totalMs),
     onStart(call, replyHeaders) {
       signs++;
       removeEntry(waiting, call);
@@ -55,51 +54,51 @@ export function createTransport(options: TransportOptions) {
     onFailure: (call) => void removeEntry(waiting, call),
   };
 
-  const atOnce = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };
+  const promptTimeouts = { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs, timeouts.idleMs) };
 
   function send<T extends WholeReply | ReplyInParts>(request: HttpRequest, sink: T): T['reply'] {
-    const call = new Exchange(door, request, sink);
+    const call = new Exchange(hooks, request, sink);
     sink.call = call;
     addEntry(waiting, call);
     call.send();
     return sink.reply;
   }
 
-  const whole = (
+  const sendWhole = (
     method: HttpRequest['method'],
     path: string,
     body: HttpRequest['body'],
     signal: AbortSignal,
     own?: HttpRequest['headers'],
   ): Promise<Reply<Buffer>> =>
-    send({ method, path, body, headers: own, timeouts, signal }, new WholeReply(longest));
+    send({ method, path, body, headers: own, timeouts, signal }, new WholeReply(maxBytes));
 
   return {
-    get: (path: string, signal: AbortSignal) => whole('GET', path, null, signal),
+    get: (path: string, signal: AbortSignal) => sendWhole('GET', path, null, signal),
     post: (path: string, body: Buffer | string, signal: AbortSignal, own?: HttpRequest['headers']) =>
-      whole('POST', path, body, signal, own),
+      sendWhole('POST', path, body, signal, own),
 
-    /** Resolves at the headers. Leaving the loop over the body early closes the connection, unless `finish` was called. */
+    /** Resolves at the headers. Leaving the loop over the body closes the connection, except after `finish`. */
     postStreaming(
       path: string,
       body: Buffer,
       signal: AbortSignal,
       own?: HttpRequest['headers'],
     ): Promise<StreamedReply> {
-      const within = beginsAtOnce?.() ? atOnce : timeouts;
+      const within = startsAtOnce?.() ? promptTimeouts : timeouts;
       const request: HttpRequest = { method: 'POST', path, body, headers: own, timeouts: within, signal };
-      return send(request, new ReplyInParts(longest));
+      return send(request, new ReplyInParts(maxBytes));
     },
 
-    /** Calls of which nothing has come. */
+    /** Number of calls without any byte of an answer. */
     get waiting() {
       return waiting.length;
     },
-    /** Another number after anything of any answer has come. */
+    /** Counter that changes whenever part of an answer arrives. */
     get signs() {
       return signs;
     },
-    /** Fails the calls of which nothing has come. */
+    /** Fails the calls without any byte of an answer. */
     giveUp(reason: ApiError) {
       for (const call of waiting.slice()) call.cancel(reason);
     },
@@ -126,7 +125,7 @@ function createPool({ origin, ca, connections, timeouts, clock }: TransportOptio
     connect(options, callback) {
       connect(options, (...result) => {
         const [, socket] = result;
-        // So that a connection that had served before can be told from a new one (`exchange.ts`).
+        // Marks errors of connections that had served before (`exchange.ts`).
         socket?.prependListener('error', (error) => Object.assign(error, { bytesRead: socket.bytesRead }));
         callback(...result);
       });

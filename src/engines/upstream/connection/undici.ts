@@ -2,8 +2,8 @@ import type * as Undici from 'undici';
 import { loadPackage } from '../../../base/load-package.ts';
 
 /**
- * The parts of undici that speak to upstreams. With fetch, WebSocket, caches and mocks it is three times as many files,
- * which were a tenth of a start. A version that keeps the parts elsewhere is loaded whole.
+ * Loads only the HTTP client of undici. With fetch, WebSocket, caches and mocks it is three times as many files, a tenth of the
+ * start-up time. A version with other paths is loaded whole.
  */
 export function loadUndici(): Pick<typeof Undici, 'Pool' | 'buildConnector'> {
   try {

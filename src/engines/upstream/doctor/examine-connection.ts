@@ -3,18 +3,18 @@ import type { Clock } from '../../../base/clock.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import type { Finding } from '../../../core/examination.ts';
 import { seconds } from '../connection/network-errors.ts';
-import { fault, ok } from './findings.ts';
 import { loadUndici } from '../connection/undici.ts';
+import { fault, ok } from './findings.ts';
 
-interface Connecting {
+interface ConnectOptions {
   url: string;
   ca?: string | undefined;
   connectMs: number;
   clock: Clock;
 }
 
-/** Whether there is anybody at the address, who speaks what its scheme says. */
-export async function examineConnection(options: Connecting): Promise<Finding> {
+/** Checks that a server listens at the address and speaks the protocol of its scheme. */
+export async function examineConnection(options: ConnectOptions): Promise<Finding> {
   const { url, connectMs, clock } = options;
   const { host, hostname, protocol } = new URL(url);
   const begun = clock.monotonic();
@@ -29,52 +29,58 @@ export async function examineConnection(options: Connecting): Promise<Finding> {
     const key = 'url';
     const code = stringOr(error['code'], '');
     if (code === 'ECONNREFUSED')
-      return { key, told: `nobody listens at ${host}`, advice: 'Start the server, or mend the address.' };
-    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-      return { key, told: `no machine is known as ${hostname}`, advice: 'Is the name right, from here?' };
-    if (protocol === 'https:' && /SSL|EPROTO|ECONNRESET|UND_ERR_SOCKET/.test(code))
-      return { key, told: `${host} does not speak HTTPS`, advice: `Write http://${rest(url)}.` };
-    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-      const names = stringOr(fieldsOf(error['cert'])['subjectaltname'], 'no name');
       return {
         key,
-        told: `the certificate of ${host} is for ${names}`,
-        advice: 'Write a name that it is for.',
+        told: `no server listens at ${host}`,
+        advice: 'Start the server, or correct the address.',
       };
+    if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+      return {
+        key,
+        told: `the host name ${hostname} does not resolve`,
+        advice: 'Check the name and the DNS of this machine.',
+      };
+    if (protocol === 'https:' && /SSL|EPROTO|ECONNRESET|UND_ERR_SOCKET/.test(code))
+      return { key, told: `${host} does not speak HTTPS`, advice: `Use http://${withoutScheme(url)}.` };
+    const certificate = `the certificate of ${host}`;
+    if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+      const names = stringOr(fieldsOf(error['cert'])['subjectaltname'], 'no name');
+      return { key, told: `${certificate} is for ${names}`, advice: 'Use a name of the certificate.' };
     }
     if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-      const told = `the certificate of ${host} is not valid at this time (${code})`;
-      return { key, told, advice: 'Renew it; or is the clock of this machine wrong?' };
+      const told = `${certificate} is not valid at this time (${code})`;
+      return { key, told, advice: 'Renew it, or correct the clock of this machine.' };
     }
     if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
       return {
         key: 'ca',
-        told: `nobody who is known signs the certificate of ${host} (${code})`,
-        advice: 'Name the file of who signs it: ca: /path/to/ca.pem.',
+        told: `${certificate} has no trusted issuer (${code})`,
+        advice: 'Name the file of its certificate authority: ca: /path/to/ca.pem.',
       };
-    const told = `${host} cannot be reached within ${seconds(connectMs)} (${code || 'no reason told'})`;
-    return { key, told, advice: 'Is it up, and does a firewall let this machine through?' };
+    const told = `${host} cannot be reached within ${seconds(connectMs)} (${code || 'no error code'})`;
+    return { key, told, advice: 'Check that it is up and that no firewall blocks this machine.' };
   }
 }
 
-/** Whether a server that does not answer HTTP speaks HTTPS, whoever signs for it. */
-export async function findHttps(options: Connecting): Promise<Finding | null> {
+/** Finds that a server which does not answer HTTP speaks HTTPS, with any certificate; null if not. */
+export async function findHttps(options: ConnectOptions): Promise<Finding | null> {
   const { url } = options;
   if (!url.startsWith('http:')) return null;
+  const https = `https://${withoutScheme(url)}`;
   try {
-    await connect({ ...options, url: `https://${rest(url)}` }, false);
+    await connect({ ...options, url: https }, false);
   } catch {
     return null;
   }
   const told = `${new URL(url).host} speaks HTTPS`;
-  return fault('connection', { key: 'url', told, advice: `Write https://${rest(url)}.` });
+  return fault('connection', { key: 'url', told, advice: `Use ${https}.` });
 }
 
-function rest(url: string): string {
+function withoutScheme(url: string): string {
   return url.replace(/^https?:\/\//, '');
 }
 
-function connect({ url, ca, connectMs }: Connecting, rejectUnauthorized = true): Promise<void> {
+function connect({ url, ca, connectMs }: ConnectOptions, rejectUnauthorized = true): Promise<void> {
   const { hostname, host, port, protocol } = new URL(url);
   const open = loadUndici().buildConnector({
     timeout: connectMs,

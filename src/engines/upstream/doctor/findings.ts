@@ -11,3 +11,11 @@ export const fault = (about: About, more: Pick<Finding, 'told' | 'advice' | 'key
   verdict: 'fault',
   ...more,
 });
+
+export const checkAddress = 'Check the address.';
+export const checkLog = 'Check its log.';
+
+/** Message of an error without its full stop. */
+export function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+}

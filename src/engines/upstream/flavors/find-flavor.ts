@@ -1,7 +1,7 @@
-import type { Flavor } from '../../../core/flavor.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
+import type { Flavor } from '../../../core/flavor.ts';
 
-/** Whom servers call the owner of their models. A proxy may call anybody so, and is left `generic`. */
+/** Flavors by the owner of listed models. Proxies use any name, and stay `generic`. */
 const owners = new Map<unknown, Flavor>([
   ['vllm', 'vllm'],
   ['sglang', 'sglang'],
@@ -10,17 +10,16 @@ const owners = new Map<unknown, Flavor>([
   ['offpeak', 'offpeak'],
 ]);
 
-/** The models that answer at a server. A process of another Offpeak lists what only its others serve, too. */
+/** Models that the server itself answers with. Another Offpeak also lists models that only its peers serve. */
 export function modelsIn({ data }: Fields): Fields[] {
   return Array.isArray(data) ? data.map(fieldsOf).filter((each) => each['batch_only'] !== true) : [];
 }
 
-/** Whether a model is among them. */
 export function hasModel(fields: Fields, model: string): boolean {
   return modelsIn(fields).some(({ id }) => id === model);
 }
 
-/** What kind of server has these models (`GET /v1/models`): of the one that is used, or of any if it has another name there. */
+/** Flavor of a server by its reply to `GET /v1/models`, preferring the entry of the used model. */
 export function flavorOf({ data }: Fields, model: string): Flavor {
   const models = Array.isArray(data) ? data.map(fieldsOf) : [];
   const used = models.find(({ id }) => id === model) ?? models[0];

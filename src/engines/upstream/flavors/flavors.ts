@@ -5,7 +5,7 @@ import { generic, llamaServer, offpeak, ollama, sglang, vllm } from './self-host
 import type { UpstreamOptions } from '../upstream-options.ts';
 import type { FlavorTraits } from './traits.ts';
 
-/** What servers of each kind do by themselves (wire-formats.md, sections 0.8, 2.3 and 2.4). */
+/** Traits of each flavor. */
 export const flavorTraits: Record<Flavor, FlavorTraits> = {
   vllm,
   sglang,
@@ -25,7 +25,7 @@ export const flavorTraits: Record<Flavor, FlavorTraits> = {
 
 type Kind = Pick<UpstreamOptions, 'flavor' | 'ownTraits' | 'model'>;
 
-/** What a server does by itself for a model, with what the configuration says of it. */
+/** Traits of a server for a model, with the configured differences. */
 export function traitsOf({ flavor = 'generic', ownTraits: own, model }: Kind): FlavorTraits {
   const all = flavorTraits[flavor === 'auto' ? 'generic' : flavor];
   const like = { ...all, ...all.models?.find(([name]) => name.test(model))?.[1] };
@@ -45,7 +45,7 @@ export function traitsOf({ flavor = 'generic', ownTraits: own, model }: Kind): F
   };
 }
 
-/** What every call to a server carries: the key as servers of its kind want it, and what was configured. */
+/** Headers of every call: the key in the flavor's form, and the configured headers. */
 export function headersOf({
   apiKey,
   headers,

@@ -1,38 +1,40 @@
 import type { CustomTraits } from '../../../core/flavor.ts';
 import type { ModelInput } from '../../../core/model.ts';
-import type { Capabilities, ApiFormat, FormatSupport } from '../../engines.ts';
+import type { ApiFormat, Capabilities, FormatSupport } from '../../engines.ts';
 import type { FailureRule } from '../connection/failure-rules.ts';
 
 /**
- * What servers can do with raw prompts: go on with a text as it is (`raw`), take a list of them (`lists`), token ids, make
- * several answers (`n`) and choose among more (`best_of`), tell the prompt and what is known of its tokens (`echo`), write up to
- * a `suffix`.
+ * Abilities of servers with raw prompts: continue a text without a template (`raw`), take several prompts (`lists`) or token ids
+ * (`tokens`), make several answers (`n`) or the best of more (`best_of`), return the prompt with its log probabilities
+ * (`echo`), fill in before a `suffix`.
  */
 export type CompletionAbility = 'raw' | 'lists' | 'tokens' | 'n' | 'best_of' | 'echo' | 'suffix';
 
 /**
- * By what a server shows that it works on requests that it does not answer for long.
- * `vllm` and `sglang`: by the counters in `/metrics`; without them by the door, and by what the scheduler answers beside its work
- * (`/health_generate`). `slots`: `/slots`, which is answered between two steps of the work (llama-server). `chat`: a chat of
- * one token, where nobody queues behind others: one that is full would seem to hang. `door`: any answer.
+ * Sign of life of a server during long requests.
+ * `vllm`, `sglang`: counters in `/metrics`; without them, any reply (vLLM) or `/health_generate` of the scheduler (SGLang).
+ * `slots`: `/slots`, which llama-server answers between two steps.
+ * `chat`: a chat of one token, for servers that do not queue it behind long requests.
+ * `door`: any reply.
  */
 export type LivenessProbe = 'vllm' | 'sglang' | 'slots' | 'chat' | 'door';
 
 /**
- * How a server tells the tokens of a prompt.
- * `input_tokens`: `/v1/chat/completions/input_tokens` takes the request as it is (llama-server since 2026, Offpeak).
- * `count_tokens`: `/v1/messages/count_tokens` takes what a message is asked for with (Anthropic).
+ * Method of counting the tokens of a prompt.
+ * `input_tokens`: `/v1/chat/completions/input_tokens` takes the request (llama-server since 2026, Offpeak).
+ * `count_tokens`: `/v1/messages/count_tokens` takes the request for a message (Anthropic).
  * `messages`: `/tokenize` takes messages and tools (vLLM).
- * `template`: `/apply-template` renders the prompt, `/tokenize` cuts it (llama-server before).
- * `text`: `/tokenize` takes text alone (SGLang): exact but for what the template puts around a message.
+ * `template`: `/apply-template` renders the prompt for `/tokenize` (older llama-server).
+ * `text`: `/tokenize` takes only text (SGLang): exact but for the template around messages.
  */
 export type TokenCounter = 'input_tokens' | 'count_tokens' | 'messages' | 'template' | 'text';
 
 /**
- * How a server tells how it is.
- * `models`: its entry in `/v1/models` (by whatever name the length of the context has there). `vllm` and `sglang`: the
- * same, and in `/metrics` how many requests wait. `props`: `/props` (llama-server). `show`: `/api/show`, and `/api/ps` for
- * the context that it runs with (Ollama).
+ * Source of a server's report.
+ * `models`: its entry in `/v1/models`, with the context length under any common name.
+ * `vllm`, `sglang`: the same, with the queue from `/metrics`.
+ * `props`: `/props` (llama-server).
+ * `show`: `/api/show`, with the running context from `/api/ps` (Ollama).
  */
 export type ReportSource = 'models' | 'vllm' | 'sglang' | 'props' | 'show';
 
@@ -40,10 +42,10 @@ export type ReportSource = 'models' | 'vllm' | 'sglang' | 'props' | 'show';
 export type RequestMembers = Readonly<Record<string, unknown>>;
 
 /**
- * A server's form of the reasoning effort (`flavors/`).
- * `as given`: by `reasoning_effort`. A record: the same, with its own word for some of ours, or the members that replace it.
- * `switch`: as given, and `none` by switching the template, because older versions do not know the word.
- * `template`: by variables of the chat template alone. `left out`: never.
+ * Form of the reasoning effort.
+ * `as given`: in `reasoning_effort`. A record: the same, with the server's own words, or with members that replace it.
+ * `switch`: as given, but `none` through template variables, because older versions do not know the word.
+ * `template`: only through template variables. `left out`: never sent.
  */
 export type EffortMapping =
   | 'as given'
@@ -52,92 +54,86 @@ export type EffortMapping =
   | 'left out'
   | Readonly<Record<string, string | RequestMembers>>;
 
-/** When several choices are not asked for together (`flavors/`). */
+/** Cases in which several choices are requested one by one: always, or with greedy sampling (temperature 0). */
 export type SplitChoices = 'always' | 'greedy';
 
-/** What servers of one kind do. */
+/** Behaviour of servers of one kind. */
 export interface FlavorTraits {
-  /** Differences of some of its models, by their upstream names. The first row whose name matches applies. */
+  /** Differences of some models, by their upstream names; the first match applies. */
   models?: readonly (readonly [name: RegExp, traits: Partial<FlavorTraits>])[];
-  /** The header that carries the key, what stands before it there, and headers that go beside it. */
+  /** Header of the key, the prefix of its value, and additional headers. */
   auth: { header: string; scheme: string; beside?: Readonly<Record<string, string>> };
-  /** What it speaks, if not chat completions (`dialects.ts`). */
+  /** Format other than chat completions that requests are translated to (`dialects.ts`). */
   dialect?: 'messages';
-  /** How requests in other formats go on to it, unless its configuration says otherwise; `via chat` if absent. */
+  /** Support of other formats, unless configured; `via chat` if absent. */
   formats?: Readonly<Partial<Record<Exclude<ApiFormat, 'completions'>, FormatSupport>>>;
-  /** What it can do with raw prompts; absent where it takes none. */
+  /** Abilities with raw prompts; absent where it takes none. */
   completions?: readonly CompletionAbility[];
   jsonSchema: Capabilities['jsonSchema'];
   forcedTool: Capabilities['forcedTool'];
   /**
-   * Which schemas it takes: any, all but patterns that look around, or those that its grammar holds (`grammar-schema.ts`), which
-   * counts so many items, members and characters.
+   * Accepted schemas: any, those without look-around patterns, or those of its grammar (`grammar-schema.ts`) with limited
+   * repetitions.
    */
-  schemas: 'any' | 'no look-around' | { mostRepeats: number };
+  schemas: 'any' | 'no look-around' | { maxRepeats: number };
   /** Refuses tools with `anyOf`, `oneOf` or `allOf` at the root of their parameters. */
   rootUnions?: 'refused';
   prefixCache: Capabilities['prefixCache'];
-  /** The members it is sent beside those that every server is sent (`request-members.ts`). */
+  /** Members sent in addition to those for every server (`request-members.ts`). */
   fields: readonly string[];
-  /** Members that every other server is sent, `messages.name` for one of each message. */
+  /** Members not sent, although every other server gets them; `messages.name` names a member of messages. */
   without: readonly string[];
-  /** What it calls a member that has another name here. */
+  /** Own names of members. */
   names: Readonly<Record<string, string>>;
-  /** The ids of calls that it takes; others become nine letters and digits, which all take. Any if absent. */
+  /** Accepted ids of calls; others are replaced by nine letters and digits, which all accept. Any if absent. */
   callIds?: RegExp;
-  /**
-   * That it takes the role `developer`, which becomes `system` otherwise: everybody knows that one, and the chat templates of most
-   * models no other.
-   */
+  /** Accepts the role `developer`; otherwise it becomes `system`, because most chat templates lack it. */
   developerRole?: true;
-  /** That it signs the calls that it makes, and refuses them in a conversation without. */
+  /** Signs its calls: `needed` where it refuses unsigned ones in a conversation. */
   signsCalls?: 'needed' | 'passed on';
-  /** Reports thoughts as `reasoning_details` and wants them back. */
+  /** Returns reasoning as `reasoning_details`, and needs them in later turns. */
   reasoningDetails?: true;
-  /** Which of its models, by name, take tools with free text, and hold the grammars of what they are given. */
+  /** Models, by name, that take tools with free text and enforce their grammars. */
   customTools?: RegExp;
-  /** Refuses a last turn of the assistant unless it is marked with `prefix`, and then continues it. */
+  /** Refuses a last assistant turn unless it is marked with `prefix`, and then continues it. */
   prefixesLast?: true;
-  /** Takes names of tools of more than 64 characters; others get shorter ones (`request/short-names.ts`). */
+  /** Accepts tool names of more than 64 characters; others get short ones (`request/short-names.ts`). */
   longToolNames?: true;
-  /** Its form of the reasoning effort. */
   effort: EffortMapping;
-  /** Reads `cache_control` of parts, tools and requests; other servers find prefixes by themselves, and some refuse the member. */
+  /** Reads `cache_control` of parts, tools and requests; other servers cache prefixes by themselves, and some refuse it. */
   cacheControl?: true;
-  /** Takes the reasoning of earlier turns as `thinking` parts of their content, and not as members of messages. */
+  /** Takes the reasoning of earlier turns as `thinking` parts of their content. */
   thinkingParts?: boolean;
-  /** How it counts the tokens of a prompt, in the order in which the ways are tried. */
+  /** Methods of counting tokens, in the order in which they are tried. */
   tokenCounters: readonly TokenCounter[];
-  /** Without a limit its answer may fill the context; with one that is beyond it, it refuses. */
+  /** Lets an answer without a limit fill the context, but refuses a limit beyond it. */
   openLimit?: true;
-  /** Where chat completions and embeddings are behind the base of its URL, if not where everybody has them. */
+  /** Paths of chat completions and embeddings below the base of the URL, if unusual. */
   paths?: CustomTraits['paths'];
-  /** Where it tells its usage, if not in `usage`. */
+  /** Paths of the usage figures, if not in `usage`. */
   usage?: CustomTraits['usage'];
-  /** Its own words for why an answer ended (`finish-reason.ts` has those of others). */
+  /** Own finish reasons, besides those of `finish-reason.ts`. */
   finish?: CustomTraits['finish'];
-  /** What it tells in a way of its own of why it refused or failed. */
+  /** Own forms of refusals and failures. */
   failures?: readonly FailureRule[];
-  /** How it tells how it is, and what its model can do. */
   report: ReportSource;
-  /** That it makes none, whatever the model. */
+  /** Has no embeddings with any model. */
   noEmbeddings?: true;
-  /** That it refuses every model that is not in its `/v1/models`. */
+  /** Refuses every model that `/v1/models` does not list. */
   listsAll?: true;
-  /** When several choices are asked for one after the other: always, or where nothing is left to chance (temperature 0). */
   splitChoices?: SplitChoices;
-  /** That it leaves out what does not fit its context, and answers all the same. */
+  /** Silently drops what exceeds its context. */
   truncatesPrompts?: true;
-  /** The member that makes it tell, at the beginning of a stream, how far it is with the prompt and what it had read of it before. */
+  /** Member that requests the progress of the prompt, with its cached tokens, at the start of a stream. */
   progress?: string;
   /**
-   * That whole answers are asked for as streams, too: then silence tells a server that hangs from one that writes for an hour,
-   * and one that nobody waits for any more stops. Not where a stream is dear (vLLM, SGLang) or silent while it thinks.
-   * `at once`: a stream begins when it is asked for, `queued`: when it is its turn.
+   * Streams whole answers too: silence then distinguishes a hang from a long answer, and abandoned requests stop. Not used where
+   * streams are costly (vLLM, SGLang) or silent during reasoning. `at once`: a stream starts with the request; `queued`: when its
+   * turn comes.
    */
   asStream?: 'at once' | 'queued';
-  /** By what it shows that it works, while it answers none of its calls; its door if absent. */
+  /** Sign of life; `door` if absent. */
   liveness?: LivenessProbe;
-  /** What it may take beside text; whether the model does is known to whoever configures it. */
+  /** Possible inputs besides text; the configuration knows those of the model. */
   inputs: readonly ModelInput[];
 }

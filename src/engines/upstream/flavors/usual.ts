@@ -1,21 +1,21 @@
 import type { CompletionAbility, FlavorTraits } from './traits.ts';
 
-/** The older name is the one that everybody reads. */
+/** The older name, which every server knows. */
 export const maxTokens = { max_completion_tokens: 'max_tokens' };
 
-/** What most servers do. */
+/** Traits of most servers. */
 export const usual: FlavorTraits = {
   auth: { header: 'authorization', scheme: 'Bearer ' },
   jsonSchema: 'native',
-  schemas: 'no look-around', // RE2, Rust and most grammars know none
+  schemas: 'no look-around', // unsupported by RE2, Rust and most grammars
   forcedTool: 'native',
-  prefixCache: 'shared', // leader first serves most
+  prefixCache: 'shared', // warming it up with one request first suits most
   fields: [],
-  without: [], // what a server does not know, it passes over
+  without: [], // unknown members are ignored
   names: maxTokens,
-  effort: 'as given', // the one name that is documented anywhere
+  effort: 'as given', // the only documented name
   tokenCounters: [],
-  report: 'models', // everybody lists models; some tell the length of the context there
+  report: 'models', // every server lists models, some with the context length
   inputs: ['image', 'audio', 'file'],
 };
 

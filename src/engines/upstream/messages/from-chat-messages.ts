@@ -5,10 +5,9 @@ import type { Block, MessagesTurn } from '../../../wire/messages/messages.ts';
 import { parseToolInput } from '../../../wire/messages/tool-input.ts';
 
 /**
- * A chat conversation as turns. What the system says anywhere stands before all of them; messages of one side that follow
- * each other are one turn, in which results of tools come first; what says nothing is left out, because a text of nothing but
- * white space is refused. Where nobody but the system speaks, that is the turn to be answered. What the assistant thought is
- * left out too: only its author could sign it. Marks for the cache stay where they were.
+ * Converts a chat conversation to turns. System messages go before all turns; adjacent messages of one side become one turn,
+ * with tool results first; messages without text are dropped, because blank text is refused. A conversation of system messages
+ * alone becomes the user turn. Reasoning is dropped, because only its author could sign it. Cache marks keep their places.
  */
 export function fromChatMessages(messages: readonly ChatMessage[]): {
   system: Block[];
@@ -63,7 +62,7 @@ const writers: Record<'user' | 'assistant' | 'tool', (message: ChatMessage) => B
   ],
 };
 
-/** The mark of a part, a call or a tool, without what else a client put there. */
+/** Cache mark of a part, a call or a tool, without unknown members. */
 export function markOf(marked: object): { cache_control?: CacheControl } {
   const { cache_control: mark } = marked as { cache_control?: unknown };
   if (!isObject(mark)) return {};
@@ -71,7 +70,7 @@ export function markOf(marked: object): { cache_control?: CacheControl } {
   return { cache_control: { ...(type !== undefined && { type }), ...(ttl !== undefined && { ttl }) } };
 }
 
-/** The text of a message: one block, or several where marks divide it. */
+/** Text of a message as one block, or as several where cache marks divide it. */
 function markedTexts({ content }: ChatMessage): Block[] {
   const blocks: Block[] = [];
   let text = '';
@@ -85,7 +84,7 @@ function markedTexts({ content }: ChatMessage): Block[] {
   return [...blocks, ...textBlocks(text)];
 }
 
-/** Other servers make ids with characters that are refused here. */
+/** Replaces characters in ids of other servers that are refused. */
 function callId(id: string): string {
   return id.replaceAll(/[^\w-]/g, '_');
 }

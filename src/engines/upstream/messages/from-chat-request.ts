@@ -8,15 +8,15 @@ import type {
   MessagesToolChoice,
 } from '../../../wire/messages/messages.ts';
 
-/** What has to be told and chat clients need not tell. */
-const longestAnswer = 32_000;
+/** Limit for chat requests without one, because messages require it. */
+const defaultMaxTokens = 32_000;
 
 const jsonLine = 'Answer with one JSON object and with nothing else.';
 
 /**
- * A chat request as messages have it, but for how hard to think. There is no word for seeds, penalties, log probabilities and
- * several choices; a temperature above 1 is 1, and `top_p` is left out beside a temperature, because models take the one or
- * the other.
+ * Converts a chat request to a request for a message, without the reasoning effort. Seeds, penalties, log probabilities and
+ * several choices have no counterpart. A temperature above 1 becomes 1, and `top_p` is dropped beside a temperature, because
+ * models accept only one of them.
  */
 export function fromChatRequest(request: ChatRequest): MessagesRequest {
   const { system, turns } = fromChatMessages(request.messages);
@@ -27,7 +27,7 @@ export function fromChatRequest(request: ChatRequest): MessagesRequest {
   const hasTemperature = typeof temperature === 'number';
   return {
     model: request.model,
-    max_tokens: request.max_completion_tokens ?? request.max_tokens ?? longestAnswer,
+    max_tokens: request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
     ...(lines.length > 0 && { system: isMarked ? lines : paragraphs(lines) }),
     messages: turns,
     ...(hasTemperature && { temperature: Math.min(1, temperature) }),
@@ -48,10 +48,10 @@ function toolsOf({
 }: ChatRequest): Pick<MessagesRequest, 'tools' | 'tool_choice'> {
   if (!tools?.length) return {};
   const alone = isParallel === false && choice !== 'none';
-  const isSaid = (choice ?? null) !== null || alone;
+  const hasChoice = (choice ?? null) !== null || alone;
   return {
     tools: tools.map(toTool),
-    ...(isSaid && {
+    ...(hasChoice && {
       tool_choice: { ...toChoice(choice ?? 'auto'), ...(alone && { disable_parallel_tool_use: true }) },
     }),
   };

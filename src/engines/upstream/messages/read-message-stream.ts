@@ -1,32 +1,29 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, unusable } from '../connection/parse-body.ts';
-import { errorInStream } from '../connection/stream-errors.ts';
+import { errorInBody } from '../connection/parse-body.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
-import { addUsage, ending, refusalOf } from './read-message.ts';
+import { ending, mergeUsage, refusalOf } from './read-message.ts';
 
-/**
- * Reads the events of one streamed message, in order, as chunks of a chat completion; those of other types, such as `ping`,
- * tell nothing.
- */
+/** Converts the events of one streamed message, in order, to chunks of a chat completion. Other types, such as `ping`, are skipped. */
 export function messageChunks(context: RefusalContext): (event: EventSourceMessage) => Fields | null {
-  /** The place among the calls of the block that is open, and whether its input has begun. */
+  /** Open block of a call: its index, and whether its input has begun. */
   let call: { index: number; hasInput: boolean } | null = null;
   let calls = 0;
   let hasBegun = false;
-  let hasSaid = false;
+  let hasOutput = false;
   const usage: Fields = {};
 
   function chunk(delta: Fields, end: Fields = {}): Fields {
-    if (!hasBegun) throw unusable('is a stream without an answer');
-    hasSaid ||= Object.values(delta).some((said) => said !== '' && said !== 'assistant');
+    if (!hasBegun) throw unusable('is a stream without a message');
+    hasOutput ||= Object.values(delta).some((value) => value !== '' && value !== 'assistant');
     return { choices: [{ delta, ...end }] };
   }
 
   const readers: Record<string, (event: Fields) => Fields | null> = {
     message_start({ message }) {
-      const { id, model, usage: told } = fieldsOf(message);
-      addUsage(usage, told);
+      const { id, model, usage: reported } = fieldsOf(message);
+      mergeUsage(usage, reported);
       hasBegun = true;
       return { id, model, ...chunk({ role: 'assistant', content: '' }) };
     },
@@ -50,19 +47,19 @@ export function messageChunks(context: RefusalContext): (event: EventSourceMessa
       const closed = call;
       call = null;
       if (!closed || closed.hasInput) return null;
-      // A tool that takes nothing is called with nothing, and chat clients read JSON there.
+      // A call without input has no deltas, but chat clients expect JSON.
       return chunk({ tool_calls: [{ index: closed.index, function: { arguments: '{}' } }] });
     },
-    message_delta({ delta, usage: told }) {
-      addUsage(usage, told);
+    message_delta({ delta, usage: reported }) {
+      mergeUsage(usage, reported);
       const fields = fieldsOf(delta);
       const end = ending(fields);
       if (typeof end['finish_reason'] !== 'string') return null;
-      return { ...chunk(hasSaid ? {} : refusalOf(fields), end), usage: { ...usage } };
+      return { ...chunk(hasOutput ? {} : refusalOf(fields), end), usage: { ...usage } };
     },
     message_stop: () => ({ usage: { ...usage } }),
     error({ error }) {
-      throw errorInStream({ error }, context);
+      throw errorInBody({ error }, context);
     },
   };
 

@@ -2,8 +2,8 @@ import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { unusable } from '../connection/parse-body.ts';
 
 /**
- * The fields of a message as those of a chat completion, to be read like any other.
- * @throws ApiError `invalid_upstream_response` for what is no message
+ * Converts the fields of a message to those of a chat completion.
+ * @throws ApiError `invalid_upstream_response` for anything but a message
  */
 export function chatFields(message: Fields): Fields {
   if (!Array.isArray(message['content'])) throw unusable('is not a message');
@@ -33,7 +33,7 @@ export function blocksOf({ content }: Fields): Fields[] {
   return Array.isArray(content) ? content.map(fieldsOf) : [];
 }
 
-/** Why a message ended; the words that a chat completion has too are read as such (`finish-reason.ts`). */
+/** End of a message; `finish-reason.ts` maps its reasons. */
 export function ending({ stop_reason: reason, stop_sequence: sequence }: Fields): Fields {
   return { finish_reason: reason, ...(typeof sequence === 'string' && { stop_reason: sequence }) };
 }
@@ -43,9 +43,9 @@ export function refusalOf({ stop_details: details }: Fields): Fields {
   return typeof explanation === 'string' ? { refusal: explanation } : {};
 }
 
-/** Puts what an event of a message tells of its usage to what others told: a figure that is not told again stays what it was. */
-export function addUsage(usage: Fields, told: unknown): void {
-  for (const [name, value] of Object.entries(fieldsOf(told))) if (value !== null) usage[name] = value;
+/** Merges the usage of an event; figures that it lacks keep their values. */
+export function mergeUsage(usage: Fields, more: unknown): void {
+  for (const [name, value] of Object.entries(fieldsOf(more))) if (value !== null) usage[name] = value;
 }
 
 function joined(blocks: readonly Fields[], type: string, member: string): string {

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import type { MessagesRequest } from '../../../wire/messages/messages.ts';
 
-/** Models that are told a budget; later ones refuse it, and decide by themselves under an effort. */
+/** Models with a thinking budget; later ones refuse it and take an effort. */
 const byBudget = /claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8})?$)/;
 
 const budgets: Readonly<Record<string, number>> = {
@@ -13,12 +13,9 @@ const budgets: Readonly<Record<string, number>> = {
   max: 31_999,
 };
 
-const leastBudget = 1_024;
+const minBudget = 1_024;
 
-/**
- * The request with how hard to think. A forced call and thinking exclude each other, and so do thinking and any other
- * temperature than that of the model.
- */
+/** Adds the reasoning effort. Thinking excludes forced calls and any temperature but the default. */
 export function withThinking(
   request: MessagesRequest,
   { reasoning_effort: effort, thinking_budget_tokens: budget }: ChatRequest,
@@ -32,10 +29,10 @@ export function withThinking(
   return { ...unsampled(request), output_config, thinking: { type: 'adaptive', display: 'summarized' } };
 }
 
-/** Half of the answer is left to what follows; a turn that goes on after a call would have to begin with signed thinking. */
+/** Adds a budget of at most half the limit. A turn that continues after a call would need signed thinking. */
 function withBudget(request: MessagesRequest, budget: number): MessagesRequest {
   const budget_tokens = Math.min(budget, Math.floor((request.max_tokens ?? 0) / 2));
-  if (budget_tokens < leastBudget || isForced(request) || isAfterCall(request)) return request;
+  if (budget_tokens < minBudget || isForced(request) || isAfterCall(request)) return request;
   return { ...unsampled(request), thinking: { type: 'enabled', budget_tokens } };
 }
 

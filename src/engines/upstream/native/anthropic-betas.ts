@@ -2,11 +2,11 @@ import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { NativeRequest } from '../../engines.ts';
 
 /**
- * The betas without which Anthropic refuses what a request holds, for `anthropic-beta`. The list is fixed: other betas change
- * prices or contents, so only the operator can permit them (`pass_through`).
+ * Betas that Anthropic requires for parts of a request, for `anthropic-beta`. The list is fixed: other betas change prices or
+ * contents, so only the operator can permit them (`pass_through`).
  */
 
-/** By the type of a tool. Later versions of most need none. */
+/** Betas by the type of a tool. Later versions of most need none. */
 const ofTools: readonly (readonly [type: RegExp, beta: string])[] = [
   [/^(?:computer|bash|text_editor)_20241022$/, 'computer-use-2024-10-22'],
   [/^computer_20250124$/, 'computer-use-2025-01-24'],
@@ -20,10 +20,10 @@ const ofTools: readonly (readonly [type: RegExp, beta: string])[] = [
   [/^mcp_toolset$/, 'mcp-client-2025-11-20'],
 ];
 
-/** Members of a tool of any type. */
+/** Beta members of tools of any type. */
 const toolMembers = ['defer_loading', 'allowed_callers', 'input_examples'];
 
-/** Members of a request; those that stay behind by themselves count where `pass_through` names them. */
+/** Betas by members of a request; removed members count only where `pass_through` names them. */
 const ofMembers: Readonly<Record<string, (value: unknown, request: NativeRequest) => string[]>> = {
   tools: (value) => listed(value).flatMap(ofTool),
   context_management: (value) =>
@@ -38,10 +38,10 @@ const ofMembers: Readonly<Record<string, (value: unknown, request: NativeRequest
   speed: (value) => (value === 'fast' ? ['fast-mode-2026-02-01'] : []),
 };
 
-export function betasOf(request: NativeRequest, goesOn: (member: string) => boolean): string[] {
+export function betasOf(request: NativeRequest, isForwarded: (member: string) => boolean): string[] {
   const betas = Object.entries(ofMembers).flatMap(([name, read]) => {
     const value = request[name];
-    return (value ?? null) !== null && goesOn(name) ? read(value, request) : [];
+    return (value ?? null) !== null && isForwarded(name) ? read(value, request) : [];
   });
   return [...new Set(betas)];
 }

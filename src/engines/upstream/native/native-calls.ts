@@ -1,18 +1,17 @@
 import type { EventSourceMessage } from 'eventsource-parser';
+import { fieldsOf, isObject, parseOrUndefined } from '../../../base/fields.ts';
 import { estimateText, tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
+import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import type { CompletionsRequest } from '../../../wire/completions/completions.ts';
 import type { EngineCall, NativeCalls, NativeEvent, NativeRequest } from '../../engines.ts';
-import { createCompletionCalls } from '../completions/completion-calls.ts';
-import type { Prober } from '../probe/prober.ts';
-import type { JsonClient } from '../connection/json-client.ts';
-import type { RefusalContext } from '../connection/status-errors.ts';
-import { fieldsOf, isObject, parseOrUndefined } from '../../../base/fields.ts';
-import { unusable } from '../connection/parse-body.ts';
 import { readEach } from '../answer/sse-events.ts';
-import { errorInStream } from '../connection/stream-errors.ts';
-import { checkedUsage, type Counting } from '../answer/usage.ts';
+import { checkedUsage, type UsageOptions } from '../answer/usage.ts';
+import { createCompletionCalls } from '../completions/completion-calls.ts';
+import type { JsonClient } from '../connection/json-client.ts';
+import { errorInBody, unusable } from '../connection/parse-body.ts';
+import type { RefusalContext } from '../connection/status-errors.ts';
+import type { Prober } from '../probe/prober.ts';
 import type { RequestProfile } from '../request/request-text.ts';
 import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
@@ -23,82 +22,85 @@ const formats: Record<'messages' | 'responses', NativeFormat> = {
   responses: nativeResponses,
 };
 
-/** What a server is asked in the words of clients. */
-export function createNativeCalls(exchanges: JsonClient, profile: Pick<Prober, 'now'>): NativeCalls {
-  const completions = createCompletionCalls(exchanges, profile);
+/** Calls of a server in formats that are not translated. */
+export function createNativeCalls(client: JsonClient, prober: Pick<Prober, 'profile'>): NativeCalls {
+  const completions = createCompletionCalls(client, prober);
+
+  function prepare(request: JsonBody<NativeRequest>, format: NativeFormat, call: EngineCall) {
+    const { request: profile } = prober.profile;
+    const body = bodyOf(request, format, profile);
+    const headers = headersOf(request, format, profile, call);
+    request.release?.();
+    return { body, headers };
+  }
+
+  const usageOptions = (request: JsonBody<NativeRequest>, { trace }: EngineCall): UsageOptions => ({
+    estimatePrompt: () => estimateText(request.text),
+    repairs: client.repairs,
+    trace,
+  });
+
   return {
-    async generate(op, request, call) {
-      if (op === 'completions') return completions.ask(request as JsonBody<CompletionsRequest>, call);
-      const { signal, trace: known } = call;
-      const format: NativeFormat = formats[op];
-      const { request: wording } = profile.now;
-      const body = bodyOf(request, format, wording);
-      const headers = headersOf(request, format, wording, call);
-      request.release?.();
-      const { fields, bytes } = await exchanges.ask(format.path, body, signal, headers);
-      const { usage, said } = format.read(fields);
-      const answered = () => estimateText(said);
-      const counted = checkedUsage(usage, { ...readingOf(request, known), answered });
+    async generate(name, request, call) {
+      if (name === 'completions') return completions.generate(request as JsonBody<CompletionsRequest>, call);
+      const format = formats[name];
+      const { body, headers } = prepare(request, format, call);
+      const { fields, bytes } = await client.post(format.path, body, call.signal, headers);
+      const { usage, generated } = format.read(fields);
+      const estimateAnswer = () => estimateText(generated);
+      const checked = checkedUsage(usage, { ...usageOptions(request, call), estimateAnswer });
       const text = bytes.toString();
-      return { text: format.corrected?.(fields, text) ?? text, fields, usage: counted };
+      return { text: format.corrected?.(fields, text) ?? text, fields, usage: checked };
     },
-    async *stream(op, request, call) {
-      if (op === 'completions')
+    async *stream(name, request, call) {
+      if (name === 'completions')
         return yield* completions.stream(request as JsonBody<CompletionsRequest>, call);
-      const { signal, trace: known } = call;
-      const format: NativeFormat = formats[op];
-      const { request: wording } = profile.now;
-      const asked = bodyOf(request, format, wording);
-      const headers = headersOf(request, format, wording, call);
-      request.release?.();
-      const reply = await exchanges.open(format.path, asked, signal, headers);
-      if (!reply.isStream) throw unusable('is not the stream that was asked for');
-      const { body, finish } = reply;
-      const reading = readingOf(request, known);
-      const context = exchanges.context();
+      const format = formats[name];
+      const { body, headers } = prepare(request, format, call);
+      const reply = await client.postStreaming(format.path, body, call.signal, headers);
+      if (!reply.isStream) throw unusable('is not the requested stream');
+      const { body: chunks, finish } = reply;
+      const options = usageOptions(request, call);
+      const context = client.context();
       const readEvent = format.createReader(context);
-      let saidBytes = 0;
+      let bytes = 0;
       let isOver = false;
-      function read(event: EventSourceMessage): NativeEvent | null {
-        const named = withName(event, context);
-        if (!named) return null;
-        const told = readEvent(named);
-        if (!told) return null;
-        const { begins, ends, delta: said = '' } = told;
-        saidBytes += Buffer.byteLength(said);
-        if (begins) {
-          const atFirst = { ...reading, answered: () => 0, known: undefined };
-          told.promptTokens = checkedUsage(begins, atFirst).prompt_tokens;
+      function read(message: EventSourceMessage): NativeEvent | null {
+        const named = withName(message, context);
+        const event = named && readEvent(named);
+        if (!event) return null;
+        const { startUsage, endUsage, delta = '' } = event;
+        bytes += Buffer.byteLength(delta);
+        if (startUsage) {
+          const atStart = { ...options, estimateAnswer: () => 0, trace: undefined };
+          event.promptTokens = checkedUsage(startUsage, atStart).prompt_tokens;
         }
-        if (ends) {
-          told.usage = checkedUsage(ends, { ...reading, answered: () => tokensOfBytes(saidBytes) });
+        if (endUsage) {
+          event.usage = checkedUsage(endUsage, { ...options, estimateAnswer: () => tokensOfBytes(bytes) });
           isOver = true;
           finish();
         }
-        return told;
+        return event;
       }
-      yield* readEach(body, read, () => isOver);
-      if (!isOver) throw unusable('ended in the middle');
+      yield* readEach(chunks, read, () => isOver);
+      if (!isOver) throw unusable('ended early');
     },
   };
-  function readingOf(request: JsonBody<NativeRequest>, known: EngineCall['trace']): Counting {
-    return { asked: () => estimateText(request.text), repairs: exchanges.repairs, known };
-  }
 }
 
 /**
- * An event under the name that its data may tell alone. What has none is of neither format, and clients throw on it: an error as
- * chat completions tell one, their `[DONE]`, a sign of life.
+ * Names an event after the type in its data. Clients throw on events without a type, which belong to no format: errors in the
+ * form of chat completions, their `[DONE]`, keep-alives.
  */
 function withName(event: EventSourceMessage, context: RefusalContext): EventSourceMessage | null {
   if (event.event) return event;
   const fields = fieldsOf(parseOrUndefined(event.data));
   if (typeof fields['type'] === 'string') return { ...event, event: fields['type'] };
-  if (isObject(fields['error'])) throw errorInStream(fields, context);
+  if (isObject(fields['error'])) throw errorInBody(fields, context);
   return null;
 }
 
-/** The headers of this request alone: its betas, and those that the client named where the operator permits that. */
+/** Headers of this request: its betas, and those of the client where the operator permits them. */
 function headersOf(
   { value }: JsonBody<NativeRequest>,
   { members, betas }: NativeFormat,
@@ -113,7 +115,7 @@ function headersOf(
 
 const betaHeader = 'anthropic-beta';
 
-/** What is sent: the client's bytes with the server's name of the model, without what does not go on. */
+/** The client's bytes with the server's model name and only the permitted members. */
 function bodyOf(
   { value, text }: JsonBody<NativeRequest>,
   { members }: NativeFormat,

@@ -3,32 +3,32 @@ import type { Fields } from '../../../base/fields.ts';
 import type { NativeEvent, NativeRequest } from '../../engines.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 
-/** A format in which requests go on as their clients wrote them. */
+/** A format whose requests and answers are not translated. */
 export interface NativeFormat {
-  /** Behind the base of the URL. */
+  /** Path below the base of the URL. */
   path: string;
-  /** The members of a request that go on. */
+  /** Permitted members of a request. */
   members: ReadonlySet<string>;
-  /** The betas that the forwarded members of a request need. */
-  betas?: (request: NativeRequest, goesOn: (member: string) => boolean) => string[];
+  /** Returns the betas that the forwarded members of a request need. */
+  betas?: (request: NativeRequest, isForwarded: (member: string) => boolean) => string[];
   /**
-   * @returns `said`: all that its deltas would have told
-   * @throws ApiError `invalid_upstream_response` for what is no answer of this format
+   * @returns `generated`: all text that the deltas of a stream would have
+   * @throws ApiError `invalid_upstream_response` for anything but an answer of this format
    */
-  read(answer: Fields): { usage: Fields; said: string };
-  /** The text of an answer with what its server reported wrongly put right. */
+  read(answer: Fields): { usage: Fields; generated: string };
+  /** Returns the text of an answer with wrong fields of its server corrected. */
   corrected?(answer: Fields, text: string): string;
   /**
-   * Reads the events of one stream, in order; null for those that are of no answer.
-   * @throws ApiError what an error among them means; `invalid_upstream_response` for an end before the answer's
+   * Reads the events of one stream in order; null skips one.
+   * @throws ApiError for an error among them; `invalid_upstream_response` for an early end
    */
   createReader(context: RefusalContext): (event: EventSourceMessage) => UncountedEvent | null;
 }
 
-/** An event of which nothing is counted yet. */
+/** An event before its usage is checked. */
 export interface UncountedEvent extends NativeEvent {
-  /** What the first one tells of the usage. */
-  begins?: Fields;
-  /** What the last one tells of it. */
-  ends?: Fields;
+  /** Usage in the first event. */
+  startUsage?: Fields;
+  /** Usage in the last event. */
+  endUsage?: Fields;
 }

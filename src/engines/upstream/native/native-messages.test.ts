@@ -19,6 +19,6 @@ it.each(['end_turn', 'model_context_window_exceeded', 'pause_turn', 'refusal'])(
   'passes on a message that ended with %s',
   (reason) => {
     const content = [{ type: 'text', text: 'hi' }];
-    expect(nativeMessages.read({ content, stop_reason: reason }).said).toBe('hi');
+    expect(nativeMessages.read({ content, stop_reason: reason }).generated).toBe('hi');
   },
 );

@@ -1,15 +1,15 @@
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { editMembers } from '../../../wire/json/edit-members.ts';
-import { addUsage } from '../messages/read-message.ts';
-import { requireUnbroken } from '../answer/finish-reason.ts';
+import { mergeUsage } from '../messages/read-message.ts';
+import { requireNotAborted } from '../answer/finish-reason.ts';
 import { parseObject, unusable } from '../connection/parse-body.ts';
-import { errorInStream } from '../connection/stream-errors.ts';
+import { errorInBody } from '../connection/parse-body.ts';
 import { betasOf } from './anthropic-betas.ts';
 import type { NativeFormat } from './native-format.ts';
 
 /**
- * Messages as their clients wrote them. What would cost more than the model's price says (`service_tier`, `speed`), reach
- * elsewhere (`mcp_servers`), or into what others left there (`container`) stays behind, and so does who the user is.
+ * Untranslated messages. Members that change the price (`service_tier`, `speed`), reach other hosts (`mcp_servers`), share state
+ * (`container`) or identify the user are removed.
  */
 export const nativeMessages: NativeFormat = {
   path: '/messages',
@@ -20,34 +20,34 @@ export const nativeMessages: NativeFormat = {
   betas: betasOf,
   read({ content, usage, stop_reason: reason }) {
     if (!Array.isArray(content)) throw unusable('is not a message');
-    requireUnbroken(reason);
-    const said = content.map(fieldsOf).map(({ text, thinking, input }) => {
+    requireNotAborted(reason);
+    const texts = content.map(fieldsOf).map(({ text, thinking, input }) => {
       return stringOr(text ?? thinking, input === undefined ? '' : JSON.stringify(input));
     });
-    return { usage: fieldsOf(usage), said: said.join('') };
+    return { usage: fieldsOf(usage), generated: texts.join('') };
   },
   corrected: (answer, text) =>
     isAtStop(answer) ? editMembers(text, new Map([['stop_reason', '"stop_sequence"']])) : text,
-  /** The first and the last events tell the usage, those between what is said; all go on as they are. */
+  /** Passes events on unchanged; the first and the last ones carry the usage. */
   createReader(context) {
     const usage: Fields = {};
     let isFinished = false;
     return ({ event: type = '', data }) => {
-      if (type === 'error') throw errorInStream(parseObject(data), context);
+      if (type === 'error') throw errorInBody(parseObject(data), context);
       if (type === 'message_start') {
         const fields = parseObject(data);
-        addUsage(usage, fieldsOf(fields['message'])['usage']);
-        return { type, data, fields, begins: { ...usage } };
+        mergeUsage(usage, fieldsOf(fields['message'])['usage']);
+        return { type, data, fields, startUsage: { ...usage } };
       }
       if (type === 'message_delta') {
         const fields = parseObject(data);
-        addUsage(usage, fields['usage']);
+        mergeUsage(usage, fields['usage']);
         const delta = fieldsOf(fields['delta']);
-        requireUnbroken(delta['stop_reason']);
+        requireNotAborted(delta['stop_reason']);
         isFinished ||= typeof delta['stop_reason'] === 'string';
         if (isAtStop(delta)) {
-          const mended = { ...fields, delta: { ...delta, stop_reason: 'stop_sequence' } };
-          return { type, data: JSON.stringify(mended) };
+          const corrected = { ...fields, delta: { ...delta, stop_reason: 'stop_sequence' } };
+          return { type, data: JSON.stringify(corrected) };
         }
       }
       if (type === 'content_block_delta') {
@@ -55,13 +55,13 @@ export const nativeMessages: NativeFormat = {
         return { type, data, delta: stringOr(text ?? thinking ?? json, '') };
       }
       if (type !== 'message_stop') return { type, data };
-      if (!isFinished) throw unusable('ended in the middle');
-      return { type, data, ends: { ...usage } };
+      if (!isFinished) throw unusable('ended early');
+      return { type, data, endUsage: { ...usage } };
     };
   },
 };
 
-/** llama-server names the stop sequence that it met, and reports the end of the turn all the same. */
-function isAtStop({ stop_reason: reason, stop_sequence: met }: Fields): boolean {
-  return reason === 'end_turn' && typeof met === 'string' && met !== '';
+/** True where llama-server names the stop sequence but reports the end of the turn. */
+function isAtStop({ stop_reason: reason, stop_sequence: sequence }: Fields): boolean {
+  return reason === 'end_turn' && typeof sequence === 'string' && sequence !== '';
 }

@@ -1,12 +1,11 @@
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
 import { parseObject, unusable } from '../connection/parse-body.ts';
-import { errorInStream } from '../connection/stream-errors.ts';
+import { errorInBody } from '../connection/parse-body.ts';
 import type { NativeFormat } from './native-format.ts';
 
 /**
- * Responses as their clients wrote them. What is stored is stored here, and so `store` says no and nothing refers to what the
- * server might have (`previous_response_id`, `conversation`, `prompt`). What would cost more than the model's price says
- * (`service_tier`) and who the user is stay behind.
+ * Untranslated responses. Offpeak stores them itself, so `store` is false and references to objects at the server are removed
+ * (`previous_response_id`, `conversation`, `prompt`), as are members that change the price (`service_tier`) or identify the user.
  */
 export const nativeResponses: NativeFormat = {
   path: '/responses',
@@ -15,37 +14,37 @@ export const nativeResponses: NativeFormat = {
     tool_choice parallel_tool_calls reasoning include prompt_cache_key prompt_cache_retention`.split(/\s+/),
   ),
   read,
-  /** Every event has an id of its item, which is put in anew: all are read. */
+  /** Parses every event, because the id of its item is replaced. */
   createReader:
     (context) =>
     ({ event, data }) => {
       const fields = parseObject(data);
-      const type = stringOr(fields['type'], event ?? '').replace(partOfThoughts, 'response.content_part.');
+      const type = stringOr(fields['type'], event ?? '').replace(reasoningPart, 'response.content_part.');
       fields['type'] = type;
-      // Flat in one family of servers, nested in the other.
+      // Flat at some servers, nested at others.
       if (type === 'error')
-        throw errorInStream({ error: isObject(fields['error']) ? fields['error'] : fields }, context);
-      // A sign of life, or what else only its own clients know.
+        throw errorInBody({ error: isObject(fields['error']) ? fields['error'] : fields }, context);
+      // Keep-alives and private events.
       if (!type.startsWith('response.')) return null;
       const response = fieldsOf(fields['response']);
-      if (type === 'response.failed') throw errorInStream(response, context);
+      if (type === 'response.failed') throw errorInBody(response, context);
       if (type === 'response.completed' || type === 'response.incomplete')
-        return { type, data, fields, ends: read(response).usage };
+        return { type, data, fields, endUsage: read(response).usage };
       if (!type.endsWith('.delta')) return { type, data, fields };
       return { type, data, fields, delta: stringOr(fields['delta'], '') };
     },
 };
 
-/** What older versions of vLLM call parts of thoughts, with all that parts have: clients throw on a name that they do not know. */
-const partOfThoughts = /^response\.reasoning_part\./;
+/** Name of reasoning parts in older versions of vLLM. Clients throw on unknown names. */
+const reasoningPart = /^response\.reasoning_part\./;
 
-function read({ output, status, usage }: Fields): { usage: Fields; said: string } {
+function read({ output, status, usage }: Fields): { usage: Fields; generated: string } {
   if (!Array.isArray(output)) throw unusable('is not a response');
   if (status !== 'completed' && status !== 'incomplete') throw unusable('is not finished');
-  return { usage: fieldsOf(usage), said: output.map(fieldsOf).map(saidBy).join('') };
+  return { usage: fieldsOf(usage), generated: output.map(fieldsOf).map(textOf).join('') };
 }
 
-function saidBy({ arguments: json, input, content, summary }: Fields): string {
+function textOf({ arguments: json, input, content, summary }: Fields): string {
   const parts = [summary, content].flatMap((each) => (Array.isArray(each) ? each.map(fieldsOf) : []));
   const texts = parts.map(({ text, refusal }) => stringOr(text ?? refusal, ''));
   return stringOr(json ?? input, '') + texts.join('');

@@ -1,80 +1,84 @@
-import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
-import type { TokenCounter } from '../flavors/traits.ts';
-import type { Timeouts } from '../connection/timeouts.ts';
-import type { Reply } from '../connection/replies.ts';
+import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { count } from '../answer/usage-figures.ts';
+import type { Reply } from '../connection/replies.ts';
+import type { Timeouts } from '../connection/timeouts.ts';
+import type { TokenCounter } from '../flavors/traits.ts';
 
-/** Nobody waits long for a number that can be estimated. */
-export const countTimeouts: Timeouts = {
+/** Timeouts of probes. They are short, because counts can be estimated. */
+export const probeTimeouts: Timeouts = {
   connectMs: 1_000,
   firstByteMs: 3_000,
   idleMs: 3_000,
   totalMs: 3_000,
 };
 
-/** What a chat template puts around a message, about. */
-const aroundMessage = 4;
+/** Approximate tokens that a chat template adds to each message. */
+const tokensPerMessage = 4;
 
-/** Posts JSON to a path below the address of the server; `/v1` is not in it by itself. */
+/** Posts JSON to a path below the server's root, without `/v1`. */
 export type Post = (path: string, body: unknown) => Promise<Reply<Buffer>>;
 
-/** Counts the tokens of a request as it is sent; undefined when the server cannot tell, or not now. */
-export type Counter = (request: ChatRequest) => Promise<number | undefined>;
+/** Counts the tokens of a request as it is sent; undefined where the server cannot count them now. */
+export type CountTokens = (request: ChatRequest) => Promise<number | undefined>;
 
-/** Asks in the first way that the server has; one that it has not is not tried again. */
-export function createCounter(ways: () => readonly TokenCounter[], post: Post): Counter {
+/** Counts by the first method that the server has. Missing ones are not tried again. */
+export function createTokenCounter(methods: () => readonly TokenCounter[], post: Post): CountTokens {
   const missing = new Set<TokenCounter>();
   return async (request) => {
-    for (const way of ways()) {
-      if (missing.has(way)) continue;
+    for (const method of methods()) {
+      if (missing.has(method)) continue;
       try {
-        return await counters[way](request, async (path, body) => read(await post(path, body)));
+        return await counters[method](request, async (path, body) => read(await post(path, body)));
       } catch (error) {
-        if (!(error instanceof NotThere)) return undefined;
-        missing.add(way);
+        if (!(error instanceof MissingError)) return undefined;
+        missing.add(method);
       }
     }
     return undefined;
   };
 }
 
-class NotThere extends Error {}
+class MissingError extends Error {}
 
 function read({ status, body }: Reply<Buffer>): Fields {
-  if (status === 404 || status === 405 || status === 501) throw new NotThere();
+  if (status === 404 || status === 405 || status === 501) throw new MissingError();
   if (status !== 200) throw new Error(`status ${status}`);
   return fieldsOf(JSON.parse(body.toString()));
 }
 
-type Ask = (path: string, body: unknown) => Promise<Fields>;
+type PostFields = (path: string, body: unknown) => Promise<Fields>;
 
-const counters: Record<TokenCounter, (request: ChatRequest, ask: Ask) => Promise<number | undefined>> = {
-  async input_tokens(request, ask) {
-    return count((await ask('/v1/chat/completions/input_tokens', request))['input_tokens']);
+const counters: Record<
+  TokenCounter,
+  (request: ChatRequest, post: PostFields) => Promise<number | undefined>
+> = {
+  async input_tokens(request, post) {
+    return count((await post('/v1/chat/completions/input_tokens', request))['input_tokens']);
   },
-  async count_tokens({ model, system, messages, tools, tool_choice, thinking }, ask) {
+  async count_tokens({ model, system, messages, tools, tool_choice, thinking }, post) {
     const body = { model, system, messages, tools, tool_choice, thinking };
-    return count((await ask('/v1/messages/count_tokens', body))['input_tokens']);
+    return count((await post('/v1/messages/count_tokens', body))['input_tokens']);
   },
-  async messages({ model, messages, tools, chat_template_kwargs }, ask) {
+  async messages({ model, messages, tools, chat_template_kwargs }, post) {
     const body = { model, messages, tools, chat_template_kwargs, add_generation_prompt: true };
-    return count((await ask('/tokenize', body))['count']);
+    return count((await post('/tokenize', body))['count']);
   },
-  async template({ messages, tools, chat_template_kwargs }, ask) {
-    const { prompt } = await ask('/apply-template', { messages, tools, chat_template_kwargs });
+  async template({ messages, tools, chat_template_kwargs }, post) {
+    const { prompt } = await post('/apply-template', { messages, tools, chat_template_kwargs });
     const body = { content: stringOr(prompt, ''), add_special: true, parse_special: true };
-    const { tokens } = await ask('/tokenize', body);
+    const { tokens } = await post('/tokenize', body);
     return Array.isArray(tokens) ? tokens.length : undefined;
   },
-  async text({ model, messages, tools }, ask) {
+  async text({ model, messages, tools }, post) {
     const prompt = JSON.stringify(tools ?? '') + messages.map((message) => textOf(message)).join('\n');
-    const counted = count((await ask('/tokenize', { model, prompt, add_special_tokens: false }))['count']);
-    return counted === undefined ? undefined : counted + aroundMessage * messages.length;
+    const tokens = count((await post('/tokenize', { model, prompt, add_special_tokens: false }))['count']);
+    return tokens === undefined ? undefined : tokens + tokensPerMessage * messages.length;
   },
 };
 
 function textOf({ content, tool_calls: calls }: ChatRequest['messages'][number]): string {
-  const said = typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join('');
-  return calls?.length ? `${said}${JSON.stringify(calls)}` : said;
+  const text =
+    typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
+  return calls?.length ? `${text}${JSON.stringify(calls)}` : text;
 }

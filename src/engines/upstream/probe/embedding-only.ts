@@ -2,44 +2,44 @@ import type { Clock } from '../../../base/clock.ts';
 import { unlessAborted } from '../../../base/on-abort.ts';
 import { AbsentError, noChat } from '../connection/status-errors.ts';
 
-/** How long what a server said of embeddings is believed. */
-const believedMs = 30_000;
+/** Lifetime of the answer whether a server embeds with the model. */
+const cacheMs = 30_000;
 
 /**
- * Asks for answers. A server without that call is being rolled out, or only embeds with the model: the latter is believed of one that
- * has never answered, embeds, and then refuses once more.
- * @param embeds asks whether it embeds with the model; never rejects
+ * Wraps chat calls. A server without the chat endpoint is being rolled out, or only embeds with the model. The latter is
+ * concluded of a server that never answered, embeds, and then refuses once more.
+ * @param embeds resolves true where the server embeds with the model; never rejects
  */
 export function createEmbeddingOnlyCheck(clock: Clock, embeds: () => Promise<boolean>) {
   let hasAnswered = false;
-  let asked: { embeds: Promise<boolean>; until: number } | undefined;
+  let cached: { embeds: Promise<boolean>; until: number } | undefined;
 
-  function embedsLately(): Promise<boolean> {
+  function cachedEmbeds(): Promise<boolean> {
     const now = clock.monotonic();
-    if (!asked || now >= asked.until) asked = { embeds: embeds(), until: now + believedMs };
-    return asked.embeds;
+    if (!cached || now >= cached.until) cached = { embeds: embeds(), until: now + cacheMs };
+    return cached.embeds;
   }
 
-  async function answered<T>(ask: () => Promise<T>): Promise<T> {
-    const answer = await ask();
+  async function send<T>(call: () => Promise<T>): Promise<T> {
+    const answer = await call();
     hasAnswered = true;
     return answer;
   }
 
-  async function askCarefully<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async function sendChecked<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
-      return await answered(ask);
+      return await send(call);
     } catch (error) {
       if (!(error instanceof AbsentError) || hasAnswered) throw error;
-      if (!(await unlessAborted(embedsLately(), signal))) throw error;
+      if (!(await unlessAborted(cachedEmbeds(), signal))) throw error;
     }
     try {
-      return await answered(ask);
+      return await send(call);
     } catch (error) {
       throw error instanceof AbsentError ? noChat(error.tail) : error;
     }
   }
 
-  return <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> =>
-    hasAnswered ? ask() : askCarefully(ask, signal);
+  return <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    hasAnswered ? call() : sendChecked(call, signal);
 }

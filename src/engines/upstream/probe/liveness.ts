@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts';
-import { builtBody } from '../../../wire/json/json-body.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
+import { builtBody } from '../../../wire/json/json-body.ts';
 import type { Address } from '../connection/address.ts';
 import type { Connections } from '../connection/connections.ts';
 import { createHangWatch, type HangWatch } from '../connection/hang-watch.ts';
@@ -8,7 +8,7 @@ import type { LivenessProbe } from '../flavors/traits.ts';
 import type { Prober } from './prober.ts';
 import { gaugeOf } from './reports.ts';
 
-/** They move with every step of the engine, or every few of them; those of whole requests may stand still for an hour. */
+/** Metrics that move at least every few steps of the engine; those of whole requests may rest for an hour. */
 const counters: Partial<Record<LivenessProbe, readonly string[]>> = {
   vllm: [
     'vllm:generation_tokens_total',
@@ -27,61 +27,61 @@ const counters: Partial<Record<LivenessProbe, readonly string[]>> = {
   ],
 };
 
-/** Below that a server that is slow to be asked would be taken for one that hangs. */
-const leastWatchedMs = 60_000;
+/** Shorter times would take a server that is slow to reply for one that hangs. */
+const minIdleMs = 60_000;
 
 export interface LivenessDeps {
   clock: Clock;
   idleMs: number;
   connections: Connections;
   address: Address;
-  profile: Pick<Prober, 'now'>;
+  prober: Pick<Prober, 'profile'>;
 }
 
-/** Watches by what servers of its kind show whether one hangs. */
-export function watchLiveness({ clock, idleMs, connections, address, profile }: LivenessDeps): HangWatch {
+/** Watches whether a server hangs, by the signs of life that its flavor gives. */
+export function watchLiveness({ clock, idleMs, connections, address, prober }: LivenessDeps): HangWatch {
   const never = new AbortController().signal;
-  const way = () => profile.now.traits.liveness ?? 'door';
+  const kind = () => prober.profile.traits.liveness ?? 'door';
   let before = '';
 
-  /** Whether a counter moved since the last time; null where it shows none. */
+  /** Resolves true if a counter moved since the last time; null if the server shows none. */
   async function moved(first: boolean): Promise<boolean | null> {
-    const names = counters[way()];
+    const names = counters[kind()];
     if (!names) return null;
-    const { status, body } = await connections.beside.get(address.rootPath('/metrics'), never);
-    const now = names.map((name) => (status === 200 ? gaugeOf(body, name) : null));
-    if (now.every((value) => value === null)) return null;
+    const { status, body } = await connections.probes.get(address.rootPath('/metrics'), never);
+    const values = names.map((name) => (status === 200 ? gaugeOf(body, name) : null));
+    if (values.every((value) => value === null)) return null;
     const last = before;
-    before = now.join();
+    before = values.join();
     return !first && before !== last;
   }
 
   async function answers(signal: AbortSignal): Promise<unknown> {
-    const { beside, work } = connections;
-    const by = way();
-    if (by === 'door' || by === 'vllm') return beside.get(address.path('/models'), never);
-    // Where it was told not to show its slots, its door must do. A step of the work may be a minute of a long prompt.
+    const { probes, work } = connections;
+    const by = kind();
+    if (by === 'door' || by === 'vllm') return probes.get(address.path('/models'), never);
+    // A refusal to show the slots counts as an answer. One step of a long prompt may take a minute.
     if (by === 'slots') return work.get(address.rootPath('/slots'), signal);
-    if (by === 'chat') return work.post(...leastWork(), signal);
+    if (by === 'chat') return work.post(...minimalRequest(), signal);
     const { status } = await work.get(address.rootPath('/health_generate'), signal);
     if (status === 503) throw new Error('its scheduler does not answer');
     return status;
   }
 
-  /** The path and the text of a request that costs next to nothing. */
-  function leastWork(): [string, string] {
-    const { capabilities, dialect, request: wording, chatPath, embeddingsPath } = profile.now;
-    const { model } = wording;
+  /** Path and text of a minimal request. */
+  function minimalRequest(): [string, string] {
+    const { capabilities, dialect, request, chatPath, embeddingsPath } = prober.profile;
+    const { model } = request;
     if (!capabilities.serves.includes('chat'))
       return [address.path(embeddingsPath), JSON.stringify({ model, input: 'a' })];
     const messages = [{ role: 'user' as const, content: 'Hi' }];
-    const least = builtBody<ChatRequest>({ model, messages, max_completion_tokens: 1 });
-    return [address.path(chatPath), dialect.text(least, false, wording)];
+    const chat = builtBody<ChatRequest>({ model, messages, max_completion_tokens: 1 });
+    return [address.path(chatPath), dialect.text(chat, false, request)];
   }
 
   return createHangWatch({
     clock,
-    idleMs: idleMs && Math.max(idleMs, leastWatchedMs),
+    idleMs: idleMs && Math.max(idleMs, minIdleMs),
     work: () => connections.open,
     moved,
     answers,

@@ -1,34 +1,34 @@
 import type { Timer } from '../../../base/clock.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
+import type { Members } from '../../../wire/json/pick-members.ts';
 import type { Capabilities, ProbeReport } from '../../engines.ts';
 import type { ReadOptions } from '../answer/chat-response.ts';
 import { usageReader } from '../answer/usage.ts';
 import type { Address } from '../connection/address.ts';
-import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
 import type { Reply } from '../connection/replies.ts';
+import { errorForStatus, type RefusalContext } from '../connection/status-errors.ts';
 import { flavorOf, hasModel } from '../flavors/find-flavor.ts';
 import { traitsOf } from '../flavors/flavors.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 import { type Dialect, dialects } from '../request/dialects.ts';
-import type { Members } from '../../../wire/json/pick-members.ts';
 import { chatMembers, completionsMembers } from '../request/request-members.ts';
 import type { RequestProfile } from '../request/request-text.ts';
 import type { UpstreamOptions } from '../upstream-options.ts';
-import { createCounter } from './count-tokens.ts';
-import { askHowItIs } from './reports.ts';
+import { createTokenCounter } from './count-tokens.ts';
+import { fetchReport } from './reports.ts';
 
-/** What is known of a server: of its kind, and of what it told of itself. */
+/** Knowledge about a server, from its flavor and its own report. */
 export interface ServerProfile {
   traits: FlavorTraits;
   dialect: Dialect;
   request: RequestProfile;
   capabilities: Capabilities;
-  /** Behind the base of its URL. */
+  /** Paths below the base of the URL. */
   chatPath: string;
   embeddingsPath: string;
-  /** Of requests for raw prompts, what goes on. */
+  /** Members of requests for raw completions that are passed on. */
   completionsMembers: Members;
-  /** How its answers are read. */
+  /** Reading of its answers. */
   reading: Pick<ReadOptions, 'usageOf' | 'finishes' | 'cutsAt'>;
 }
 
@@ -37,37 +37,37 @@ export type Prober = ReturnType<typeof createProber>;
 export interface ProberDeps {
   options: UpstreamOptions;
   address: Address;
-  /** Questions beside the work. */
   get: (path: string) => Promise<Reply<Buffer>>;
   post: (path: string, body: unknown) => Promise<Reply<Buffer>>;
   isOpen: () => boolean;
   context: () => RefusalContext;
 }
 
-const lookAgainMs = 30_000;
+const retryMs = 30_000;
 
+/** Keeps the profile of a server: detects its flavor and probes its status. */
 export function createProber({ options, address, get, post, isOpen, context }: ProberDeps) {
   const { model, clock, log, passThrough = [] } = options;
   const modelsPath = address.path('/models');
-  let isFound = options.flavor !== 'auto';
-  /** What it answered when it was asked what it is: how it is is told by the same. */
+  let isDetected = options.flavor !== 'auto';
+  /** Reply that detected the flavor, for the first probe. */
   let models: Reply<Buffer> | null = null;
-  let lookingAgain: Timer | undefined;
-  let told: ProbeReport = { slots: null, queued: null };
-  let now = knownOf(traitsOf(options));
+  let retry: Timer | undefined;
+  let report: ProbeReport = { slots: null, queued: null };
+  let profile = profileFor(traitsOf(options));
 
-  function knownOf(traits: FlavorTraits): ServerProfile {
-    const { paths, truncatesPrompts: cutsPrompts, completions } = traits;
+  function profileFor(traits: FlavorTraits): ServerProfile {
+    const { paths, truncatesPrompts, completions } = traits;
     const dialect = dialects[traits.dialect ?? 'chat'];
-    // Whoever configures where embeddings are asked for knows of some.
-    const makesEmbeddings = !traits.noEmbeddings || paths?.embeddings !== undefined;
+    // A configured path for embeddings shows that the server has some.
+    const hasEmbeddings = !traits.noEmbeddings || paths?.embeddings !== undefined;
     const capabilities: Capabilities = {
-      isGuess: !isFound,
-      serves: options.serves ?? (makesEmbeddings ? ['chat', 'embeddings'] : ['chat']),
-      inputs: options.inputs ?? told.inputs ?? traits.inputs,
-      tools: told.tools ?? true,
+      isGuess: !isDetected,
+      serves: options.serves ?? (hasEmbeddings ? ['chat', 'embeddings'] : ['chat']),
+      inputs: options.inputs ?? report.inputs ?? traits.inputs,
+      tools: report.tools ?? true,
       customTools: traits.customTools?.test(model) ?? false,
-      contextLength: options.contextLength ?? told.contextLength ?? null,
+      contextLength: options.contextLength ?? report.contextLength ?? null,
       jsonSchema: traits.jsonSchema,
       forcedTool: traits.forcedTool,
       prefixCache: traits.prefixCache,
@@ -75,110 +75,103 @@ export function createProber({ options, address, get, post, isOpen, context }: P
       ...(traits.dialect && { customTools: false }),
       formats: {
         ...traits.formats,
-        ...(told.hasMessages && { messages: 'for stops' }),
+        ...(report.hasMessages && { messages: 'for stops' }),
         completions: completions ? 'native' : 'no',
         ...options.capabilities?.formats,
       },
     };
     const { customTools = false } = capabilities;
+    const members = chatMembers(traits, passThrough);
     return {
       traits,
       dialect,
       capabilities,
-      request: {
-        model,
-        traits,
-        customTools,
-        report: told,
-        members: chatMembers(traits, passThrough),
-        passThrough,
-      },
+      request: { model, traits, customTools, report, members, passThrough },
       completionsMembers: completionsMembers(traits, passThrough),
       chatPath: paths?.chat ?? dialect.path,
       embeddingsPath: paths?.embeddings ?? '/embeddings',
       reading: {
         usageOf: usageReader(traits.usage),
         finishes: traits.finish,
-        cutsAt: cutsPrompts ? (told.contextLength ?? options.contextLength) : null,
+        cutsAt: truncatesPrompts ? (report.contextLength ?? options.contextLength) : null,
       },
     };
   }
 
-  /** Finds out what kind of server it is, where nobody said; one that is away is asked again later, and `generic` until then. */
-  async function look(): Promise<void> {
-    if (isFound || !isOpen()) return;
-    lookingAgain?.cancel();
+  /** Detects the flavor, unless it is configured. An unreachable server counts as `generic` and is retried later. */
+  async function detectFlavor(): Promise<void> {
+    if (isDetected || !isOpen()) return;
+    retry?.cancel();
     try {
       const reply = await get(modelsPath);
       const { status, body } = reply;
       if (status >= 500 || status === 429) throw new Error(`status ${status}`);
       const flavor = status === 200 ? flavorOf(fieldsOf(JSON.parse(body.toString())), model) : 'generic';
-      isFound = true;
-      now = knownOf(traitsOf({ ...options, flavor }));
+      isDetected = true;
+      profile = profileFor(traitsOf({ ...options, flavor }));
       models = reply;
       log.info(
         { upstream: address.host, upstream_model: model, flavor },
-        'found out what kind of server the upstream is',
+        'detected the flavor of the upstream',
       );
     } catch {
-      if (isOpen()) lookingAgain = clock.after(lookAgainMs, () => void look());
+      if (isOpen()) retry = clock.after(retryMs, () => void detectFlavor());
     }
   }
 
   return {
-    /** As of now: asked for with every request, and another one when the server tells of itself. */
-    get now() {
-      return now;
+    /** Current profile: the same object until a probe changes it. */
+    get profile() {
+      return profile;
     },
-    countTokens: createCounter(
-      () => now.traits.tokenCounters,
+    countTokens: createTokenCounter(
+      () => profile.traits.tokenCounters,
       (path, body) => post(address.rootPath(path), body),
     ),
-    look,
+    detectFlavor,
 
-    /** Asks it how it is. @throws ApiError when it is away or does not know us, as a request would find it */
+    /** Updates the profile with the server's report. @throws ApiError as `Engine.probe` */
     async probe(): Promise<ProbeReport> {
-      await look();
-      const just = models;
+      await detectFlavor();
+      const detected = models;
       models = null;
-      const { report, listsAll = false } = now.traits;
-      told = await askHowItIs(report, {
+      const { report: source, listsAll = false } = profile.traits;
+      report = await fetchReport(source, {
         model,
         listsAll,
         address,
-        get: async (path) => (just && path === modelsPath ? just : get(path)),
+        get: async (path) => (detected && path === modelsPath ? detected : get(path)),
         post,
         refusal: (reply) => errorForStatus({ ...reply, text: reply.body.toString() }, context()),
       });
-      now = knownOf(now.traits);
-      return told;
+      profile = profileFor(profile.traits);
+      return report;
     },
 
-    /** Whether it works and has the model: what is not there then is a call that the model lacks, not the server. */
+    /** Resolves true where the server works and lists the model, so that a missing endpoint concerns the model. */
     listsModel: () =>
-      says(
+      matches(
         () => get(modelsPath),
         (fields) => hasModel(fields, model),
       ),
-    /** Whether it embeds with the model; not where it is away. */
-    makesEmbedding: () =>
-      says(
-        () => post(address.path(now.embeddingsPath), { model, input: 'a' }),
+    /** Resolves true where the server embeds with the model; false also where it is unreachable. */
+    makesEmbeddings: () =>
+      matches(
+        () => post(address.path(profile.embeddingsPath), { model, input: 'a' }),
         ({ data }) => Array.isArray(data) && Array.isArray(fieldsOf(data[0])['embedding']),
       ),
-    /** Looks no more until it is looked again. */
-    rest: () => lookingAgain?.cancel(),
+    /** Cancels the next retry. */
+    stop: () => retry?.cancel(),
   };
 }
 
-/** Whether its reply is what is looked for; not where it is away. */
-async function says(
-  asked: () => Promise<Reply<Buffer>>,
-  isIt: (fields: Fields) => boolean,
+async function matches(
+  request: () => Promise<Reply<Buffer>>,
+  isMatch: (fields: Fields) => boolean,
 ): Promise<boolean> {
   try {
-    const { status, body } = await asked();
-    return status === 200 && isIt(fieldsOf(JSON.parse(body.toString())));
+    const { status, body } = await request();
+    return status === 200 && isMatch(fieldsOf(JSON.parse(body.toString())));
   } catch {
     return false;
   }

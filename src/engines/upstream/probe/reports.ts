@@ -1,65 +1,65 @@
-import { type ModelInput, modelInputs } from '../../../core/model.ts';
-import type { ApiError } from '../../../core/errors.ts';
-import type { ProbeReport } from '../../engines.ts';
-import type { Address } from '../connection/address.ts';
 import { type Fields, fieldsOf, isObject, parseOrUndefined, stringOr } from '../../../base/fields.ts';
+import type { ApiError } from '../../../core/errors.ts';
+import { type ModelInput, modelInputs } from '../../../core/model.ts';
+import type { ProbeReport } from '../../engines.ts';
+import { count } from '../answer/usage-figures.ts';
+import type { Address } from '../connection/address.ts';
+import { unusable } from '../connection/parse-body.ts';
+import type { Reply } from '../connection/replies.ts';
+import { noModel } from '../connection/status-errors.ts';
 import { modelsIn } from '../flavors/find-flavor.ts';
 import type { ReportSource } from '../flavors/traits.ts';
-import { noModel } from '../connection/status-errors.ts';
-import type { Reply } from '../connection/replies.ts';
-import { unusable } from '../connection/parse-body.ts';
-import { count } from '../answer/usage-figures.ts';
 
-export interface QuestionDeps {
+export interface ReportDeps {
   /** The upstream's name of the model. */
   model: string;
-  /** Whether a model that it does not list is not there. */
+  /** True where a model that is not listed does not exist. */
   listsAll: boolean;
   address: Address;
   get: (path: string) => Promise<Reply<Buffer>>;
   post: (path: string, body: unknown) => Promise<Reply<Buffer>>;
-  /** What a status other than 200 means. */
+  /** Error for a status other than 200. */
   refusal: (reply: Reply<Buffer>) => ApiError;
 }
 
-/** @throws ApiError when the server is away or does not know us or the model, as a request would find it */
-export function askHowItIs(way: ReportSource, parts: QuestionDeps): Promise<ProbeReport> {
-  return ways[way](parts);
+/** @throws ApiError the error that a request would meet, for example for an unreachable server or an unknown model */
+export function fetchReport(source: ReportSource, deps: ReportDeps): Promise<ProbeReport> {
+  return sources[source](deps);
 }
 
-const ways: Record<ReportSource, (parts: QuestionDeps) => Promise<ProbeReport>> = {
-  models: ofModels,
+const sources: Record<ReportSource, (deps: ReportDeps) => Promise<ProbeReport>> = {
+  models: fromModels,
 
-  vllm: (parts) => withQueue(parts, 'vllm:num_requests_waiting'),
-  sglang: (parts) => withQueue(parts, 'sglang:num_queue_reqs'),
+  vllm: (deps) => withQueue(deps, 'vllm:num_requests_waiting'),
+  sglang: (deps) => withQueue(deps, 'sglang:num_queue_reqs'),
 
-  async props(parts) {
-    // It answers /v1/models while it loads, and whoever asks.
-    const reply = await parts.get(parts.address.rootPath('/props'));
-    if (isMissing(reply)) return ofModels(parts);
-    const { total_slots, default_generation_settings, modalities, is_sleeping } = objectOf(reply, parts);
+  async props(deps) {
+    // Unlike /v1/models, it is not answered while the model loads or without a key.
+    const reply = await deps.get(deps.address.rootPath('/props'));
+    if (isMissing(reply)) return fromModels(deps);
+    const { total_slots, default_generation_settings, modalities, is_sleeping } = objectIn(reply, deps);
     return {
       slots: positive(total_slots),
-      // It need not be known, since the slots are.
+      // Not needed, because the slots are known.
       queued: null,
       // Both came with the last versions of 2025.
       hasMessages: typeof is_sleeping === 'boolean',
       contextLength: positive(fieldsOf(default_generation_settings)['n_ctx']),
       inputs: isObject(modalities)
-        ? inputsOf(Object.keys(modalities).filter((key) => modalities[key]))
+        ? inputsIn(Object.keys(modalities).filter((key) => modalities[key]))
         : null,
     };
   },
 
-  async show(parts) {
-    const { address, model } = parts;
+  async show(deps) {
+    const { address, model } = deps;
     const [shown, running] = await Promise.all([
-      parts.post(address.rootPath('/api/show'), { model }),
-      parts.get(address.rootPath('/api/ps')).catch(() => undefined),
+      deps.post(address.rootPath('/api/show'), { model }),
+      deps.get(address.rootPath('/api/ps')).catch(() => undefined),
     ]);
-    if (isMissing(shown) && parts.refusal(shown).code !== 'model_not_found') return ofModels(parts);
-    const { capabilities, model_info, parameters } = objectOf(shown, parts);
-    const able = Array.isArray(capabilities) ? capabilities : null;
+    if (isMissing(shown) && deps.refusal(shown).code !== 'model_not_found') return fromModels(deps);
+    const { capabilities, model_info, parameters } = objectIn(shown, deps);
+    const abilities = Array.isArray(capabilities) ? capabilities : null;
     return {
       slots: null,
       queued: null,
@@ -67,21 +67,21 @@ const ways: Record<ReportSource, (parts: QuestionDeps) => Promise<ProbeReport>> 
         (running?.status === 200 ? runningContext(parse(running.body), model) : null) ??
         positive(Number(/^num_ctx\s+(\d+)$/m.exec(stringOr(parameters, ''))?.[1])) ??
         trainedContext(fieldsOf(model_info)),
-      inputs: able && inputsOf(able),
-      thinking: able && able.includes('thinking'),
-      tools: able && able.includes('tools'),
+      inputs: abilities && inputsIn(abilities),
+      thinking: abilities && abilities.includes('thinking'),
+      tools: abilities && abilities.includes('tools'),
     };
   },
 };
 
-async function ofModels(parts: QuestionDeps): Promise<ProbeReport> {
-  const list = objectOf(await parts.get(parts.address.path('/models')), parts);
+async function fromModels(deps: ReportDeps): Promise<ProbeReport> {
+  const list = objectIn(await deps.get(deps.address.path('/models')), deps);
   const entries = modelsIn(list);
   const named = entries.find(
-    ({ id, aliases }) => id === parts.model || (Array.isArray(aliases) && aliases.includes(parts.model)),
+    ({ id, aliases }) => id === deps.model || (Array.isArray(aliases) && aliases.includes(deps.model)),
   );
-  if (!named && parts.listsAll && !isEmpty(list) && list['has_more'] !== true)
-    throw noModel('(it is not listed).');
+  const isEmpty = !Array.isArray(list['data']) || list['data'].length === 0;
+  if (!named && deps.listsAll && !isEmpty && list['has_more'] !== true) throw noModel('(it is not listed).');
   const entry = named ?? (entries.length === 1 ? entries[0] : undefined);
   if (!entry) return { slots: null, queued: null };
   const { input_modalities } = fieldsOf(entry['architecture']);
@@ -90,28 +90,24 @@ async function ofModels(parts: QuestionDeps): Promise<ProbeReport> {
     slots: entry['owned_by'] === 'offpeak' ? positive(entry['slots']) : null,
     queued: null,
     contextLength: lengths.find((length) => length !== null) ?? null,
-    inputs: Array.isArray(input_modalities) ? inputsOf(input_modalities) : null,
+    inputs: Array.isArray(input_modalities) ? inputsIn(input_modalities) : null,
   };
-}
-
-function isEmpty({ data }: Fields): boolean {
-  return !Array.isArray(data) || data.length === 0;
 }
 
 /** vLLM and SGLang, OpenRouter, Groq, Mistral. */
 const contextNames = ['max_model_len', 'context_length', 'context_window', 'max_context_length'];
 
-async function withQueue(parts: QuestionDeps, name: string): Promise<ProbeReport> {
+async function withQueue(deps: ReportDeps, gauge: string): Promise<ProbeReport> {
   const [report, metrics] = await Promise.all([
-    ofModels(parts),
-    parts.get(parts.address.rootPath('/metrics')).catch(() => undefined),
+    fromModels(deps),
+    deps.get(deps.address.rootPath('/metrics')).catch(() => undefined),
   ]);
-  return { ...report, queued: metrics?.status === 200 ? gaugeOf(metrics.body, name) : null };
+  return { ...report, queued: metrics?.status === 200 ? gaugeOf(metrics.body, gauge) : null };
 }
 
 /**
- * A gauge of a Prometheus page, summed over its labels; null where it is not there. The page may have a megabyte and is
- * asked for each second: nothing but the lines of this gauge is read.
+ * Value of a gauge on a Prometheus page, summed over its labels; null if missing. Only its own lines are decoded, because the
+ * page may have a megabyte and is read every second.
  */
 export function gaugeOf(page: Buffer, name: string): number | null {
   let sum: number | null = null;
@@ -119,7 +115,7 @@ export function gaugeOf(page: Buffer, name: string): number | null {
     if (at > 0 && page[at - 1] !== newline) continue;
     const end = page.indexOf(newline, at);
     const rest = page.toString('utf8', at + name.length, end < 0 ? page.length : end);
-    // A longer name begins with the same words.
+    // Skips gauges whose longer name starts with this one.
     if (!/^[{ ]/.test(rest)) continue;
     const value = Number.parseFloat(rest.slice(rest.lastIndexOf('}') + 1));
     if (Number.isFinite(value) && value >= 0) sum = (sum ?? 0) + value;
@@ -142,9 +138,9 @@ function trainedContext(info: Fields): number | null {
 
 const inputNames: Readonly<Record<string, ModelInput>> = { vision: 'image' };
 
-function inputsOf(words: readonly unknown[]): ModelInput[] {
-  const given = words.map((word) => inputNames[String(word)] ?? word);
-  return modelInputs.filter((input) => given.includes(input));
+function inputsIn(words: readonly unknown[]): ModelInput[] {
+  const named = words.map((word) => inputNames[String(word)] ?? word);
+  return modelInputs.filter((input) => named.includes(input));
 }
 
 function positive(value: unknown): number | null {
@@ -155,12 +151,12 @@ function isMissing({ status }: Reply<Buffer>): boolean {
   return status === 404 || status === 405 || status === 501;
 }
 
-/** JSON of another form tells nothing. What is none, such as a page that stands for all that is asked, is no sign of an API. */
-function objectOf(reply: Reply<Buffer>, { refusal }: QuestionDeps): Fields {
+/** JSON of any other form counts as empty. Text that is not JSON, such as a catch-all page, is no API. */
+function objectIn(reply: Reply<Buffer>, { refusal }: ReportDeps): Fields {
   if (reply.status !== 200) throw refusal(reply);
-  const told = parseOrUndefined(reply.body.toString());
-  if (told === undefined) throw unusable('is no JSON');
-  return fieldsOf(told);
+  const value = parseOrUndefined(reply.body.toString());
+  if (value === undefined) throw unusable('is not JSON');
+  return fieldsOf(value);
 }
 
 function parse(body: Buffer): Fields {

@@ -8,16 +8,17 @@ import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import { blocksOf, chatFields } from '../messages/read-message.ts';
 import { messageChunks } from '../messages/read-message-stream.ts';
 import { withThinking } from '../messages/thinking.ts';
+import type { SystemPlace } from '../systems/move-system-messages.ts';
 import { chatText, type RequestProfile } from './request-text.ts';
 import { sentSchemas } from './sent-schemas.ts';
 
-/** The format in which a server is asked for what is a chat completion to us. */
+/** Format in which a server is sent chat completions. */
 export interface Dialect {
-  /** Behind the base of its URL. */
+  /** Path below the base of the URL. */
   path: string;
-  /** The text to send. */
-  text(request: JsonBody<ChatRequest>, stream: boolean, wording: RequestProfile): string;
-  /** @param bytes of which `fields` were read */
+  /** Text to send. @param place of system messages, where the format has them among the others */
+  text(request: JsonBody<ChatRequest>, stream: boolean, profile: RequestProfile, place?: SystemPlace): string;
+  /** @param bytes source of `fields` */
   read(fields: Fields, bytes: Buffer, options: ReadOptions): ChatResponse;
   readStream(bytes: AsyncIterable<Uint8Array>, options: ChatStreamOptions): ChatChunks;
 }
@@ -33,7 +34,7 @@ export const dialects = {
     path: '/messages',
     text(body, stream, { model, passThrough, traits }) {
       const { value } = body;
-      // Schemas are told to the digit.
+      // Numbers in schemas keep every digit.
       const { tools, response_format } = exactValue(body);
       const chat = {
         ...value,
@@ -47,7 +48,7 @@ export const dialects = {
       return JSON.stringify(request);
     },
     read(fields, bytes, options) {
-      // Inputs of tools are parsed already, and every digit of theirs counts.
+      // Inputs of tools are JSON values, whose numbers keep every digit.
       const calls = blocksOf(fields).some(({ type }) => type === 'tool_use');
       return readChatResponse(chatFields(calls ? fieldsOf(parseExact(bytes.toString())) : fields), options);
     },

@@ -2,11 +2,11 @@ import type { Members, Shape } from '../../../wire/json/pick-members.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 
 /**
- * Which members of a request go on to a server. What is not named here stays behind, whatever it is: among what servers
- * take are other models, hosts to fetch from, code, places in their queue, and grammars in place of the promised one.
+ * Allow-list of the request members that servers are sent. Servers also accept other models, hosts to fetch from, code,
+ * priorities, and grammars that would replace the guaranteed one.
  */
 
-/** Members with anything in them. */
+/** Members with any content. */
 const plain = (names: string): [string, Shape][] => names.split(/\s+/).map((name) => [name, 'anything']);
 
 const object = (names: string, inner: Record<string, Shape> = {}): Members =>
@@ -36,7 +36,7 @@ const detailedThoughts = object('', {
 
 const functionMembers = object('name description parameters strict');
 
-/** What every server is sent, but for what its flavor lacks. */
+/** Members that every server is sent, unless its flavor lacks them. */
 const forAll = object(
   `model stream stream_options max_tokens max_completion_tokens temperature top_p n stop seed logprobs top_logprobs
   logit_bias frequency_penalty presence_penalty parallel_tool_calls reasoning_effort`,
@@ -57,29 +57,26 @@ const markedTools: [string, Shape] = [
   new Map([['type', 'anything'], ['function', new Map([...functionMembers, cacheControl])], cacheControl]),
 ];
 
-/** Of tools, those with free text among them. */
-export const toolMembers: Members = object('type', {
+/** Members of tools, including those with free text. */
+export const customToolMembers: Members = object('type', {
   function: functionMembers,
   custom: object('name description', {
     format: object('type', { grammar: object('syntax definition') }),
   }),
 });
 
-/** Those of the members that only some servers are sent which hold objects. */
+/** Flavor-specific members that hold objects. */
 const nested: ReadonlyMap<string, Shape> = object('', {
-  // The other variables are arguments of the code that renders the prompt.
+  // Other variables would reach the code that renders the prompt.
   chat_template_kwargs: object('enable_thinking thinking reasoning_effort'),
   prediction: object('type', { content: object('type text') }),
-  // The switch of DeepSeek, Z.ai and Kimi, and what each of them has beside it.
+  // The switch of DeepSeek, Z.ai and Kimi, with the options of each.
   thinking: object('type budget_tokens clear_thinking keep'),
-  // OpenRouter's own; it means what reasoning_effort does.
+  // OpenRouter's form of reasoning_effort.
   reasoning: object('effort max_tokens exclude enabled'),
 });
 
-/**
- * Of a chat request.
- * @param passThrough members that the operator lets through, with all that they hold
- */
+/** Members of a chat request. @param passThrough members that the operator lets through with any content */
 export function chatMembers(
   traits: Pick<
     FlavorTraits,
@@ -104,8 +101,8 @@ export function chatMembers(
   return new Map([...common, ...shapes, ...anything(passThrough)]);
 }
 
-/** Of those that only some servers are sent, what says how a chat is rendered or thought about. */
-export const ofChatsAlone: ReadonlySet<string> = new Set(
+/** Flavor-specific members about rendering or reasoning, which raw completions lack. */
+export const chatOnlyMembers: ReadonlySet<string> = new Set(
   `chat_template_kwargs thinking_budget_tokens thinking reasoning prediction prompt_cache_key prompt_cache_retention verbosity
   max_completion_tokens`.split(/\s+/),
 );
@@ -117,7 +114,7 @@ export function completionsMembers(
   const common =
     `model prompt suffix stream stream_options max_tokens temperature top_p n best_of stop seed echo logprobs
     logit_bias frequency_penalty presence_penalty`.split(/\s+/);
-  const own = [...fields, ...Object.keys(names)].filter((name) => !ofChatsAlone.has(name));
+  const own = [...fields, ...Object.keys(names)].filter((name) => !chatOnlyMembers.has(name));
   const known = [...common.filter((name) => !without.includes(name)), ...own];
   return new Map(anything([...known, ...passThrough]));
 }

@@ -9,8 +9,8 @@ import type { FlavorTraits } from '../flavors/traits.ts';
 type Members = Pick<ChatRequest, 'tools' | 'response_format'>;
 
 /**
- * The tools and the response format of a request where a server takes their schemas in another form only. Schemas without a
- * guarantee go on as they came, but for those that no tool of the server may have. Absent members stay as they are, to the byte.
+ * Tools and response format whose schemas the server needs in another form. Schemas without a guarantee are unchanged, except
+ * unions that the server refuses at the root. Members that need no change are absent from the result.
  */
 export function sentSchemas(
   request: ChatRequest,
@@ -34,11 +34,11 @@ export function sentSchemas(
   return changed;
 }
 
-/** The schema itself where nothing differs. */
+/** Converts a schema to the server's form; the same object where nothing differs. */
 function formOf(schema: JsonSchema, form: FlavorTraits['schemas']): JsonSchema {
   if (form === 'any') return schema;
   if (form === 'no look-around') return withoutLookAround(schema);
-  const made = grammarSchema(schema, form.mostRepeats);
+  const made = grammarSchema(schema, form.maxRepeats);
   return JSON.stringify(made) === JSON.stringify(schema) ? schema : made;
 }
 
@@ -49,7 +49,7 @@ function withParameters(tool: Tool, made: (schema: JsonSchema) => JsonSchema): T
   return schema === parameters ? tool : { ...tool, function: { ...tool.function, parameters: schema } };
 }
 
-/** A schema with a union at its root cannot be strict in the sense of those who refuse it. */
+/** Rewrites a union at the root. A server that refuses such unions cannot enforce them strictly, so `strict` goes. */
 function folded(tool: Tool): Tool {
   const { parameters } = tool.function;
   if (!hasRootUnion(parameters)) return tool;

@@ -4,18 +4,18 @@ import { editBody } from '../../../wire/json/edit-body.ts';
 import { exactValue } from '../../../wire/json/exact-numbers.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 
-/** The longest name of a tool that every server takes. */
+/** Longest tool name that every server accepts. */
 const maxLength = 64;
 const hashLength = 12;
 
-/** A request whose tools have names of 64 characters at most, and the way back to their own. */
+/** A request with shortened tool names, and functions to restore the original ones. */
 export interface ShortNames {
   request: JsonBody<ChatRequest>;
   restore(answer: ChatResponse): ChatResponse;
   restoreAll(lists: ChatChunks): ChatChunks;
 }
 
-/** @returns undefined where no name is longer */
+/** Shortens tool names of more than 64 characters. @returns undefined where none is longer */
 export function withShortNames(request: JsonBody<ChatRequest>): ShortNames | undefined {
   const names = namesIn(request.value);
   if (![...names].some(isLong)) return undefined;
@@ -50,7 +50,7 @@ export function withShortNames(request: JsonBody<ChatRequest>): ShortNames | und
         choice && { tool_choice: { ...choice, function: short(choice.function) } }),
     });
   const renamed = withTools(request.value.tools);
-  // Every digit stands in the text alone: what reads the value walks through schemas.
+  // Only the text holds every digit of the schemas.
   const { tools: exactTools } = exactValue(request);
 
   function putBack(called: { name?: string } | undefined): void {
@@ -76,7 +76,7 @@ export function withShortNames(request: JsonBody<ChatRequest>): ShortNames | und
 
 const isLong = (name: string): boolean => name.length > maxLength;
 
-/** The names of all tools that a request defines, chooses or has called. */
+/** Names of all tools that a request defines, chooses or has called. */
 function namesIn({ tools, tool_choice: choice, messages }: ChatRequest): Set<string> {
   const names = new Set((tools ?? []).map((tool) => tool.function.name));
   if (typeof choice === 'object' && choice) names.add(choice.function.name);
@@ -84,7 +84,7 @@ function namesIn({ tools, tool_choice: choice, messages }: ChatRequest): Set<str
   return names;
 }
 
-/** The same for the same name in each turn, so that the prompt stays the same; it is never a name that another tool has. */
+/** Unused short name. It is the same for a name in every turn, which keeps the prompt cache. */
 function shortName(name: string, taken: Set<string>): string {
   for (let n = 0; ; n++) {
     const end = hash('sha256', n === 0 ? name : `${name} ${n}`, 'base64url').slice(0, hashLength);

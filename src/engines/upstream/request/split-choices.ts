@@ -3,36 +3,36 @@ import type { ChatUsage } from '../../../wire/chat/chat.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { editBody } from '../../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
-import type { SplitChoices } from '../flavors/traits.ts';
 import { unusable } from '../connection/parse-body.ts';
+import type { SplitChoices } from '../flavors/traits.ts';
 
-/** What may be asked for several choices. */
-export interface Several extends Record<string, unknown> {
+/** Members of requests for several choices. */
+export interface SeveralChoices extends Record<string, unknown> {
   n?: number | null;
   seed?: number | null;
   temperature?: number | null;
 }
 
-/** A question to a server. */
+/** A request to a server for some or all choices of a client's request. */
 export interface ChoiceRequest<T> {
   body: JsonBody<T>;
-  /** The number of its first choice among those of the request. */
+  /** Index of its first choice in the whole answer. */
   first: number;
-  wanted: number;
-  /** Whether its prompt was asked with before, and paid. */
+  choices: number;
+  /** True where its prompt was sent, and counted, before. */
   isRepeat: boolean;
 }
 
-/** Below this vLLM takes a temperature for 0. */
+/** Temperature below which vLLM samples greedily. */
 const greedyBelow = 1e-5;
 
-/** Whether each of several choices is asked for by itself. */
-export function isApart({ temperature }: Several, apart: SplitChoices | undefined): boolean {
-  return apart === 'always' || (apart === 'greedy' && (temperature ?? 1) < greedyBelow);
+/** True where each of several choices is requested by itself. */
+export function isSplit({ temperature }: SeveralChoices, split: SplitChoices | undefined): boolean {
+  return split === 'always' || (split === 'greedy' && (temperature ?? 1) < greedyBelow);
 }
 
-/** Each of the `n` choices of one prompt by itself, one after the other, because a request holds one slot. */
-export function eachAlone<T extends Several>(
+/** Requests for the `n` choices of one prompt, to be sent one after the other, because a client's request holds one slot. */
+export function eachAlone<T extends SeveralChoices>(
   body: JsonBody<T>,
   first: number,
   n: number,
@@ -40,39 +40,39 @@ export function eachAlone<T extends Several>(
   return Array.from({ length: n }, (_, k) => alone(body, first, k));
 }
 
-/** The `k`th choice of one prompt by itself. Another seed, so that it is another answer. */
-function alone<T extends Several>(body: JsonBody<T>, first: number, k: number): ChoiceRequest<T> {
+/** Request for the `k`th choice of one prompt, with another seed for another answer. */
+function alone<T extends SeveralChoices>(body: JsonBody<T>, first: number, k: number): ChoiceRequest<T> {
   const { seed } = body.value;
-  const single: Several = { n: undefined, ...(typeof seed === 'number' && { seed: seed + k }) };
+  const single: SeveralChoices = { n: undefined, ...(typeof seed === 'number' && { seed: seed + k }) };
   return {
-    body: editBody<Several>(body, single) as JsonBody<T>,
+    body: editBody<SeveralChoices>(body, single) as JsonBody<T>,
     first: first + k,
-    wanted: 1,
+    choices: 1,
     isRepeat: k > 0,
   };
 }
 
-/** The questions in turn, and those for choices of one prompt that did not come: some servers make one whatever `n` says. */
-export function* withMissing<T extends Several>(
-  asks: readonly ChoiceRequest<T>[],
-): Generator<{ ask: ChoiceRequest<T>; came: (choices: number) => void }> {
-  const queue = [...asks];
-  for (let ask = queue.shift(); ask; ask = queue.shift()) {
-    const { body, first, wanted } = ask;
-    let found = 0;
-    yield { ask, came: (choices) => (found = choices) };
-    if (found === wanted) continue;
-    if (found > wanted || wanted !== (body.value.n ?? 1)) throw unexpected(found, wanted);
-    for (let k = found; k < wanted; k++) queue.push(alone(body, first, k));
+/** Yields the requests in turn, then those for missing choices of one prompt: some servers make one whatever `n` says. */
+export function* withMissing<T extends SeveralChoices>(
+  requests: readonly ChoiceRequest<T>[],
+): Generator<{ part: ChoiceRequest<T>; received: (choices: number) => void }> {
+  const queue = [...requests];
+  for (let part = queue.shift(); part; part = queue.shift()) {
+    const { body, first, choices } = part;
+    let count = 0;
+    yield { part, received: (number) => (count = number) };
+    if (count === choices) continue;
+    if (count > choices || choices !== (body.value.n ?? 1)) throw wrongNumber(count, choices);
+    for (let k = count; k < choices; k++) queue.push(alone(body, first, k));
   }
 }
 
-export function unexpected(found: number, wanted: number): ApiError {
-  return unusable(`has ${found} choices where ${wanted} were asked for`);
+export function wrongNumber(count: number, requested: number): ApiError {
+  return unusable(`has ${count} choices instead of ${requested}`);
 }
 
-/** A prompt counts once, as where a server makes all choices at a time. */
-export function withUsage<T>(
+/** Adds the usage of a request. A prompt counts once, as at a server that makes all choices together. */
+export function addUsage<T>(
   total: ChatUsage | null | undefined,
   more: ChatUsage,
   { isRepeat }: ChoiceRequest<T>,
@@ -82,10 +82,10 @@ export function withUsage<T>(
   const completion = total.completion_tokens + more.completion_tokens;
   const cached = isRepeat ? 0 : more.prompt_tokens_details.cached_tokens;
   const reasoning = total.completion_tokens_details?.reasoning_tokens;
-  const { reasoning_tokens: thought = 0 } = more.completion_tokens_details ?? {};
+  const { reasoning_tokens: added = 0 } = more.completion_tokens_details ?? {};
   return chatUsage(
     promptUsage(prompt, total.prompt_tokens_details.cached_tokens + cached),
     completion,
-    reasoning === undefined ? undefined : reasoning + thought,
+    reasoning === undefined ? undefined : reasoning + added,
   );
 }

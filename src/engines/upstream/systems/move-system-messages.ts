@@ -1,15 +1,15 @@
 import type { ChatMessage, ContentPart } from '../../../wire/chat/chat.ts';
 
 /**
- * Where a server takes system messages. `first`: one before all others; later ones become text of the user in their place, which
- * keeps the cached prefix. `once`: all of them as one before all others. `nowhere`: as text of the first turn of the user.
+ * Places where a server takes system messages. `first`: one before all others; later ones become user text in their place, which
+ * keeps the cached prefix. `once`: all merged into one before all others. `nowhere`: as text of the first user turn.
  */
 export const systemPlaces = ['anywhere', 'first', 'once', 'nowhere'] as const;
 export type SystemPlace = (typeof systemPlaces)[number];
 
 const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer';
 
-/** The conversation with system messages only where the server takes them. */
+/** Moves system messages to where the server takes them. */
 export function moveSystems(messages: readonly ChatMessage[], place: SystemPlace): ChatMessage[] {
   const systems = messages.filter(isSystem);
   if (place === 'anywhere' || systems.length === 0) return [...messages];
@@ -23,7 +23,7 @@ export function moveSystems(messages: readonly ChatMessage[], place: SystemPlace
   return place === 'once' ? all : asUser(all);
 }
 
-/** System messages as text of the turn of the user beside them, or as a turn of their own. */
+/** Turns system messages into text of the adjacent user turn, or into a user turn of their own. */
 function asUser(messages: readonly ChatMessage[]): ChatMessage[] {
   const turns: ChatMessage[] = [];
   let waiting: ChatMessage[] = [];
@@ -32,13 +32,13 @@ function asUser(messages: readonly ChatMessage[]): ChatMessage[] {
       waiting.push(message);
       continue;
     }
-    // Results stay next to their calls.
+    // Tool results stay next to their calls.
     if (message.role === 'tool') {
       turns.push(message);
       continue;
     }
     addTurn(turns, waiting);
-    // Turns of the user around a system message become one, for templates in which roles must alternate.
+    // User turns around a system message are merged, for templates in which roles must alternate.
     const last = turns.at(-1);
     if (waiting.length > 0 && message.role === 'user') turns.splice(-1, 1, joined([last!, message], message));
     else turns.push(message);
@@ -55,7 +55,7 @@ function addTurn(turns: ChatMessage[], systems: readonly ChatMessage[]): void {
   else turns.push(joined(systems, { role: 'user' }));
 }
 
-/** Several messages as one, like `like` in all but its content. */
+/** Merges the contents of messages into a copy of `like`. */
 function joined(messages: readonly ChatMessage[], like: ChatMessage): ChatMessage {
   const contents = messages.map(({ content }) => content ?? '');
   const content = contents.every((each) => typeof each === 'string')
