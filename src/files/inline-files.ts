@@ -32,12 +32,12 @@ export async function inlineFiles(
   const parts = fileParts(body);
   if (parts.length === 0) return text;
   if (parts.length > maxFiles)
-    throw invalid(parts[maxFiles]!.place, `a request may name ${maxFiles} files, and this is one more`);
+    throw invalid(parts[maxFiles]!.path, `a request may name ${maxFiles} files, and this is one more`);
   const tooLarge = (place: string) =>
     invalid(place, `with this file the request has more than ${mostBytes} bytes`);
   const files: StoredFile[] = [];
   let room = mostBytes - Buffer.byteLength(text);
-  for (const { place, fileId } of parts) {
+  for (const { path: place, fileId } of parts) {
     const file = await there(place, fileId);
     if (!countsTowardQuota(file))
       throw invalid(place, `the purpose of the file is ${file.purpose}; send one of user_data`);
@@ -46,7 +46,7 @@ export async function inlineFiles(
     files.push(file);
   }
   await hold(mostBytes - room);
-  for (const [at, { place, fileId, put, isText }] of parts.entries()) {
+  for (const [at, { path: place, fileId, put, isText }] of parts.entries()) {
     const file = files[at]!;
     const bytes = await whole(file).catch(async (error: unknown) => {
       if (!isBlobLost(error)) throw error;
@@ -62,7 +62,7 @@ export async function inlineFiles(
   }
   const inlined = JSON.stringify(body);
   // What stands around the files is counted here alone.
-  if (Buffer.byteLength(inlined) > mostBytes) throw tooLarge(parts.at(-1)!.place);
+  if (Buffer.byteLength(inlined) > mostBytes) throw tooLarge(parts.at(-1)!.path);
   return inlined;
 
   async function there(place: string, fileId: string): Promise<StoredFile> {

@@ -153,7 +153,7 @@ describe('a refused upload', () => {
     ].join('\n');
     const error = await refusal(content, 10);
     expect(error).toMatchObject({ status: 422, code: 'invalid_json_line' });
-    expect(error.message).toMatch(/^line 2: not valid JSON.*\(4 faults in all, 4 bad lines\)$/);
+    expect(error.message).toMatch(/^line 2: invalid JSON.*\(4 faults in all, 4 bad lines\)$/);
     expect(error.faults.map(({ line: at, custom_id: id, param, code }) => [at, id, param, code])).toEqual([
       [2, undefined, undefined, 'invalid_json_line'],
       [3, 'b', 'body.model', 'model_not_found'],

@@ -109,7 +109,7 @@ it('refuses every part that the engine does not take, by its place', () => {
 it('refuses images at an address, unless the server of the model fetches them', () => {
   const remote = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
   expect(refusedBy(['image'], [parts.image, remote])).toEqual([
-    expect.stringMatching(/^messages\[1\]\.content\[1\]: images are never fetched .* image_urls: true/),
+    expect.stringMatching(/^messages\[1\]\.content\[1\]: image URLs are not fetched: .* image_urls: true/),
   ]);
   expect(refusedBy(['image'], [parts.image, remote], { imageUrls: true })).toEqual([]);
   expect(refusedBy([], [remote], { imageUrls: true })).toEqual([

@@ -127,7 +127,7 @@ describe('a response in the background', () => {
     state.finish();
     await clock.advance(leaseMs - 5_000);
     isAway = false;
-    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
     await clock.advance(10_000);
     expect(await rowOf(begun.id)).toMatchObject({ status: 'completed', aliveUntil: null });
   });
@@ -158,7 +158,7 @@ describe('a response in the background', () => {
     for (let n = 0; n < 9; n++) await clock.advance(leaseMs / 2);
     const row = (await rowOf(begun.id))!;
     expect(row.aliveUntil).toBeGreaterThan(clock.now());
-    expect((await background.checked(row)).status).toBe('in_progress');
+    expect((await background.failIfAbandoned(row)).status).toBe('in_progress');
     expect(state.aborted).toBe(false);
   });
 
@@ -168,9 +168,9 @@ describe('a response in the background', () => {
     const { state, make } = work(begun);
     background.run(begun, make);
     clock.jump(hours * 3_600_000);
-    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
     for (let n = 0; n < 150; n++) await clock.advance(leaseMs / 2);
-    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
     expect(state.aborted).toBe(false);
     clock.jump(-hours * 3_600_000);
   });
@@ -179,9 +179,9 @@ describe('a response in the background', () => {
     const background = await start();
     const begun = await begin();
     await clock.advance(leaseMs - 1);
-    expect((await background.checked((await rowOf(begun.id))!)).status).toBe('in_progress');
+    expect((await background.failIfAbandoned((await rowOf(begun.id))!)).status).toBe('in_progress');
     await clock.advance(1);
-    const seen = await background.checked((await rowOf(begun.id))!);
+    const seen = await background.failIfAbandoned((await rowOf(begun.id))!);
     expect(seen).toMatchObject({ status: 'failed', aliveUntil: null });
     expect(JSON.parse(seen.body)).toMatchObject({
       status: 'failed',
@@ -258,11 +258,11 @@ describe('a response in the background', () => {
   it('is refused when an org or all of them have too many, or too large ones', async () => {
     const background = await start();
     const leaves = Array.from({ length: 500 }, () => background.reserve('org_a', 1));
-    expect(() => background.reserve('org_a', 1)).toThrow(/Too many responses/);
+    expect(() => background.reserve('org_a', 1)).toThrow(/Too many background responses/);
     leaves.push(background.reserve('org_b', 3_000));
-    expect(() => background.reserve('org_b', 1_001)).toThrow(/Too many responses/);
+    expect(() => background.reserve('org_b', 1_001)).toThrow(/Too many background responses/);
     leaves.push(background.reserve('org_c', 1_000));
-    expect(() => background.reserve('org_d', 1)).toThrow(/Too many responses/);
+    expect(() => background.reserve('org_d', 1)).toThrow(/Too many background responses/);
     for (const leave of leaves) leave();
     expect(() => background.reserve('org_d', 1)).not.toThrow();
   });

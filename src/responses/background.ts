@@ -9,29 +9,29 @@ import { responseError } from '../wire/responses/answer/response-body.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 import { toBody, toTexts } from './stored-body.ts';
 
-/** A process that has not said for so long that it lives is dead, and what it made has failed. */
+/** Lease of a background response, after which its process counts as dead and the response has failed. */
 export const leaseMs = 60_000;
 const renewMs = 20_000;
-/** Between tries to keep what was made: a minute in all. */
-const pauses = { initialMs: 100, maxMs: 10_000 };
-const mostTries = 13;
-/** How often the events of what another process makes are asked for. */
-const lookMs = 1_000;
+/** Back-off between attempts to store a finished response: a minute in total. */
+const backoff = { initialMs: 100, maxMs: 10_000 };
+const maxAttempts = 13;
+/** Poll interval for a response of another process. */
+const pollMs = 1_000;
 const sweepMs = 3_600_000;
-const atOnce = 100;
-/** Each may have some MB. */
-const endedAtOnce = 10;
-const mostRuns = 1_000;
+const sweepRows = 100;
+/** Abandoned responses read at once; each may have some MB. */
+const abandonedRows = 10;
+const maxRuns = 1_000;
 
 export interface BackgroundDeps {
   store: ResponseStore;
-  /** What else expires. */
+  /** Other stores whose rows expire. */
   otherStores: readonly Pick<ResponseStore, 'removeExpired'>[];
   clock: Clock;
   log: Log;
-  /** No other process uses this database: whatever is unfinished at the start is nobody's. */
+  /** True if no other process uses the database, so that all unfinished responses at the start are abandoned. */
   exclusive: boolean;
-  /** Bytes of the requests that this process holds without anybody waiting for them. */
+  /** Most bytes of background requests in memory. */
   roomBytes: number;
 }
 
@@ -42,14 +42,14 @@ interface BackgroundRun {
 
 export type Background = ReturnType<typeof createBackground>;
 
-/** Responses that are made without anybody waiting, and the upkeep of all that are stored. */
+/** Runs background responses, and maintains all stored ones. */
 export function createBackground(deps: BackgroundDeps) {
   const { store, otherStores, clock, log, exclusive, roomBytes } = deps;
   const time = createTimeBounds(clock);
   const aliveUntil = () => time.latest() + leaseMs;
   const runs = new Map<string, BackgroundRun>();
   const full = () =>
-    new ApiError('rate_limit_exceeded', 'Too many responses are being made in the background.', {
+    new ApiError('rate_limit_exceeded', 'Too many background responses are in progress.', {
       retryAfter: 5,
     });
   const room = createFairGate({
@@ -59,43 +59,42 @@ export function createBackground(deps: BackgroundDeps) {
     fullError: full,
   });
   const stopping = new AbortController();
-  let upkeep: Promise<void> | undefined;
+  let maintenance: Promise<void> | undefined;
 
-  async function make(
+  async function run(
     begun: ResponseBody,
     work: (signal: AbortSignal) => Promise<ResponseBody>,
-    said: ((body: ResponseBody) => ConversationAppend | undefined) | undefined,
+    turnOf: ((body: ResponseBody) => ConversationAppend | undefined) | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const body = await work(signal).catch((error: unknown) => failed(begun, error));
-    await finish(begun.id, toTexts(body), said?.(body));
+    await finish(begun.id, toTexts(body), turnOf?.(body));
   }
 
-  /** Tries as long as a process counts as alive that says nothing: what was made is not lost by a database that restarts. */
-  async function finish(...asked: Parameters<ResponseStore['finish']>): Promise<void> {
-    for (let tries = 1; ; tries++) {
+  /** Retries for the length of a lease, so that a restart of the database loses no response. */
+  async function finish(...args: Parameters<ResponseStore['finish']>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
       try {
-        await store.finish(...asked);
+        await store.finish(...args);
         return;
       } catch (error) {
-        if (tries === mostTries || stopping.signal.aborted) throw error;
-        log.warn({ err: error, id: asked[0] }, 'a response could not be kept; trying again');
-        await sleep(clock, backoffMs(tries, pauses), stopping.signal);
+        if (attempt === maxAttempts || stopping.signal.aborted) throw error;
+        log.warn({ err: error, id: args[0] }, 'could not store a response; retrying');
+        await sleep(clock, backoffMs(attempt, backoff), stopping.signal);
       }
     }
   }
 
   async function failAbandoned(now: number): Promise<void> {
     for (;;) {
-      const left = await store.abandoned(now, endedAtOnce);
+      const left = await store.abandoned(now, abandonedRows);
       for (const response of left) await end(response);
-      if (left.length < endedAtOnce) return;
+      if (left.length < abandonedRows) return;
     }
   }
 
   async function end(response: ResponseWithoutInput): Promise<ResponseWithoutInput> {
-    const reason = new ApiError('shutting_down', 'The server was stopped before this response was finished.');
-    const change = toTexts(failed(toBody(response), reason));
+    const change = toTexts(failed(toBody(response), stopped()));
     await store.finish(response.id, change);
     return { ...response, ...change, aliveUntil: null };
   }
@@ -109,10 +108,10 @@ export function createBackground(deps: BackgroundDeps) {
   async function sweep(): Promise<void> {
     await failAbandoned(time.earliest());
     for (const each of [store, ...otherStores])
-      while ((await each.removeExpired(time.earliest(), atOnce)) === atOnce);
+      while ((await each.removeExpired(time.earliest(), sweepRows)) === sweepRows);
   }
 
-  async function keepUp(): Promise<void> {
+  async function maintain(): Promise<void> {
     let swept = clock.monotonic();
     for (;;) {
       await sleep(clock, renewMs, stopping.signal);
@@ -123,76 +122,76 @@ export function createBackground(deps: BackgroundDeps) {
         swept = clock.monotonic();
         await sweep();
       } catch (error) {
-        log.error({ err: error }, 'the upkeep of stored responses failed; the next round tries again');
+        log.error({ err: error }, 'maintenance of stored responses failed; will retry');
       }
     }
   }
 
   return {
     /**
-     * Makes room for a request of so many bytes; what it returns gives the room back.
-     * @throws ApiError `rate_limit_exceeded` (429) when this process, or half of it the org, holds enough
+     * Reserves memory for a request; the returned function frees it. An org may use half of the memory.
+     * @throws ApiError `rate_limit_exceeded` (429)
      */
     reserve(orgId: string, bytes: number) {
-      const leave = room.tryEnter(orgId, Math.max(bytes, roomBytes / mostRuns));
+      const leave = room.tryEnter(orgId, Math.max(bytes, roomBytes / maxRuns));
       if (!leave) throw full();
       return leave;
     },
 
-    /** Until when a response that is begun now counts as made by a living process, unless `run` renews that. */
+    /** End of the lease of a response that begins now; `run` renews it. */
     aliveUntil,
 
-    /** Makes a stored, unfinished response; `work` resolves with the finished body, `said` is what that adds to a conversation. */
+    /** Runs a stored response. `work` resolves with the finished body, and `turnOf` returns what that adds to a conversation. */
     run(
       begun: ResponseBody,
       work: (signal: AbortSignal) => Promise<ResponseBody>,
-      said?: (body: ResponseBody) => ConversationAppend | undefined,
+      turnOf?: (body: ResponseBody) => ConversationAppend | undefined,
     ) {
       const controller = new AbortController();
-      const done = make(begun, work, said, controller.signal)
-        .catch((error: unknown) => log.error({ err: error, id: begun.id }, 'a response could not be kept'))
+      const done = run(begun, work, turnOf, controller.signal)
+        .catch((error: unknown) => log.error({ err: error, id: begun.id }, 'could not store a response'))
         .finally(() => runs.delete(begun.id));
       runs.set(begun.id, { controller, done });
     },
 
-    /** Resolves when it is worth looking at the row again, or the signal aborts. */
+    /** Resolves when the row should be read again, or the signal aborts. */
     async changed(id: string, signal: AbortSignal) {
-      const run = runs.get(id);
-      if (!run) return sleep(clock, lookMs, signal);
-      const gone = new Promise<void>((resolve) => {
+      const local = runs.get(id);
+      if (!local) return sleep(clock, pollMs, signal);
+      const aborted = new Promise<void>((resolve) => {
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      await Promise.race([run.done, gone]);
+      await Promise.race([local.done, aborted]);
     },
 
-    /** Stops making it, if it is made here. Its row is the caller's business. */
+    /** Aborts a response that this process runs. The caller updates its row. */
     drop: (id: string) => runs.get(id)?.controller.abort(),
 
-    /** The row, ended as failed if nobody makes it any more. */
-    async checked(response: ResponseWithoutInput) {
+    /** Returns the row, marked as failed if its lease has expired. */
+    async failIfAbandoned(response: ResponseWithoutInput) {
       const { id, aliveUntil: until } = response;
-      // What is made here is not dead when the database, while it was away, was not told that it lives.
-      const isDead = until !== null && until <= time.earliest() && !runs.has(id);
-      return isDead ? end(response) : response;
+      // A local run is alive even if an unavailable database has not received its heartbeat.
+      const isAbandoned = until !== null && until <= time.earliest() && !runs.has(id);
+      return isAbandoned ? end(response) : response;
     },
 
     async start() {
       await failAbandoned(exclusive ? Number.MAX_SAFE_INTEGER : time.earliest());
-      upkeep ??= keepUp();
+      maintenance ??= maintain();
     },
 
     async stop() {
       stopping.abort();
-      const reason = new ApiError(
-        'shutting_down',
-        'The server was stopped before this response was finished.',
-      );
+      const reason = stopped();
       for (const { controller } of runs.values()) controller.abort(reason);
       await Promise.all([...runs.values()].map(({ done }) => done));
-      await upkeep;
+      await maintenance;
     },
   };
 }
+
+const stopped = () =>
+  new ApiError('shutting_down', 'The server was stopped before this response was finished.');
 
 function failed(begun: ResponseBody, error: unknown): ResponseBody {
   return { ...begun, status: 'failed', error: responseError(error) };

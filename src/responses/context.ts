@@ -6,16 +6,16 @@ import type { ConversationStore } from '../store/contract/conversations.ts';
 import type { ResponseStore } from '../store/contract/responses.ts';
 import type { Quota } from './quota.ts';
 
-/** What the parts of this service work with. */
+/** Collaborators and limits that the parts of the service share. */
 export interface ResponsesContext {
   store: { responses: ResponseStore; conversations: ConversationStore; chats: ChatStore };
   clock: Clock;
   ids: Ids;
   quota: Quota;
-  /** Of what is stored and in memory. */
+  /** Limits the stored text that is in memory. */
   memory: FairGate;
-  /** Of one conversation. */
+  /** Most bytes of a conversation. */
   maxBytes: number;
-  /** How long a thing is kept after the last was added to it. */
+  /** Retention after the last change. */
   ttlMs: number;
 }

@@ -3,27 +3,27 @@ import { inputItemId, itemOrigin } from '../wire/responses/item-ids.ts';
 import type { ResponseBody, StoredItem } from '../wire/responses/responses.ts';
 
 /**
- * Items as a conversation keeps them. Ids of ours stay, so that what is told twice is kept once; those that clients made up
- * may stand for something else the next time, and are replaced.
- * @param source the response they belong to
+ * Converts items for a stored conversation. Our ids stay, so that a repeated item is stored once; client ids are replaced,
+ * because they may be reused for other items.
+ * @param source id of the response that the items belong to
  */
 export function toConversationItems(items: readonly StoredItem[], source: string): ConversationItem[] {
-  return items.map((item, place) => {
-    const id = itemOrigin(item.id) ? item.id : inputItemId(source, item.type, place);
+  return items.map((item, index) => {
+    const id = itemOrigin(item.id) ? item.id : inputItemId(source, item.type, index);
     return { id, item: JSON.stringify(id === item.id ? item : { ...item, id }) };
   });
 }
 
-/** What a response adds to its conversation: what it was asked and answered, once it has an answer. */
+/** Input and output that an answered response adds to its conversation. */
 export function conversationTurn(
   body: ResponseBody,
-  asked: readonly StoredItem[],
+  input: readonly StoredItem[],
   times: { orgId: string; now: number; expiresAt: number },
 ): ConversationAppend | undefined {
   const { id, conversation, status, output } = body;
   if (!conversation || (status !== 'completed' && status !== 'incomplete')) return undefined;
   const items = [
-    ...toConversationItems(asked, id),
+    ...toConversationItems(input, id),
     ...output.map((item) => ({ id: item.id, item: JSON.stringify(item) })),
   ];
   return { ...times, conversationId: conversation.id, items };

@@ -13,11 +13,10 @@ import type { ResponsesContext } from './context.ts';
 import { toConversationItems } from './conversation-turn.ts';
 
 /**
- * Conversations that are kept by themselves: responses that are made in one are told what it has, and it has what they said
- * afterwards. Each belongs to an org; another org's is `not_found`, like one that never was.
+ * Stored conversations. A response in one gets its items, and adds its own turn. Those of other orgs are `not_found`.
  *
- * Whatever adds to one throws `storage_quota_exceeded` (402) where the org stores too much, and `validation_error` (422) where
- * the conversation would have more bytes than are put together.
+ * Adding items throws `storage_quota_exceeded` (402) if the org stores too much, and `validation_error` (422) if the
+ * conversation would exceed `limits.conversation_bytes`.
  */
 export function createConversations(context: ResponsesContext) {
   const { clock, ids, quota, memory, maxBytes, ttlMs } = context;
@@ -29,18 +28,18 @@ export function createConversations(context: ResponsesContext) {
     return found;
   }
 
-  /** Items bring no ids of their own, or such as are not to be trusted: they get those of a response that is none. */
-  const toKeep = (items: readonly InputItem[]) => {
+  /** Gives items ids of a fictitious response, because the client's ids cannot be trusted. */
+  const toStored = (items: readonly InputItem[]) => {
     const source = ids.next('resp_');
     return toConversationItems(storedItems([...items], source), source);
   };
 
-  async function reserved<T>(orgId: string, bytes: number, work: () => Promise<T>): Promise<T> {
-    const giveBack = await quota.reserve(orgId, bytes);
+  async function withQuota<T>(orgId: string, bytes: number, work: () => Promise<T>): Promise<T> {
+    const release = await quota.reserve(orgId, bytes);
     try {
       return await work();
     } finally {
-      giveBack();
+      release();
     }
   }
 
@@ -48,8 +47,8 @@ export function createConversations(context: ResponsesContext) {
     if (bytes > maxBytes)
       throw invalid(
         'items',
-        `with these the conversation has more than ${maxBytes} bytes, the most that is put together ` +
-          '(limits.conversation_bytes): take items out of it, or create another one',
+        `with these items the conversation has more than ${maxBytes} bytes (limits.conversation_bytes): ` +
+          'remove items, or create another conversation',
       );
   }
 
@@ -59,18 +58,18 @@ export function createConversations(context: ResponsesContext) {
   };
 
   return {
-    /** @param bytes of the request */
+    /** @param bytes size of the request */
     async create(
       { orgId }: Caller,
       { items, metadata }: { items: readonly InputItem[]; metadata: Record<string, string> },
       bytes: number,
     ) {
       requireRoom(bytes);
-      return reserved(orgId, bytes, async () => {
+      return withQuota(orgId, bytes, async () => {
         const { now, expiresAt } = times();
         const id = ids.next('conv_');
         const made = { id, orgId, createdAt: now, expiresAt, metadata: JSON.stringify(metadata) };
-        quota.note(await store.insert(made, toKeep(items)));
+        quota.note(await store.insert(made, toStored(items)));
         return presentConversation({ ...made, bytes: 0 });
       });
     },
@@ -88,24 +87,25 @@ export function createConversations(context: ResponsesContext) {
       if (!isId('conv_', id) || !(await store.remove(orgId, id, clock.now()))) throw notFound('conversation');
     },
 
-    /** Adds items, all of them or none, and returns them as they are kept. */
+    /** Adds all items or none, and returns them as stored. */
     async addItems({ orgId }: Caller, id: string, items: readonly InputItem[], bytes: number) {
       requireRoom((await find(orgId, id)).bytes + bytes);
-      return reserved(orgId, bytes, async () => {
-        const kept = toKeep(items);
-        const totals = await store.append({ orgId, conversationId: id, items: kept, ...times() });
+      return withQuota(orgId, bytes, async () => {
+        const stored = toStored(items);
+        const totals = await store.append({ orgId, conversationId: id, items: stored, ...times() });
         if (!totals) throw notFound('conversation');
         quota.note(totals);
-        return kept.map(({ item }) => JSON.parse(item) as StoredItem);
+        return stored.map(({ item }) => JSON.parse(item) as StoredItem);
       });
     },
 
     async items({ orgId }: Caller, id: string, { limit, order, after }: ItemsQuery, signal: AbortSignal) {
       await find(orgId, id);
-      const place = after === undefined || !itemOrigin(after) ? undefined : await store.positionOf(id, after);
-      if (after !== undefined && place === undefined)
+      const position =
+        after === undefined || !itemOrigin(after) ? undefined : await store.positionOf(id, after);
+      if (after !== undefined && position === undefined)
         throw invalid('after', `${quoted(after)} is not an id of this list`);
-      const page = { order, ...(place !== undefined && { after: place }) };
+      const page = { order, ...(position !== undefined && { after: position }) };
       const sizes = await store.sizes(id, { ...page, limit: limit + 1 });
       const { count, bytes, hasMore } = cutPage(sizes, limit);
       return memory.within(orgId, bytes, signal, async () => {
@@ -117,15 +117,15 @@ export function createConversations(context: ResponsesContext) {
     async item({ orgId }: Caller, id: string, itemId: string) {
       await find(orgId, id);
       const item = itemOrigin(itemId) && (await store.item(id, itemId));
-      if (item === undefined) throw noSuchItem();
+      if (item === undefined) throw itemNotFound();
       return JSON.parse(item) as StoredItem;
     },
 
-    /** The conversation without it. */
+    /** Removes an item and returns the conversation. */
     async removeItem({ orgId }: Caller, id: string, itemId: string) {
       await find(orgId, id);
       const left = itemOrigin(itemId) && (await store.removeItem(orgId, id, itemId, clock.now()));
-      if (!left) throw noSuchItem();
+      if (!left) throw itemNotFound();
       return presentConversation(left);
     },
   };
@@ -133,6 +133,6 @@ export function createConversations(context: ResponsesContext) {
 
 export type Conversations = ReturnType<typeof createConversations>;
 
-function noSuchItem(): ApiError {
+function itemNotFound(): ApiError {
   return new ApiError('not_found', 'The conversation has no such item.');
 }

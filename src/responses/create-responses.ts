@@ -37,62 +37,59 @@ export interface ResponsesDeps {
   store: ResponsesContext['store'];
   inference: Inference;
   catalog: Catalog;
-  /** Throws where an org may spend nothing more. */
+  /** Throws if the org's budget is used up. */
   budgets: { require(orgId: string): void };
   clock: Clock;
   ids: Ids;
   log: Log;
-  /** No other process uses this database. */
+  /** True if no other process uses the database. */
   exclusive: boolean;
   limits: {
-    /** Of a conversation that is put together from what is stored. */
     conversationBytes: number;
-    /** Of all that an org stores. */
     responseBytesPerOrg: number;
   };
 }
 
-/** Events get our ids and numbers where the response is put together. */
+/** Native events get their ids and numbers in `NativeResponseStream`. */
 const asItIs = (event: NativeEvent) => event;
 
-const day = 86_400_000;
-/** How long a response is kept. */
-const ttlMs = 30 * day;
-/** Conversations of the largest size whose stored part may be in memory at once; of one org a quarter of them. */
-const conversationsAtOnce = 16;
-/** Requests of one org that may wait for that. */
-const mostWaiting = 1_000;
-/** Responses written in one transaction at most: each may hold some MB. */
+/** Retention of stored responses: 30 days. */
+const ttlMs = 30 * 86_400_000;
+/** Conversations of the largest size that fit in memory at once; one org may use a quarter. */
+const maxConversations = 16;
+/** Requests of one org that may wait for memory. */
+const maxWaiting = 1_000;
+/** Most responses per transaction; each may have some MB. */
 const groupRows = 64;
 
-/** What is written at once when a response ends. */
-interface Kept {
+/** Rows to write when a response ends. */
+interface ResponseWrite {
   row: StoredResponse | undefined;
-  said: ConversationAppend | undefined;
+  turn: ConversationAppend | undefined;
 }
 
-/** Responses over any store. Starting it ends what a process that died left unfinished. */
+/** Starting the service fails the responses that dead processes left unfinished. */
 export function createResponses(deps: ResponsesDeps): Responses {
   const { inference, catalog, clock, ids, limits } = deps;
   const { responses: store, conversations, chats } = deps.store;
   const maxBytes = limits.conversationBytes;
-  const roomBytes = conversationsAtOnce * maxBytes;
+  const roomBytes = maxConversations * maxBytes;
   const background = createBackground({ ...deps, store, otherStores: [conversations, chats], roomBytes });
   const memoryRoom = {
     capacity: roomBytes,
     maxPerOwner: roomBytes / 4,
     fullError: () =>
-      new ApiError('rate_limit_exceeded', 'Too many stored conversations wait to be read.', {
+      new ApiError('rate_limit_exceeded', 'Too many requests are waiting to read stored conversations.', {
         retryAfter: 5,
       }),
   };
-  const memory = createFairGate({ ...memoryRoom, maxWaiting: mostWaiting });
+  const memory = createFairGate({ ...memoryRoom, maxWaiting });
   const remembering = createFairGate({ ...memoryRoom, maxWaiting: 0 });
   const quota = createQuota(store, limits.responseBytesPerOrg);
-  const insert = coalesceWrites(async (each: Kept[]) => {
-    const rows = each.flatMap(({ row }) => row ?? []);
-    const all = each.flatMap(({ said }) => said ?? []);
-    quota.note(await store.insert(rows, all));
+  const insert = coalesceWrites(async (writes: ResponseWrite[]) => {
+    const rows = writes.flatMap(({ row }) => row ?? []);
+    const turns = writes.flatMap(({ turn }) => turn ?? []);
+    quota.note(await store.insert(rows, turns));
   }, groupRows);
   const context: ResponsesContext = { store: deps.store, clock, ids, quota, memory, maxBytes, ttlMs };
   const prepare = createPreparer(context, catalog);
@@ -120,38 +117,37 @@ export function createResponses(deps: ResponsesDeps): Responses {
     };
   }
 
-  function keep(
+  function save(
     prepared: PreparedResponse,
     body: ResponseBody,
     pieces?: readonly OutputPiece[] | null,
   ): Promise<void> | undefined {
     if (!body.store && !body.conversation) return undefined;
-    const said = saidOf(prepared, body);
     const row = body.store ? rowOf(prepared, body, pieces) : undefined;
-    return insert({ row, said });
+    return insert({ row, turn: turnOf(prepared, body) });
   }
 
-  function saidOf(prepared: PreparedResponse, body: ResponseBody): ConversationAppend | undefined {
+  function turnOf(prepared: PreparedResponse, body: ResponseBody): ConversationAppend | undefined {
     const now = clock.now();
     return (
       body.conversation &&
-      conversationTurn(body, prepared.asked(), { orgId: prepared.orgId, now, expiresAt: now + ttlMs })
+      conversationTurn(body, prepared.inputItems(), { orgId: prepared.orgId, now, expiresAt: now + ttlMs })
     );
   }
 
-  /** As it is where its engine takes responses, else as a chat completion. */
+  /** Answers natively if the engine supports responses, else through a chat completion. */
   function answer(prepared: PreparedResponse, call: InteractiveCall): Promise<ResponseBody> {
-    const asked = prepareResponse({
+    const request = prepareResponse({
       ...prepared,
       native: () => prepared.native(false),
       begun: () => prepared.begun,
       at: seconds,
       newCallId,
     });
-    return runRequest(inference, asked, call);
+    return runRequest(inference, request, call);
   }
 
-  /** Makes a request ready, but no response. */
+  /** Runs work on a prepared request without storing a response. */
   async function withPrepared<T>(
     request: JsonBody<ResponsesRequest>,
     call: Pick<InteractiveCall, 'caller' | 'signal'>,
@@ -171,23 +167,23 @@ export function createResponses(deps: ResponsesDeps): Responses {
     body: JsonBody<ResponsesRequest>,
     call: InteractiveCall,
   ): Promise<ResponseBody> {
-    // Later nobody would be there to hear of it.
+    // Checked now, because a background response has no caller to get the error.
     deps.budgets.require(call.caller.orgId);
-    const giveBack = background.reserve(call.caller.orgId, Buffer.byteLength(body.text));
-    let leave = giveBack;
+    const release = background.reserve(call.caller.orgId, Buffer.byteLength(body.text));
+    let leave = release;
     try {
       const prepared = await prepare.make(body, call);
       leave = () => {
-        giveBack();
+        release();
         prepared.leave();
       };
       const { begun } = prepared;
       const row = rowOf(prepared, begun);
-      await insert({ row: { ...row, aliveUntil: background.aliveUntil() }, said: undefined });
+      await insert({ row: { ...row, aliveUntil: background.aliveUntil() }, turn: undefined });
       background.run(
         begun,
         (signal) => answer(prepared, { ...call, signal }).finally(leave),
-        (made) => saidOf(prepared, made),
+        (finished) => turnOf(prepared, finished),
       );
       return { ...begun, status: 'queued' };
     } catch (error) {
@@ -232,11 +228,11 @@ export function createResponses(deps: ResponsesDeps): Responses {
     } catch (thrown) {
       const error = remapError(thrown, chat, paths());
       const body = stream.fail(responseError(error));
-      if (body && !call.signal.aborted) await keep(prepared, body, stream.pieces);
+      if (body && !call.signal.aborted) await save(prepared, body, stream.pieces);
       throw error;
     }
     const { body, events } = stream.end(seconds());
-    await keep(prepared, body, stream.pieces);
+    await save(prepared, body, stream.pieces);
     session?.keep(prepared, body);
     yield events;
   }
@@ -254,7 +250,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       const prepared = await prepare.make(request, call);
       try {
         const body = await answer(prepared, call);
-        await keep(prepared, body);
+        await save(prepared, body);
         return body;
       } finally {
         prepared.leave();
@@ -272,10 +268,16 @@ export function createResponses(deps: ResponsesDeps): Responses {
         requireReadable(items);
         const { choices, usage } = await inference.chat(builtBody(chat), call);
         const summary = summaryOf(choices[0]!);
-        const kept = retainedMessages(items.slice(0, -1).map(({ item }) => item));
+        const retained = retainedMessages(items.slice(0, -1).map(({ item }) => item));
         const { id, created_at } = begun;
-        const output = [...kept, compactionItem(outputItemId(id, 'compaction', kept.length), summary)];
-        return { id, object: 'response.compaction', created_at, output, usage: responseUsage(usage) };
+        const compaction = compactionItem(outputItemId(id, 'compaction', retained.length), summary);
+        return {
+          id,
+          object: 'response.compaction',
+          created_at,
+          output: [...retained, compaction],
+          usage: responseUsage(usage),
+        };
       }),
 
     countInput: (request, call) =>
@@ -283,18 +285,18 @@ export function createResponses(deps: ResponsesDeps): Responses {
   };
 }
 
-/** @throws ApiError `invalid_upstream_response` where it is none: nothing may be lost of a conversation */
+/** @throws ApiError `invalid_upstream_response` for a truncated or empty summary */
 function summaryOf({ message, finish_reason: finish }: ChatChoice): string {
   const summary = (message.content ?? '').trim();
   if (finish === 'length' || finish === 'content_filter')
     throw new ApiError(
       'invalid_upstream_response',
-      `The model's summary of the conversation was cut off (${finish}), and nothing may be lost of it; try a shorter conversation, or another model.`,
+      `The model's summary of the conversation was cut off (${finish}). Try a shorter conversation or another model.`,
     );
   if (summary === '')
     throw new ApiError(
       'invalid_upstream_response',
-      'The model answered with no text when it was asked to sum the conversation up; try again, or another model.',
+      'The model returned an empty summary of the conversation. Try again, or use another model.',
     );
   return summary;
 }

@@ -1,9 +1,10 @@
-/** Bytes of the texts of one page. An entry that has more alone is a page of its own. */
+/** Most bytes of a page. A larger entry is a page of its own. */
 export const pageBytes = 4 * 2 ** 20;
 
 /**
- * How many entries a page has, of those whose sizes are given: up to one more than were asked for, in their order. `bytes`
- * are all that is to be read for it.
+ * Cuts a page.
+ * @param sizes of up to one entry more than the limit, in order
+ * @returns number of entries, and the bytes to read for them
  */
 export function cutPage(
   sizes: readonly { bytes: number }[],

@@ -16,43 +16,34 @@ import { toChatRequest } from '../wire/responses/request/to-chat-request.ts';
 import { readConversation, type RememberedResponse } from './read-conversation.ts';
 import type { ResponsesContext } from './context.ts';
 
-/** A request made ready: the response it begins, and the chat it comes to. */
+/** Prepared request: the response in progress, and its chat request. */
 export interface PreparedResponse {
-  /** Whose it is. */
   orgId: string;
   begun: ResponseBody;
   chat: ChatRequest;
   paths: () => PathMap;
-  /** Tools that the client calls otherwise than the model. */
   clientNames: ClientNames;
-  /** All that is said before the model answers. */
+  /** Whole conversation before the answer. */
   items: readonly PlacedItem[];
-  /** Bytes of all that, about. */
+  /** Approximate bytes of the conversation. */
   allBytes: number;
-  /** What the input has of them, references looked up. */
-  asked(): StoredItem[];
-  /** The same for a server that speaks this format. */
+  /** Items of the input, with references resolved. */
+  inputItems(): StoredItem[];
+  /** Request for a server that supports responses. */
   native(stream: boolean): JsonBody<Record<string, unknown>>;
-  /** The input as it is stored, references as they came; empty for what is not stored. */
+  /** Input as stored, with unresolved references; empty if the response is not stored. */
   input: string;
-  /** Bytes of the input, references counted as what they name. */
+  /** Bytes of the input with references resolved. */
   inputBytes: number;
-  /** Gives back the room that was taken for it: to be called when it is answered. */
+  /** Frees the reserved memory and quota. Call it after the answer. */
   leave(): void;
-}
-
-export interface Preparer {
-  /** A request that is only looked at. */
-  read(body: JsonBody<ResponsesRequest>, call: PrepareCall): Promise<PreparedResponse>;
-  /** One that is made, and stored unless it says otherwise: there has to be room for that. */
-  make(body: JsonBody<ResponsesRequest>, call: PrepareCall): Promise<PreparedResponse>;
 }
 
 type PrepareCall = Pick<InteractiveCall, 'caller' | 'signal'> & {
   remembered?: RememberedResponse | undefined;
 };
 
-export function createPreparer(context: ResponsesContext, catalog: Catalog): Preparer {
+export function createPreparer(context: ResponsesContext, catalog: Catalog) {
   const { store, clock, ids, quota, memory, maxBytes } = context;
 
   async function prepare(
@@ -67,12 +58,12 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog): Pre
     const now = clock.now();
     const enter = (bytes: number) => memory.enter(orgId, bytes, signal);
     const reader = { ...store, orgId, now, maxBytes, remembered, enter };
-    const said = storedItems(request.input, id);
+    const own = storedItems(request.input, id);
     const bytes = Buffer.byteLength(text);
     const unreserve = await reserve?.(bytes);
     let leave = () => unreserve?.();
     try {
-      const conversation = await readConversation(reader, request, said, bytes);
+      const conversation = await readConversation(reader, request, own, bytes);
       leave = () => {
         unreserve?.();
         conversation.leave();
@@ -81,14 +72,14 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog): Pre
       const allBytes = saidBytes + namedBytes + bytes;
       requireConversation(items);
       const begun = newResponse(request, { id, createdAt: unixSeconds(now), model, status: 'in_progress' });
-      const input = begun.store ? JSON.stringify(said) : '';
+      const input = begun.store ? JSON.stringify(own) : '';
       const inputBytes = Buffer.byteLength(input) + namedBytes;
-      const isAll = items.length === said.length && namedBytes === 0;
+      const isAll = items.length === own.length && namedBytes === 0;
       const native = (stream: boolean) =>
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
-      const asked = () => items.slice(-said.length).map(({ item }) => item);
-      const made = toChatRequest(request, items);
-      return { ...made, orgId, begun, items, allBytes, asked, input, inputBytes, leave, native };
+      const inputItems = () => items.slice(-own.length).map(({ item }) => item);
+      const converted = toChatRequest(request, items);
+      return { ...converted, orgId, begun, items, allBytes, inputItems, input, inputBytes, leave, native };
     } catch (error) {
       leave();
       throw error;
@@ -96,12 +87,14 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog): Pre
   }
 
   return {
-    read: (body, call) => prepare(body, call),
-    make: (body, call) => {
+    /** Prepares a request without storing its response. */
+    read: (body: JsonBody<ResponsesRequest>, call: PrepareCall) => prepare(body, call),
+    /** Prepares a request and reserves quota, unless its response is not stored. */
+    make: (body: JsonBody<ResponsesRequest>, call: PrepareCall) => {
       const reserve = (bytes: number) => quota.reserve(call.caller.orgId, bytes);
       const { value } = body;
-      const isKept = value.store !== false || conversationOf(value) !== null;
-      return prepare(body, call, isKept ? reserve : undefined);
+      const isStored = value.store !== false || conversationOf(value) !== null;
+      return prepare(body, call, isStored ? reserve : undefined);
     },
   };
 }

@@ -4,26 +4,25 @@ import type { StoredBytes } from '../store/contract/stored-bytes.ts';
 
 export type Quota = ReturnType<typeof createQuota>;
 
-/** Keeps what an org stores within its share of the disk. */
-export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, mostBytes: number) {
+/** Limits the bytes that each org stores. */
+export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, maxBytes: number) {
   const stored = new Map<string, number>();
   const reserved = new Map<string, number>();
 
   return {
     /**
-     * Asked before a response is made: afterwards it would have been paid for. What is reserved counts until it is given back.
+     * Reserves bytes before a response is generated, and so billed; the returned function releases them.
      * @throws ApiError `storage_quota_exceeded` (402)
      */
     async reserve(orgId: string, bytes: number) {
-      const fits = () => (stored.get(orgId) ?? Infinity) + (reserved.get(orgId) ?? 0) + bytes <= mostBytes;
-      // What was noted last may be long ago: others write too, and what was deleted makes room.
+      const fits = () => (stored.get(orgId) ?? Infinity) + (reserved.get(orgId) ?? 0) + bytes <= maxBytes;
+      // The noted total may be outdated by other processes and by deletions.
       if (!fits()) stored.set(orgId, await store.storedBytes(orgId));
       if (!fits())
         throw new ApiError(
           'storage_quota_exceeded',
-          `The responses, conversations, chat completions and files that this org stores have ${stored.get(orgId) ?? 0} of ` +
-            `${mostBytes} bytes, and this one does not fit with those being made. Delete some, wait until some expire, or ` +
-            'send store: false.',
+          `This org stores ${stored.get(orgId) ?? 0} of ${maxBytes} bytes in responses, conversations, chat completions and ` +
+            'files, too much for this request. Delete some, wait until some expire, or send store: false.',
         );
       reserved.set(orgId, (reserved.get(orgId) ?? 0) + bytes);
       return () => {
@@ -33,7 +32,7 @@ export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, mostBytes
       };
     },
 
-    /** What orgs had stored when something was written. */
+    /** Updates the totals of orgs after a write. */
     note(totals: readonly StoredBytes[]) {
       for (const { orgId, bytes } of totals) stored.set(orgId, bytes);
     },

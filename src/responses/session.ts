@@ -10,14 +10,11 @@ import type {
 import type { RememberedResponse } from './read-conversation.ts';
 import type { PreparedResponse } from './prepare.ts';
 
-/**
- * One client's turns, one after the other. The latest is remembered here while it lasts, so that it can be continued without
- * having been stored.
- */
+/** Successive turns of one client. The latest is kept in memory, so that it can be continued without being stored. */
 export interface ResponseSession {
-  /** As `Responses.stream`. A turn that fails is forgotten with the one that it continues. */
+  /** Like `Responses.stream`. A failed turn is forgotten together with the one that it continues. */
   stream(request: JsonBody<ResponsesRequest>, call: InteractiveCall): ResponseEvents;
-  /** Forgets everything. */
+  /** Forgets the latest turn. */
   close(): void;
 }
 
@@ -26,7 +23,7 @@ export interface SessionMemory {
   keep(prepared: PreparedResponse, body: ResponseBody): void;
 }
 
-/** What sessions remember together is bounded; where there is no room, a response can be continued only if it is stored. */
+/** @param room shared by all sessions; without room in it, a response can be continued only if it is stored */
 export function createSession(
   room: FairGate,
   orgId: string,
@@ -50,9 +47,9 @@ export function createSession(
       return latest;
     },
     keep(prepared, body) {
-      const isWhole = body.store && body.previous_response_id !== latest?.id;
+      const isStored = body.store && body.previous_response_id !== latest?.id;
       forget();
-      if (isWhole) return;
+      if (isStored) return;
       const bytes = prepared.allBytes + Buffer.byteLength(JSON.stringify(body.output));
       const entered = room.tryEnter(orgId, bytes);
       if (!entered) return;

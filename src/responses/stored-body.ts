@@ -2,7 +2,7 @@ import type { ResponseWithoutInput, ResponseEnd } from '../store/contract/respon
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import type { ResponseBody } from '../wire/responses/responses.ts';
 
-/** A response as it is stored: its output apart, because going on from it needs nothing else. */
+/** Response as stored. The output is separate, because continuing a response needs nothing else. */
 export function toTexts(body: ResponseBody, pieces: readonly OutputPiece[] | null = null): ResponseEnd {
   return {
     status: body.status,
@@ -12,7 +12,6 @@ export function toTexts(body: ResponseBody, pieces: readonly OutputPiece[] | nul
   };
 }
 
-/** The response as clients see it. */
 export function toBody({ body, output }: ResponseWithoutInput): ResponseBody {
   return { ...(JSON.parse(body) as ResponseBody), output: JSON.parse(output) as ResponseBody['output'] };
 }

@@ -8,26 +8,23 @@ import { ChunkFolder } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage } from './page.ts';
 import type { ResponsesContext } from './context.ts';
 
-/** Room for one answer, which is given back once that is kept or failed. */
+/** Reserved quota for one answer, released when it is stored or has failed. */
 interface ChatReservation {
   answered(ask: () => Promise<ChatResponse>): Promise<ChatResponse>;
-  /** Passes chunks on, and keeps the whole before the stream says that it is over. */
+  /** Passes chunks on, and stores the answer before the stream ends. */
   streamed(lists: ChatChunks): ChatChunks;
 }
 
 interface ChatToStore {
   messages: readonly ChatMessage[];
   metadata: Record<string, string>;
-  /** Of the request. */
+  /** Size of the request. */
   bytes: number;
-  /** An answer as the client gets it. */
+  /** Converts the answer to the client's form. */
   present: (answer: ChatResponse) => object;
 }
 
-/**
- * Chat completions that are kept, read back and listed. Each belongs to an org; another org's is `not_found`, like one that
- * never was.
- */
+/** Stored chat completions. Those of other orgs are `not_found`. */
 export function createStoredChats({
   store: { chats: store },
   clock,
@@ -39,14 +36,11 @@ export function createStoredChats({
     if (chat === undefined) throw notFound('chat completion');
     return chat;
   };
-  const ifOurs = <T>(id: string, look: () => Promise<T | undefined>) =>
-    isId('chatcmpl_', id) ? look() : Promise.resolve(undefined);
+  const ifOurs = <T>(id: string, find: () => Promise<T | undefined>) =>
+    isId('chatcmpl_', id) ? find() : Promise.resolve(undefined);
 
   return {
-    /**
-     * Makes room for an answer before it is made.
-     * @throws ApiError `storage_quota_exceeded` (402)
-     */
+    /** Reserves quota before an answer is generated. @throws ApiError `storage_quota_exceeded` (402) */
     async reserve(
       { orgId }: Caller,
       { messages, metadata, bytes, present: presented }: ChatToStore,
@@ -57,9 +51,9 @@ export function createStoredChats({
         const now = clock.now();
         const { id, model } = answer;
         const body = JSON.stringify(presented(answer));
-        const asked = { metadata: JSON.stringify(metadata), messages: JSON.stringify(messages) };
+        const request = { metadata: JSON.stringify(metadata), messages: JSON.stringify(messages) };
         quota.note(
-          await store.insert({ id, orgId, createdAt: now, expiresAt: now + ttlMs, model, body, ...asked }),
+          await store.insert({ id, orgId, createdAt: now, expiresAt: now + ttlMs, model, body, ...request }),
         );
       }
 

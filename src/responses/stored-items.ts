@@ -8,17 +8,17 @@ export interface ItemReaderDeps {
   now: number;
 }
 
-/** Bytes parsed before others have a turn. */
-const parsedAtOnce = 1_048_576;
+/** Bytes parsed before the event loop gets a turn. */
+const yieldBytes = 1_048_576;
 
-/** Lets others have their turns while much is parsed. */
+/** Yields to the event loop while much is parsed. */
 export class CooperativeParsing {
-  #sinceTurn = 0;
+  #bytes = 0;
 
   async parsed(bytes: number): Promise<void> {
-    this.#sinceTurn += bytes;
-    if (this.#sinceTurn < parsedAtOnce) return;
-    this.#sinceTurn = 0;
+    this.#bytes += bytes;
+    if (this.#bytes < yieldBytes) return;
+    this.#bytes = 0;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -31,30 +31,30 @@ export function referencesIn(items: readonly StoredItem[]): string[] {
 
 export type ItemReader = ReturnType<typeof createItemReader>;
 
-/** Items of stored responses. Each text is read and parsed once, however many of its items are asked for. */
+/** Reads items of stored responses. Each text is read and parsed only once. */
 export function createItemReader({ responses, orgId, now }: ItemReaderDeps) {
   const lists = { input: new Map<string, StoredItem[]>(), output: new Map<string, StoredItem[]>() };
   const indexes = new Map<StoredItem[], Map<string, StoredItem>>();
   const found = new Map<string, { item: StoredItem; bytes: number }>();
-  const turns = new CooperativeParsing();
+  const parsing = new CooperativeParsing();
 
   async function readSide(side: ResponseSide, ids: readonly string[]): Promise<void> {
     const unread = [...new Set(ids)].filter((id) => !lists[side].has(id));
     if (unread.length === 0) return;
     for (const [id, text] of Object.entries(await responses.texts(orgId, side, unread, now))) {
       lists[side].set(id, JSON.parse(text) as StoredItem[]);
-      await turns.parsed(text.length);
+      await parsing.parsed(text.length);
     }
   }
 
   function indexOf(list: StoredItem[]): Map<string, StoredItem> {
     let index = indexes.get(list);
-    // The first of those with one id is meant.
+    // The first item with an id counts.
     if (!index) indexes.set(list, (index = new Map(list.toReversed().map((item) => [item.id, item]))));
     return index;
   }
 
-  /** Ids of the responses that references lead to and that were not read, one a reference. */
+  /** Ids of the unread responses that references lead to, one per reference. */
   function unreadOrigins(references: readonly string[]): Record<ResponseSide, string[]> {
     const origins: Record<ResponseSide, string[]> = { input: [], output: [] };
     for (const reference of references) {
@@ -65,19 +65,18 @@ export function createItemReader({ responses, orgId, now }: ItemReaderDeps) {
   }
 
   return {
-    /** All that responses were asked and answered, in order. Whatever is gone is left out. */
+    /** Input and output of responses, in order; deleted ones are skipped. */
     async readAll(ids: readonly string[]) {
       for (const side of sides) await readSide(side, ids);
       return ids.flatMap((id) => sides.flatMap((side) => lists[side].get(id) ?? []));
     },
 
-    /** What one response was asked. */
     async readInput(id: string) {
       await readSide('input', [id]);
       return lists.input.get(id) ?? [];
     },
 
-    /** Bytes of what `read` has to read for these references, and the most that the items named may have. */
+    /** Bytes that `read` would read for these references, and the most bytes of the referenced items. */
     async sizes(references: readonly string[]) {
       const origins = unreadOrigins(references);
       let [read, named] = [0, 0];
@@ -91,13 +90,13 @@ export function createItemReader({ responses, orgId, now }: ItemReaderDeps) {
       return { read, named };
     },
 
-    /** Reads what these references lead to. */
+    /** Reads the responses that references lead to. */
     async read(references: readonly string[]) {
       const origins = unreadOrigins(references);
       for (const side of sides) await readSide(side, origins[side]);
     },
 
-    /** An item that was read, and its bytes; undefined where a reference leads to nothing. */
+    /** Referenced item and its bytes, after `read`; undefined if it does not exist. */
     named(reference: string) {
       const known = found.get(reference);
       if (known) return known;

@@ -13,7 +13,7 @@ import type { ResponsesContext } from './context.ts';
 import type { Responses } from './responses.ts';
 import { toBody, toTexts } from './stored-body.ts';
 
-/** What can be asked of responses that are stored. */
+/** Operations on stored responses. */
 export type StoredResponses = Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'>;
 
 export function createStoredResponses(
@@ -23,7 +23,7 @@ export function createStoredResponses(
   async function find(caller: Caller, id: string): Promise<ResponseWithoutInput> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
-    return background.checked(found);
+    return background.failIfAbandoned(found);
   }
 
   async function* eventsOf(
@@ -40,7 +40,7 @@ export function createStoredResponses(
       next = Math.max(next, begun.length);
     }
     while (row.aliveUntil !== null && !signal.aborted) {
-      // Whoever waits holds no texts.
+      // Frees the texts while waiting.
       row = { ...row, body: '', output: '' };
       await background.changed(id, signal);
       row = await find(caller, id);
@@ -48,9 +48,9 @@ export function createStoredResponses(
     if (row.aliveUntil !== null) return;
     const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as OutputPiece[]);
     for (const events of replayEvents(toBody(row), pieces)) {
-      const told = events.filter((event) => event.sequence_number >= next);
-      if (told.length > 0) yield told;
-      // A list that is passed over is not written: nothing else would let others have their turn.
+      const rest = events.filter((event) => event.sequence_number >= next);
+      if (rest.length > 0) yield rest;
+      // Nothing is written for a skipped list, so yield to the event loop here.
       else await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -65,10 +65,10 @@ export function createStoredResponses(
       const bytes = isId('resp_', id) ? (await store.sizes(orgId, 'input', [id], now))[id] : undefined;
       if (bytes === undefined) throw notFound('response');
       return memory.within(orgId, bytes, signal, async () => {
-        const kept = createItemReader({ responses: store, orgId, now });
-        const { items, hasMore } = pageOfItems(await kept.readInput(id), query);
-        await kept.read(referencesIn(items));
-        return { items: items.map((item) => kept.named(item.id)?.item ?? item), hasMore };
+        const reader = createItemReader({ responses: store, orgId, now });
+        const { items, hasMore } = pageOfItems(await reader.readInput(id), query);
+        await reader.read(referencesIn(items));
+        return { items: items.map((item) => reader.named(item.id)?.item ?? item), hasMore };
       });
     },
 
@@ -79,13 +79,13 @@ export function createStoredResponses(
         background.drop(id);
         return body;
       }
-      const now = await find(caller, id);
-      if (now.status === 'cancelled') return toBody(now);
+      const current = await find(caller, id);
+      if (current.status === 'cancelled') return toBody(current);
       throw new ApiError(
         'response_not_cancellable',
-        toBody(now).background
-          ? `The response is ${now.status} already.`
-          : 'Only responses in the background can be cancelled; this one was waited for.',
+        toBody(current).background
+          ? `The response is already ${current.status}.`
+          : 'Only background responses can be cancelled.',
       );
     },
 

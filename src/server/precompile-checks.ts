@@ -10,7 +10,7 @@ const afterMs = 500;
 /** The checks that a batch of these endpoints meets, in the order in which it meets them. */
 export const batchChecks = (endpoints: readonly BatchEndpoint[]): (() => void)[] => [
   checkCreateBatch.compile,
-  ...endpoints.map((endpoint) => lineFormats[endpoint].compile),
+  ...endpoints.map((endpoint) => lineFormats[endpoint].check.compile),
   ...(endpoints.includes('/v1/messages') ? [checkCreateMessageBatch.compile] : []),
 ];
 

@@ -73,7 +73,7 @@ describe('files validate', () => {
     expect(out).toContain(
       'line 2 (a), custom_id: lines 1 and 2 have the same custom_id [duplicate_custom_id]',
     );
-    expect(out).toMatch(/line 3: not valid JSON.*\[invalid_json_line\]/);
+    expect(out).toMatch(/line 3: invalid JSON.*\[invalid_json_line\]/);
     expect(out).toMatch(/line 4 \(d\), url: .*\[url_mismatch\]/);
   });
 

@@ -255,7 +255,7 @@ describe('a batch of /v1/completions', () => {
 describe('a line that cannot be', () => {
   const open = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
   it.each<[string, BatchEndpoint, object, string, string]>([
-    ['is stored', '/v1/responses', { input: 'x', store: true }, 'body.store', 'not stored'],
+    ['is stored', '/v1/responses', { input: 'x', store: true }, 'body.store', 'only in its results'],
     [
       'goes on from a stored one',
       '/v1/responses',
@@ -275,7 +275,7 @@ describe('a line that cannot be', () => {
       '/v1/responses',
       { input: 'x', background: true },
       'body.background',
-      'as a whole',
+      'always run in the background',
     ],
     ['is streamed', '/v1/responses', { input: 'x', stream: true }, 'body.stream', 'cannot be streamed'],
     [
@@ -304,14 +304,14 @@ describe('a line that cannot be', () => {
       '/v1/messages',
       { max_tokens: 1, messages: [{ role: 'assistant', content: [] }] },
       'body.messages',
-      'nothing is said',
+      'contain nothing to answer',
     ],
     [
       'goes on with a thread',
       '/v1/messages',
       { max_tokens: 1, thread: { type: 'continue', id: 't' }, messages: [{ role: 'user', content: 'x' }] },
       'body.thread',
-      'not kept',
+      'not stored here',
     ],
     [
       'has a bad tool',

@@ -84,7 +84,9 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
       source: { type: 'base64', media_type: 'application/pdf', data: 'eA==' },
     };
     const files = client.messages.create(ask('x', { messages: [{ role: 'user', content: [document] }] }));
-    expect((await raised(files, sdk.UnprocessableEntityError)).message).toContain('PDFs are not read');
+    expect((await raised(files, sdk.UnprocessableEntityError)).message).toContain(
+      'PDFs and other binary files',
+    );
   });
 
   it('5xx when the engine fails, without a word of its insides', async () => {

@@ -103,7 +103,7 @@ it('passes on a document of a message if it is text', async () => {
   expect(JSON.stringify(asked.at(-1)!.content)).toContain('Rom ist schön.');
   const refused = await app.call('POST', '/v1/messages', { json: message('document', 'pdf') });
   expect(tell(refused).slice(0, 2)).toEqual([422, 'messages[0].content[0].source.file_id']);
-  expect(refused.json.error.message).toContain('PDFs are not read');
+  expect(refused.json.error.message).toContain('PDFs and other binary files');
 });
 
 const refused: [string, () => object, string][] = [
@@ -136,7 +136,7 @@ it('rejects a non-image as an image, and too many files', async () => {
   expect(tell(await app.call('POST', '/v1/responses', image))).toEqual([
     422,
     'input[0].content[0].file_id',
-    expect.stringContaining('no image'),
+    expect.stringContaining('not an image'),
   ]);
   const many = chat(Array.from({ length: 101 }, () => ({ type: 'file', file: { file_id: ids['png'] } })));
   const { status, json } = await app.call('POST', '/v1/chat/completions', { json: many });

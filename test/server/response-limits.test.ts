@@ -68,7 +68,7 @@ describe('references', () => {
       const { status, json } = await post([...refer(item.id, count), question]);
       expect([status, json.error.code]).toEqual([422, 'validation_error']);
       expect(json.error.param).toBe(count === 1_500 ? 'input' : 'input[4].id');
-      expect(json.error.message).toMatch(/more than 100000 bytes.*leave out/);
+      expect(json.error.message).toMatch(/more than 100000 bytes.*send only/);
     }
     expect(asked.length).toBe(1);
     const counted = await app.call('POST', `${path}/input_tokens`, {
@@ -109,7 +109,7 @@ describe('a conversation', () => {
     const texts = vi.spyOn(app.store.responses, 'texts');
     const { status, json } = await post(kilobytes(22), { previous_response_id });
     expect([status, json.error.param]).toEqual([422, 'previous_response_id']);
-    expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*leave out/);
+    expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*send only/);
     expect(texts).not.toHaveBeenCalled();
     await ok('a little more [[tokens 1]]', { previous_response_id });
   });
@@ -122,7 +122,7 @@ describe('a conversation', () => {
     expect((await add()).status).toBe(200);
     const { status, json } = await add();
     expect([status, json.error.code, json.error.param]).toEqual([422, 'validation_error', 'items']);
-    expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*take items out/);
+    expect(json.error.message).toMatch(/more than 100000 bytes.*limits\.conversation_bytes.*remove items/);
     const { data } = (await app.call('GET', `${conversations}/${id}/items`)).json;
     expect(data).toHaveLength(2);
     // A page ends when its bytes are used up.

@@ -7,7 +7,7 @@ import { describe } from '../schema/explain.ts';
 import { nullable, parseInstant } from '../shared/instant.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 
-/** `POST /v1/admin/keys` (api.md, section 8). */
+/** Body of `POST /v1/admin/keys`. */
 export const createKeySchema = object(
   {
     org_id: string({ minLength: 1, maxLength: 100, ...nameRule }),
@@ -17,14 +17,14 @@ export const createKeySchema = object(
         minItems: 1,
         maxItems: scopes.length,
         uniqueItems: true,
-        description: 'All but admin when absent.',
+        description: 'All but admin if absent.',
       }),
     ),
     'models?': orNull(
       array(string({ minLength: 1, maxLength: 256 }), {
         minItems: 1,
         maxItems: 1_000,
-        description: 'The ids of the models it may use; all when absent.',
+        description: 'Ids of the models that the key may use; all if absent.',
       }),
     ),
     'expires_at?': {
@@ -58,7 +58,7 @@ export function parseCreateKey(text: string): NewKey {
 
 const iso = nullable(isoSeconds);
 
-/** @param secret the key itself, given once when it was made */
+/** @param secret the key itself, returned only on creation */
 export function presentKey(key: ApiKey, secret?: string) {
   return {
     id: key.id,

@@ -9,24 +9,24 @@ const nameRule = { ...titleRule, minLength: 1 };
 const budget = orNull(
   object(
     {
-      // In nano-dollars it stays below 2^53.
+      // Below 2^53 in nano-dollars.
       amount: string({
         pattern: '^[0-8]?[0-9]{1,6}(\\.[0-9]{1,9})?$',
         expected: 'USD as a decimal string below 9000000, such as "25.00"',
       }),
-      period: oneOf(budgetPeriods, { description: 'Each calendar month (UTC), or in all.' }),
+      period: oneOf(budgetPeriods, { description: 'Per calendar month (UTC), or in total.' }),
     },
-    { additionalProperties: false, description: 'What it may spend; null for any amount.' },
+    { additionalProperties: false, description: 'Spending limit; null for none.' },
   ),
 );
 
-/** `POST /v1/admin/orgs` (api.md, section 8). */
+/** Body of `POST /v1/admin/orgs`. */
 export const createOrgSchema = object(
   { name: string(nameRule), 'budget?': budget },
   { additionalProperties: false, title: 'CreateOrg' },
 );
 
-/** `PATCH /v1/admin/orgs/{id}`: what is absent stays as it is. */
+/** Body of `PATCH /v1/admin/orgs/{id}`: absent fields stay unchanged. */
 export const updateOrgSchema = object(
   { 'name?': stringOrNull(nameRule), 'budget?': budget },
   { additionalProperties: false, title: 'UpdateOrg' },
@@ -37,7 +37,7 @@ interface Body {
   budget?: { amount: string; period: Budget['period'] } | null;
 }
 
-/** What is to be set; a budget that is null is none. */
+/** Fields to set; a null budget removes the limit. */
 export interface OrgInput {
   name?: string;
   budget?: Budget | null;

@@ -1,21 +1,20 @@
 import type { Fields } from '../../base/fields.ts';
 import type { BatchEndpoint } from '../../core/batch.ts';
 
-/** The members of a batch line. */
 export const lineMembers: readonly string[] = ['custom_id', 'method', 'url', 'body'];
 
-/** True for an object of another format: it has members, and none of a batch line except perhaps `custom_id`. */
+/** True for an object of another format: it has members, but none of a batch line except perhaps `custom_id`. */
 export function isOtherFormat(line: Fields): boolean {
   const names = Object.keys(line).filter((name) => name !== 'custom_id');
   return names.length > 0 && !names.some((name) => lineMembers.includes(name));
 }
 
-/** True for a request body without a batch line around it, as fine-tuning files hold them; it may have a `custom_id`. */
+/** True for a bare request body, as in fine-tuning files; it may have a `custom_id`. */
 export function isBareBody(line: Fields): boolean {
   return isOtherFormat(line) && (Array.isArray(line['messages']) || 'input' in line || 'prompt' in line);
 }
 
-/** The endpoint that takes such a body: `input` alone may be one of embeddings or responses, and batches of the former are open. */
+/** Endpoint for a bare body. `input` alone fits embeddings and responses; only embeddings batches are enabled by default. */
 export function endpointOfBody(body: Fields): BatchEndpoint {
   if (Array.isArray(body['messages'])) return '/v1/chat/completions';
   return 'input' in body ? '/v1/embeddings' : '/v1/completions';

@@ -1,20 +1,19 @@
 import * as t from '../schema/schema.ts';
 import { batchEndpoints, defaultEndpoints } from '../../core/batch.ts';
 
-/** `POST /v1/batches` (specification, section 4.1; api.md, section 5). */
 export const metadataLimits = { bytes: 16_384, levels: 8 } as const;
 export const expiryLimits = { minSeconds: 3_600, maxSeconds: 2_592_000 } as const;
 
-/** One request: a line of an input file, or an element of `requests`. */
+/** Request of a batch: a line of an input file, or an element of `requests`. */
 export const batchLineSchema = t.object(
   {
     custom_id: t.string({
       minLength: 1,
       maxLength: 512,
-      description: 'Unique in the batch; echoed on the result line.',
+      description: 'Unique in the batch; repeated on the result line.',
     }),
     method: t.oneOf(['POST']),
-    url: t.oneOf(batchEndpoints, { description: 'The endpoint of the batch, on all lines.' }),
+    url: t.oneOf(batchEndpoints, { description: 'The endpoint of the batch, the same on all lines.' }),
     body: t.anyObject({ description: 'The request body for that endpoint, not streamed.' }),
   },
   { additionalProperties: false, title: 'BatchRequest' },
@@ -22,16 +21,14 @@ export const batchLineSchema = t.object(
 
 const fields = {
   endpoint: t.oneOf(batchEndpoints, {
-    description: `${defaultEndpoints.join(' and ')} everywhere, others where batch.endpoints of the configuration opens them.`,
+    description: `${defaultEndpoints.join(' and ')}; others if batch.endpoints in the configuration enables them.`,
   }),
   completion_window: t.string({
-    description: '24h, or what batch.completion_window of the configuration says: both mean the latter.',
+    description: '24h or the value of batch.completion_window in the configuration; both mean the latter.',
   }),
   'input_file_id?': t.stringOrNull({ description: 'An uploaded file with purpose batch.' }),
   'metadata?': t.orNull(
-    t.anyObject({
-      description: 'Free-form, up to 16 KiB and eight levels; echoed as it came.',
-    }),
+    t.anyObject({ description: 'Free-form, up to 16 KiB and eight levels; returned unchanged.' }),
   ),
   'output_expires_after?': t.orNull(
     t.object(
@@ -42,10 +39,9 @@ const fields = {
       { additionalProperties: false },
     ),
   ),
-  'dry_run?': t.booleanOrNull({ description: 'Validates and estimates the cost; nothing is stored.' }),
+  'dry_run?': t.booleanOrNull({ description: 'Only validates the batch and estimates its cost.' }),
 };
 
-/** For the OpenAPI document. */
 export const createBatchSchema = t.object(
   {
     ...fields,
@@ -54,11 +50,11 @@ export const createBatchSchema = t.object(
   {
     additionalProperties: false,
     title: 'CreateBatch',
-    description: 'Exactly one of input_file_id and requests is given.',
+    description: 'Exactly one of input_file_id and requests is required.',
   },
 );
 
-/** What is checked of the body around its requests; these are lines with rules of their own. */
+/** The body around its requests, which are checked as lines. */
 export const createBatchFrameSchema = t.object(
   { ...fields, endpoint: t.string(), 'requests?': { type: ['array', 'null'] } },
   { additionalProperties: false },

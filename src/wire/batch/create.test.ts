@@ -83,7 +83,7 @@ describe('a create-batch body', () => {
       '422 validation_error input_file_id: one of input_file_id and requests is required',
     );
     expect(refusal({ ...byFile, requests: [request] })).toBe(
-      '422 validation_error requests: input_file_id and requests cannot both be given',
+      '422 validation_error requests: cannot be combined with input_file_id',
     );
     expect(refusal({ ...frame, requests: [] })).toBe('422 validation_error requests: must not be empty');
     expect(refusal({ ...frame, requests: {} })).toBe(
@@ -120,7 +120,7 @@ describe('a create-batch body', () => {
 
   it('names what clients of Azure and LiteLLM send', () => {
     expect(refusal({ ...byFile, model: 'm' })).toBe(
-      '422 validation_error model: unknown field: each request names its model in its own body',
+      '422 validation_error model: unknown field: set the model in the body of each request',
     );
     expect(refusal({ ...byFile, endpoint: '/chat/completions' })).toBe(
       '422 validation_error endpoint: expected "/v1/chat/completions" or "/v1/embeddings", got "/chat/completions"; write "/v1/chat/completions"',

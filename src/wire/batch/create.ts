@@ -19,25 +19,24 @@ export interface CreateBatchRequest {
 
 export interface RequestLimits {
   requests: number;
-  /** Of the inline requests counted as JSON Lines. */
+  /** Inline requests as JSON Lines. */
   bytes: number;
 }
 
 export interface CreateBatchLimits extends RequestLimits {
-  /** Those that are open. */
+  /** Enabled endpoints. */
   endpoints: readonly BatchEndpoint[];
-  /** What a batch has, in milliseconds. */
   windowMs: number;
 }
 
-/** What all clients send, and what a batch has unless it is configured otherwise. */
+/** Sent by all clients, and the default of the configuration. */
 const usualWindow = '24h';
-/** So many bytes are looked at between two pauses. */
+/** Bytes processed between two pauses. */
 const pauseEvery = 131_072;
-/** The body without its requests: an id, metadata and a few words. */
+/** Limit of the body without its requests. */
 const frameBytes = 1 << 20;
-/** The most that a request may have which is written on several lines. */
-const spreadBytes = 8 << 20;
+/** Limit of a request that spans several lines. */
+const multilineBytes = 8 << 20;
 
 interface Frame {
   endpoint: string;
@@ -55,8 +54,8 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Reads the body of `POST /v1/batches`, in steps: it may be forty megabytes, and others want a turn. Inline requests are
- * cut out as bytes and never parsed here: the rules of a line see each one later.
+ * Reads the body of `POST /v1/batches` in steps, because it may have forty megabytes. Inline requests are cut out as bytes
+ * and not parsed; each is checked as a line later.
  * @param bytes UTF-8
  * @throws ApiError `validation_error` and the other 422s with every fault found, `too_many_tasks`, `payload_too_large`
  */
@@ -75,47 +74,43 @@ export function* parseCreateBatch(
       message: endpointFault(frame.endpoint, limits.endpoints),
     });
   const model = faults.find(({ param }) => param === 'model');
-  if (model) model.message = 'unknown field: each request names its model in its own body';
+  if (model) model.message = 'unknown field: set the model in the body of each request';
   const window = windowFault(frame.completion_window, limits.windowMs);
   if (window) faults.push(window);
   if (faults.length > 0) throw faultsError(faults);
 
   const metadata = readMetadata(bytes, scan, frame);
-  const { input_file_id: fileId, requests, output_expires_after: expiry } = frame;
-  const named = fileId ?? undefined;
-  const inline = requests ? yield* readRequests(bytes, scan, limits) : undefined;
-  if (named === undefined && inline === undefined)
+  const inputFileId = frame.input_file_id ?? undefined;
+  const requests = frame.requests ? yield* readRequests(bytes, scan, limits) : undefined;
+  if (inputFileId === undefined && requests === undefined)
     throw invalid('input_file_id', 'one of input_file_id and requests is required');
-  if (named !== undefined && inline !== undefined)
-    throw invalid('requests', 'input_file_id and requests cannot both be given');
-  if (named?.includes('\0')) throw invalid('input_file_id', 'has a NUL character');
+  if (inputFileId !== undefined && requests !== undefined)
+    throw invalid('requests', 'cannot be combined with input_file_id');
+  if (inputFileId?.includes('\0')) throw invalid('input_file_id', 'has a NUL character');
   return {
     dryRun: frame.dry_run === true,
     input: {
       endpoint: endpoint!,
       ...omitNullish({
-        inputFileId: named,
-        requests: inline,
+        inputFileId,
+        requests,
         metadata,
-        outputExpiresAfterSeconds: expiry?.seconds,
+        outputExpiresAfterSeconds: frame.output_expires_after?.seconds,
       }),
     },
   };
 }
 
-/** Clients can only say the usual one: it stands for what the configuration gives. */
-function windowFault(asked: unknown, windowMs: number): Fault | undefined {
-  if (typeof asked !== 'string' || asked === usualWindow || parseDuration(asked) === windowMs)
+/** Fault of a window that is neither the configured one nor 24h, which clients with a fixed value send. */
+function windowFault(window: unknown, windowMs: number): Fault | undefined {
+  if (typeof window !== 'string' || window === usualWindow || parseDuration(window) === windowMs)
     return undefined;
   const known = [...new Set([usualWindow, formatExactDuration(windowMs)])].map((name) => `"${name}"`);
-  const message = `expected ${known.join(' or ')}, got ${describe(asked)}`;
+  const message = `expected ${known.join(' or ')}, got ${describe(window)}`;
   return { param: 'completion_window', code: 'validation_error', message };
 }
 
-/**
- * The body around its requests, of which only the places are known then.
- * @throws ApiError as `parseCreateBatch`
- */
+/** Parses the body around its requests, and finds their positions. @throws ApiError as `parseCreateBatch` */
 export function* readFrame(
   bytes: Uint8Array,
   limits: RequestLimits,
@@ -140,20 +135,20 @@ function* scanBody(bytes: Uint8Array, limits: RequestLimits): Generator<undefine
     (isSmall || (bytes[start] === openBracket && bytes.length - (end - start) <= frameBytes))
   )
     return scan;
-  // Read again, it tells exactly what is wrong.
+  // Parsed again for an exact message.
   if (isSmall) parseJson(textOf(bytes), { what: 'The request body', maxDepth: 66, maxNodes: Infinity });
   if (scan.closed)
     throw new ApiError(
       'validation_error',
-      `The request body has more than ${frameBytes} bytes beside a list of requests.`,
+      `The request body has more than ${frameBytes} bytes outside its list of requests.`,
     );
   throw new ApiError(
     'validation_error',
-    'The request body is not valid JSON: a bracket or a string is not closed.',
+    'The request body is invalid JSON: a bracket or a string is not closed.',
   );
 }
 
-/** Of bytes that are known to be UTF-8. */
+/** Decodes bytes that are known to be UTF-8. */
 function textOf(bytes: Uint8Array, start = 0, end = bytes.length): string {
   return decodeUtf8(bytes.subarray(start, end)) as string;
 }
@@ -171,7 +166,7 @@ function readMetadata(bytes: Uint8Array, scan: FrameScan, frame: Frame): string 
   return raw;
 }
 
-/** Each request, on one line. */
+/** Requests, each on one line. */
 export function* readRequests(
   bytes: Uint8Array,
   scan: FrameScan,
@@ -199,23 +194,21 @@ export function* readRequests(
   if (total > limits.bytes)
     throw new ApiError(
       'payload_too_large',
-      `The requests are more than ${limits.bytes} bytes as JSON Lines (limits.bytes_per_batch).`,
-      {
-        param: 'requests',
-      },
+      `The requests have more than ${limits.bytes} bytes as JSON Lines (limits.bytes_per_batch).`,
+      { param: 'requests' },
     );
   return requests;
 }
 
-/** Line breaks between the tokens of a request become spaces; in a string they would be a fault that is told. */
+/** Replaces line breaks between tokens by spaces; in a string they are a fault. */
 function oneLine(bytes: Uint8Array, { start, end }: JsonSpan, index: number): Uint8Array {
-  const place = `requests[${index}]`;
-  if (start === end) throw invalid(place, 'a value is missing between two commas');
+  const path = `requests[${index}]`;
+  if (start === end) throw invalid(path, 'a value is missing between two commas');
   const request = bytes.subarray(start, end);
   if (!request.includes(newline) && !request.includes(carriageReturn)) return request;
-  if (request.length > spreadBytes)
-    throw invalid(place, `longer than ${spreadBytes} bytes, on several lines`, 'line_too_long');
+  if (request.length > multilineBytes)
+    throw invalid(path, `expected at most ${multilineBytes} bytes on several lines`, 'line_too_long');
   const { problem } = readJson(textOf(request));
-  if (problem) throw invalid(place, `not valid JSON: ${problem.message}`, 'invalid_json_line');
+  if (problem) throw invalid(path, `invalid JSON: ${problem.message}`, 'invalid_json_line');
   return request.map((byte) => (byte === newline || byte === carriageReturn ? 0x20 : byte));
 }

@@ -1,5 +1,4 @@
-/** Naming the files that people upload by mistake (reliability.md, B08 and B09). */
-
+/** First bytes of files that are uploaded by mistake (faults B08 and B09 of docs/reliability.md). */
 const magic: { bytes: readonly number[]; what: string }[] = [
   { bytes: [0xff, 0xfe], what: 'UTF-16 text' },
   { bytes: [0xfe, 0xff], what: 'UTF-16 text' },
@@ -11,10 +10,10 @@ const magic: { bytes: readonly number[]; what: string }[] = [
   { bytes: [0x25, 0x50, 0x44, 0x46], what: 'a PDF' },
 ];
 
-/** How many bytes `detectBytes` wants to see. */
+/** Number of bytes that `detectBytes` needs. */
 export const headLength = 4;
 
-/** What the first bytes of a file say it is, when it is not text in UTF-8. */
+/** Names the file type by the first bytes; undefined for UTF-8 text. */
 export function detectBytes(head: Uint8Array): string | undefined {
   const known = magic.find(({ bytes }) => bytes.every((byte, at) => head[at] === byte));
   if (known) return known.what;
@@ -23,7 +22,7 @@ export function detectBytes(head: Uint8Array): string | undefined {
   return head.length >= 2 && nul < 2 ? 'UTF-16 text' : 'binary data';
 }
 
-/** What the first line of a text says it is, when it is another format than JSON Lines. */
+/** Names the format by the first line of a text; undefined for JSON Lines. */
 export function detectFirstLine(line: string): string | undefined {
   const text = line.trim();
   if (text.startsWith('[')) return 'one JSON array';

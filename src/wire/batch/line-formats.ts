@@ -19,43 +19,38 @@ import { checkMessagesRequest, withExactInputs } from '../messages/request/reque
 import { toChatRequest as fromMessages } from '../messages/request/to-chat-request.ts';
 import { faultMapper, remapError, type PathMap } from '../shared/path-map.ts';
 import { prepareResponseLine, checkResponsesLine, lineChat } from '../responses/line.ts';
-import { checkResponsesRequest } from '../responses/request/request.ts';
 import type { ResponsesRequest } from '../responses/responses.ts';
 import { splitTextInputs, type TextInput } from '../shared/text-inputs.ts';
 import type { Validator } from '../schema/validate.ts';
 
 type Body = Record<string, unknown>;
 
-/** What the lines of an endpoint are: all that a batch has to know of a format. */
+/** Rules of an endpoint's lines: all that a batch needs of a format. */
 export interface LineFormat {
   serves: Serves;
-  /** Which names errors have. */
   errors: ErrorFormat;
-  /** Every fault of a body; paths start there. */
-  check(body: Body): Fault[];
-  /** Compiles what that needs, which takes the first line long otherwise. */
-  compile: Validator['compile'];
+  check: Validator;
   /**
-   * The prompt of a checked body, by which lines are put in order, their tokens estimated and their schemas tried.
-   * @throws ApiError `validation_error` for what only shows there
+   * Prompt of a checked body, for ordering lines, estimating tokens and checking schemas.
+   * @throws ApiError `validation_error` for faults that only the conversion finds
    */
   prompt(body: Body): LinePrompt | null;
-  /** A checked body, ready to be answered. */
   prepare(body: JsonBody<Body>): PreparedRequest;
 }
 
-/** What is asked, as a chat, and a fault of that in the paths of the body. */
+/** Prompt of a line as a chat request. */
 export interface LinePrompt {
   chat: ChatBody;
-  /** Tokens that its answer is taken to have. */
+  /** Estimated tokens of the answer. */
   output: number;
+  /** Maps the path of a fault in `chat` to the line's body. */
   mapFault: (fault: Fault) => Fault;
 }
 
-/** What a line is taken to produce at most; the longest answers are rare (batch-engine.md). */
+/** Upper bound of the estimated tokens per answer, because the longest answers are rare. */
 const assumedTokens = 512;
 
-/** Nothing of the body is held but the body, which may be let go. */
+/** Prepared line for chat completions. Holds only the body, which may be released. */
 class ChatLine implements PreparedChat {
   readonly kind = 'chat';
   readonly native = null;
@@ -85,30 +80,28 @@ class ChatLine implements PreparedChat {
 
 const asItIs = <T>(value: T): T => value;
 
-const prompted = (given: object, mapFault: LinePrompt['mapFault']): LinePrompt => {
-  const chat = given as ChatBody;
-  const most = (chat['max_completion_tokens'] ?? chat['max_tokens'] ?? assumedTokens) as number;
+const chatPrompt = (request: object, mapFault: LinePrompt['mapFault']): LinePrompt => {
+  const chat = request as ChatBody;
+  const maxTokens = (chat['max_completion_tokens'] ?? chat['max_tokens'] ?? assumedTokens) as number;
   const answers = (chat['n'] ?? 1) as number;
-  return { chat, output: Math.min(most, assumedTokens) * answers, mapFault };
+  return { chat, output: Math.min(maxTokens, assumedTokens) * answers, mapFault };
 };
 
-const placed = ({ chat, paths }: { chat: object; paths: PathMap }): LinePrompt =>
-  prompted(chat, faultMapper(chat, paths));
+const convertedPrompt = ({ chat, paths }: { chat: object; paths: PathMap }): LinePrompt =>
+  chatPrompt(chat, faultMapper(chat, paths));
 
 export const lineFormats: Record<BatchEndpoint, LineFormat> = {
   '/v1/chat/completions': {
     serves: 'chat',
     errors: 'chat',
     check: checkChatRequest,
-    compile: checkChatRequest.compile,
-    prompt: (body) => prompted(body, asItIs),
+    prompt: (body) => chatPrompt(body, asItIs),
     prepare: (body) => new ChatLine(canonicalChat(body as unknown as JsonBody<ChatBody>)),
   },
   '/v1/embeddings': {
     serves: 'embeddings',
     errors: 'chat',
     check: checkEmbeddingsRequest,
-    compile: checkEmbeddingsRequest.compile,
     prompt: () => null,
     prepare: (body) => ({
       kind: 'embeddings',
@@ -120,10 +113,9 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'chat',
     errors: 'chat',
     check: checkResponsesLine,
-    compile: checkResponsesRequest.compile,
     prompt(body) {
       const { chat, paths } = lineChat(body as unknown as ResponsesRequest);
-      return placed({ chat, paths: paths() });
+      return convertedPrompt({ chat, paths: paths() });
     },
     prepare: (body) => prepareResponseLine(body as unknown as JsonBody<ResponsesRequest>),
   },
@@ -131,8 +123,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'chat',
     errors: 'messages',
     check: checkMessagesRequest,
-    compile: checkMessagesRequest.compile,
-    prompt: (body) => placed(fromMessages(body as unknown as MessagesRequest)),
+    prompt: (body) => convertedPrompt(fromMessages(body as unknown as MessagesRequest)),
     prepare: ({ value, text }) =>
       prepareMessage(withExactInputs(value as unknown as MessagesRequest, text), text),
   },
@@ -140,8 +131,7 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
     serves: 'completions',
     errors: 'chat',
     check: checkCompletionsRequest,
-    compile: checkCompletionsRequest.compile,
-    prompt: (body) => rawPrompt(body as unknown as CompletionsRequest),
+    prompt: (body) => completionPrompt(body as unknown as CompletionsRequest),
     prepare: (body) => ({
       kind: 'completions',
       request: () => body as unknown as JsonBody<CompletionsRequest>,
@@ -150,13 +140,13 @@ export const lineFormats: Record<BatchEndpoint, LineFormat> = {
   },
 };
 
-/** Of several prompts the first tells where a line belongs. */
-function rawPrompt(request: CompletionsRequest): LinePrompt {
-  const { model, prompt, max_tokens: most } = request;
+/** Several prompts are ordered by the first. */
+function completionPrompt(request: CompletionsRequest): LinePrompt {
+  const { model, prompt, max_tokens: maxTokens } = request;
   const inputs = splitTextInputs('prompt', prompt);
   const [{ input }] = inputs as [TextInput];
   const content = typeof input === 'string' ? input : input.join();
   const output =
-    Math.min(most ?? defaultMaxTokens, assumedTokens) * inputs.length * answersPerPrompt(request);
+    Math.min(maxTokens ?? defaultMaxTokens, assumedTokens) * inputs.length * answersPerPrompt(request);
   return { chat: { model, messages: [{ role: 'user', content }] }, output, mapFault: asItIs };
 }

@@ -66,7 +66,7 @@ describe('a request body in the place of a batch line', () => {
     '{"prompt":"text"}',
     '{"custom_id":"a","messages":[]}',
   ])('is recognised: %s', (text) => {
-    expect(messagesOf(text)).toEqual([expect.stringContaining('request bodies, not batch lines')]);
+    expect(messagesOf(text)).toEqual([expect.stringContaining('bare request bodies')]);
   });
 
   it.each([
@@ -137,11 +137,11 @@ describe('a good line', () => {
 
 describe('the rules of a line', () => {
   it.each([
-    ['{"custom_id":"a"', 'not valid JSON: the text ends inside an object (column 17)'],
-    ['{"custom_id":"a",}', 'not valid JSON: trailing comma (column 18)'],
-    ['{"custom_id":NaN}', 'not valid JSON: NaN is not a JSON value (column 14)'],
-    ["{'custom_id':1}", 'not valid JSON: strings stand in double quotes, not in single ones (column 2)'],
-    ['{} // x', 'not valid JSON: JSON has no comments (column 4)'],
+    ['{"custom_id":"a"', 'invalid JSON: the text ends inside an object (column 17)'],
+    ['{"custom_id":"a",}', 'invalid JSON: trailing comma (column 18)'],
+    ['{"custom_id":NaN}', 'invalid JSON: NaN is not a JSON value (column 14)'],
+    ["{'custom_id':1}", 'invalid JSON: strings need double quotes, not single quotes (column 2)'],
+    ['{} // x', 'invalid JSON: JSON does not allow comments (column 4)'],
   ])('B10: %s is invalid_json_line with its column', (text, message) => {
     expect(faultsOf(text)).toEqual(['invalid_json_line -']);
     expect(messagesOf(text)).toEqual([message]);
@@ -418,7 +418,7 @@ describe('a line that is not ASCII', () => {
 
   it('tells the column of a fault in characters', () => {
     expect(messagesOf('{"custom_id":"日本語" x')).toEqual([
-      "not valid JSON: expected a comma or }, not 'x' (column 20)",
+      "invalid JSON: expected a comma or }, got 'x' (column 20)",
     ]);
   });
 

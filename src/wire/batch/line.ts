@@ -12,35 +12,35 @@ import { collectFaults } from '../schema/validate.ts';
 import { isBareBody, isOtherFormat, lineMembers } from './bare-body.ts';
 import { lineFormats, type LinePrompt } from './line-formats.ts';
 
-/** What a line told when it obeys the rules. */
+/** A valid line. */
 export interface CheckedLine {
   ok: true;
   customId: string;
   url: BatchEndpoint;
-  /** As the line spells it. */
+  /** As spelled in the line. */
   model: string;
-  /** Estimated tokens: bytes / 4, and what the answer is taken to have. */
+  /** Estimated tokens: bytes / 4, plus the answer. */
   est: number;
-  /** What is asked, where there is a prompt. */
+  /** Null for embeddings. */
   prompt: LinePrompt | null;
-  /** What a string of the prompt says: its characters may be bytes. */
+  /** Decodes a string of the prompt, whose characters may be bytes. */
   textOf: (characters: string) => string;
 }
 
 export type LineVerdict = CheckedLine | { ok: false; faults: Fault[] };
 
 export interface LineCheckerOptions {
-  /** The endpoint of the batch, when it is known; else the first line with a good one sets it. */
+  /** Endpoint of the batch; if absent, the first valid line sets it. */
   endpoint?: BatchEndpoint;
-  /** Those that are open here; the usual ones if absent. */
+  /** Enabled endpoints; the usual ones if absent. */
   endpoints?: readonly BatchEndpoint[];
-  /** Why a line may not use this model, or undefined when it may, which is not asked again. */
+  /** Returns the reason why a line may not use the model. Permission is remembered. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;
-  /** True for models that accept images at an address; all do if absent. */
+  /** True for models that accept image URLs; absent if all do. */
   takesImageUrls?: (model: string) => boolean;
-  /** Whether a body may name files, whose content is put there when it is run. */
+  /** True if bodies may refer to files, which are inlined when the line runs. */
   takesFiles?: boolean;
-  /** How faults name a place: by line number, or as `requests[3].body.model`. */
+  /** `inline` faults have paths like `requests[3].body.model` instead of line numbers. */
   source?: 'file' | 'inline';
 }
 
@@ -49,36 +49,31 @@ export type LineChecker = ReturnType<typeof createLineChecker>;
 export const customIdLimit = 512;
 
 /**
- * The rules of one batch line (api.md, section 4; specification, section 2.2), shared by upload, inline creation and
- * the offline `files validate`. Checks the lines of one file, in order; one may be checked again before the next. Remembers
- * the custom_ids and the endpoint.
+ * Checks the lines of one batch in order, for uploads, inline requests and the offline `files validate`. Remembers custom_ids
+ * and the endpoint. A line may be checked again before the next one.
  */
 export function createLineChecker(options: LineCheckerOptions) {
   let { endpoint } = options;
-  let namesFiles = false;
-  let namesImageUrls = false;
+  let hasFiles = false;
+  let hasImageUrls = false;
   const { endpoints = defaultEndpoints } = options;
   const inline = options.source === 'inline';
   const customIds = new Map<string, number>();
-  /** The fault of each other format, and the number of the first line that has it. */
-  const firstForeign = new Map<Fault, number>();
-  /** Those that are not refused. */
-  const models: Record<Serves, Set<string>> = {
-    chat: new Set(),
-    embeddings: new Set(),
-    completions: new Set(),
-  };
+  /** Number of the first line with each fault of another format. */
+  const firstOfFormat = new Map<Fault, number>();
+  const allowed = new Set<string>();
 
   const refusal = (name: string, url: BatchEndpoint): ApiError | undefined => {
-    const kind = lineFormats[url].serves;
-    if (models[kind].has(name)) return undefined;
-    const refused = options.refuseModel(name, kind);
-    if (!refused) models[kind].add(name);
+    const { serves } = lineFormats[url];
+    const key = `${serves} ${name}`;
+    if (allowed.has(key)) return undefined;
+    const refused = options.refuseModel(name, serves);
+    if (!refused) allowed.add(key);
     return refused;
   };
 
-  /** Puts the place in front of every fault. */
-  const placed = (faults: Fault[], number: number, customId: string | undefined): Fault[] =>
+  /** Adds the line number or path to faults. */
+  const located = (faults: Fault[], number: number, customId: string | undefined): Fault[] =>
     faults.map(({ param, code, message }) => {
       const known = customId === undefined ? {} : { custom_id: customId };
       if (!inline) return { line: number, ...known, ...(param !== undefined && { param }), code, message };
@@ -94,10 +89,10 @@ export function createLineChecker(options: LineCheckerOptions) {
       customIds.set(value as string, number);
       return undefined;
     }
-    const places = inline
-      ? `requests[${first - 1}] and requests[${number - 1}] have`
-      : `lines ${first} and ${number} have`;
-    return { param: 'custom_id', code: 'duplicate_custom_id', message: `${places} the same custom_id` };
+    const both = inline
+      ? `requests[${first - 1}] and requests[${number - 1}]`
+      : `lines ${first} and ${number}`;
+    return { param: 'custom_id', code: 'duplicate_custom_id', message: `${both} have the same custom_id` };
   };
 
   const checkUrl = (value: unknown): Fault | undefined => {
@@ -108,11 +103,12 @@ export function createLineChecker(options: LineCheckerOptions) {
     }
     endpoint ??= known;
     if (known === endpoint) return undefined;
-    const whose = options.endpoint ? 'the batch has' : 'the lines before it have';
-    return { param: 'url', code: 'url_mismatch', message: `${whose} "${endpoint}", got "${known}"` };
+    const whose = options.endpoint ? 'the endpoint of the batch' : 'as on the lines before';
+    const message = `expected "${endpoint}", ${whose}, got "${known}"`;
+    return { param: 'url', code: 'url_mismatch', message };
   };
 
-  const judge = (text: string, textOf: CheckedLine['textOf']): LineReading => {
+  const read = (text: string, textOf: CheckedLine['textOf']): LineReading => {
     const reading = readJson(text);
     if (reading.problem) return { faults: [jsonFault(reading.problem)] };
     const { value: line } = reading;
@@ -120,137 +116,127 @@ export function createLineChecker(options: LineCheckerOptions) {
       return {
         faults: [{ code: 'invalid_json_line', message: `expected a JSON object, got ${describe(line)}` }],
       };
-    if (isOtherFormat(line)) return { faults: [], foreign: isBareBody(line) ? bareBodyFault : foreignFault };
+    if (isOtherFormat(line))
+      return { faults: [], formatFault: isBareBody(line) ? bareBodyFault : otherFormatFault };
     const { custom_id: id, url, body } = line;
     if (options.takesFiles === true)
       for (const { fileId, put } of fileParts(body)) {
-        namesFiles = true;
-        put(standIn(fileId));
+        hasFiles = true;
+        put(placeholder(fileId));
       }
     const faults = shapeFaults(line);
     const target = endpoints.find((name) => name === url) ?? endpoint;
-    const read = target && isObject(body) ? readBody(body, target) : undefined;
-    if (read) faults.push(...read.faults);
+    const checked = target && isObject(body) ? checkBody(body, target) : undefined;
+    if (checked) faults.push(...checked.faults);
     const model = isObject(body) && typeof body['model'] === 'string' ? textOf(body['model']) : '';
     const refused = target && model !== '' ? refusal(model, target) : undefined;
     if (refused) faults.push({ param: 'body.model', code: refused.code, message: refused.message });
-    if (read?.prompt) faults.push(...imageUrlFaults(read.prompt, model));
-    const told = (value: unknown) => (typeof value === 'string' ? textOf(value) : value);
-    const prompt = read?.prompt ?? null;
-    return { faults, line: { customId: told(id), url: told(url), model, prompt, textOf } };
+    const prompt = checked?.prompt ?? null;
+    if (prompt) faults.push(...imageUrlFaults(prompt, model));
+    const decoded = (value: unknown) => (typeof value === 'string' ? textOf(value) : value);
+    return { faults, line: { customId: decoded(id), url: decoded(url), model, prompt, textOf } };
   };
 
   const imageUrlFaults = ({ chat, mapFault }: LinePrompt, model: string): Fault[] => {
-    const places = [...imageUrlPaths(chat.messages)];
-    if (places.length > 0) namesImageUrls = true;
-    if (places.length === 0 || (options.takesImageUrls?.(model) ?? true)) return [];
-    return places.map((param) =>
-      inBody(mapFault({ param, code: 'validation_error', message: imageUrlsOff })),
-    );
+    const paths = [...imageUrlPaths(chat.messages)];
+    if (paths.length > 0) hasImageUrls = true;
+    if (paths.length === 0 || (options.takesImageUrls?.(model) ?? true)) return [];
+    return paths.map((param) => inBody(mapFault({ param, code: 'validation_error', message: imageUrlsOff })));
   };
 
   /**
    * @param bytes UTF-8
-   * @param number 1-based; of the line in the file, or of the request in the list
+   * @param number 1-based number of the line in the file, or of the request in the list
    */
   const check = (bytes: Uint8Array, number: number): LineVerdict => {
-    // Halves what reading costs where a line is not ASCII.
+    // Parsing bytes as characters halves the cost for lines that are not ASCII.
     const characters = toBinaryString(bytes);
     const isText = isAscii(bytes);
     const isQuick = isText || !characters.includes('\\u');
-    let judged = isQuick ? judge(characters, isText ? asItIs : fromBinaryString) : undefined;
-    // What is wrong is told of the text itself.
-    if (!judged || (judged.faults.length > 0 && !isText)) judged = judge(decodeUtf8(bytes) as string, asItIs);
-    const { line, foreign } = judged;
-    if (foreign) {
-      // One fault stands for all such lines: the file holds nothing else.
-      const first = firstForeign.get(foreign) ?? number;
-      firstForeign.set(foreign, first);
-      return { ok: false, faults: first === number ? placed([foreign], number, undefined) : [] };
+    let reading = isQuick ? read(characters, isText ? asItIs : fromBinaryString) : undefined;
+    // Faults are found in the decoded text.
+    if (!reading || (reading.faults.length > 0 && !isText))
+      reading = read(decodeUtf8(bytes) as string, asItIs);
+    const { line, formatFault } = reading;
+    if (formatFault) {
+      // Reported once: all lines of such a file have it.
+      const first = firstOfFormat.get(formatFault) ?? number;
+      firstOfFormat.set(formatFault, first);
+      return { ok: false, faults: first === number ? located([formatFault], number, undefined) : [] };
     }
-    if (!line) return { ok: false, faults: placed(judged.faults, number, undefined) };
-    const { customId, url } = line;
-    const found = [checkCustomId(customId, number), checkUrl(url), ...judged.faults];
+    if (!line) return { ok: false, faults: located(reading.faults, number, undefined) };
+    const customId = line.customId as string;
+    const url = line.url as BatchEndpoint;
+    const found = [checkCustomId(customId, number), checkUrl(url), ...reading.faults];
     const faults = found.filter((fault) => fault !== undefined);
-    if (faults.length > 0) {
-      const known = customIdFault(customId) ? undefined : (customId as string);
-      return { ok: false, faults: placed(faults, number, known) };
-    }
-    const { model, prompt, textOf } = line;
-    const est = Math.ceil(bytes.length / 4) + (prompt?.output ?? 0);
-    return {
-      ok: true,
-      customId: customId as string,
-      url: url as BatchEndpoint,
-      model,
-      est,
-      prompt,
-      textOf,
-    };
+    if (faults.length > 0)
+      return { ok: false, faults: located(faults, number, customIdFault(customId) ? undefined : customId) };
+    const est = Math.ceil(bytes.length / 4) + (line.prompt?.output ?? 0);
+    return { ok: true, ...line, customId, url, est };
   };
 
   return {
     get endpoint() {
       return endpoint;
     },
-    /** Whether a body named a file. */
+    /** True if a body refers to a file. */
     get namesFiles() {
-      return namesFiles;
+      return hasFiles;
     },
-    /** True if a body refers to an image by an address. */
+    /** True if a body has an image URL. */
     get namesImageUrls() {
-      return namesImageUrls;
+      return hasImageUrls;
     },
     check,
   };
 }
 
-/** What a line is by itself, whatever stands before it. */
+/** Result of reading a line, independent of other lines. */
 interface LineReading {
   faults: Fault[];
-  /** The fault of an object in another format. */
-  foreign?: Fault;
-  /** Absent where it is no JSON object. */
+  /** Fault of an object in another format. */
+  formatFault?: Fault;
+  /** Absent if the line is not a JSON object. */
   line?: Pick<CheckedLine, 'model' | 'prompt' | 'textOf'> & { customId: unknown; url: unknown };
 }
 
 const asItIs = (text: string): string => text;
 
-export const loneSurrogate = 'holds half of a surrogate pair, which no UTF-8 text can carry';
+export const loneSurrogate = 'contains a lone surrogate, which is not valid Unicode';
 
-/** Why a value is no custom_id, or undefined (reliability.md, B13, B15, B27). */
+/** Reason why a value is not a valid custom_id (faults B13, B15 and B27 of docs/reliability.md), or undefined. */
 export function customIdFault(value: unknown): string | undefined {
   if (typeof value !== 'string') return notExpected('a string', value);
   if (value === '') return 'must not be empty';
   if (value.length > customIdLimit)
     return `expected at most ${customIdLimit} characters, got ${value.length}`;
   if (!value.isWellFormed()) return loneSurrogate;
-  if (controlCharacter.test(value)) return 'must not hold control characters';
+  if (controlCharacter.test(value)) return 'must not contain control characters';
   return undefined;
 }
 
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern finds them
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
 
 function notExpected(what: string, value: unknown): string {
   return value === undefined ? 'required, but missing' : `expected ${what}, got ${describe(value)}`;
 }
 
-/** Of the right shape for every place, and another one for each file. */
-function standIn(fileId: string): FileContent {
+/** Placeholder of valid form for any part, different for each file. */
+function placeholder(fileId: string): FileContent {
   return { filename: fileId, mediaType: 'image/png', base64: fileId, text: fileId };
 }
 
 const bareBodyFault: Fault = {
   code: 'invalid_json_line',
   message:
-    'this line and those like it are request bodies, not batch lines: put each into {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}, as offpeak batch run --wrap does',
+    'this line and others are bare request bodies: put each into {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}, or use offpeak batch run --wrap',
 };
 
-const foreignFault: Fault = {
+const otherFormatFault: Fault = {
   code: 'invalid_json_line',
   message:
-    'this line and those like it are not batch lines: a line is {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}',
+    'this line and others are not batch lines: a line is {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {...}}',
 };
 
 const problemCodes: Record<JsonProblem['code'], ErrorCode> = {
@@ -261,11 +247,11 @@ const problemCodes: Record<JsonProblem['code'], ErrorCode> = {
 };
 
 function jsonFault({ code, message, at }: JsonProblem): Fault {
-  const reason = code === 'invalid_json' ? `not valid JSON: ${message}` : message;
+  const reason = code === 'invalid_json' ? `invalid JSON: ${message}` : message;
   return { code: problemCodes[code], message: `${reason} (column ${at + 1})` };
 }
 
-/** Faults of the line around its body; custom_id and url have rules of their own. */
+/** Faults of the line around its body, except custom_id and url. */
 function shapeFaults(line: Record<string, unknown>): Fault[] {
   const { method, body } = line;
   return collectFaults((add) => {
@@ -277,7 +263,7 @@ function shapeFaults(line: Record<string, unknown>): Fault[] {
   });
 }
 
-function readBody(body: Record<string, unknown>, url: BatchEndpoint) {
+function checkBody(body: Record<string, unknown>, url: BatchEndpoint) {
   const format = lineFormats[url];
   const faults = format.check(body).map(inBody);
   if (body['stream'] === true)
@@ -305,16 +291,16 @@ function inBody(fault: Fault): Fault {
   };
 }
 
-/** Why a value is no endpoint of a batch here. */
+/** Message for a value that is not an enabled batch endpoint. */
 export function endpointFault(value: unknown, endpoints: readonly BatchEndpoint[]): string {
   const known = endpoints.map((name) => `"${name}"`);
   const message = `expected ${known.join(' or ')}, got ${describe(value)}`;
   if (batchEndpoints.some((name) => name === value))
-    return `${message}, which batch.endpoints of the server's configuration would open`;
+    return `${message}, which batch.endpoints in the server's configuration can enable`;
   const operation = otherSpelling.exec(String(value))?.[1];
   const meant = endpoints.find((name) => name === `/v1/${operation}`);
   return meant === undefined ? message : `${message}; write "${meant}"`;
 }
 
-/** An endpoint as clients of other services write it: without a version, with a slash at its end, or as a whole URL. */
+/** Endpoint as other services spell it: without a version, with a trailing slash, or as a whole URL. */
 const otherSpelling = /^(?:https?:\/\/[^/]+)?\/?(?:openai\/)?(?:v1\/)?([a-z/]+?)\/?$/;

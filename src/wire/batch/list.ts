@@ -8,10 +8,7 @@ import { type Query, choiceParam, pageParams, textParam } from '../shared/query-
 
 export const batchListLimits = { max: 100, default: 20 } as const;
 
-/**
- * What `GET /v1/batches` may ask for (api.md, section 3).
- * @throws ApiError `validation_error`
- */
+/** Reads the query of `GET /v1/batches`. @throws ApiError `validation_error` */
 export function parseBatchListQuery(query: Query) {
   const status = choiceParam(query, 'status', batchStatuses);
   const createdAfter = instantParam(query, 'created_after');
@@ -22,7 +19,7 @@ export function parseBatchListQuery(query: Query) {
   };
 }
 
-/** The `after` of `/output` and `/errors`: how many lines the client has already. */
+/** Reads `after` of `/output` and `/errors`: the number of lines that the client already has. */
 export function parseResultsQuery(query: Query): { after: number } {
   const text = textParam(query, 'after');
   if (text === undefined) return { after: 0 };
@@ -30,7 +27,7 @@ export function parseResultsQuery(query: Query): { after: number } {
   return { after: Number(text) };
 }
 
-/** In epoch milliseconds. */
+/** Epoch milliseconds. */
 function instantParam(query: Query, name: string): number | undefined {
   const text = textParam(query, name);
   if (text === undefined) return undefined;

@@ -5,24 +5,20 @@ import type { JsonBody } from '../json/json-body.ts';
 type Answer = object | string;
 
 /**
- * A long line that is turned into a chat, or into what a server of its own format takes. All that it was turned into is let go
- * when the line is sent, and made once more where something is asked afterwards: what its answer repeats, where a fault was.
+ * Prepared long line. Its converted request is released when it is sent, and prepared again if the answer or an error
+ * needs it afterwards.
  */
 export class LongLine implements PreparedChat {
   readonly kind = 'chat';
   readonly #body: JsonBody<unknown>;
-  readonly #make: () => PreparedChat;
-  #asked: PreparedChat | null;
+  readonly #prepare: () => PreparedChat;
+  #prepared: PreparedChat | null;
 
-  /**
-   * @param body as it came
-   * @param asked what it comes to
-   * @param make the same anew
-   */
-  constructor(body: JsonBody<unknown>, asked: PreparedChat, make: () => PreparedChat) {
+  /** @param prepare prepares the body again */
+  constructor(body: JsonBody<unknown>, prepared: PreparedChat, prepare: () => PreparedChat) {
     this.#body = body;
-    this.#asked = asked;
-    this.#make = make;
+    this.#prepared = prepared;
+    this.#prepare = prepare;
   }
 
   get chat(): ChatRequest {
@@ -30,7 +26,7 @@ export class LongLine implements PreparedChat {
   }
 
   request(): JsonBody<ChatRequest> {
-    return this.#letting(() => this.#again().request());
+    return this.#releasable(() => this.#again().request());
   }
 
   get native(): NativeRequest<Answer> | null {
@@ -38,8 +34,8 @@ export class LongLine implements PreparedChat {
     if (!native) return null;
     return {
       op: native.op,
-      request: () => this.#letting(() => this.#again().native!.request()),
-      answer: (given, name) => this.#again().native!.answer(given, name),
+      request: () => this.#releasable(() => this.#again().native!.request()),
+      answer: (given, identity) => this.#again().native!.answer(given, identity),
     };
   }
 
@@ -52,12 +48,12 @@ export class LongLine implements PreparedChat {
   }
 
   #again(): PreparedChat {
-    return (this.#asked ??= this.#make());
+    return (this.#prepared ??= this.#prepare());
   }
 
-  #letting<T>(make: () => JsonBody<T>): JsonBody<T> {
-    let body: JsonBody<T> | null = make();
-    const again = () => (body ??= make());
+  #releasable<T>(build: () => JsonBody<T>): JsonBody<T> {
+    let body: JsonBody<T> | null = build();
+    const again = () => (body ??= build());
     return {
       ...(body.isBuilt && { isBuilt: true }),
       get value() {
@@ -68,7 +64,7 @@ export class LongLine implements PreparedChat {
       },
       release: () => {
         body = null;
-        this.#asked = null;
+        this.#prepared = null;
         this.#body.release?.();
       },
     };

@@ -6,23 +6,24 @@ import type { Waiting } from '../../core/waiting.ts';
 import { instantFormats, nullable } from '../shared/instant.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 
-/** A batch with what is added up on reading. */
+/** Batch with values that are computed on reading. */
 export interface BatchView {
   batch: Batch;
   usage: Usage;
-  /** Nano-dollars at the batch price, and what the same usage costs synchronously. */
+  /** Nano-dollars at the batch price. */
   amount: bigint;
+  /** Nano-dollars that the same usage costs at the synchronous price. */
   listAmount: bigint;
   running: number;
-  /** Finished lines a minute since it began, or null before. */
+  /** Finished lines per minute since the start, or null before. */
   ratePerMinute: number | null;
-  /** Epoch milliseconds, or null when unknown or finished, and while it waits. */
+  /** Epoch milliseconds; null if unknown, finished or waiting. */
   eta: number | null;
-  /** Why no request of it is sent at present; null otherwise. */
+  /** Reason why no requests are being sent, or null. */
   waiting: Waiting | null;
-  /** How many batches of its org go before it while it is queued; else null. */
+  /** Number of batches of the org that are ahead of a queued one; else null. */
   ahead: number | null;
-  /** It will miss its window. */
+  /** True if the batch will miss its window. */
   atRisk: boolean;
   errorSummary: readonly { code: string; count: number; example: string }[];
 }
@@ -30,9 +31,9 @@ export interface BatchView {
 export interface DryRun {
   endpoint: BatchEndpoint;
   total: number;
-  /** Tokens in and, at most, out. */
+  /** Input tokens, and the most output tokens. */
   usage: Usage;
-  /** Whether those in were all counted by the engines that would read them; else some are estimated. */
+  /** True if the engines counted all input tokens; else some are estimated. */
   exactInput: boolean;
   amount: bigint;
   listAmount: bigint;
@@ -79,25 +80,19 @@ export function presentBatch(view: BatchView, dates: DateForm) {
   };
 }
 
-/** The window of a batch moves with a clock that jumped: to the minute, where it has hours. */
+/** Window of a batch, rounded to minutes from one hour on, because a clock that jumped shifts it. */
 function windowOf({ createdAt, expiresAt }: Batch): string {
   const ms = expiresAt - createdAt;
   return formatExactDuration(ms < 3_600_000 ? ms : Math.round(ms / 60_000) * 60_000);
 }
 
-/**
- * The batch resource as JSON text, with the metadata spliced in byte for byte as it came: its numbers keep every digit
- * and its keys their order.
- */
+/** Batch resource as JSON text. The metadata is inserted unparsed, so that its numbers keep every digit. */
 export function batchJson(view: BatchView, dates: DateForm): string {
   const body = JSON.stringify(presentBatch(view, dates));
   return `${body.slice(0, -1)},"metadata":${view.batch.metadata ?? '{}'}}`;
 }
 
-/**
- * What a dry run answers (api.md, section 5). The output tokens are the most that can be produced. Cached and reasoning
- * tokens are unknown before a batch runs, so they are absent.
- */
+/** Answer of a dry run. Cached and reasoning tokens are absent, because they are unknown before a batch runs. */
 export function presentEstimate(estimate: DryRun) {
   return {
     object: 'batch.estimate',
@@ -109,7 +104,6 @@ export function presentEstimate(estimate: DryRun) {
   };
 }
 
-/** Token sums in the shape of OpenAI's batch usage. */
 function presentBatchUsage(usage: Usage) {
   const { input_tokens, output_tokens, total_tokens } = presentTokens(usage);
   return {
@@ -129,7 +123,6 @@ function presentTokens({ inputTokens, outputTokens }: Usage) {
   };
 }
 
-/** Dollars as decimal strings: what is billed, and what the same usage costs synchronously. */
 function presentCost({ amount, listAmount }: { amount: bigint; listAmount: bigint }) {
   return { currency: 'USD', amount: formatDollars(amount), list_amount: formatDollars(listAmount) };
 }

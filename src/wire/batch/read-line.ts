@@ -5,12 +5,11 @@ import { findMember, scanJson } from '../json/scan.ts';
 import { lineFormats } from './line-formats.ts';
 import { LongLine } from './long-line.ts';
 
-/** A line that was checked at upload, read again to be run. */
+/** Checked line, read to be run. */
 export interface BatchLine {
   customId: string;
   url: BatchEndpoint;
   body: JsonBody<Body>;
-  /** The body, ready to be answered. */
   prepared: PreparedRequest;
 }
 
@@ -23,9 +22,9 @@ interface StoredLine {
 }
 
 /**
- * Reads a line that obeyed the rules when it was stored.
- * @param bytes stay as they are for as long as the line is in hand: a body that was let go is read of them once more
- * @throws SyntaxError or TypeError when the bytes are no longer those
+ * Reads a stored line.
+ * @param bytes must not change while the line is in flight, because a released body is read from them again
+ * @throws SyntaxError or TypeError if the bytes are damaged
  */
 export function readLine(bytes: Uint8Array): BatchLine {
   const { line, text } = parsed(bytes);
@@ -35,18 +34,18 @@ export function readLine(bytes: Uint8Array): BatchLine {
   return { customId: line.custom_id, url, body, prepared: prepareLine(url, body, bytes.length) };
 }
 
-/** From here on it is worth the time to read a line twice rather than to have all of it in memory until it is answered. */
+/** Bytes from which reading a line twice is better than keeping it parsed in memory until it is answered. */
 const longBytes = 32 * 1024;
 
 function prepareLine(url: BatchEndpoint, body: LineBody, length: number): PreparedRequest {
-  const asked = lineFormats[url].prepare(body);
-  if (length < longBytes || asked.kind !== 'chat') return asked;
-  // What goes on as it came is let go by whoever sends it.
-  if (url === '/v1/chat/completions' && asked.request() === (body as unknown)) return asked;
-  return new LongLine(body, asked, () => lineFormats[url].prepare(body) as PreparedChat);
+  const prepared = lineFormats[url].prepare(body);
+  if (length < longBytes || prepared.kind !== 'chat') return prepared;
+  // A body that needs no conversion is released by the engine.
+  if (url === '/v1/chat/completions' && prepared.request() === (body as unknown)) return prepared;
+  return new LongLine(body, prepared, () => lineFormats[url].prepare(body) as PreparedChat);
 }
 
-/** The same line, if the text of its body were this. */
+/** Prepares a line with another body. */
 export function prepareWithBody({ url }: BatchLine, text: string): PreparedRequest {
   return lineFormats[url].prepare({ value: JSON.parse(text) as Body, text });
 }
@@ -59,8 +58,8 @@ function parsed(bytes: Uint8Array): { line: StoredLine; text: string } {
 }
 
 /**
- * What a line asks for. A line in flight needs it no more, and there may be hundreds, of up to megabytes each: decoded and parsed
- * they take several times what they have as bytes, and every collection of young garbage copies it.
+ * Body of a line that can be released while the line is in flight. Hundreds of lines of up to megabytes may be, and decoded
+ * and parsed they take several times their bytes, which every minor garbage collection copies.
  */
 class LineBody implements JsonBody<Body> {
   readonly #bytes: Uint8Array;
@@ -90,14 +89,14 @@ class LineBody implements JsonBody<Body> {
   }
 }
 
-/** What stands before a body that comes last, as in almost every file. */
-const othersFirst =
+/** Matches the line up to its body, if that is the last member, as in almost every file. */
+const upToBody =
   /\s*\{\s*(?:"(?:custom_id|method|url)"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*){3}"body"\s*:\s*(?=\{)/y;
 
-/** The body as it stands in a line that was parsed: found from both ends where that will do, since it is long. */
+/** Text of the body in a valid line, found from both ends where possible, because it is long. */
 function bodyText(text: string): string {
-  othersFirst.lastIndex = 0;
-  if (othersFirst.test(text)) return text.slice(othersFirst.lastIndex, text.lastIndexOf('}')).trimEnd();
+  upToBody.lastIndex = 0;
+  if (upToBody.test(text)) return text.slice(upToBody.lastIndex, text.lastIndexOf('}')).trimEnd();
   const span = findMember(scanJson(text), 'body');
   if (!span) throw new TypeError('This is not a batch line.');
   return text.slice(span.start, span.end);

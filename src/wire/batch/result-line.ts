@@ -1,20 +1,20 @@
 import type { ErrorObject } from '../errors/error-body.ts';
 import { lineText } from '../json/line-text.ts';
 
-/** Lines of the result files (specification, section 2.3; api.md, section 5). Without their newline. */
+/** Line of an output file. */
 export interface OutputLine {
-  /** `req_<batch>_<line>`: of the line and of its response. */
+  /** `req_<batch>_<line>`, the id of the line and of its response. */
   id: string;
   customId: string;
-  /** The endpoint's response body, or its JSON text. */
+  /** Response body, or its JSON text. */
   body: object | string;
 }
 
 export interface ErrorLine {
   id: string;
-  /** Null only where the input that holds it was lost. */
+  /** Null only if the input was lost. */
   customId: string | null;
-  /** What the engine answered, or null when none did. */
+  /** Answer of the engine, if there is one. */
   response: { statusCode: number; body: unknown } | null;
   error: ErrorObject & { attempts: number; retryable: boolean };
 }
@@ -23,7 +23,7 @@ export function outputLine({ id, customId, body }: OutputLine): string {
   const response = { status_code: 200, request_id: id, body };
   if (typeof body !== 'string')
     return lineText(JSON.stringify({ id, custom_id: customId, response, error: null }));
-  // Between the tokens of a text there may be line breaks, inside them there are none.
+  // Line breaks are only between tokens.
   const text = body.replaceAll(/[\r\n]+/g, ' ');
   const head = JSON.stringify({ id, custom_id: customId, response: { ...response, body: null } });
   return lineText(`${head.slice(0, -'null}}'.length)}${text}},"error":null}`);

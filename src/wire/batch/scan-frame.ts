@@ -1,44 +1,35 @@
 import { keyText } from '../json/key-stack.ts';
-import type { JsonMember, JsonSpan } from '../json/scan.ts';
+import { characters, type JsonMember, type JsonSpan } from '../json/scan.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
 
-/** What stands where in the body of a create; positions are bytes. */
+/** Positions, in bytes, of the members and requests in the body of a create. */
 export interface FrameScan {
-  /** Every bracket and string is closed, by its own kind. */
+  /** True if every bracket and string is closed by its own kind. */
   closed: boolean;
-  /** More brackets are open at once than may be. */
   tooDeep: boolean;
-  /** The top-level object has more members than are looked at. */
   tooMany: boolean;
   members: JsonMember[];
-  /** Elements of the member `requests`, as many as are asked for. */
+  /** Elements of the member `requests`, up to the maximum. */
   requests: JsonSpan[];
-  /** How many it really has. */
+  /** Number of all elements. */
   requestCount: number;
 }
 
-/** The array and its object around requests that may have 64 levels each. */
-const mostLevels = 66;
-const mostMembers = 1_000;
+/** 64 levels of a request, in an array in an object. */
+const maxLevels = 66;
+const maxMembers = 1_000;
 
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+const { quote, comma, colon, openBracket, backslash, closeBracket, openBrace, closeBrace } = characters;
 
 /**
- * Finds the requests in the bytes of a body that may be forty million, in steps, without a string of all. Like `scanJson`
- * it does not validate, and knows less: what is inside a request is looked at later, request by request.
- * @param most requests whose places are wanted
- * @param pauseEvery bytes, after which it pauses
+ * Finds the requests in the bytes of a body, in steps and without decoding forty megabytes to one string. Like `scanJson` it
+ * does not validate; the requests are parsed later one by one.
+ * @param maxRequests number of requests to locate
+ * @param pauseEvery bytes between two pauses
  */
 export function* scanFrame(
   bytes: Uint8Array,
-  most: number,
+  maxRequests: number,
   pauseEvery: number,
 ): Generator<undefined, FrameScan> {
   const found: FrameScan = {
@@ -50,12 +41,12 @@ export function* scanFrame(
     requestCount: 0,
   };
   const { length } = bytes;
-  /** By depth: true in an object. */
+  /** True for each depth that is an object. */
   const objects: boolean[] = [false];
   let depth = 0;
   let stringStart = -1;
   let expectKey = false;
-  /** End of the last token, where a value that a comma or bracket follows has ended. */
+  /** End of the last token: also the end of a value before a comma or bracket. */
   let tokenEnd = 0;
   let name = '';
   let memberStart = -1;
@@ -69,7 +60,7 @@ export function* scanFrame(
   };
   const endRequest = (): void => {
     found.requestCount += 1;
-    if (found.requests.length < most)
+    if (found.requests.length < maxRequests)
       found.requests.push({ start: requestStart, end: Math.max(requestStart, tokenEnd) });
   };
 
@@ -100,10 +91,10 @@ export function* scanFrame(
         endRequest();
         requestStart = skipSpace(bytes, at);
       }
-      found.tooMany = found.members.length > mostMembers;
+      found.tooMany = found.members.length > maxMembers;
       if (found.tooMany) return found;
     } else if (code === openBrace || code === openBracket) {
-      found.tooDeep = depth === mostLevels;
+      found.tooDeep = depth === maxLevels;
       if (found.tooDeep) return found;
       depth += 1;
       expectKey = code === openBrace;

@@ -3,60 +3,59 @@ import type { Fault } from '../../core/errors.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
 import { detectBytes, detectFirstLine, headLength } from './detect.ts';
 
-/** One line that may be a request. */
+/** Line that may be a request. */
 export interface SplitLine {
   /** 1-based; blank lines count. */
   number: number;
-  /** Of its first byte in the file. */
+  /** Position of the first byte in the file. */
   offset: number;
-  /** Bytes without the newline, and without the carriage return at their end. */
+  /** Bytes without the line break. */
   length: number;
-  /** Those bytes, known to be UTF-8; only until the next line is asked for. */
+  /** Valid UTF-8, and valid only until the next line is read. */
   bytes: Uint8Array;
 }
 
-/** What the splitter found next: a line, or why there is none. A fatal fault ends the file. */
+/** A line, or a fault. A fatal fault ends the file. */
 export type SplitItem =
   | { line: SplitLine; fault?: undefined }
   | { fault: Fault; fatal: boolean; line?: undefined };
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-/** A buffer larger than this is given back after its line. */
-const keptBuffer = 1 << 20;
+/** A larger buffer is freed after its line. */
+const maxIdleBuffer = 1 << 20;
 const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
 
 /**
- * Cuts a file into lines on `\n` alone, whatever the chunks it comes in (reliability.md, B01-B09): CRLF and one leading
- * byte order mark are accepted, blank lines are counted and skipped, and what is no UTF-8 text of JSON lines is named.
- * Holds one line at most.
+ * Splits a file into lines at `\n`, independent of its chunks (faults B01-B09 of docs/reliability.md). CRLF and one leading
+ * byte order mark are accepted, blank lines are counted and skipped, and other file types are named. Buffers at most one line.
  */
 export class Splitter {
   readonly #lineBytes: number;
-  /** The line whose end has not come: the first `#held` bytes of a buffer that grows by doubling. */
+  /** Incomplete line: the first `#held` bytes of a buffer that grows by doubling. */
   #buffer = new Uint8Array(0);
   #held = 0;
-  /** The line being read is too long: told already, now skipped. */
+  /** True in the rest of a line that is too long and already reported. */
   #skipping = false;
   #number = 1;
-  /** Of the first byte that is not yet in a line. */
+  /** Position of the first byte after the last line. */
   #offset = 0;
   #head: Uint8Array | undefined = new Uint8Array(0);
   #seenText: boolean;
   #over = false;
 
-  /** @param options.guess false for lines that were cut out of something else: the first is not asked what file it begins */
+  /** @param options.guess false to skip the detection of other file types, for lines that are not from a file */
   constructor({ lineBytes, guess = true }: { lineBytes: number; guess?: boolean }) {
     this.#lineBytes = lineBytes;
     this.#seenText = !guess;
   }
 
-  /** The bytes kept in memory, of a line whose end has not come. */
+  /** Bytes of the buffer. */
   get held(): number {
     return this.#buffer.length;
   }
 
-  /** Lines that end in this chunk. Must be read to its end before the next call. The chunk is not kept. */
+  /** Returns the lines that end in this chunk. Must be read to its end before the next call. */
   *push(chunk: Uint8Array): Generator<SplitItem, void> {
     if (this.#over || chunk.length === 0) return;
     if (!this.#head) yield* this.#lines(chunk);
@@ -69,7 +68,7 @@ export class Splitter {
     }
   }
 
-  /** The last line, when no newline ends it. */
+  /** Returns the last line if no newline ends it. */
   *end(): Generator<SplitItem, void> {
     if (this.#over) return;
     if (this.#head) yield* this.#begin(this.#head);
@@ -78,7 +77,6 @@ export class Splitter {
     if (item) yield item;
   }
 
-  /** The first bytes of the file. */
   *#begin(head: Uint8Array): Generator<SplitItem, void> {
     this.#head = undefined;
     const what = detectBytes(head);
@@ -111,7 +109,6 @@ export class Splitter {
     if (!this.#over && from < chunk.length) yield* this.#hold(chunk.subarray(from));
   }
 
-  /** Keeps the beginning of a line, unless it is too long already. */
   *#hold(rest: Uint8Array): Generator<SplitItem, void> {
     if (!this.#skipping && this.#held + rest.length > this.#lineBytes) {
       yield this.#tooLong();
@@ -123,7 +120,7 @@ export class Splitter {
     else this.#append(rest);
   }
 
-  /** Leaves the line that is too long behind; `rest` of its bytes are in this chunk, the newline included. */
+  /** Skips a line of which `rest` bytes, including the newline, are in this chunk. */
   #skip(rest: number): void {
     this.#offset += this.#held + rest;
     this.#release();
@@ -131,7 +128,7 @@ export class Splitter {
     this.#number += 1;
   }
 
-  /** The whole line; valid until the next bytes are held. */
+  /** Returns the whole line, valid until the next bytes are buffered. */
   #takeHeld(rest: Uint8Array): Uint8Array {
     if (this.#held === 0) return rest;
     this.#append(rest);
@@ -153,16 +150,16 @@ export class Splitter {
 
   #release(): void {
     this.#held = 0;
-    if (this.#buffer.length > keptBuffer) this.#buffer = new Uint8Array(0);
+    if (this.#buffer.length > maxIdleBuffer) this.#buffer = new Uint8Array(0);
   }
 
-  /** What a whole line is; undefined for a blank one. @param isGood known to be so */
+  /** Checks a whole line; undefined if it is blank. @param isGood true if `areGood` holds */
   #line(bytes: Uint8Array, ended: boolean, isGood = false): SplitItem | undefined {
     const number = this.#number;
     const offset = this.#offset;
     this.#number += 1;
     this.#offset += bytes.length + (ended ? 1 : 0);
-    // The end of the file may have lost the newline of its last CRLF.
+    // The last CRLF of a file may lack its newline.
     const content = bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
     if (isBlank(content)) return undefined;
     const fault = byteFault(content, offset, isGood);
@@ -175,7 +172,7 @@ export class Splitter {
 
   #fatal(code: 'invalid_encoding' | 'invalid_json_line', what: string, line?: number): SplitItem {
     this.#over = true;
-    const message = `this looks like ${what}; a batch file is UTF-8 text with one JSON object a line`;
+    const message = `this looks like ${what}; a batch file is UTF-8 text with one JSON object per line`;
     return { fault: { ...(line !== undefined && { line }), code, message }, fatal: true };
   }
 
@@ -186,28 +183,31 @@ export class Splitter {
   }
 }
 
-/** What stands in a chunk behind its first newline, up to its last: lines of which nothing stood in the chunk before. */
+/** Bytes between the first and the last newline of a chunk: the lines that are completely in it. */
 function wholeLines(chunk: Uint8Array): Uint8Array {
   return chunk.subarray(chunk.indexOf(newline) + 1, chunk.lastIndexOf(newline) + 1);
 }
 
-/** Whether none of the lines has a fault that its bytes show: asked of many at once, that costs a fraction. */
+/** True if no line has a fault in its bytes. Checking many lines at once is much cheaper. */
 function areGood(lines: Uint8Array): boolean {
   return lines.length > 0 && !lines.includes(carriageReturn) && isUtf8(lines);
 }
 
-/** The fault that the bytes show by themselves. @param offset of the first in the file; @param isGood as `areGood` says */
+/** Fault in the bytes of a line. @param offset position in the file @param isGood result of `areGood` */
 function byteFault(
   content: Uint8Array,
   offset: number,
   isGood: boolean,
 ): Pick<Fault, 'code' | 'message'> | undefined {
   if (startsWithMark(content))
-    return { code: 'invalid_encoding', message: 'a byte order mark may only stand at the start of the file' };
+    return {
+      code: 'invalid_encoding',
+      message: 'a byte order mark is allowed only at the start of the file',
+    };
   if (isGood) return undefined;
   const lone = content.indexOf(carriageReturn);
   if (lone >= 0) {
-    const message = `a carriage return at byte ${lone} of the line without a newline behind it; lines end with \\n or \\r\\n`;
+    const message = `the carriage return at byte ${lone} of the line is not followed by a newline; lines end with \\n or \\r\\n`;
     return { code: 'invalid_json_line', message };
   }
   if (isUtf8(content)) return undefined;
@@ -220,7 +220,7 @@ function startsWithMark(bytes: Uint8Array): boolean {
   return bytes[0] === byteOrderMark[0] && byteOrderMark.every((byte, at) => bytes[at] === byte);
 }
 
-/** Nothing but JSON's white space. A lone carriage return is a fault, not a blank. */
+/** True if the line is blank. A lone carriage return is a fault, not a blank. */
 function isBlank(bytes: Uint8Array): boolean {
   const first = bytes[0];
   if (first !== undefined && first > 0x20) return false;

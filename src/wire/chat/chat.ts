@@ -1,9 +1,8 @@
 import type { ReasoningDetail } from './reasoning-details.ts';
 
 /**
- * The canonical request and response inside Offpeak: chat completions (wire-formats.md, section 1a). Every other
- * format converts to and from these; what chat clients send besides is in `body.ts`. Unknown fields are kept: an engine
- * decides which of them it knows.
+ * Canonical request inside Offpeak: a chat completion request. Every other format is converted to and from this one; fields
+ * that only chat clients send are in `body.ts`. Unknown fields are kept for the engine.
  */
 export interface ChatRequest {
   model: string;
@@ -25,14 +24,14 @@ export interface ChatRequest {
   frequency_penalty?: number | null;
   presence_penalty?: number | null;
   repeat_penalty?: number | null;
-  /** The same under the name that vLLM and SGLang have for it. */
+  /** vLLM's and SGLang's name for `repeat_penalty`. */
   repetition_penalty?: number | null;
   response_format?: ResponseFormat | null;
   tools?: Tool[] | null;
   tool_choice?: ToolChoice | null;
   parallel_tool_calls?: boolean | null;
   reasoning_effort?: string | null;
-  /** Most tokens to think, where the engine can be told (llama-server's field). */
+  /** Most tokens of reasoning (llama-server's field). */
   thinking_budget_tokens?: number | null;
   [extra: string]: unknown;
 }
@@ -49,7 +48,7 @@ export interface ChatMessage {
   reasoning_details?: ReasoningDetail[] | null;
 }
 
-/** Ends a prefix that a service shall keep in its cache. */
+/** Marks the end of a prefix that the provider should cache. */
 export interface CacheControl {
   type?: string;
   ttl?: string;
@@ -76,12 +75,12 @@ export type ResponseFormat =
 export interface Tool {
   type: 'function';
   function: { name: string; description?: string; parameters?: JsonSchema; strict?: boolean | null };
-  /** What the function was made of, for servers that take it as it is. */
+  /** Free-text tool that the function was made from, for servers that support it. */
   custom?: CustomDefinition;
   cache_control?: CacheControl | null;
 }
 
-/** A tool that takes free text, as its client wrote it. */
+/** Tool with free-text input, as its client defined it. */
 export interface CustomDefinition {
   name: string;
   description?: string | null;
@@ -95,7 +94,7 @@ export interface ToolCall {
   type: 'function';
   /** `arguments` is JSON text. */
   function: { name: string; arguments: string };
-  /** What its server wants back with it: Gemini's signature of the thoughts that led to it. */
+  /** Data that its server needs back with the call, such as Gemini's thought signature. */
   extra_content?: Record<string, unknown>;
   cache_control?: CacheControl | null;
 }
@@ -118,7 +117,7 @@ export interface ChatChoice {
   message: AssistantMessage;
   logprobs: ChoiceLogprobs | null;
   finish_reason: FinishReason;
-  /** The stop sequence that ended it, where the engine tells, under vLLM's name for it. */
+  /** Stop sequence that ended the choice, if the engine reports it; vLLM's name. */
   stop_reason?: string | null;
 }
 
@@ -149,22 +148,17 @@ export interface ChatUsage {
   completion_tokens: number;
   total_tokens: number;
   prompt_tokens_details: { cached_tokens: number };
-  /** Absent where the engine does not tell. */
+  /** Absent if the engine does not report it. */
   completion_tokens_details?: { reasoning_tokens: number };
-  /** What is paid, where it took more than this answer: one before it did not keep what was promised. */
+  /** Billed tokens, if an earlier attempt that broke a guarantee is billed as well. */
   billed?: Billed;
 }
 
-/** Tokens that are paid. */
 export type Billed = Pick<ChatUsage, 'prompt_tokens' | 'completion_tokens' | 'prompt_tokens_details'>;
 
-/**
- * A streamed answer, in lists of what came together, which may be empty: every step on its way to the client costs once a
- * list, not once a chunk.
- */
+/** Streamed answer in lists of chunks, possibly empty, so that each step to the client costs once per list, not per chunk. */
 export type ChatChunks = AsyncIterable<readonly ChatChunk[]>;
 
-/** One `chat.completion.chunk` of a stream. */
 export interface ChatChunk {
   id: string;
   object: 'chat.completion.chunk';
@@ -178,7 +172,7 @@ export interface ChatChunk {
     stop_reason?: string | null;
   }[];
   usage?: ChatUsage | null;
-  /** What is known of the prompt before the end, with the first chunk where the engine tells. It is no chat client's business. */
+  /** Prompt usage with the first chunk, if the engine reports it. Not sent to chat clients. */
   prompt?: PromptUsage;
   system_fingerprint?: string;
 }

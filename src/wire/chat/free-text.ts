@@ -1,26 +1,25 @@
 import { fieldsOf, parseOrUndefined, stringOr } from '../../base/fields.ts';
 import type { Tool } from './chat.ts';
 
-/** A tool that takes free text instead of JSON: `custom` in chat and in responses. */
+/** Tool with free-text input instead of JSON: type `custom` in chat completions and responses. */
 export interface FreeTextTool {
   name: string;
   description?: string | null | undefined;
-  /** What every input is to be written in. */
   grammar?: { syntax?: string | null | undefined; definition?: string | null | undefined } | null | undefined;
 }
 
 /**
- * The same as a function with one string. A regular expression holds for that string, whoever answers; a grammar of another
- * kind is told in words, since no engine holds it inside of JSON.
+ * Converts the tool to a function with one string. A regular expression becomes the string's pattern; any other grammar only
+ * goes into the description, because no engine can enforce it inside JSON.
  */
 export function freeTextFunction({ name, description, grammar }: FreeTextTool): Tool['function'] {
   const { syntax, definition } = grammar ?? {};
-  const told = definition ? `The input follows this ${syntax ?? ''} grammar:\n${definition}` : '';
+  const grammarText = definition ? `The input follows this ${syntax ?? ''} grammar:\n${definition}` : '';
   const isRegex = definition && syntax === 'regex';
   const pattern = isRegex && { pattern: `^(?:${definition})$` };
   return {
     name,
-    description: [description, told].filter(Boolean).join('\n\n'),
+    description: [description, grammarText].filter(Boolean).join('\n\n'),
     parameters: {
       type: 'object',
       properties: {
@@ -33,15 +32,15 @@ export function freeTextFunction({ name, description, grammar }: FreeTextTool): 
   };
 }
 
-/** The arguments of a call of that function. */
+/** Arguments of a call of that function. */
 export function freeTextArguments(input: string): string {
   return JSON.stringify({ input });
 }
 
-/** The free text in the arguments of a call, as far as it came; text that is no such object is taken as it is. */
+/** Free text in the arguments of a call, also of truncated ones; other text is returned unchanged. */
 export function readFreeText(json: string): string {
   const value = parseOrUndefined(json);
   if (value !== undefined) return stringOr(fieldsOf(value)['input'], stringOr(value, json));
-  const begun = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];
-  return begun === undefined ? json : stringOr(parseOrUndefined(`"${begun}"`), begun);
+  const start = /^\s*\{\s*"input"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(json)?.[1];
+  return start === undefined ? json : stringOr(parseOrUndefined(`"${start}"`), start);
 }

@@ -1,8 +1,8 @@
 import { type Fields, isObject } from '../../base/fields.ts';
 
 /**
- * OpenRouter's form of thoughts, which some of its models need back in every later request: texts, summaries, and what only
- * their provider can read (`reasoning.encrypted`).
+ * OpenRouter's form of reasoning, which some of its models need back in every later request: texts, summaries, and content
+ * that only their provider can read (`reasoning.encrypted`).
  */
 export type ReasoningDetail = Fields;
 
@@ -10,16 +10,16 @@ export function reasoningDetails(given: unknown): ReasoningDetail[] {
   return Array.isArray(given) ? given.filter(isObject) : [];
 }
 
-/** The thoughts in them that can be read. */
+/** Readable reasoning text. */
 export function textOfDetails(details: readonly ReasoningDetail[]): string {
   return details.map((detail) => textOf(detail) ?? '').join('');
 }
 
-/** Adds those of one delta to those before: pieces of one text are put together. */
+/** Appends the details of one delta, and joins the pieces of a text. */
 export function addDetails(all: ReasoningDetail[], more: readonly ReasoningDetail[]): void {
   for (const detail of more) {
     const last = all.at(-1);
-    const member = last && isSame(last, detail) ? memberOf(detail) : undefined;
+    const member = last && isSame(last, detail) ? streamedMember(detail) : undefined;
     if (!last || member === undefined) all.push({ ...detail });
     else for (const [name, value] of Object.entries(detail)) add(last, name, value, name === member);
   }
@@ -35,8 +35,8 @@ function isSame(one: ReasoningDetail, other: ReasoningDetail): boolean {
   return one['type'] === other['type'] && one['index'] === other['index'];
 }
 
-/** Which member of a detail comes in pieces. */
-function memberOf({ type }: ReasoningDetail): 'text' | 'summary' | undefined {
+/** Member of a detail that is streamed in pieces. */
+function streamedMember({ type }: ReasoningDetail): 'text' | 'summary' | undefined {
   if (type === 'reasoning.text') return 'text';
   return type === 'reasoning.summary' ? 'summary' : undefined;
 }

@@ -6,7 +6,6 @@ import { parseItemsQuery, type Query, textParam } from '../shared/query-params.t
 import { faultsError, parseBody, validator } from '../schema/validate.ts';
 import type { ChatMessage } from './chat.ts';
 
-/** Chat completions that are kept because their requests said `store: true`. */
 export const updateChatSchema = object({ metadata: metadataSchema }, { title: 'UpdateChatCompletion' });
 const checkUpdate = validator(updateChatSchema);
 
@@ -17,11 +16,11 @@ export const deletedChatSchema = object(
 
 export const storedMessageSchema = object({ id: string(), role: string() }, { title: 'StoredMessage' });
 
-/** As many as a chat completion can have: more could find nothing. */
-const mostMarks = 16;
+/** Most metadata filters of a list: a chat completion has at most as many. */
+const maxFilters = 16;
 
 /**
- * The metadata of a request whose answer is to be kept; undefined for all others, whose metadata nobody looks at.
+ * Returns the metadata of a request with `store: true`; undefined for other requests, whose metadata is ignored.
  * @throws ApiError `validation_error` (422)
  */
 export function storedMetadata(request: object): Record<string, string> | undefined {
@@ -45,8 +44,8 @@ export function parseChatList(query: Query): ChatQuery {
     const [, key] = /^metadata\[(.*)\]$/s.exec(name) ?? [];
     if (key !== undefined) metadata[key] = textParam(query, name) ?? '';
   }
-  const marks = Object.keys(metadata).length;
-  if (marks > mostMarks) throw invalid('metadata', `expected at most ${mostMarks} names, got ${marks}`);
+  const filters = Object.keys(metadata).length;
+  if (filters > maxFilters) throw invalid('metadata', `expected at most ${maxFilters} names, got ${filters}`);
   return {
     ...parseItemsQuery(query, 'asc', (id) => isId('chatcmpl_', id)),
     ...(model !== undefined && { model }),
@@ -54,15 +53,15 @@ export function parseChatList(query: Query): ChatQuery {
   };
 }
 
-/** What was asked, as lists show it: ids by place, and parts beside their text. */
+/** Messages of a stored request as the list shows them: ids by position, and parts beside their text. */
 export function presentStoredMessages(chatId: string, messages: readonly ChatMessage[]) {
-  return messages.map((message, place) => {
+  return messages.map((message, index) => {
     const { content } = message;
     const parts = Array.isArray(content) ? content : null;
     const texts = parts?.flatMap((part) => (part.type === 'text' ? [part['text'] as string] : []));
     return {
       ...message,
-      id: `${chatId}-${place}`,
+      id: `${chatId}-${index}`,
       content: texts ? texts.join('') : ((content as string | null | undefined) ?? null),
       content_parts: parts,
     };

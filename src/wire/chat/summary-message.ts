@@ -1,6 +1,6 @@
 import type { ChatMessage } from './chat.ts';
 
-/** A summary for the model. A message of the user, because templates need one at the end and take few system messages. */
+/** Summary as a user message, because chat templates need one at the end and accept few system messages. */
 export function summaryMessage(summary: string): ChatMessage {
   return {
     role: 'user',

@@ -1,11 +1,10 @@
 import type { ChatUsage, PromptUsage } from './chat.ts';
 
-/** Tokens of a prompt, and how many of them were read for a request before. */
 export function promptUsage(prompt: number, cached: number): PromptUsage {
   return { prompt_tokens: prompt, prompt_tokens_details: { cached_tokens: cached } };
 }
 
-/** @param reasoning those of the completion that were thoughts; undefined where nobody tells */
+/** @param reasoning reasoning tokens among the completion; undefined if the engine does not report them */
 export function chatUsage(prompt: PromptUsage, completion: number, reasoning?: number): ChatUsage {
   const { prompt_tokens, prompt_tokens_details } = prompt;
   return {

@@ -1,26 +1,25 @@
 import type { ChatRequest, ChatUsage, FinishReason } from '../chat/chat.ts';
 import type { TextInputs } from '../shared/text-inputs.ts';
 
-/** `POST /v1/completions`: text that goes on where a raw prompt ends, without roles or a chat template. */
+/** Body of `POST /v1/completions`: text that continues a raw prompt, without roles or a chat template. */
 export interface CompletionsRequest extends Sampling {
   model: string;
   prompt: TextInputs;
   stream?: boolean | null;
   stream_options?: { include_usage?: boolean | null } | null;
-  /** 16 if absent; 0 where the probabilities of the prompt alone are wanted. */
+  /** Default 16; 0 returns only the probabilities of the prompt. */
   max_tokens?: number | null;
   n?: number | null;
   best_of?: number | null;
-  /** Whether the answer begins with the prompt. */
+  /** True to begin the answer with the prompt. */
   echo?: boolean | null;
-  /** How many alternatives are told of each token, with its own probability. */
+  /** Number of alternatives returned for each token. */
   logprobs?: number | null;
-  /** What comes behind the text. */
+  /** Text that follows the completion. */
   suffix?: string | null;
   [extra: string]: unknown;
 }
 
-/** How tokens are chosen, as in chat completions. */
 export type Sampling = Pick<
   ChatRequest,
   | 'temperature'
@@ -36,7 +35,7 @@ export type Sampling = Pick<
   | 'repetition_penalty'
 >;
 
-/** The official service's, and so everybody's here. */
+/** Default of the OpenAI API. */
 export const defaultMaxTokens = 16;
 
 export interface CompletionsResponse {
@@ -44,7 +43,7 @@ export interface CompletionsResponse {
   object: 'text_completion';
   created: number;
   model: string;
-  /** `n` of the first prompt, then `n` of the second ... */
+  /** `n` choices of the first prompt, then `n` of the second ... */
   choices: CompletionChoice[];
   usage: ChatUsage;
 }
@@ -53,28 +52,28 @@ export interface CompletionChoice extends CompletionPiece {
   finish_reason: FinishReason;
 }
 
-/** A piece of a choice, or a whole one. */
+/** Part of a choice, or a whole choice. */
 export interface CompletionPiece {
   index: number;
   text: string;
   logprobs: CompletionLogprobs | null;
   finish_reason: FinishReason | null;
-  /** The stop sequence that ended it, where the engine tells. */
+  /** Stop sequence that ended the choice, if the engine reports it. */
   stop_reason?: string | null;
 }
 
-/** What is known of each token of the text, in four lists of the same length. */
+/** Tokens of the text, in four lists of the same length. */
 export interface CompletionLogprobs {
   tokens: string[];
-  /** Null for the first token of a prompt, before which there is nothing. */
+  /** Null for the first token of a prompt. */
   token_logprobs: (number | null)[];
-  /** The likeliest tokens and the one that came. */
+  /** Likeliest tokens, and the chosen one. */
   top_logprobs: (Record<string, number> | null)[];
-  /** Where each begins in the text of the choice, in characters (code points). */
+  /** Start of each token in the text of the choice, in code points. */
   text_offset: number[];
 }
 
-/** A piece of a streamed answer, or, last, its usage without choices. */
+/** Chunk of a streamed answer; the last one has the usage and no choices. */
 export interface CompletionChunk {
   id: string;
   object: 'text_completion';
@@ -84,5 +83,5 @@ export interface CompletionChunk {
   usage?: ChatUsage | null;
 }
 
-/** In lists of what came together. */
+/** Streamed chunks, in lists as they arrive. */
 export type CompletionChunks = AsyncIterable<readonly CompletionChunk[]>;

@@ -1,16 +1,16 @@
 import type { TokenLogprob } from '../chat/chat.ts';
 import type { CompletionLogprobs } from './completions.ts';
 
-/** A token of an answer, or of a prompt whose first token has no probability. */
+/** Token of an answer or a prompt; the first token of a prompt has no probability. */
 export interface ScoredToken {
   token: string;
   logprob: number | null;
   top_logprobs: Pick<TokenLogprob, 'token' | 'logprob'>[];
-  /** What it adds to the text, where that is not itself: nothing for one that ends the answer. */
+  /** Text that the token adds, if not the token itself: empty for one that ends the answer. */
   text?: string;
 }
 
-/** Puts the tokens of one choice, or of its pieces one after the other, in the form of completions. */
+/** Returns a function that converts the tokens of successive pieces of one choice to the completions format. */
 export function logprobsWriter(): (tokens: readonly ScoredToken[]) => CompletionLogprobs {
   let offset = 0;
   return (tokens) => {
@@ -26,7 +26,7 @@ export function logprobsWriter(): (tokens: readonly ScoredToken[]) => Completion
   };
 }
 
-/** By their texts: of tokens that look alike, the likeliest. */
+/** Log probabilities by text; the highest of tokens with the same text. */
 function alternatives(
   token: string,
   logprob: number,

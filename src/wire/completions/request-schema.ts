@@ -3,7 +3,7 @@ import { samplingFields, stopField } from '../schema/sampling-schema.ts';
 import { textInputsSchema } from '../shared/text-inputs.ts';
 
 export const completionsLimits = {
-  /** Prompts, times the answers that are made of each. */
+  /** Prompts times answers per prompt. */
   answers: 2_048,
   choices: 128,
   stops: 64,
@@ -18,17 +18,17 @@ export const completionsRequestSchema = object(
     'max_tokens?': integerOrNull({
       minimum: 0,
       maximum: 2 ** 31 - 1,
-      description: '16 if absent; 0 with echo and logprobs, for the probabilities of the prompt alone.',
+      description: 'Default 16; 0 with echo and logprobs returns only the probabilities of the prompt.',
     }),
     'n?': integerOrNull({ minimum: 1, maximum: completionsLimits.choices }),
     'best_of?': integerOrNull({
       minimum: 1,
       maximum: completionsLimits.choices,
-      description: 'So many answers are made, of which the n likeliest are told.',
+      description: 'Number of answers to generate, of which the n likeliest are returned.',
     }),
     'echo?': booleanOrNull({ description: 'Begins the answer with the prompt.' }),
     'logprobs?': integerOrNull({ minimum: 0, maximum: completionsLimits.logprobs }),
-    'suffix?': stringOrNull({ description: 'What comes behind the text, where the model can.' }),
+    'suffix?': stringOrNull({ description: 'Text that follows the completion, if the model supports it.' }),
     'stop?': stopField(completionsLimits.stops),
   },
   { title: 'CompletionRequest' },

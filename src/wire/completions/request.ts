@@ -13,27 +13,28 @@ export function parseCompletionsRequest(text: string): JsonBody<CompletionsReque
   return parseBody(text, checkCompletionsRequest);
 }
 
-/** Every fault of a parsed body; also the rule for a batch line's body. */
+/** Checks a parsed body of a request or of a batch line. */
 export const checkCompletionsRequest = validator(completionsRequestSchema, checkAgreement);
 
 function checkAgreement(request: CompletionsRequest, add: AddFault): void {
-  const { prompt, echo, logprobs, max_tokens: most, stream } = request;
+  const { prompt, echo, logprobs, max_tokens: maxTokens, stream } = request;
   checkTextInputs('prompt', prompt, completionsLimits.answers, add);
   const n = request.n ?? 1;
-  const made = answersPerPrompt(request);
-  if (made < n) add('best_of', `expected at least n, which is ${n}, got ${made}`);
-  if (made > n && stream) add('best_of', 'cannot be streamed: which answers are told is known at the end');
-  const answers = splitTextInputs('prompt', prompt).length * made;
+  const perPrompt = answersPerPrompt(request);
+  if (perPrompt < n) add('best_of', `expected at least n, which is ${n}, got ${perPrompt}`);
+  if (perPrompt > n && stream)
+    add('best_of', 'cannot be streamed: the best answers are known only at the end');
+  const answers = splitTextInputs('prompt', prompt).length * perPrompt;
   if (answers > completionsLimits.answers)
     add(
-      made > n ? 'best_of' : 'n',
-      `makes ${answers} answers, of which ${completionsLimits.answers} are possible`,
+      perPrompt > n ? 'best_of' : 'n',
+      `makes ${answers} answers; at most ${completionsLimits.answers} are allowed`,
     );
-  if (most === 0 && !(echo && typeof logprobs === 'number'))
+  if (maxTokens === 0 && !(echo && typeof logprobs === 'number'))
     add('max_tokens', 'expected at least 1, or 0 with echo and logprobs, got 0');
 }
 
-/** Tokens of all prompts: those of texts about, token ids exactly. */
+/** Tokens of all prompts: estimated for text, exact for token ids. */
 export function estimateTextPrompt({ prompt }: Pick<CompletionsRequest, 'prompt'>): number {
   const tokens = splitTextInputs('prompt', prompt).map(({ input }) =>
     typeof input === 'string' ? estimateText(input) : input.length,
@@ -41,7 +42,6 @@ export function estimateTextPrompt({ prompt }: Pick<CompletionsRequest, 'prompt'
   return tokens.reduce((sum, count) => sum + count, 0);
 }
 
-/** Of each prompt. */
-export function answersPerPrompt({ n, best_of: made }: Pick<CompletionsRequest, 'n' | 'best_of'>): number {
-  return made ?? n ?? 1;
+export function answersPerPrompt({ n, best_of: bestOf }: Pick<CompletionsRequest, 'n' | 'best_of'>): number {
+  return bestOf ?? n ?? 1;
 }

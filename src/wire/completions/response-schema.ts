@@ -6,7 +6,7 @@ const logprobs = orNull(
     tokens: array(string()),
     token_logprobs: array({ type: ['number', 'null'], description: 'Null for the first token of a prompt.' }),
     top_logprobs: array({ type: ['object', 'null'] }),
-    text_offset: array(integer({ description: 'In characters of the text.' })),
+    text_offset: array(integer({ description: 'In characters (code points) of the text.' })),
   }),
 );
 
@@ -18,7 +18,7 @@ export const completionsResponseSchema = object(
     model: servedModel,
     choices: array(
       object({
-        index: integer({ description: 'Prompts in their order, n choices of each.' }),
+        index: integer({ description: 'In the order of the prompts, n choices for each.' }),
         text: string(),
         logprobs,
         finish_reason: oneOf(['stop', 'length', 'content_filter']),

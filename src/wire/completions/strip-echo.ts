@@ -2,8 +2,8 @@ import { splitTextInputs } from '../shared/text-inputs.ts';
 import type { CompletionPiece, CompletionsRequest } from './completions.ts';
 
 /**
- * What each piece of an answer, in order, adds behind a prompt that is told again: that was not made, and is not paid as
- * output. Of token ids nobody knows the text; what is told of them counts.
+ * Returns a function that removes the echoed prompt from the pieces of an answer, in order: echoed text is not billed as
+ * output. The text of token ids is unknown, so their echo counts as output.
  */
 export function echoStripper({
   prompt,
@@ -12,13 +12,13 @@ export function echoStripper({
 }: CompletionsRequest): (piece: Pick<CompletionPiece, 'index' | 'text'>) => string {
   if (!echo) return ({ text }) => text;
   const prompts = splitTextInputs('prompt', prompt).map(({ input }) => input);
-  /** What is still to come of the prompt of each choice. */
-  const missing = new Map<number, string>();
+  /** Rest of the echo by choice. */
+  const rests = new Map<number, string>();
   return ({ index, text }) => {
-    const asked = prompts[Math.floor(index / (n ?? 1))];
-    const rest = missing.get(index) ?? (typeof asked === 'string' ? asked : '');
+    const input = prompts[Math.floor(index / (n ?? 1))];
+    const rest = rests.get(index) ?? (typeof input === 'string' ? input : '');
     const isWithin = rest.startsWith(text);
-    missing.set(index, isWithin ? rest.slice(text.length) : '');
+    rests.set(index, isWithin ? rest.slice(text.length) : '');
     if (isWithin) return '';
     return text.startsWith(rest) ? text.slice(rest.length) : text;
   };

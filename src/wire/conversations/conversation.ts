@@ -6,10 +6,7 @@ import { inputItemSchema } from '../responses/request/item-schema.ts';
 import { isReference } from '../responses/stored-items.ts';
 import type { InputItem } from '../responses/responses.ts';
 
-/** So many items are added at a time. */
-const mostItems = 20;
-
-const items = array(inputItemSchema, { maxItems: mostItems });
+const items = array(inputItemSchema, { maxItems: 20 });
 
 export const createConversationSchema = object(
   { 'items?': orNull(items), 'metadata?': metadataSchema },
@@ -59,9 +56,8 @@ const checks = {
 };
 
 function checkItems({ items: given }: Body, add: AddFault): void {
-  const reference = (given ?? []).findIndex(isReference);
-  if (reference >= 0)
-    add(`items[${reference}]`, 'a reference cannot be kept in a conversation: send the item itself');
+  const index = (given ?? []).findIndex(isReference);
+  if (index >= 0) add(`items[${index}]`, 'a conversation cannot store references: send the item itself');
 }
 
 /** @throws ApiError `validation_error` (422) */

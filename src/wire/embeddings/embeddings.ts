@@ -1,6 +1,6 @@
 import type { TextInputs } from '../shared/text-inputs.ts';
 
-/** `POST /v1/embeddings` (wire-formats.md, section 1d). */
+/** Body of `POST /v1/embeddings`. */
 export interface EmbeddingsRequest {
   model: string;
   input: TextInputs;
@@ -10,7 +10,7 @@ export interface EmbeddingsRequest {
   [extra: string]: unknown;
 }
 
-/** Of what else may be counted, a chat has messages. */
+/** Tells an embeddings request from a chat request. */
 export function isEmbeddings(request: object): request is EmbeddingsRequest {
   return 'input' in request && !('messages' in request);
 }

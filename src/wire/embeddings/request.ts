@@ -4,7 +4,6 @@ import { checkTextInputs, textInputsSchema } from '../shared/text-inputs.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import type { EmbeddingsRequest } from './embeddings.ts';
 
-/** `POST /v1/embeddings` (wire-formats.md, section 1d). */
 export const embeddingsLimits = { inputs: 2_048, dimensions: 65_536 } as const;
 
 export const embeddingsRequestSchema = object(
@@ -20,14 +19,13 @@ export const embeddingsRequestSchema = object(
 );
 
 /**
- * Reads an embeddings request.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseEmbeddingsRequest(text: string): JsonBody<EmbeddingsRequest> {
   return parseBody(text, checkEmbeddingsRequest);
 }
 
-/** Every fault of a parsed body; also the rule for a batch line's body. */
+/** Checks a parsed body of a request or of a batch line. */
 export const checkEmbeddingsRequest = validator(
   embeddingsRequestSchema,
   ({ input }: EmbeddingsRequest, add) => checkTextInputs('input', input, embeddingsLimits.inputs, add),

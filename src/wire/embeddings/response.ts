@@ -3,8 +3,8 @@ import type { EmbeddingsRequest, EmbeddingsResponse } from './embeddings.ts';
 type Format = EmbeddingsRequest['encoding_format'];
 
 /**
- * The answer to an embeddings request, in the encoding that was asked for whatever the engine can do.
- * @param model the id of the model that served it
+ * Builds the answer in the requested encoding, whichever the engine supports.
+ * @param model id of the model that served the request
  */
 export function embeddingsResponse(
   answer: { vectors: readonly Float32Array[]; promptTokens: number },

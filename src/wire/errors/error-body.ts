@@ -3,10 +3,10 @@ import { ApiError, type ErrorKind, type Fault } from '../../core/errors.ts';
 import { stepsOf } from '../schema/explain.ts';
 import { maxFaults } from '../schema/validate.ts';
 
-/** Which names the `type` of an error has. */
+/** API whose names the `type` of an error uses. */
 export type ErrorFormat = 'chat' | 'messages';
 
-/** The one body that every client library reads (api.md, section 2). */
+/** Error body that every supported client library reads (docs/errors.md). */
 export interface ErrorBody {
   type: 'error';
   /** `error_code` repeats `code` where the newer clients of the messages format look for it. */
@@ -46,13 +46,13 @@ const messagesTypes: Record<ErrorKind, string> = {
   server: 'api_error',
 };
 
-/** Longer waits are ignored by one SDK and obeyed blindly by the other (wire-formats.md, section 3.3). */
-const longestRetryAfter = 60;
+/** Seconds. Some SDKs ignore longer waits, and others obey any. */
+const maxRetryAfter = 60;
 
 /**
- * The answer to any error. What is not an `ApiError` becomes `internal_error` and tells nothing of itself.
- * @param requestId the value of `x-request-id`
- * @param where what was wrong stood in
+ * Builds the answer to any error. Errors other than `ApiError` become `internal_error` without details.
+ * @param requestId value of `x-request-id`
+ * @param where part of the request that the faults are in
  */
 export function errorBody(
   error: unknown,
@@ -73,14 +73,14 @@ export function errorBody(
   return { status: known.status, headers: headersOf(known), body };
 }
 
-/** The inner object alone, for streams and for batch error lines. */
+/** The `error` member alone, for streams and batch error lines. */
 export function errorObject(error: unknown, format: ErrorFormat = 'chat'): ErrorObject {
   const { code, message, kind, param } = asApiError(error);
   const type = (format === 'messages' ? messagesTypes : chatTypes)[kind];
   return { code, message: message.toWellFormed(), type, param };
 }
 
-/** The same for a stream of responses: flat as one family of clients reads it, and nested as the other does. */
+/** Error of a response stream, flat and nested, because each family of clients reads only one of the forms. */
 export function flatAndNestedError(error: unknown): Omit<ErrorObject, 'type'> & { error: ErrorObject } {
   const { code, message, param, type } = errorObject(error);
   return { code, message, param, error: { type, code, message, param } };
@@ -88,30 +88,27 @@ export function flatAndNestedError(error: unknown): Omit<ErrorObject, 'type'> & 
 
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError(
-    'internal_error',
-    'The server made a mistake. The request id identifies it in the log.',
-  );
+  return new ApiError('internal_error', 'Internal error. Find it in the server log by the request id.');
 }
 
 function headersOf(error: ApiError): Record<string, string> {
   const headers: Record<string, string> = {};
-  // Who has too much to do at present always says when to come back.
+  // An overloaded server always says when to retry.
   const seconds = error.retryAfter ?? (error.kind === 'overloaded' ? 1 : undefined);
   if (seconds !== undefined)
-    headers['retry-after'] = `${Math.min(longestRetryAfter, Math.max(1, Math.ceil(seconds)))}`;
+    headers['retry-after'] = `${Math.min(maxRetryAfter, Math.max(1, Math.ceil(seconds)))}`;
   if (error.shouldRetry !== undefined) headers['x-should-retry'] = `${error.shouldRetry}`;
   if (error.allow !== undefined) headers['allow'] = error.allow;
   if (error.contentRange !== undefined) headers['content-range'] = error.contentRange;
   return headers;
 }
 
-/** In this order, whoever found it. */
+/** Copies a fault with its members in a fixed order. */
 function detailOf({ line, custom_id, param, code, message }: Fault): Fault {
   return { ...omitNullish({ line, custom_id, param }), code, message };
 }
 
-/** The list that clients generated for a "Validation Error" expect. */
+/** List that clients generated from a FastAPI schema (`HTTPValidationError`) expect. */
 function pydanticDetail(error: ApiError, where: string): NonNullable<ErrorBody['detail']> {
   const faults =
     error.faults.length > 0 ? error.faults : [{ param: error.param ?? undefined, message: error.message }];

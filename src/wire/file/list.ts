@@ -2,7 +2,7 @@ import { isId } from '../../base/ids.ts';
 import { type FilePurpose, filePurposes } from '../../core/file.ts';
 import { type ItemsQuery, parseItemsQuery, type Query, choiceParam } from '../shared/query-params.ts';
 
-/** What `GET /v1/files` may ask for (specification, section 4.2; api.md, section 3). */
+/** Query of `GET /v1/files`. */
 export interface FileListParams extends ItemsQuery {
   purpose?: FilePurpose;
 }

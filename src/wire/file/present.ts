@@ -1,7 +1,7 @@
 import { unixSeconds } from '../../base/clock.ts';
 import type { StoredFile } from '../../core/file.ts';
 
-/** The file resource (specification, section 2.4). `expires_at` is there when an expiry applies. */
+/** File resource. `expires_at` is absent without an expiry. */
 export function presentFile(file: StoredFile) {
   return {
     id: file.id,

@@ -1,10 +1,10 @@
 import { editMembers, type Edits } from './edit-members.ts';
 import { type JsonBody, builtBody } from './json-body.ts';
 
-/** Members to set; undefined takes one out. */
+/** Members to set; undefined removes one. */
 export type Changes<T> = { [K in keyof T]?: T[K] | undefined };
 
-/** A body with some of its members changed and every other byte as it was; the same object when there is no change. */
+/** Changes members of a body and keeps every other byte. Returns the same object if nothing changes. */
 export function editBody<T extends Record<string, unknown>>(
   body: JsonBody<T>,
   changes: Changes<T>,
@@ -22,7 +22,7 @@ export function editBody<T extends Record<string, unknown>>(
   return { value: value as T, text: editedText(body, edits) };
 }
 
-/** The text of a body with some of its members changed and every other byte as it was, where bytes came. */
+/** Text of a body with some members changed; every other received byte stays as it was. */
 export function editedText(body: JsonBody<Record<string, unknown>>, edits: Edits): string {
   return body.isBuilt ? textOf(body.value, edits) : editMembers(body.text, edits, body.scan);
 }

@@ -1,11 +1,11 @@
 import { type JsonMember, type JsonScan, scanJson } from './scan.ts';
 
-/** New JSON text by member name; null takes the member out. */
+/** New JSON text by member name; null removes the member. */
 export type Edits = Map<string, string | null>;
 
 /**
- * `text` with some of its top-level members replaced, removed or put first, every other byte as it was.
- * @param scan of this very text, if there is one
+ * Replaces, removes or prepends top-level members of `text`; every other byte stays as it was.
+ * @param scan of the same text, if the caller has one
  */
 export function editMembers(text: string, edits: Edits, scan = scanFor(text, edits)): string {
   const replaced = scan.members.filter(({ name }) => typeof edits.get(name) === 'string');
@@ -13,7 +13,7 @@ export function editMembers(text: string, edits: Edits, scan = scanFor(text, edi
   return isReplaceOnly ? replaceSpans(text, replaced, edits) : rebuild(text, scan, edits);
 }
 
-/** What is only replaced is looked for no further than it stands, which is mostly at the beginning. */
+/** If members are only replaced, the scan ends behind the last of them, mostly near the beginning. */
 function scanFor(text: string, edits: Edits): JsonScan {
   const isReplaceOnly = ![...edits.values()].includes(null);
   return scanJson(text, { maxDepth: Infinity, maxNodes: Infinity, ...(isReplaceOnly && { until: edits }) });
@@ -38,7 +38,7 @@ function rebuild(text: string, { members, inside }: JsonScan, edits: Edits): str
     if (edit === undefined) pieces.push(text.slice(from, end));
     else if (edit !== null) pieces.push(text.slice(from, start) + edit);
     missing.delete(name);
-    // Between a value and the next key there is nothing but a comma and blanks.
+    // Only a comma and white space separate a value from the next key.
     from = text.indexOf(',', end) + 1;
   }
   const added = [...missing].flatMap((name) => {

@@ -1,6 +1,6 @@
 import type { JsonBody } from './json-body.ts';
 
-/** What the language can do since 2025 and the library types do not say yet. */
+/** ES2025 features that the library types lack. */
 const json = JSON as unknown as {
   rawJSON(text: string): unknown;
   parse(
@@ -12,8 +12,8 @@ const json = JSON as unknown as {
 const longNumber = /[\d.]{16}|[eE][+-]?\d{3}/;
 
 /**
- * `JSON.parse`, but a number that JavaScript cannot hold becomes a value which `JSON.stringify` writes digit for digit:
- * ids of 64 bits are common among the arguments of tools.
+ * Parses JSON like `JSON.parse`, but keeps every digit of a number that a double cannot represent, so that `JSON.stringify`
+ * writes it unchanged: 64-bit ids are common in tool arguments.
  */
 export function parseExact(text: string): unknown {
   if (!longNumber.test(text)) return JSON.parse(text);
@@ -24,7 +24,7 @@ export function parseExact(text: string): unknown {
   );
 }
 
-/** The value of a body with every digit, where it has numbers that need it. */
+/** Value of a body, with every digit of its numbers. */
 export function exactValue<T>({ value, text }: JsonBody<T>): T {
   return longNumber.test(text) ? (parseExact(text) as T) : value;
 }

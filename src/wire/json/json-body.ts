@@ -1,18 +1,18 @@
 import type { JsonScan } from './scan.ts';
 
-/** A JSON document parsed and as it came: engines forward the text, so that numbers keep every digit they had. */
+/** JSON document, parsed and as received: engines forward the text, so that numbers keep every digit. */
 export interface JsonBody<T> {
   value: T;
   readonly text: string;
-  /** Of this very text, where one was made: who changes a member need not look for it again. */
+  /** Scan of the text, if one was made, to find members in it again. */
   scan?: JsonScan;
-  /** Nobody sent it, so that there are no bytes to be kept: its text is made of the value when somebody asks for it. */
+  /** True for a body that Offpeak built: its text is serialized from the value on access. */
   isBuilt?: true;
-  /** It is sent: lets go of value and text where both can be read once more, which whoever still asks for one of them causes. */
+  /** Frees value and text once the body is sent, if both can be read again; a later access does that. */
   release?: () => void;
 }
 
-/** A body that is put together here: what is changed of it before it is sent costs nothing. */
+/** Body that Offpeak builds. It is serialized late, so changing members before it is sent costs nothing. */
 export function builtBody<T extends Record<string, unknown>>(value: T): JsonBody<T> {
   return new BuiltBody(value);
 }

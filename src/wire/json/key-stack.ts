@@ -1,13 +1,13 @@
 import { parseOrUndefined, stringOr } from '../../base/fields.ts';
 
-/** From this many keys on, a set is quicker than comparing with each. */
-const listed = 16;
-/** No honest object has more keys, and the set of them is memory. */
-const most = 200_000;
+/** Number of keys from which a set is faster than comparing with each. */
+const setThreshold = 16;
+/** Limits the memory of one object's set of keys. */
+const maxKeys = 200_000;
 
 /**
- * The keys of the objects that are open, to find one that stands twice. Most objects have few keys, and most keys differ
- * in length, first or last character: those are told apart without making a string of either.
+ * Keys of the open objects, to find duplicates. Most objects have few keys, and most keys differ in length, first or last
+ * character, so comparing those avoids allocating strings.
  */
 export class KeyStack {
   readonly #text: string;
@@ -15,11 +15,11 @@ export class KeyStack {
   readonly #starts: number[] = [];
   readonly #signatures: number[] = [];
   #count = 0;
-  /** By depth: where its keys begin in the lists. */
+  /** Start of the keys of each depth in the lists. */
   readonly #bases: number[] = [0];
   #base = 0;
   #depth = 0;
-  /** By depth: all keys as text, once there are many or one is escaped. */
+  /** All keys of a depth as text, once there are many or one is escaped. */
   readonly #sets: (Set<string> | undefined)[] = [];
   tooMany = false;
 
@@ -34,17 +34,17 @@ export class KeyStack {
     this.#sets[depth] = undefined;
   }
 
-  /** @param depth that is the innermost now */
+  /** @param depth of the object that is now the innermost */
   close(depth: number): void {
     this.#count = this.#base;
     this.#depth = depth;
     this.#base = this.#bases[depth]!;
   }
 
-  /** Takes the key at `[start, end)`; false when it was there. */
+  /** Adds the key at `[start, end)`; false for a duplicate. */
   add(start: number, end: number, escaped: boolean): boolean {
     const set = this.#sets[this.#depth];
-    if (set !== undefined || escaped || this.#count - this.#base >= listed)
+    if (set !== undefined || escaped || this.#count - this.#base >= setThreshold)
       return this.#addText(set ?? this.#toSet(), keyText(this.#text, start, end));
     const length = end - start;
     const edges = (this.#text.charCodeAt(start) << 8) ^ this.#text.charCodeAt(end - 1);
@@ -64,11 +64,11 @@ export class KeyStack {
   #addText(set: Set<string>, key: string): boolean {
     if (set.has(key)) return false;
     set.add(key);
-    this.tooMany = set.size > most;
+    this.tooMany = set.size > maxKeys;
     return true;
   }
 
-  /** None of the keys listed so far is escaped. */
+  /** Converts the listed keys, none of which is escaped. */
   #toSet(): Set<string> {
     const set = new Set<string>();
     for (let at = this.#base; at < this.#count; at += 1) {
@@ -80,7 +80,7 @@ export class KeyStack {
   }
 }
 
-/** An escaped key is the same key: `"\u0061"` twins `"a"`. */
+/** Unescapes a key: `"\u0061"` is the same key as `"a"`. */
 export function keyText(text: string, start: number, end: number): string {
   const raw = text.slice(start, end);
   return raw.includes('\\') ? stringOr(parseOrUndefined(`"${raw}"`), raw) : raw;

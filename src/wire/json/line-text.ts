@@ -1,14 +1,14 @@
 /**
- * JSON text whose strings hold none of the characters at which Python's `splitlines`, httpx's `iter_lines` and Node's
- * `readline` break a line beside line feeds and carriage returns.
+ * Escapes the characters at which Python's `splitlines`, httpx's `iter_lines` and Node's `readline` break lines, in addition
+ * to line feeds and carriage returns.
  */
 export function withoutBreaks(json: string): string {
   return breaks.test(json) ? json.replaceAll(eachBreak, escaped) : json;
 }
 
 /**
- * JSON text as one line that common readers keep whole and accept. DuckDB, jq and Postgres refuse half of a surrogate pair,
- * raw or escaped, so it becomes U+FFFD.
+ * Converts JSON text to one line that common readers accept: DuckDB, jq and Postgres reject lone surrogates, raw or
+ * escaped, so each becomes U+FFFD.
  * @param json valid JSON without line feeds and carriage returns
  */
 export function lineText(json: string): string {
@@ -18,7 +18,7 @@ export function lineText(json: string): string {
     : text;
 }
 
-/** True if a string of the JSON text holds half of a surrogate pair, raw or escaped. */
+/** True if the JSON text contains a lone surrogate, raw or escaped. */
 export function hasLoneSurrogate(json: string): boolean {
   if (!json.isWellFormed()) return true;
   return escapedSurrogate.test(json) && (json.match(eachEscape) ?? []).some(isLone);
@@ -27,7 +27,7 @@ export function hasLoneSurrogate(json: string): boolean {
 const breaks = /[\u0085\u2028\u2029]/;
 const eachBreak = /[\u0085\u2028\u2029]/g;
 const escapedSurrogate = /\\u[dD][89a-fA-F]/;
-/** From left to right, so that the backslash of one escape is not taken for the start of the next; pairs as a whole. */
+/** Matches escapes from left to right, so that an escaped backslash does not start another; surrogate pairs as a whole. */
 const eachEscape = /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u[\da-fA-F]{4}|\\./g;
 
 function escaped(unit: string): string {

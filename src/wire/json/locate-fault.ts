@@ -1,28 +1,27 @@
 /**
- * Where, in UTF-16, and why a text is not JSON: finds the first fault of a text that `JSON.parse` refused, with a better
- * sentence than the parser's, which often has no position. Slow and exact; only called after a failure. Nesting was bounded
- * before by the scan.
+ * Finds the first fault of a text that `JSON.parse` rejected: its UTF-16 position and a message that is better than the
+ * parser's, which often has no position. Slow, so only called after a failure; the scan has limited the nesting before.
  */
 export function locateJsonFault(text: string): { at: number; message: string } {
   const reader = new Reader(text);
   try {
     reader.value();
     reader.space();
-    if (reader.at < text.length) reader.fail('nothing may follow the JSON value');
+    if (reader.at < text.length) reader.fail('unexpected text after the JSON value');
   } catch (error) {
-    if (error instanceof Found) return { at: reader.at, message: error.message };
+    if (error instanceof JsonFault) return { at: reader.at, message: error.message };
     throw error;
   }
-  return { at: 0, message: 'not valid JSON' };
+  return { at: 0, message: 'invalid JSON' };
 }
 
-class Found extends Error {}
+class JsonFault extends Error {}
 
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const word = /[A-Za-z_$][\w$]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-const singleQuotes = 'strings stand in double quotes, not in single ones';
+const singleQuotes = 'strings need double quotes, not single quotes';
 
 class Reader {
   readonly #text: string;
@@ -33,13 +32,13 @@ class Reader {
   }
 
   fail(message: string): never {
-    throw new Found(message);
+    throw new JsonFault(message);
   }
 
   space(): void {
     while (' \n\r\t'.includes(this.#peek() || 'x')) this.at += 1;
     if (this.#text.startsWith('//', this.at) || this.#text.startsWith('/*', this.at))
-      this.fail('JSON has no comments');
+      this.fail('JSON does not allow comments');
   }
 
   value(): void {
@@ -59,7 +58,7 @@ class Reader {
     if (char === '') this.fail('the text ends where a value is expected');
     if (char === "'") this.fail(singleQuotes);
     if (this.#match(number)) {
-      if (/[\w.+]/.test(this.#peek())) this.fail('not a valid number');
+      if (/[\w.+]/.test(this.#peek())) this.fail('invalid number');
       return;
     }
     const start = this.at;
@@ -84,7 +83,7 @@ class Reader {
       if (this.#take(',')) continue;
       const char = this.#peek();
       if (char === '') this.fail(`the text ends inside ${inside}`);
-      this.fail(`expected a comma or ${close}, not ${show(char)}`);
+      this.fail(`expected a comma or ${close}, got ${show(char)}`);
     }
   }
 
@@ -96,7 +95,7 @@ class Reader {
     this.#string();
     this.space();
     if (this.#take(':')) return;
-    this.fail(this.#peek() === '' ? 'the text ends inside an object' : 'expected a colon behind the key');
+    this.fail(this.#peek() === '' ? 'the text ends inside an object' : 'expected a colon after the key');
   }
 
   #string(): void {
@@ -107,7 +106,7 @@ class Reader {
       if (char === '"') break;
       if (char < ' ') this.fail(`the control character ${show(char)} must be escaped inside a string`);
       if (char !== '\\') this.at += 1;
-      else if (!this.#match(escape)) this.fail('not a valid escape');
+      else if (!this.#match(escape)) this.fail('invalid escape');
     }
     this.at += 1;
   }

@@ -5,10 +5,10 @@ import { type JsonScan, type ScanOptions, scanJson } from './scan.ts';
 
 export type JsonProblemCode = 'invalid_json' | 'too_deep' | 'too_many_nodes' | 'duplicate_key';
 
-/** Why a text is refused as JSON. */
+/** Reason for rejecting a text as JSON. */
 export interface JsonProblem {
   code: JsonProblemCode;
-  /** A sentence without the place. */
+  /** Reason without the position. */
   message: string;
   /** UTF-16 position. */
   at: number;
@@ -17,7 +17,7 @@ export interface JsonProblem {
 export type JsonReading = { value: unknown; scan: JsonScan; problem?: undefined } | { problem: JsonProblem };
 
 /**
- * Scans, then parses. Limits are checked before any memory is spent; a syntax fault is told before a duplicate key.
+ * Scans, then parses. Limits are checked before any memory is spent; a syntax error takes precedence over a duplicate key.
  * `__proto__` is data like any other key: `JSON.parse` makes it an own property, and nothing here merges objects.
  */
 export function readJson(text: string, options: ScanOptions = {}): JsonReading {
@@ -31,16 +31,14 @@ export function readJson(text: string, options: ScanOptions = {}): JsonReading {
   }
   if (scan.duplicate) {
     const { key, at } = scan.duplicate;
-    return {
-      problem: { code: 'duplicate_key', message: `the key ${quoted(key)} stands twice in one object`, at },
-    };
+    return { problem: { code: 'duplicate_key', message: `duplicate key ${quoted(key)}`, at } };
   }
   return { value, scan };
 }
 
 /**
  * Reads a request body.
- * @param options.what how messages name the text: 'The request body'
+ * @param options.what name of the text in messages: 'The request body'
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422), with line and column
  */
 export function parseJson(
@@ -55,7 +53,7 @@ export function parseJson(
   throw new ApiError(errorCode, sentence, { faults: [{ code: errorCode, message: sentence }] });
 }
 
-/** `line 3, column 7`, counted in characters from 1. */
+/** `line 3, column 7`, in characters from 1. */
 export function lineAndColumn(text: string, at: number): string {
   const before = text.slice(0, at);
   const lineStart = before.lastIndexOf('\n') + 1;
@@ -63,7 +61,7 @@ export function lineAndColumn(text: string, at: number): string {
   return `line ${line}, column ${at - lineStart + 1}`;
 }
 
-/** A caller's text as a message may hold it: short, and printable everywhere. */
+/** Quotes a client's text for a message: truncated, and printable everywhere. */
 export function quoted(text: string, limit = 60): string {
   return JSON.stringify(truncate(text, limit, '…'));
 }

@@ -1,11 +1,11 @@
 import { editMembers } from './edit-members.ts';
 import { scanJson } from './scan.ts';
 
-/** What a JSON value may hold: anything, or objects of these members, a list of such objects included. */
+/** Allowed content of a JSON value: anything, or objects with these members, and lists of such objects. */
 export type Shape = 'anything' | Members;
 export type Members = ReadonlyMap<string, Shape>;
 
-/** Whether an object stands in it with a member that the shape does not name. */
+/** True if the value contains an object with a member that the shape does not name. */
 export function hasOtherMembers(value: unknown, shape: Shape): boolean {
   if (shape === 'anything' || typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) {
@@ -21,8 +21,8 @@ export function hasOtherMembers(value: unknown, shape: Shape): boolean {
 }
 
 /**
- * JSON text without the members that the shape does not name, at any depth; every byte of the others as it was.
- * @param value what the text says
+ * Removes the members that the shape does not name, at any depth; every other byte stays as it was.
+ * @param value parsed from the text
  */
 export function pickMembers(text: string, value: unknown, shape: Shape): string {
   if (shape === 'anything' || !hasOtherMembers(value, shape)) return text;

@@ -1,22 +1,22 @@
 import { KeyStack, keyText } from './key-stack.ts';
 
 /**
- * One quick pass over JSON text for what `JSON.parse` hides: depth and size before any memory is spent on them,
- * duplicate keys (the parser keeps the last, an upstream may keep the first), and where the top-level values stand,
- * so that they can be forwarded and replaced without reprinting a digit.
+ * Result of one quick pass over JSON text for what `JSON.parse` hides: depth and size, before any memory is spent on them;
+ * duplicate keys, of which the parser keeps the last and an upstream may keep the first; and the positions of the top-level
+ * values, so that they can be forwarded and replaced without changing a digit.
  *
- * It does not validate: on text that is not JSON it ends early with `closed: false` or with spans that do not parse.
- * Whoever trusts a span has parsed the text, or the span.
+ * The scan does not validate: on invalid JSON it ends early with `closed: false` or with spans that do not parse. Parse the
+ * text, or the span, before trusting a span.
  */
 export interface JsonScan {
-  /** Every bracket and string is closed, by its own kind. */
+  /** True if every bracket and string is closed by its own kind. */
   closed: boolean;
-  /** Values seen: strings, numbers, literals, objects and arrays. */
+  /** Number of values: strings, numbers, literals, objects and arrays. */
   nodes: number;
-  /** The first reason to refuse the text unparsed. */
+  /** First exceeded limit. */
   limit: { code: 'too_deep' | 'too_many_nodes'; at: number } | undefined;
   duplicate: { key: string; at: number } | undefined;
-  /** Position behind the opening brace of a top-level object, or -1. */
+  /** Position after the opening brace of a top-level object, or -1. */
   inside: number;
   /** Values of the top-level object's members, in order. Keys are unescaped. */
   members: JsonMember[];
@@ -35,22 +35,25 @@ export interface JsonMember extends JsonSpan {
 }
 
 export interface ScanOptions {
-  /** Brackets open at once; 64 when absent. */
+  /** Default 64. */
   maxDepth?: number;
-  /** 200,000 when absent. */
+  /** Default 200,000. */
   maxNodes?: number;
-  /** Top-level members with whose last the scan ends. */
+  /** Top-level members after the last of which the scan ends. */
   until?: ReadonlyMap<string, unknown>;
 }
 
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+export const characters = {
+  quote: 0x22,
+  comma: 0x2c,
+  colon: 0x3a,
+  openBracket: 0x5b,
+  backslash: 0x5c,
+  closeBracket: 0x5d,
+  openBrace: 0x7b,
+  closeBrace: 0x7d,
+} as const;
+const { quote, comma, colon, openBracket, backslash, closeBracket, openBrace, closeBrace } = characters;
 
 export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
   const { maxDepth = 64, maxNodes = 200_000, until } = options;
@@ -64,13 +67,13 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
     elements: [],
   };
   const length = text.length;
-  /** By depth: true in an object. */
+  /** True for each depth that is an object. */
   const objects: boolean[] = [false];
   const keys = new KeyStack(text);
   let depth = 0;
   let nodes = 0;
   let expectKey = false;
-  /** End of the last token, where a value that a comma or bracket follows has ended. */
+  /** End of the last token: also the end of a value before a comma or bracket. */
   let tokenEnd = 0;
   let memberName = '';
   let memberStart = -1;
@@ -152,18 +155,18 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
   return scan;
 }
 
-/** The span of a top-level member's value, or undefined. */
+/** Span of a top-level member's value, or undefined. */
 export function findMember({ members }: Pick<JsonScan, 'members'>, name: string): JsonMember | undefined {
   return members.find((member) => member.name === name);
 }
 
-/** Position of the next backslash, or behind the text. */
+/** Position of the next backslash, or the end of the text. */
 function findSlash(text: string, from: number): number {
   const at = text.indexOf('\\', from);
   return at < 0 ? text.length : at;
 }
 
-/** The first quote at or behind `candidate` that no backslash escapes, or -1. */
+/** First unescaped quote at or after `candidate`, or -1. */
 function closingQuote(text: string, candidate: number): number {
   let end = candidate;
   while (end >= 0) {
@@ -184,7 +187,7 @@ function skipSpace(text: string, from: number): number {
   }
 }
 
-/** Where a number or literal ends; anything but a delimiter belongs to it. */
+/** End of a number or literal: the next delimiter. */
 function scalarEnd(text: string, from: number): number {
   let at = from;
   for (; at < text.length; at += 1) {

@@ -3,18 +3,18 @@ import type { Fault } from '../../core/errors.ts';
 import { type JsonMember, scanJson } from '../json/scan.ts';
 import { readFrame, readRequests, type RequestLimits } from '../batch/create.ts';
 import { joinPath } from '../schema/explain.ts';
-import { mapErrorParams } from '../shared/path-map.ts';
+import { mapErrorPaths } from '../shared/path-map.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
 import { faultsError, maxFaults, validator } from '../schema/validate.ts';
 import { frameSchema } from './schemas.ts';
 
 export const checkCreateMessageBatch = validator(frameSchema);
-/** So many bytes are made into lines between two pauses. */
+/** Bytes converted to lines between two pauses. */
 const pauseEvery = 131_072;
 
 /**
- * Reads the body of `POST /v1/messages/batches`, in steps: each request becomes a line of a batch of `/v1/messages`, its
- * values as they came. The rules of a line see it later.
+ * Reads the body of `POST /v1/messages/batches` in steps. Each request becomes a batch line for `/v1/messages` with its
+ * values as received; the lines are checked later.
  * @param bytes UTF-8
  * @throws ApiError `validation_error` and the other 422s, `too_many_tasks`, `payload_too_large`
  */
@@ -32,7 +32,7 @@ export function* parseCreateMessageBatch(
   for (const [index, request] of requests.entries()) {
     const { inside, members } = scanJson(toBinaryString(request));
     if (!members.every(isKnown)) faults.push(...unknownFields(request, index, maxFaults - faults.length));
-    // What is no object is told of by the rules of a line.
+    // A request that is not an object is rejected when the lines are checked.
     lines.push(inside < 0 ? request : lineOf(request, members));
     sinceLast += request.length;
     if (sinceLast < pauseEvery) continue;
@@ -46,7 +46,7 @@ export function* parseCreateMessageBatch(
 const encoder = new TextEncoder();
 const begin = encoder.encode('{"method":"POST","url":"/v1/messages"');
 const end = encoder.encode('}');
-/** What the fields of a request are in a line. */
+/** Members of a request as members of a line. */
 const fields: Readonly<Record<string, Uint8Array>> = {
   custom_id: encoder.encode(',"custom_id":'),
   params: encoder.encode(',"body":'),
@@ -56,9 +56,9 @@ function isKnown({ name }: JsonMember): boolean {
   return Object.hasOwn(fields, name);
 }
 
-function unknownFields(request: Uint8Array, index: number, most: number): Fault[] {
+function unknownFields(request: Uint8Array, index: number, max: number): Fault[] {
   const { members } = scanJson(decodeUtf8(request) as string);
-  const unknown = members.filter((member) => !isKnown(member)).slice(0, most);
+  const unknown = members.filter((member) => !isKnown(member)).slice(0, max);
   return unknown.map(({ name }) => ({
     param: joinPath(`requests[${index}]`, name),
     code: 'validation_error',
@@ -66,7 +66,7 @@ function unknownFields(request: Uint8Array, index: number, most: number): Fault[
   }));
 }
 
-/** @param members by their bytes; one that is not known is left out, and refused */
+/** @param members with byte positions; unknown ones are left out, because the request is rejected anyway */
 function lineOf(request: Uint8Array, members: readonly JsonMember[]): Uint8Array {
   const values = members
     .filter(isKnown)
@@ -84,7 +84,7 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** An error about the lines, in the places of the requests. */
+/** Maps the paths in an error of the lines to those of the requests. */
 export function mapToRequests(error: unknown): unknown {
-  return mapErrorParams(error, (param) => param.replace(/^(requests\[\d+\])\.body(?=\W|$)/, '$1.params'));
+  return mapErrorPaths(error, (path) => path.replace(/^(requests\[\d+\])\.body(?=\W|$)/, '$1.params'));
 }

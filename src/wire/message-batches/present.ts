@@ -7,7 +7,7 @@ const iso = nullable(isoSeconds);
 
 type View = Pick<BatchView, 'batch' | 'errorSummary'>;
 
-/** A batch of `/v1/messages` as the official clients of that format know one. */
+/** Batch resource of the messages API. */
 export function presentMessageBatch({ batch, errorSummary }: View) {
   const { id, ok, err, total, status } = batch;
   const countOf = (code: string) => errorSummary.find((each) => each.code === code)?.count ?? 0;
@@ -30,7 +30,7 @@ export function presentMessageBatch({ batch, errorSummary }: View) {
     ended_at: iso(endOf(batch)),
     cancel_initiated_at: iso(batch.cancellingAt),
     archived_at: null,
-    // Clients put it behind the URL they were given; nobody else knows that for sure behind a proxy.
+    // Relative, because only clients know the public URL behind a proxy; they resolve it against their base URL.
     results_url: ended ? `/v1/messages/batches/${id}/results` : null,
   };
 }

@@ -2,7 +2,7 @@ import type { ResultStream } from '../../core/batch.ts';
 import { lineText } from '../json/line-text.ts';
 import { findMember, scanJson } from '../json/scan.ts';
 
-/** What a request that never ran came to, by the code of its error. */
+/** Result types of requests that never ran, by error code. */
 const neverRan: Readonly<Record<string, string>> = { batch_cancelled: 'canceled', batch_expired: 'expired' };
 
 interface ErrorFields {
@@ -11,7 +11,7 @@ interface ErrorFields {
   error: { code: string; type: string; message: string };
 }
 
-/** A line of a result file of `/v1/messages` as the official clients of that format know it; messages stay as they are, to the byte. */
+/** Converts a line of a result file to the format of the messages API. Messages keep every byte. */
 export function messageResultLine(text: string, stream: ResultStream): string {
   if (stream === 'output') {
     const custom = valueOf(text, 'custom_id');
@@ -27,7 +27,7 @@ export function messageResultLine(text: string, stream: ResultStream): string {
   return lineText(JSON.stringify({ custom_id, result }));
 }
 
-/** The text of a member of a line that was written here. */
+/** JSON text of a member of a line that Offpeak wrote. */
 function valueOf(text: string, name: string): string {
   const { start, end } = findMember(scanJson(text, { maxDepth: Infinity, maxNodes: Infinity }), name)!;
   return text.slice(start, end);

@@ -4,7 +4,7 @@ import { messageSchema } from '../messages/answer/response-schema.ts';
 
 const closed = { additionalProperties: false };
 
-/** What is checked of the body around its requests. */
+/** The body around its requests, which are checked as lines. */
 export const frameSchema = object({ requests: { type: 'array' } }, closed);
 
 export const createMessageBatchSchema = object(
@@ -68,7 +68,6 @@ export const deletedMessageBatchSchema = object(
   closed,
 );
 
-/** Of `errored`. */
 const errorOfRequest = object(
   {
     type: literal('error'),
@@ -78,7 +77,6 @@ const errorOfRequest = object(
   closed,
 );
 
-/** One line of the results. */
 export const messageBatchResultSchema = object(
   {
     custom_id: stringOrNull(),

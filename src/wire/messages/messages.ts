@@ -1,12 +1,9 @@
 import type { CacheControl, JsonSchema } from '../chat/chat.ts';
 
-/**
- * The messages format (wire-formats.md, section 1c) as far as Offpeak reads and writes it. Requests may hold more fields,
- * and blocks and tools of other types, which are passed over.
- */
+/** Request of the messages API, as far as Offpeak reads it. Other fields, and blocks and tools of other types, are ignored. */
 export interface MessagesRequest {
   model: string;
-  /** Absent only where tokens are counted. */
+  /** Required, except to count tokens. */
   max_tokens?: number;
   messages: MessagesTurn[];
   system?: string | Block[] | null;
@@ -19,10 +16,10 @@ export interface MessagesRequest {
   tool_choice?: MessagesToolChoice | null;
   thinking?: { type: string; budget_tokens?: number; display?: string | null } | null;
   output_config?: { effort?: string | null; format?: OutputFormat | null } | null;
-  /** Where the format stood before `output_config`. */
+  /** Predecessor of `output_config.format`. */
   output_format?: OutputFormat | null;
   metadata?: { user_id?: string | null } | null;
-  /** Begins a conversation that the server keeps, or continues one: `messages` then holds only what is new. */
+  /** Starts or continues a conversation stored on the server, so that `messages` has only the new turns. */
   thread?: { type: string } | null;
   [extra: string]: unknown;
 }
@@ -32,7 +29,7 @@ export interface MessagesTurn {
   content: string | Block[];
 }
 
-/** A block of a request; which fields it has follows from its type. */
+/** Block of a request. Its type determines its fields. */
 export interface Block {
   type: string;
   text?: string;
@@ -47,11 +44,11 @@ export interface Block {
   signature?: string | null;
   title?: string | null;
   context?: string | null;
-  /** Of a call on an MCP server. */
+  /** MCP server of a call. */
   server_name?: string;
-  /** Of a `tool_reference`. */
+  /** Tool of a `tool_reference`. */
   tool_name?: string;
-  /** The tools that a change adds or removes, and the changes in a summary. */
+  /** Tool that a change adds or removes; a summary has `tool_changes`. */
   tool?: unknown;
   tool_changes?: Block[] | null;
   encrypted_content?: string | null;
@@ -67,14 +64,14 @@ export interface BlockSource {
 }
 
 export interface MessagesTool {
-  /** Absent or `custom` for a function of the client's; the rest the format defines, for the client or a server to run. */
+  /** Absent or `custom` for a function of the client; other types are defined by the API, and run by the client or a server. */
   type?: string | null;
   name: string;
   description?: string | null;
   input_schema: JsonSchema;
   strict?: boolean | null;
   cache_control?: CacheControl | null;
-  /** Of a `computer`. */
+  /** Only for `computer`. */
   display_width_px?: number | null;
   display_height_px?: number | null;
   enable_zoom?: boolean | null;
@@ -99,12 +96,12 @@ export type AnswerBlock =
   | { type: 'tool_use'; id: string; name: string; input: unknown };
 
 export interface MessagesUsage {
-  /** Without the cached ones. */
+  /** Without cached tokens. */
   input_tokens: number;
   cache_creation_input_tokens: number;
   cache_read_input_tokens: number;
   output_tokens: number;
-  /** Where the engine tells. */
+  /** Absent if the engine does not report it. */
   output_tokens_details?: { thinking_tokens: number };
 }
 
@@ -116,14 +113,14 @@ export interface Message {
   model: string;
   content: AnswerBlock[];
   stop_reason: StopReason | null;
-  /** The stop sequence that ended it, where the engine tells. */
+  /** Stop sequence that ended the message, if the engine reports it. */
   stop_sequence: string | null;
   stop_details: { type: 'refusal'; category: null; explanation: string | null } | null;
   container: null;
   usage: MessagesUsage;
 }
 
-/** The events of a streamed message, in the order in which they come. */
+/** Events of a streamed message, in order. */
 export type MessageEvent =
   | { type: 'message_start'; message: Message }
   | { type: 'content_block_start'; index: number; content_block: AnswerBlock }

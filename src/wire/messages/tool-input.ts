@@ -1,17 +1,14 @@
 import { isObject } from '../../base/fields.ts';
 import { parseExact } from '../json/exact-numbers.ts';
 
-/**
- * The arguments of a call as the object that messages want. Arguments that were cut are closed at the last complete value;
- * what still is no object becomes `{}`.
- */
+/** Parses the arguments of a call. Truncated JSON is closed after its last complete value; anything but an object becomes `{}`. */
 export function parseToolInput(json: string): object {
   return objectIn(json) ?? objectIn(closed(json)) ?? {};
 }
 
-/** Whether the arguments are a whole object. */
+/** True if the arguments are a complete object. */
 export function isCompleteInput(json: string): boolean {
-  // Asked again with every piece: most pieces end in the middle of something.
+  // Fast path: called for every piece, and most pieces end inside a value.
   const last = json.trimEnd().at(-1);
   return (last === '}' || last === '"') && objectIn(json) !== undefined;
 }
@@ -19,7 +16,7 @@ export function isCompleteInput(json: string): boolean {
 function objectIn(json: string): object | undefined {
   try {
     let value = parseExact(json);
-    // Some models write JSON inside a string.
+    // Some models write JSON in a string.
     if (typeof value === 'string') value = parseExact(value);
     return isObject(value) ? value : undefined;
   } catch {
@@ -27,10 +24,10 @@ function objectIn(json: string): object | undefined {
   }
 }
 
-/** Strings, brackets, separators, and the words between them; a quote alone begins a string without an end. */
+/** Strings, brackets, separators and other words; a single quote begins an unterminated string. */
 const tokens = /"(?:[^"\\]|\\.)*"|"|[{}[\],:]|[^\s"{}[\],:]+/gs;
 
-/** A text of JSON up to its last complete value, with the brackets closed that are open there. */
+/** Cuts JSON after its last complete value, and closes the open brackets. */
 function closed(json: string): string {
   const open: string[] = [];
   let best = { end: 0, closers: '' };

@@ -7,17 +7,16 @@ import { listBody } from '../shared/list-body.ts';
 import { presentWaiting } from '../shared/waiting.ts';
 import type { ModelPage } from './list.ts';
 
-/** How a model is in the process that tells it. */
+/** State of a model as the reporting process sees it. */
 export interface ModelState {
-  /** Only other processes serve it. */
+  /** True if only other processes serve the model. */
   batchOnly: boolean;
-  /** How many requests it works on at once, where that is known. */
   slots: number | null;
-  /** Its servers; absent where they are not the caller's business. */
+  /** Absent if the caller may not see them. */
   replicas?: readonly ReplicaState[];
 }
 
-/** A model as both SDK families read it (wire-formats.md, section 1e), what it serves and costs, and for operators its servers. */
+/** Model resource, readable by OpenAI and Anthropic SDKs. */
 export function presentModel(model: Model, { batchOnly, slots, replicas }: ModelState) {
   const { input, cachedInput, output } = model.prices;
   return {

@@ -3,49 +3,50 @@ import type { CompletionsRequest } from '../completions/completions.ts';
 import type { EmbeddingsRequest } from '../embeddings/embeddings.ts';
 import type { JsonBody } from '../json/json-body.ts';
 
-/** A checked request of any format, to be answered whole, and how its answer and its errors are told to who sent it. */
+/** Checked request of any format, with functions that turn its answer and its errors into the client's format. */
 export type PreparedRequest =
   | PreparedChat
   | PreparedDirect<'completions', CompletionsRequest>
   | PreparedDirect<'embeddings', EmbeddingsRequest>;
 
-/** A request that comes to a chat completion. */
-export interface PreparedChat<Answer extends object | string = object | string> {
+/** Request that is answered by a chat completion. `Body` is the answer's type: a value, or its JSON text. */
+export interface PreparedChat<Body extends object | string = object | string> {
   kind: 'chat';
   chat: ChatRequest;
-  /** The same with its text, as engines take it. */
+  /** The chat request as engines take it. */
   request: () => JsonBody<ChatRequest>;
-  /** How an engine is asked that speaks the format itself; null where it must not be, or the format is chat. */
-  native: NativeRequest<Answer> | null;
-  /** The answer in the format of the request: a value, or its JSON text. */
-  present: (answer: ChatResponse) => Answer;
-  /** An error in the places of the request. */
+  /** Request for engines that support the format; null for chat, and where translation is required. */
+  native: NativeRequest<Body> | null;
+  present: (answer: ChatResponse) => Body;
+  /** Maps the paths in an error to those of the client's request. */
   mapError: (error: unknown) => unknown;
 }
 
-export interface NativeRequest<Answer> {
+/** Request in its own format, for engines that support it. */
+export interface NativeRequest<Body> {
   op: 'messages' | 'responses';
   request: () => JsonBody<Record<string, unknown>>;
-  /** The answer under our id and the model's public name. */
-  answer: (given: NativeAnswer, name: AnswerIdentity) => Answer;
+  /** Returns the answer under our id and the model's public name. */
+  answer: (given: NativeAnswer, identity: AnswerIdentity) => Body;
 }
 
 export interface NativeAnswer {
-  /** JSON text as it came, and what it holds. Of completions the `choices` alone, as `wire/completions` has them, and no text. */
+  /** JSON text as received; empty for completions. */
   text: string;
+  /** Its parsed members; for completions only the `choices`. */
   fields: Record<string, unknown>;
   usage: ChatUsage;
 }
 
 export interface AnswerIdentity {
-  /** `chatcmpl_...`: formats put their own prefix before its digits. */
+  /** `chatcmpl_...`; formats replace the prefix by their own. */
   id: string;
   model: string;
   /** Unix seconds. */
   created: number;
 }
 
-/** One that goes on as it is, or not at all. */
+/** Request that is forwarded without translation. */
 export interface PreparedDirect<Kind, Request> {
   kind: Kind;
   request: () => JsonBody<Request>;

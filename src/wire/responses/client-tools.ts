@@ -10,15 +10,15 @@ import type {
   ClientName,
 } from './responses.ts';
 
-/** A tool that the client itself runs, as a function of the chat, and where it stands in the request. */
+/** Tool that the client runs, as a chat function. */
 export interface ClientTool {
   clientName: ClientName;
   fields: FunctionFields;
-  /** `tools[2]`, `tools[2].function` where it is nested, `input[0].tools[1].tools[4]` in a namespace that came later. */
+  /** `tools[2]`; `tools[2].function` if nested; `input[0].tools[1].tools[4]` in a namespace of an item. */
   path: string;
 }
 
-/** Tools of the client under the names that the model knows them by, where those are not their own. */
+/** Client's names of tools by the name that the model uses, where the two differ. */
 export type ClientNames = ReadonlyMap<string, ClientName>;
 
 interface Item {
@@ -27,30 +27,28 @@ interface Item {
 }
 
 /**
- * The tools that the client runs, in order; a later definition takes the place of an earlier one. Tools of other types are
- * hosted elsewhere: they are passed over.
- * @param items of the conversation: some of them bring tools
+ * Tools that the client runs, in order; a later definition replaces an earlier one. Server tools are ignored.
+ * @param items conversation, some of whose items add tools
  */
 export function clientTools({ tools }: ResponsesRequest, items: readonly Item[]): ClientTool[] {
   if (!tools?.length && !items.some(({ item }) => addsTools(item))) return [];
-  const found = new Map<string, ClientTool>();
-  const add = (tool: ClientTool) => found.set(toolKey(tool.clientName), tool);
+  const byKey = new Map<string, ClientTool>();
+  const add = (tool: ClientTool) => byKey.set(toolKey(tool.clientName), tool);
   for (const tool of listTools(tools, 'tools')) add(tool);
   for (const { item, path } of items)
     if (addsTools(item)) for (const tool of listTools(item.tools, `${path}.tools`)) add(tool);
-  const all = [...found.values()];
-  return all.some(isRenamed) ? withNames(all) : all;
+  const all = [...byKey.values()];
+  return all.some(isRenamed) ? withUniqueNames(all) : all;
 }
 
-/** Tools that were found can be called in later turns. */
+/** True for items that add tools; found tools can be called in later turns. */
 export const addsTools = ({ type }: Pick<InputItem, 'type'>) =>
   type === 'additional_tools' || type === 'tool_search_output';
 
-const none: ClientNames = new Map();
+const noNames: ClientNames = new Map();
 
-/** What the model calls otherwise than the client. */
 export function clientNames(tools: readonly ClientTool[]): ClientNames {
-  if (tools.length === 0) return none;
+  if (tools.length === 0) return noNames;
   return new Map(tools.filter(isRenamed).map(({ clientName, fields }) => [fields.name, clientName]));
 }
 
@@ -59,62 +57,61 @@ export const toolKey = ({ namespace, name }: Pick<ClientName, 'namespace' | 'nam
 const isRenamed = ({ clientName }: ClientTool) =>
   clientName.type !== 'function' || clientName.namespace !== undefined;
 
-/** The tools of a list, duplicates too. */
+/** Tools of a list, including duplicates. */
 export function* listTools(
   tools: readonly ResponsesTool[] | null | undefined,
   path: string,
   within?: ResponsesTool,
 ): Generator<ClientTool> {
   for (const [index, tool] of (tools ?? []).entries()) {
-    const at = `${path}[${index}]`;
-    if (tool.type === 'namespace') yield* listTools(tool.tools, `${at}.tools`, tool);
-    const known = definedType(tool);
-    if (known)
-      yield { clientName: { type: known, name: known }, fields: definedFunction(known, tool), path: at };
+    const toolPath = `${path}[${index}]`;
+    if (tool.type === 'namespace') yield* listTools(tool.tools, `${toolPath}.tools`, tool);
+    const type = definedType(tool);
+    if (type) yield { clientName: { type, name: type }, fields: definedFunction(type, tool), path: toolPath };
     if (tool.type !== 'function' && tool.type !== 'custom') continue;
-    const given = (tool.function ?? tool) as FunctionFields;
-    const fields = tool.type === 'custom' ? fromCustom(tool) : given;
+    const own = (tool.function ?? tool) as FunctionFields;
+    const fields = tool.type === 'custom' ? fromCustom(tool) : own;
     yield {
-      clientName: { type: tool.type, name: given.name, ...(within && { namespace: within.name! }) },
-      fields: within?.description && index === 0 ? introduced(fields, within.description) : fields,
-      path: tool.function ? `${at}.function` : at,
+      clientName: { type: tool.type, name: own.name, ...(within && { namespace: within.name! }) },
+      fields: within?.description && index === 0 ? withIntroduction(fields, within.description) : fields,
+      path: tool.function ? `${toolPath}.function` : toolPath,
     };
   }
 }
 
-/** Nothing is promised of its calls: a server that speaks this format keeps to a grammar by itself, and is to be asked in it. */
+/** Calls are not strict: a server that supports responses enforces the grammar itself, so the request should go there. */
 function fromCustom({ name, description, format }: ResponsesTool): FunctionFields {
   const { strict: _, ...fields } = freeTextFunction({ name: name!, description, grammar: format });
   return fields;
 }
 
-/** The first tool of a namespace says what that is for. */
-function introduced(fields: FunctionFields, about: string): FunctionFields {
+/** Puts the description of a namespace before that of its first tool. */
+function withIntroduction(fields: FunctionFields, about: string): FunctionFields {
   return { ...fields, description: [about, fields.description].filter(Boolean).join('\n\n') };
 }
 
-/** Names that differ, of the characters and the length that every server takes. Those without a namespace keep theirs. */
-function withNames(tools: readonly ClientTool[]): ClientTool[] {
+/** Makes names unique, with characters and a length that every server accepts. Tools without namespace keep theirs. */
+function withUniqueNames(tools: readonly ClientTool[]): ClientTool[] {
   const taken = new Set(
     tools.flatMap(({ clientName }) => (clientName.namespace === undefined ? [clientName.name] : [])),
   );
   return tools.map((tool) => {
     if (tool.clientName.namespace === undefined) return tool;
-    const whole = joinedName(tool.clientName);
-    let name = whole.slice(0, 64);
-    for (let n = 2; taken.has(name); n++) name = `${whole.slice(0, 60)}_${n}`;
+    const fullName = joinedName(tool.clientName);
+    let name = fullName.slice(0, 64);
+    for (let n = 2; taken.has(name); n++) name = `${fullName.slice(0, 60)}_${n}`;
     taken.add(name);
     return { ...tool, fields: { ...tool.fields, name } };
   });
 }
 
-/** `mcp__docs__search`. What stands in `functions` is called by its name alone, as the models of this format learn it. */
+/** `mcp__docs__search`. Models learn to call tools of the namespace `functions` by their name alone. */
 export function joinedName({ namespace, name }: Pick<ClientName, 'namespace' | 'name'>): string {
   if (namespace === undefined || namespace === 'functions') return name;
   return `${namespace.replace(/_+$/, '')}__${name}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
 }
 
-/** The name a tool choice, or an entry of one, means. Tools that the format defines are called by their type. */
+/** Tool name in a choice, or in an entry of one. Tools that the API defines are named by their type. */
 export function chosenName(choice: {
   type?: string;
   name?: string;
@@ -124,10 +121,10 @@ export function chosenName(choice: {
   return choice.function?.name ?? name ?? (isDefinedType(type) ? type : '');
 }
 
-type Chosen = Parameters<typeof chosenName>[0] & { namespace?: string | null };
+type ChoiceEntry = Parameters<typeof chosenName>[0] & { namespace?: string | null };
 
-/** Whether a tool choice, or an entry of one, means this tool. */
-export function matchesChoice(choice: Chosen, { clientName }: ClientTool): boolean {
+/** True if a choice, or an entry of one, names the tool. */
+export function matchesChoice(choice: ChoiceEntry, { clientName }: ClientTool): boolean {
   if (choice.type === 'namespace') return clientName.namespace === choice.name;
   return (
     clientName.name === chosenName(choice) &&
@@ -135,7 +132,7 @@ export function matchesChoice(choice: Chosen, { clientName }: ClientTool): boole
   );
 }
 
-/** Which tools may be called, and whether one must be: `allowed_tools` is a shorter list and a mode. */
+/** Callable tools and the choice; `allowed_tools` shortens the list and sets the choice. */
 export function toolsInEffect(
   request: ResponsesRequest,
   items: readonly Item[],
@@ -152,15 +149,14 @@ export function toolsInEffect(
   return { found, choice: { type: 'function', function: { name } } };
 }
 
-/** The tools of a request that are in effect: functions flat, with every key, others as they came. */
+/** Tools of a request that are in effect: functions flat and with every key, others unchanged. */
 export function presentTools({ tools }: ResponsesRequest, found: readonly ClientTool[]) {
   return (tools ?? []).flatMap((tool, index): (FunctionTool | ResponsesTool)[] => {
     if (tool.type === 'namespace') return [tool];
-    const [it] = found.filter(
-      ({ path }) => path === `tools[${index}]` || path === `tools[${index}].function`,
-    );
-    if (!it) return [];
-    return [tool.type === 'function' ? presentTool(it.fields) : tool];
+    const path = `tools[${index}]`;
+    const match = found.find((each) => each.path === path || each.path === `${path}.function`);
+    if (!match) return [];
+    return [tool.type === 'function' ? presentTool(match.fields) : tool];
   });
 }
 

@@ -6,10 +6,7 @@ import { toChatItems, isConvertible } from './other-items.ts';
 import type { ClientName, StoredItem } from './responses.ts';
 import type { PlacedItem } from './request/to-chat-messages.ts';
 
-/**
- * A conversation with calls of the client's own kinds as one with calls of functions, under the names by which the model knows
- * them.
- */
+/** Converts all calls of client tools to function calls, under the names that the model uses. */
 export function toFunctionCalls(
   items: readonly PlacedItem[],
   tools: readonly ClientTool[],
@@ -46,7 +43,6 @@ function toFunctionCall(item: StoredItem, tools: readonly ClientTool[]): StoredI
   return { ...called, type: 'function_call', arguments: freeTextArguments(input ?? '') };
 }
 
-/** The name by which the model knows a tool. */
 function modelsName(
   clientName: Pick<ClientName, 'namespace' | 'name'>,
   tools: readonly ClientTool[],
@@ -57,7 +53,7 @@ function modelsName(
   );
 }
 
-/** The result of a tool search for the model: names alone, because the descriptions are among the tools. */
+/** Result of a tool search for the model: only names, because the tools have the descriptions. */
 function foundTools({ tools: found }: StoredItem, tools: readonly ClientTool[]): string {
   const names = [...listTools(found, '')].map(({ clientName }) => modelsName(clientName, tools));
   return names.length === 0 ? 'No tools were found.' : `Found, and callable from now on: ${names.join(', ')}`;

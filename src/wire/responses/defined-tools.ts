@@ -5,15 +5,15 @@ import type { FunctionFields, DefinedCallItem, DefinedType, ResponsesTool, Store
 
 type CallContent = Pick<DefinedCallItem, 'action' | 'operation' | 'arguments' | 'execution'>;
 
-/** A tool that the format defines and the client runs, as a function, and its calls as items. */
+/** Conversion of a tool that the API defines and the client runs: to a function, and its calls to items. */
 interface DefinedTool {
   description: string;
   properties: ToolInputs;
   required: readonly string[];
-  /** What a call holds, by the arguments of the function. What is missing there is empty. */
-  call(given: Record<string, unknown>): CallContent;
-  /** What a result says, if not its `output`. */
-  said?(item: StoredItem): string;
+  /** Converts the function's arguments to the content of a call. */
+  call(args: Record<string, unknown>): CallContent;
+  /** Text of a result, if that is not its `output`. */
+  resultText?(item: StoredItem): string;
 }
 
 const texts = (description: string) => ({ type: 'array', items: { type: 'string' }, description });
@@ -31,8 +31,8 @@ const definedTools: Record<DefinedType, DefinedTool> = {
       user: textInput('As whom to run it.'),
     },
     required: ['command'],
-    call: (given) => ({
-      action: { ...given, type: 'exec', command: listOf(given['command']), env: fieldsOf(given['env']) },
+    call: (args) => ({
+      action: { ...args, type: 'exec', command: toList(args['command']), env: fieldsOf(args['env']) },
     }),
   },
   shell: {
@@ -43,15 +43,10 @@ const definedTools: Record<DefinedType, DefinedTool> = {
       max_output_length: integerInput('The most characters of output that are told.'),
     },
     required: ['commands'],
-    call: (given) => ({
-      action: {
-        timeout_ms: null,
-        max_output_length: null,
-        ...given,
-        commands: listOf(given['commands']),
-      },
+    call: (args) => ({
+      action: { timeout_ms: null, max_output_length: null, ...args, commands: toList(args['commands']) },
     }),
-    said: ({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)),
+    resultText: ({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)),
   },
   apply_patch: {
     description: 'Creates, updates or deletes one file.',
@@ -63,27 +58,23 @@ const definedTools: Record<DefinedType, DefinedTool> = {
       ),
     },
     required: ['type', 'path'],
-    call: (given) => ({
-      operation: {
-        ...given,
-        type: stringOr(given['type'], 'update_file'),
-        path: stringOr(given['path'], ''),
-      },
+    call: (args) => ({
+      operation: { ...args, type: stringOr(args['type'], 'update_file'), path: stringOr(args['path'], '') },
     }),
-    said: ({ output, status }) => [status, output].filter(Boolean).join(': '),
+    resultText: ({ output, status }) => [status, output].filter(Boolean).join(': '),
   },
   tool_search: {
     description: 'Searches tools that can be called only once they were found.',
     properties: { query: textInput('What the tool is for.') },
     required: ['query'],
-    call: (given) => ({ execution: 'client', arguments: given }),
+    call: (args) => ({ execution: 'client', arguments: args }),
   },
 };
 
-const listOf = (value: unknown): unknown[] =>
+const toList = (value: unknown): unknown[] =>
   Array.isArray(value) ? value : typeof value === 'string' ? [value] : [];
 
-/** The type of a tool that is one of these; a shell in a container, and a search without a client, run on a server. */
+/** Type of a defined tool; undefined if it runs on a server, as a shell in a container and a search without a client do. */
 export function definedType({ type, environment, execution }: ResponsesTool): DefinedType | undefined {
   if (type === 'tool_search') return execution === 'client' ? type : undefined;
   const where = fieldsOf(environment)['type'] ?? 'local';
@@ -94,72 +85,61 @@ export function isDefinedType(type: string): type is DefinedType {
   return Object.hasOwn(definedTools, type);
 }
 
-/** A search is described by its client. */
+/** Function for a defined tool. The client describes a search itself. */
 export function definedFunction(
   type: DefinedType,
-  { description: own, parameters }: ResponsesTool,
+  { description: given, parameters }: ResponsesTool,
 ): FunctionFields {
   const { description, properties, required } = definedTools[type];
   const input = closedObject(properties, required);
   if (type !== 'tool_search') return { name: type, description, parameters: input };
-  return { name: type, description: own || description, parameters: parameters ?? input };
+  return { name: type, description: given || description, parameters: parameters ?? input };
+}
+
+interface CallLike {
+  type: string;
+  call_id?: unknown;
 }
 
 export function callTypeOf(type: DefinedType): DefinedCallItem['type'] {
   return `${type}_call`;
 }
 
-/** What a call holds; of arguments that are no object, nothing. */
+/** Content of a call; empty if the arguments are not an object. */
 export function definedCall(type: DefinedType, json: string): CallContent {
-  // An answer that was cut ends in the middle of something.
+  // The arguments of a truncated answer may be invalid.
   return definedTools[type].call(fieldsOf(parseOrUndefined(json)));
 }
 
-/** The tool whose call an item is. A search that a server ran is no call of the client. */
-export function calledType({
-  type,
-  call_id: id,
-}: {
-  type: string;
-  call_id?: unknown;
-}): DefinedType | undefined {
+/** Defined tool that an item calls. A search without `call_id` ran on a server. */
+export function calledType({ type, call_id: id }: CallLike): DefinedType | undefined {
   const tool = type.endsWith('_call') ? type.slice(0, -'_call'.length) : '';
   if (tool === 'tool_search' && !id) return undefined;
   return isDefinedType(tool) ? tool : undefined;
 }
 
-/** The tool whose result an item is. */
-export function resultType({
-  type,
-  call_id: id,
-}: {
-  type: string;
-  call_id?: unknown;
-}): DefinedType | undefined {
+/** Defined tool whose result an item is. */
+export function resultType({ type, call_id: id }: CallLike): DefinedType | undefined {
   if (type === 'tool_search_output') return id ? 'tool_search' : undefined;
   return type.endsWith('_output') ? calledType({ type: type.slice(0, -'_output'.length) }) : undefined;
 }
 
-/** The arguments with which the function would have been called. */
-export function definedArguments({
-  type,
-  action,
-  operation,
-  arguments: given,
-}: Pick<StoredItem, 'type'> &
-  Pick<DefinedCallItem, 'action' | 'operation'> & { arguments?: unknown }): string {
-  if (type === 'tool_search_call') return typeof given === 'string' ? given : JSON.stringify(given ?? {});
+/** Function arguments of a call. */
+export function definedArguments(
+  call: Pick<StoredItem, 'type'> & Omit<CallContent, 'arguments'> & { arguments?: unknown },
+): string {
+  const { type, action, operation, arguments: args } = call;
+  if (type === 'tool_search_call') return typeof args === 'string' ? args : JSON.stringify(args ?? {});
   if (type !== 'local_shell_call') return JSON.stringify(action ?? operation ?? {});
-  const { type: _, ...asked } = action ?? {};
-  return JSON.stringify(asked);
+  const { type: _, ...command } = action ?? {};
+  return JSON.stringify(command);
 }
 
-/** What a result tells the model. */
 export function definedResult(type: DefinedType, item: StoredItem): string {
-  return definedTools[type].said?.(item) ?? (item.output as string);
+  return definedTools[type].resultText?.(item) ?? (item.output as string);
 }
 
-/** The call that a result answers. Some clients of the older shell name it by `id`. */
+/** Id of the call that a result answers. Some clients of the older shell send it as `id`. */
 export function answeredCallId({ call_id: called, id }: StoredItem): string {
   return called ?? id;
 }

@@ -1,6 +1,6 @@
 /**
- * Ids of items hold the id of their response and their place, so that a reference to an item leads to it without an index:
- * `msg_<the 32 digits of resp_...><place, 4 digits>`. Places of inputs begin at `firstInput`.
+ * Item ids contain the id of the response and the position, so that a reference needs no index to be found:
+ * `msg_<32 digits of resp_...><position, 4 digits>`. Positions of inputs start here.
  */
 const firstInput = 0x8000;
 const pattern = /^[a-z]{1,8}_([0-9a-f]{32})([0-9a-f]{4})$/;
@@ -22,22 +22,21 @@ const prefixes: Record<string, string> = {
   compaction: 'cmp_',
 };
 
-export function outputItemId(responseId: string, type: string, place: number): string {
-  return idOf(responseId, type, place);
+export function outputItemId(responseId: string, type: string, position: number): string {
+  const prefix = Object.hasOwn(prefixes, type) ? prefixes[type] : 'item_';
+  return `${prefix}${responseId.slice('resp_'.length)}${position.toString(16).padStart(4, '0')}`;
 }
 
-export function inputItemId(responseId: string, type: string, place: number): string {
-  return idOf(responseId, type, firstInput + place);
+export function inputItemId(responseId: string, type: string, position: number): string {
+  return outputItemId(responseId, type, firstInput + position);
 }
 
-function idOf(responseId: string, type: string, place: number): string {
-  const digits = responseId.slice('resp_'.length);
-  return `${Object.hasOwn(prefixes, type) ? prefixes[type] : 'item_'}${digits}${place.toString(16).padStart(4, '0')}`;
-}
-
-/** Where an item is stored, or undefined for an id that is none of ours. */
+/** Response that stores an item; undefined for an id that is not ours. */
 export function itemOrigin(id: string): { response: string; side: 'input' | 'output' } | undefined {
-  const [, digits, place = ''] = pattern.exec(id) ?? [];
+  const [, digits, position = ''] = pattern.exec(id) ?? [];
   if (digits === undefined) return undefined;
-  return { response: `resp_${digits}`, side: Number.parseInt(place, 16) < firstInput ? 'output' : 'input' };
+  return {
+    response: `resp_${digits}`,
+    side: Number.parseInt(position, 16) < firstInput ? 'output' : 'input',
+  };
 }

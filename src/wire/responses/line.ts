@@ -1,4 +1,4 @@
-import { isObject } from '../../base/fields.ts';
+import { fieldsOf, isObject } from '../../base/fields.ts';
 import type { Fault } from '../../core/errors.ts';
 import type { PreparedChat } from '../prepared/prepared-request.ts';
 import type { JsonBody } from '../json/json-body.ts';
@@ -7,35 +7,32 @@ import { nativeRequest } from './request/native-request.ts';
 import { checkResponsesRequest, requireConversation } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
 import type { ResponseBody, ResponsesRequest } from './responses.ts';
-import { collectFaults } from '../schema/validate.ts';
+import { collectFaults, type Validator } from '../schema/validate.ts';
 import { isReference, pathOfItem, storedItems } from './stored-items.ts';
 import { toChatRequest } from './request/to-chat-request.ts';
 
-/**
- * Every fault of the body of a batch line. Its answer stands in the results of the batch alone and its whole conversation in
- * the line: what is stored may be gone when the line runs.
- */
-export function checkResponsesLine(body: Record<string, unknown>): Fault[] {
-  const agreed = collectFaults((add) => {
+/** Checks the body of a batch line. It may not refer to stored state, which may be gone when the line runs. */
+function checkLine(value: unknown): Fault[] {
+  const body = fieldsOf(value);
+  const faults = collectFaults((add) => {
     if (body['background'] === true)
-      add('background', 'a batch runs in the background as a whole; leave background out');
-    if (body['store'] === true)
-      add('store', 'answers of a batch stand in its results and are not stored; leave store out');
+      add('background', 'batches always run in the background; leave background out');
+    if (body['store'] === true) add('store', 'answers of a batch are only in its results; leave store out');
     for (const name of ['previous_response_id', 'conversation'])
       if (body[name] !== undefined && body[name] !== null)
-        add(name, 'a batch line holds its whole conversation; send all of it as input');
+        add(name, 'not available in a batch; send the whole conversation as input');
     const items = Array.isArray(body['input']) ? body['input'] : [];
     for (const [index, item] of items.entries())
       if (isObject(item) && isReference(item))
-        add(`input[${index}]`, 'a batch line holds its whole conversation; send the item itself');
+        add(`input[${index}]`, 'references are not available in a batch; send the item itself');
   });
-  return [...checkResponsesRequest(body), ...agreed];
+  return [...checkResponsesRequest(value), ...faults];
 }
+export const checkResponsesLine: Validator = Object.assign(checkLine, {
+  compile: checkResponsesRequest.compile,
+});
 
-/**
- * The chat that a checked line comes to.
- * @throws ApiError `validation_error` (422) when nothing in it can be answered
- */
+/** Chat request for a checked line. @throws ApiError `validation_error` (422) if it has no message to answer */
 export function lineChat(
   request: ResponsesRequest,
 ): Pick<ResponsePreparation, 'chat' | 'paths' | 'items' | 'clientNames'> {
@@ -45,21 +42,21 @@ export function lineChat(
   return { items, ...toChatRequest(request, items) };
 }
 
-/** A checked line, ready to be answered. Nothing of it is stored, and its answer says so. */
+/** Prepares a checked line. Its answer has `store: false`. */
 export function prepareResponseLine(body: JsonBody<ResponsesRequest>): PreparedChat<ResponseBody> {
   const request = { ...body.value, store: false };
   return prepareResponse({
     ...lineChat(request),
     native: () => nativeRequest(body, null, false),
     begun: ({ id, model, created }) =>
-      newResponse(request, { id: responseId(id), createdAt: created, model, status: 'in_progress' }),
+      newResponse(request, {
+        id: id.replace(/^chatcmpl_/, 'resp_'),
+        createdAt: created,
+        model,
+        status: 'in_progress',
+      }),
     at: ({ created }) => created,
-    // Engines gave every call its id.
+    // Engines give every call an id.
     newCallId: () => '',
   });
-}
-
-/** The same id under the prefix of responses, so that both can be found. */
-function responseId(chatId: string): string {
-  return chatId.replace(/^chatcmpl_/, 'resp_');
 }

@@ -2,11 +2,7 @@ import { fieldsOf } from '../../base/fields.ts';
 import { joinedName } from './client-tools.ts';
 import type { InputPart, StoredItem } from './responses.ts';
 
-/**
- * Items of the format beside those of messages and of the client's tools: what other agents said, and calls of tools that ran on
- * another server. Each type becomes items that a chat has, is left out for a reason, or cannot be passed on.
- */
-
+/** Converts an item of another agent, or a call that ran on another server, to chat items; none if it is empty. */
 type ItemConverter = (item: StoredItem) => StoredItem[];
 
 const converters: Record<string, ItemConverter> = {
@@ -45,39 +41,38 @@ const converters: Record<string, ItemConverter> = {
   ],
 };
 
-/** Types that are left out, each for the reason that docs/responses.md names. */
-const leftOut = new Set(
+/** Types that are dropped, for the reasons in docs/responses.md. */
+const dropped = new Set(
   `additional_tools item_reference web_search_call mcp_list_tools mcp_approval_request mcp_approval_response
   tool_search_call tool_search_output`.split(/\s+/),
 );
 
-/** Types that a chat has, or that are turned into those elsewhere. */
-const ofChats = new Set(
+/** Types that are messages or calls of the client's tools. */
+const chatTypes = new Set(
   `message reasoning compaction function_call function_call_output custom_tool_call custom_tool_call_output
   local_shell_call local_shell_call_output shell_call shell_call_output apply_patch_call
   apply_patch_call_output`.split(/\s+/),
 );
 
-/** The advice in the error for an item that cannot be passed on; undefined for one that can. */
+/** Error message for an item that cannot be passed to the model; undefined for others. */
 export function refusalFor({ type }: StoredItem): string | undefined {
   if (type === 'configuration_update')
-    return 'settings cannot change within a conversation here: set reasoning and text of the request';
+    return 'configuration updates are not supported: set reasoning and text of the request';
   if (type === 'compaction_trigger')
-    return 'nothing is compacted within a response here: use POST /v1/responses/compact';
-  if (ofChats.has(type) || leftOut.has(type) || Object.hasOwn(converters, type)) return undefined;
-  return 'this type of item cannot be passed on to the model: leave the item out, or send what it says as a message';
+    return 'compaction within a response is not supported: use POST /v1/responses/compact';
+  if (chatTypes.has(type) || dropped.has(type) || Object.hasOwn(converters, type)) return undefined;
+  return 'items of this type cannot be passed to the model: remove the item, or send its content as a message';
 }
 
 export function isConvertible({ type }: StoredItem): boolean {
   return Object.hasOwn(converters, type);
 }
 
-/** An item of another type as items of a chat; none if it is empty. */
 export function toChatItems(item: StoredItem): StoredItem[] {
   return converters[item.type]!(item);
 }
 
-/** A message of another agent, as the user's. Behind a server that does not encrypt, the encrypted part is plain text. */
+/** Message of another agent as a user message. Servers that do not encrypt send plain text as encrypted content. */
 function message({ content, ...item }: StoredItem): StoredItem[] {
   const parts = Array.isArray(content) ? content : [{ type: 'input_text', text: content ?? '' }];
   const texts = parts.map(plainText).filter((text) => text !== '');
@@ -87,7 +82,7 @@ function message({ content, ...item }: StoredItem): StoredItem[] {
   ];
 }
 
-/** True if a part of it is a ciphertext, which only the server that made it can read. */
+/** True if a part is encrypted, so that only the server that made it can read it. */
 export function hasCiphertext({ content }: Pick<StoredItem, 'content'>): boolean {
   return Array.isArray(content) && content.some(isCiphertext);
 }
@@ -101,7 +96,7 @@ function plainText(part: InputPart): string {
   return isCiphertext(part) ? '' : textOf(part['encrypted_content']);
 }
 
-/** A call and its result, which were one item. */
+/** Splits an item into a call and its result. */
 function ranCall(
   { id, ...item }: StoredItem,
   called: { name: string; arguments: string | object },
@@ -122,16 +117,13 @@ function foundIn(results: unknown[]): string {
   return texts.join('\n\n');
 }
 
-/** Images that it made are elsewhere, at an address. */
+/** Logs of a code interpreter; its images are only URLs. */
 function logsOf(outputs: unknown): string {
-  const told = Array.isArray(outputs) ? outputs.map(fieldsOf) : [];
-  return told.map(({ logs, url }) => textOf(logs ?? url)).join('\n');
+  const list = Array.isArray(outputs) ? outputs.map(fieldsOf) : [];
+  return list.map(({ logs, url }) => textOf(logs ?? url)).join('\n');
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string'
-    ? value
-    : value === undefined || value === null
-      ? ''
-      : JSON.stringify(value);
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
 }

@@ -1,10 +1,7 @@
 import type { ResponseStatus } from '../../core/response.ts';
 import type { JsonSchema, TokenLogprob } from '../chat/chat.ts';
 
-/**
- * Requests, items, bodies and events of `/v1/responses` (wire-formats.md, section 1b). Unknown fields of requests are kept
- * and not looked at.
- */
+/** Body of `POST /v1/responses`. Unknown fields are kept and ignored. */
 export interface ResponsesRequest {
   model: string;
   input: string | InputItem[];
@@ -44,8 +41,8 @@ export type TextFormat =
     };
 
 /**
- * A function, flat or nested as on chat completions, a tool that takes free text (`custom`), a `namespace` of both, a tool that
- * the format defines (`defined-tools.ts`), or one of another type, which is passed over.
+ * Function, flat or nested as in chat completions; `custom` for free text; a `namespace` of both; or a tool that the API
+ * defines (`defined-tools.ts`). Other types are ignored.
  */
 export interface ResponsesTool extends Partial<FunctionFields> {
   type: string;
@@ -62,10 +59,10 @@ export interface FunctionFields {
   strict?: boolean | null;
 }
 
-/** Tools that the format defines and the client runs. */
+/** Tools that the API defines and the client runs. */
 export type DefinedType = 'local_shell' | 'shell' | 'apply_patch' | 'tool_search';
 
-/** A tool as its client calls it, which may not be how the model does. */
+/** Client's name of a tool, which may differ from the model's. */
 export interface ClientName {
   type: 'function' | 'custom' | DefinedType;
   name: string;
@@ -85,7 +82,7 @@ export type ResponsesToolChoice =
       tools?: { type: string; name?: string; function?: { name: string } | null }[];
     };
 
-/** An item as clients send it. `type` may be missing from a message and from a reference. */
+/** Item as clients send it. `type` is optional for messages and references. */
 export interface InputItem {
   type?: string | null;
   id?: string | null;
@@ -94,14 +91,13 @@ export interface InputItem {
   call_id?: string;
   name?: string;
   arguments?: string;
-  /** Of a call. */
   namespace?: string | null;
-  /** Of a call with free text. */
+  /** Input of a free-text call. */
   input?: string;
-  /** Of calls of a shell, and of `apply_patch`. */
+  /** Calls of a shell have an action; those of `apply_patch` an operation. */
   action?: Record<string, unknown>;
   operation?: Record<string, unknown>;
-  /** The tools of `additional_tools`, or those that a search found. */
+  /** Tools of `additional_tools`, or those that a search found. */
   tools?: ResponsesTool[];
   output?: string | InputPart[];
   summary?: { type?: string; text?: string }[] | null;
@@ -120,7 +116,7 @@ export interface InputPart {
   [extra: string]: unknown;
 }
 
-/** An item with its type and its id: as it is stored, listed, and turned into messages. */
+/** Item with type and id, as stored, listed and converted. */
 export interface StoredItem extends InputItem {
   type: string;
   id: string;
@@ -138,7 +134,7 @@ interface Call<Type> extends Item<Type> {
 
 export interface MessageItem extends Item<'message'> {
   role: 'assistant';
-  /** Set when the message is complete: whether text before a call, or the answer. */
+  /** Set when the message is complete: text before a call, or the answer. */
   phase?: 'commentary' | 'final_answer';
   content: (
     | { type: 'output_text'; text: string; annotations: []; logprobs: TokenLogprob[] }
@@ -152,36 +148,36 @@ export interface FunctionCallItem extends Call<'function_call'> {
   arguments: string;
 }
 
-/** A call of a tool that takes free text. */
+/** Call of a free-text tool. */
 export interface CustomCallItem extends Call<'custom_tool_call'> {
   name: string;
   namespace?: string;
   input: string;
 }
 
-/** A call of a tool that the format defines. */
+/** Call of a tool that the API defines. */
 export interface DefinedCallItem extends Call<`${DefinedType}_call`> {
-  /** What a shell is to do. */
+  /** Action of a shell. */
   action?: Record<string, unknown>;
-  /** What is to become of a file. */
+  /** Change of a file. */
   operation?: Record<string, unknown>;
-  /** The query of a search. */
+  /** Query of a search. */
   arguments?: Record<string, unknown>;
   execution?: 'client';
 }
 
 export interface ReasoningItem extends Item<'reasoning'> {
   summary: { type: 'summary_text'; text: string }[];
-  /** The same once more, when all of it is there: clients of open models look for it here. */
+  /** Copy of the summary, set at the end: clients of open models read reasoning here. */
   content?: { type: 'reasoning_text'; text: string }[];
 }
 
 export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | DefinedCallItem | ReasoningItem;
 
-/** How soon a client wants its answer. Nobody is served otherwise for it: it is only told again. */
+/** Requested urgency. It has no effect and is only returned. */
 export type ServiceTier = 'default' | 'flex' | 'priority';
 
-/** The response resource. Every key is always there: some clients insist on it. */
+/** Response resource. Every key is always present, because some clients require it. */
 export interface ResponseBody {
   id: string;
   object: 'response';
@@ -199,7 +195,7 @@ export interface ResponseBody {
   output: OutputItem[];
   parallel_tool_calls: boolean;
   previous_response_id: string | null;
-  /** There when it was made in one. */
+  /** Present if the response belongs to one. */
   conversation?: { id: string };
   reasoning: { effort: string | null; summary: string | null };
   safety_identifier: string | null;
@@ -234,10 +230,10 @@ export interface ResponseUsage {
   total_tokens: number;
 }
 
-/** A streamed response, in lists of what came together (`ChatChunks`). */
+/** Events of a streamed response, in lists like `ChatChunks`. */
 export type ResponseEvents = AsyncIterable<readonly ResponseEvent[]>;
 
-/** One server-sent event. Its other fields depend on its type. */
+/** Server-sent event. Its other fields depend on its type. */
 export interface ResponseEvent {
   type: string;
   sequence_number: number;

@@ -2,19 +2,19 @@ import { addsTools } from './client-tools.ts';
 import { inputItemId } from './item-ids.ts';
 import type { InputItem, InputPart, ResponsesRequest, StoredItem } from './responses.ts';
 
-/** The input of a request as items with a type and an id, as they are stored and listed. References stay as they are. */
+/** Input of a request as items with type and id. References stay unchanged. */
 export function storedItems(input: ResponsesRequest['input'], responseId: string): StoredItem[] {
   const items: InputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-  return items.map((item, place) => {
+  return items.map((item, index) => {
     const type = typeOf(item);
-    const id = item.id || inputItemId(responseId, type, place);
+    const id = item.id || inputItemId(responseId, type, index);
     if (type === 'message')
       return { ...item, type, id, status: item['status'] ?? 'completed', content: partsOf(item) };
     return { ...item, type, id };
   });
 }
 
-/** The items of an input that bring tools, each with its place. */
+/** Items of an input that add tools, with their paths. */
 export function itemsWithTools({
   input,
 }: Pick<ResponsesRequest, 'input'>): { item: InputItem; path: string }[] {
@@ -25,7 +25,6 @@ export function itemsWithTools({
   return found;
 }
 
-/** Where an item stands in a request. */
 export function pathOfItem(input: ResponsesRequest['input'], index: number): string {
   return typeof input === 'string' ? 'input' : `input[${index}]`;
 }
@@ -35,7 +34,7 @@ function typeOf(item: Pick<InputItem, 'type' | 'role'>): string {
   return item.role === undefined ? 'item_reference' : 'message';
 }
 
-/** Whether an item only names another one. Without a type it is that, unless it has a role. */
+/** True for an item that only refers to another one. Untyped items without a role do. */
 export function isReference(item: Pick<InputItem, 'type' | 'role'>): boolean {
   return typeOf(item) === 'item_reference';
 }

@@ -3,18 +3,18 @@ import { unescapePointerPart } from '../../base/json-pointer.ts';
 import type { Fault } from '../../core/errors.ts';
 import { quoted } from '../json/parse.ts';
 
-/** The annotation by which a schema says in words what it takes: `expected: 'a string or an array of parts'`. */
+/** Annotation of a schema that describes valid values: `expected: 'a string or an array of parts'`. */
 export interface Expected {
   expected?: string;
 }
 
-/** Ajv's errors as faults with a path like `messages[0].content` and a sentence that names what was expected and what came. */
+/** Converts Ajv's errors to faults with a path like `messages[0].content` and a message that names the expected and actual value. */
 export function explain(errors: readonly ErrorObject[], root: unknown, limit: number): Fault[] {
   const faults: Fault[] = [];
   const seen = new Set<string>();
   for (const error of errors) {
     if (faults.length === limit) break;
-    // The branch, or the name, that failed speaks for itself.
+    // The branch or name that failed has an error of its own.
     if (error.keyword === 'if' || error.keyword === 'propertyNames') continue;
     const param = pathOf(error, root);
     const message = sentence(error);
@@ -28,14 +28,14 @@ export function explain(errors: readonly ErrorObject[], root: unknown, limit: nu
   return faults;
 }
 
-/** `messages[0].content`; keys that are no plain words are quoted: `logit_bias["a b"]`. */
+/** Appends a key: `messages[0].content`, or quoted where it is not an identifier: `logit_bias["a b"]`. */
 export function joinPath(path: string, key: string | number): string {
   if (typeof key === 'number') return `${path}[${key}]`;
   if (!/^[A-Za-z_$][\w$]*$/.test(key)) return `${path}[${quoted(key)}]`;
   return path === '' ? key : `${path}.${key}`;
 }
 
-/** The steps of such a path, each with its text in it: `messages[0].content` has `messages`, `[0]` and `.content`. */
+/** Splits a path into steps with their texts: `messages`, `[0]` and `.content` for `messages[0].content`. */
 export function stepsOf(path: string): { step: string | number; text: string }[] {
   const pattern = /\.?([^.[\]]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]/g;
   return Array.from(path.matchAll(pattern), ([text, name, index, key]) => ({
@@ -103,11 +103,11 @@ function sentence(error: ErrorObject): string {
       return `items ${Math.min(i, j)} and ${Math.max(i, j)} are the same`;
     }
     case 'pattern':
-      return `expected ${expectedOf(error) ?? `text like ${(error.params as { pattern: string }).pattern}`}, got ${describe(error.data)}`;
+      return `expected ${expectedOf(error) ?? `text matching ${(error.params as { pattern: string }).pattern}`}, got ${describe(error.data)}`;
     case 'false schema':
       return expectedOf(error) ?? 'not allowed here';
     default:
-      return error.message ?? 'not valid';
+      return error.message ?? 'invalid';
   }
 }
 
@@ -125,7 +125,7 @@ const words: Record<string, string> = {
   null: 'null',
 };
 
-/** Null is allowed nearly everywhere and is no help to name, unless nothing else is. */
+/** Names the types; null, which is allowed nearly everywhere, only where nothing else is. */
 function typeWords(type: string | string[] | undefined): string {
   const types = typeof type === 'string' ? type.split(',') : (type ?? []);
   const named = types.length > 1 ? types.filter((name) => name !== 'null') : types;
@@ -142,7 +142,7 @@ function listed(items: string[]): string {
   return `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
 }
 
-/** What came, in a few words. */
+/** Short description of a value. */
 export function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

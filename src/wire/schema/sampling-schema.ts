@@ -1,6 +1,6 @@
 import { booleanOrNull, integerOrNull, numberOrNull, object, orNull, string } from './schema.ts';
 
-/** The fields of a request that say how tokens are chosen, and how the answer comes, whatever the prompt is. */
+/** Sampling and streaming fields that chat and text completions share. */
 export const samplingFields = {
   'stream?': booleanOrNull(),
   'stream_options?': orNull(object({ 'include_usage?': booleanOrNull() })),
@@ -21,11 +21,10 @@ export const samplingFields = {
   'repetition_penalty?': numberOrNull({ exclusiveMinimum: 0, maximum: 10 }),
 };
 
-/** @param most stop sequences */
-export const stopField = (most: number) => ({
+export const stopField = (max: number) => ({
   type: ['string', 'array', 'null'],
   expected: 'a string or an array of strings',
   minLength: 1,
-  maxItems: most,
+  maxItems: max,
   items: string({ minLength: 1 }),
 });

@@ -8,34 +8,32 @@ import type { JsonBody } from '../json/json-body.ts';
 import { parseJson } from '../json/parse.ts';
 import type { JsonScan } from '../json/scan.ts';
 
-/** At most this many faults are told (api.md, section 2). */
+/** Most faults that an error reports. */
 export const maxFaults = 100;
 
-/** Checks a value against one schema; an empty list when it fits. */
+/** Checks a value against one schema and returns its faults. */
 export interface Validator {
   (value: unknown): Fault[];
-  /** Compiles it, unless it is. */
+  /** Compiles the schema, unless it is compiled already. */
   compile: () => void;
 }
 
-/** Adds a fault to those that were found. */
 export type AddFault = (param: string, message: string, code?: ErrorCode) => void;
 
-/** The faults that are added. */
-export function collectFaults(look: (add: AddFault) => void): Fault[] {
+/** Returns the faults that `check` adds. */
+export function collectFaults(check: (add: AddFault) => void): Fault[] {
   const faults: Fault[] = [];
-  look((param, message, code = 'validation_error') => faults.push({ param, code, message }));
+  check((param, message, code = 'validation_error') => faults.push({ param, code, message }));
   return faults;
 }
 
 /**
- * A validator for a schema. The verdict comes from a check that stops at the first fault and allocates nothing
- * when there is none; only a value that failed is checked again for more of its faults, as many as are told.
- * Each is compiled when it is first needed, or prepared: up to 60 ms once, against megabytes and a second of every start for
- * all of them.
+ * Creates a validator for a schema. A quick check stops at the first fault and allocates nothing for a valid value; only an
+ * invalid value is checked again for all faults. Schemas are compiled on first use, which takes up to 60 ms each; all of
+ * them at start-up would take megabytes and a second.
  *
- * A schema writes unions as type arrays or `if`/`then`, never `anyOf`, so that a fault inside one has an exact path.
- * @param agreement what no schema can say of a value of that shape: fields that must agree with each other
+ * Schemas write unions as type arrays or `if`/`then`, never `anyOf`, so that faults have exact paths.
+ * @param agreement rules between fields, which a schema cannot express; runs only on values of the right shape
  */
 export function validator(schema: Schema, agreement?: (value: never, add: AddFault) => void): Validator {
   let quick: ValidateFunction | undefined;
@@ -53,29 +51,29 @@ export function validator(schema: Schema, agreement?: (value: never, add: AddFau
   return Object.assign(check, { compile: () => void compiled() });
 }
 
-// Ajv's own optimizing of its code takes as long as making it, and the machine's compiler does the same again.
-const asMade = { optimize: false };
+// Ajv's optimizer takes as long as generating the code, and V8 optimizes the code anyway.
+const unoptimized = { optimize: false };
 const options = {
-  code: asMade,
+  code: unoptimized,
   strict: false,
   validateSchema: false,
   validateFormats: false,
   addUsedSchema: false,
   verbose: true,
 };
-let made: { quick: Ajv; full: Ajv } | undefined;
+let cached: { quick: Ajv; full: Ajv } | undefined;
 
 function compilers(): { quick: Ajv; full: Ajv } {
-  if (made) return made;
+  if (cached) return cached;
   const { Ajv } = loadPackage('ajv') as typeof AjvPackage;
-  const full = new Ajv({ ...options, allErrors: true, code: { ...asMade, process: boundLoops } });
-  const quick = new Ajv({ ...options, code: { ...asMade, process: dropUnmetIfErrors } });
-  return (made = { quick, full });
+  const full = new Ajv({ ...options, allErrors: true, code: { ...unoptimized, process: boundLoops } });
+  const quick = new Ajv({ ...options, code: { ...unoptimized, process: dropUnmetIfErrors } });
+  return (cached = { quick, full });
 }
 
 /**
- * The code of a check that keeps nothing of an `if` that is not met: Ajv would make an empty object and a list for each,
- * to throw both away at once; the roles of four messages are a dozen.
+ * Removes from Ajv's code the empty error object and list that it allocates, and discards, for each `if` that does not
+ * match: a dozen for the roles of four messages.
  */
 export function dropUnmetIfErrors(code: string): string {
   return code.replaceAll(
@@ -84,24 +82,24 @@ export function dropUnmetIfErrors(code: string): string {
   );
 }
 
-/** Enough for `maxFaults`: some errors are no faults, and some tell the same. */
+/** Enough for `maxFaults`, because explain() drops some errors and merges equal ones. */
 const maxErrors = 4 * maxFaults;
 
 /**
- * The code of a check that asks for all errors, with loops over items and fields that end when there are enough: a body of
- * half a megabyte can be wrong in 200,000 places. Ajv has no such limit of its own.
+ * Makes the loops over items and fields in Ajv's code stop at `maxErrors`: a body of half a megabyte can have 200,000
+ * errors, and Ajv has no such limit of its own.
  */
 function boundLoops(code: string): string {
   return code.replaceAll(/for\((?:let|const) [^{}]*\)\{/g, `$&if(errors>=${maxErrors})break;`);
 }
 
-/** A list that is too long is told by itself: its items may be hundreds of thousands. */
+/** A list that is too long is the only fault reported, because it may have hundreds of thousands of items. */
 function isTooMany(error: ErrorObject | undefined): boolean {
   return error?.keyword === 'maxItems' || error?.keyword === 'maxProperties';
 }
 
 /**
- * A request body that passes the check.
+ * Parses and checks a request body.
  * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
  */
 export function parseBody<T>(text: string, check: Validator): JsonBody<T> & { scan: JsonScan } {
@@ -111,12 +109,12 @@ export function parseBody<T>(text: string, check: Validator): JsonBody<T> & { sc
   return { value: value as T, text, scan };
 }
 
-/** One ApiError for all faults of a request: the first in the message, the others in the details. */
+/** Error for all faults of a request: the first in the message, up to `maxFaults` in the details. */
 export function faultsError(faults: Fault[]): ApiError {
   const first = faults[0]!;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const place = first.param === undefined ? '' : `${first.param}: `;
-  return new ApiError(first.code, `${place}${first.message}${more}`, {
+  const path = first.param === undefined ? '' : `${first.param}: `;
+  return new ApiError(first.code, `${path}${first.message}${more}`, {
     param: first.param ?? null,
     faults: faults.slice(0, maxFaults),
     status: 422,

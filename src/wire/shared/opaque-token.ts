@@ -1,8 +1,8 @@
 import { fromBase64, toBase64 } from '../../base/base64.ts';
 
 /**
- * Stands before a text of ours that clients hand back unread. It is no secret, and nothing is proven by it: what a client
- * says was said before is its own say, as with any message of its input. So no key has to be kept, and any process reads it.
+ * Marks a text of ours that clients send back unread. The token is neither encrypted nor signed: it is client input like any
+ * other message, so no key has to be stored and every process can read it.
  */
 export const tokenPrefix = 'offpeak1.';
 
@@ -10,7 +10,7 @@ export function encodeToken(text: string): string {
   return tokenPrefix + toBase64(text);
 }
 
-/** The text behind a mark of ours; undefined for all else. */
+/** Returns the text of a token of ours; undefined for any other value. */
 export function decodeToken(value: unknown): string | undefined {
   if (typeof value !== 'string' || !value.startsWith(tokenPrefix)) return undefined;
   try {

@@ -3,31 +3,31 @@ import { ApiError, type Fault } from '../../core/errors.ts';
 import { stepsOf } from '../schema/explain.ts';
 
 /**
- * Where the parts of a converted request stood in the request as the client sent it: by the object in the new request, by
- * the name of a top-level field, or by a whole path.
+ * Original paths of the parts of a converted request. A key is an object of the converted request, the name of one of its
+ * top-level fields, or a whole path.
  */
 export type PathMap = Map<object | string, string>;
 export type ReadonlyPathMap = ReadonlyMap<object | string, string>;
 
-/** A fault of a converted request, told in the paths of the one the client sent. */
+type MapPath = (path: string) => string;
+
+/** Returns a function that maps a fault of the converted request to the client's paths. */
 export function faultMapper(converted: object, paths: ReadonlyPathMap): (fault: Fault) => Fault {
-  const moved = (param: string) => originalPath(param, converted, paths);
-  return (fault) => mapFaultParam(fault, moved);
+  return (fault) => mapFaultPath(fault, (path) => originalPath(path, converted, paths));
 }
 
-/** An error about a converted request, told in the paths of the one the client sent. */
+/** Maps the paths in an error of the converted request to the client's paths. */
 export function remapError(error: unknown, converted: object, paths: ReadonlyPathMap): unknown {
-  return paths.size === 0 ? error : mapErrorParams(error, (param) => originalPath(param, converted, paths));
+  return paths.size === 0 ? error : mapErrorPaths(error, (path) => originalPath(path, converted, paths));
 }
 
-/** An error with other paths. */
-export function mapErrorParams(error: unknown, moved: (param: string) => string): unknown {
+export function mapErrorPaths(error: unknown, mapPath: MapPath): unknown {
   if (!(error instanceof ApiError)) return error;
   if (error.param === null && error.faults.length === 0) return error;
   const { code, param, status, retryAfter, shouldRetry, allow, blame, cause } = error;
-  return new ApiError(code, mapMessage(error.message, param, moved), {
-    param: param === null ? null : moved(param),
-    faults: error.faults.map((fault) => mapFaultParam(fault, moved)),
+  return new ApiError(code, mapMessage(error.message, param, mapPath), {
+    param: param === null ? null : mapPath(param),
+    faults: error.faults.map((fault) => mapFaultPath(fault, mapPath)),
     blame,
     cause,
     ...(status === 422 && { status }),
@@ -35,22 +35,22 @@ export function mapErrorParams(error: unknown, moved: (param: string) => string)
   });
 }
 
-function mapFaultParam(fault: Fault, moved: (param: string) => string): Fault {
+function mapFaultPath(fault: Fault, mapPath: MapPath): Fault {
   if (fault.param === undefined) return fault;
-  return { ...fault, param: moved(fault.param), message: mapMessage(fault.message, fault.param, moved) };
+  return { ...fault, param: mapPath(fault.param), message: mapMessage(fault.message, fault.param, mapPath) };
 }
 
-function mapMessage(message: string, param: string | null, moved: (param: string) => string): string {
-  return param === null || param === '' ? message : message.replaceAll(param, () => moved(param));
+function mapMessage(message: string, param: string | null, mapPath: MapPath): string {
+  return param === null || param === '' ? message : message.replaceAll(param, () => mapPath(param));
 }
 
 /**
- * The place of the deepest part of `param` that has one, and what is below it as it stands; so does the JSON pointer with
- * which a path into a schema ends (`...parameters#/properties/a`, or `#` for the whole).
+ * Replaces the deepest mapped part of a path, and keeps the rest, also the JSON pointer at the end of a path into a schema
+ * (`...parameters#/properties/a`, or `#` for the whole).
  */
-function originalPath(given: string, converted: object, paths: ReadonlyPathMap): string {
-  const [param = '', ...pointer] = given.split(/(?=#(?:\/|$))/);
-  return [originalFieldPath(param, converted, paths), ...pointer].join('');
+function originalPath(param: string, converted: object, paths: ReadonlyPathMap): string {
+  const [field = '', ...pointer] = param.split(/(?=#(?:\/|$))/);
+  return [originalFieldPath(field, converted, paths), ...pointer].join('');
 }
 
 function originalFieldPath(param: string, converted: object, paths: ReadonlyPathMap): string {

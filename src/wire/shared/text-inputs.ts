@@ -1,12 +1,12 @@
 import { describe } from '../schema/explain.ts';
 import type { AddFault } from '../schema/validate.ts';
 
-/** A text, several, one as token ids, or several of those. */
+/** One or several texts, as strings or as token ids. */
 export type TextInputs = string | string[] | number[] | number[][];
 
 export interface TextInput {
   input: string | readonly number[];
-  /** Where it stood: `prompt`, `prompt[2]`. */
+  /** `prompt`, `prompt[2]`. */
   param: string;
 }
 
@@ -26,15 +26,15 @@ export const textInputsSchema = (description: string) => ({
   },
 });
 
-/** What no schema can say: they are all of one kind, and not too many; one text as token ids may be long. */
-export function checkTextInputs(param: string, inputs: TextInputs, most: number, add: AddFault): void {
+/** Checks that all inputs are of one kind and at most `max` texts, which the schema cannot express. */
+export function checkTextInputs(param: string, inputs: TextInputs, max: number, add: AddFault): void {
   if (typeof inputs === 'string') return;
   const kind = kindOf(inputs[0]);
   const odd = (inputs as unknown[]).findIndex((item) => kindOf(item) !== kind);
   if (odd >= 0)
     add(`${param}[${odd}]`, `expected ${kind} like the items before it, got ${describe(inputs[odd])}`);
-  else if (kind !== 'a token id' && inputs.length > most)
-    add(param, `expected at most ${most} items, got ${inputs.length}`);
+  else if (kind !== 'a token id' && inputs.length > max)
+    add(param, `expected at most ${max} items, got ${inputs.length}`);
 }
 
 function kindOf(item: unknown): string {

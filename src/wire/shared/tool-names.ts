@@ -1,26 +1,25 @@
 import { quoted } from '../json/parse.ts';
 import type { AddFault } from '../schema/validate.ts';
 
-/** A tool by its name, and where a request has it. */
+/** Name of a tool, and its path in the request. */
 interface NamedTool {
-  /** Undefined where somebody's server runs it. */
+  /** Undefined for tools that run on a server. */
   name: string | undefined;
-  /** Of the tool. */
   path: string;
-  /** Of its name; `name` in the whole if absent. */
+  /** Path of the name; `${path}.name` if absent. */
   namePath?: string;
-  /** What tells it from the others; its name if absent. */
+  /** Unique key; the name if absent. */
   key?: string;
 }
 
-/** The keys that are there, and a fault for each that is there twice. */
+/** Adds a fault for every duplicate, and returns the keys. */
 export function checkToolNames(tools: Iterable<NamedTool>, add: AddFault): ReadonlyMap<string, unknown> {
   const found = new Map<string, string>();
   for (const { name, path, namePath = `${path}.name`, key = name } of tools) {
     if (name === undefined || key === undefined) continue;
     const first = found.get(key);
     if (first === undefined) found.set(key, path);
-    else add(namePath, `${quoted(name)} is already the name of ${first}`);
+    else add(namePath, `duplicate name ${quoted(name)}, already used by ${first}`);
   }
   return found;
 }

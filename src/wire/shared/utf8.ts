@@ -1,7 +1,7 @@
-/** Decodes whole texts and refuses what is not UTF-8; the platform's lenient decoder would replace it silently. */
+/** Rejects invalid UTF-8, which the lenient decoder would silently replace. */
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text, or the position of the first byte that is not UTF-8. A byte order mark is kept. */
+/** Returns the text with its byte order mark, or the position of the first byte that is not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | { invalidAt: number } {
   try {
     return strict.decode(bytes);
@@ -10,10 +10,7 @@ export function decodeUtf8(bytes: Uint8Array): string | { invalidAt: number } {
   }
 }
 
-/**
- * By halving: the byte behind the longest prefix that decodes, or, when only the end is missing, the first byte of the
- * unfinished character.
- */
+/** Binary search for the first byte after the longest prefix that decodes; the lead byte of a truncated last character. */
 function firstInvalid(bytes: Uint8Array): number {
   let sound = 0;
   let broken = bytes.length;

@@ -1,7 +1,6 @@
 import { isoSeconds } from '../../base/clock.ts';
 import type { Waiting } from '../../core/waiting.ts';
 
-/** Why requests wait, or null. */
 export function presentWaiting(
   waiting: Waiting | null,
   instant: (ms: number) => string | number = isoSeconds,

@@ -10,15 +10,15 @@ import { pageParams, type Query, textParam } from '../shared/query-params.ts';
 export const usageLimits = { max: 10_000, default: 1_000 } as const;
 const days = { max: 366, default: 30 } as const;
 
-/** What `GET /v1/usage` asks for (api.md, section 8). @throws ApiError `validation_error` */
+/** Reads the query of `GET /v1/usage`. @throws ApiError `validation_error` */
 export function parseUsageQuery(query: Query, now: number): UsageQuery {
   refuseEmpty(query);
   const groups = groupsParam(query);
   const last = dayParam(query, 'end') ?? Math.floor(now / dayMs) * dayMs;
   const first = dayParam(query, 'start') ?? last - (days.default - 1) * dayMs;
-  if (first > last) throw invalid('start', `${utcDay(first)} is after the end, ${utcDay(last)}`);
+  if (first > last) throw invalid('start', `${utcDay(first)} is after end, which is ${utcDay(last)}`);
   if (last - first >= days.max * dayMs)
-    throw invalid('start', `expected at most ${days.max} days up to the end, ${utcDay(last)}`);
+    throw invalid('start', `expected at most ${days.max} days up to end, which is ${utcDay(last)}`);
   const orgId = textParam(query, 'org_id');
   const { limit, after } = pageParams(query, usageLimits, (id) => valuesOf(id)?.length === groups.length);
   return {
@@ -31,18 +31,18 @@ export function parseUsageQuery(query: Query, now: number): UsageQuery {
   };
 }
 
-/** An empty value, as of an unset variable in a script, would sum more than what was meant. */
+/** An empty value, as from an unset variable in a script, would sum more than intended. */
 function refuseEmpty(query: Query): void {
   for (const [name, value] of Object.entries(query))
-    if (value === '') throw invalid(name, 'must not be empty; leave it out for its default');
+    if (value === '') throw invalid(name, 'must not be empty; leave it out for the default');
 }
 
-/** Epoch milliseconds of its beginning. */
+/** Start of a day, in epoch milliseconds. */
 function dayParam(query: Query, name: string): number | undefined {
   const text = textParam(query, name);
   if (text === undefined) return undefined;
   const date = new Date(text);
-  // A 31st of February would be one of March.
+  // Date accepts 31 February as a day in March.
   if (date.toJSON()?.slice(0, 10) === text) return date.getTime();
   throw invalid(name, `expected a day (UTC) such as 2026-11-21, got ${quoted(text)}`);
 }
@@ -52,13 +52,16 @@ function groupsParam(query: Query): UsageQuery['groups'] {
   const names = text.split(',');
   const groups = usageGroups.filter((group) => names.includes(group));
   if (groups.length === names.length) return groups;
-  throw invalid('group_by', `expected some of ${usageGroups.join(',')}, each once; got ${quoted(text)}`);
+  throw invalid(
+    'group_by',
+    `expected a list of ${usageGroups.join(',')}, each at most once; got ${quoted(text)}`,
+  );
 }
 
-/** The id of a row is what it is the sum of: `2026-11-21,qwen3-32b`. */
+/** The id of a row consists of its group values: `2026-11-21,qwen3-32b`. */
 const idOf = (values: readonly string[]) => values.map(encodeURIComponent).join(',');
 
-/** Undefined for what is no id, or holds what no database keeps. */
+/** Group values of an id; undefined if it is invalid or contains a NUL, which no database stores. */
 function valuesOf(id: string): string[] | undefined {
   try {
     const values = id.split(',').map(decodeURIComponent);
@@ -70,7 +73,7 @@ function valuesOf(id: string): string[] | undefined {
 
 const shownAs = { day: 'day', model: 'model', org: 'org_id', key: 'key_id', batch: 'batch_id' } as const;
 
-/** The members of a sum, as `presentSum` has them, in the order of the columns of a table. */
+/** Members of a sum in the order of a table's columns. */
 const figures = [
   'requests',
   'input_tokens',
@@ -101,7 +104,7 @@ function presentSum({
 export function presentUsage({ rows, total, hasMore }: UsageReport, { start, end, groups }: UsageQuery) {
   const data = rows.map((row) => {
     const group: Partial<Record<(typeof shownAs)[keyof typeof shownAs], string | null>> = {};
-    // Rows of earlier versions have no key, and single requests no batch.
+    // Single requests have no batch.
     for (const [n, name] of groups.entries()) group[shownAs[name]] = row.groupValues[n] || null;
     return { id: idOf(row.groupValues), ...group, ...presentSum(row) };
   });
@@ -111,7 +114,7 @@ export function presentUsage({ rows, total, hasMore }: UsageReport, { start, end
 
 export type ShownUsage = ReturnType<typeof presentUsage>;
 
-/** As a table: the head, then a row each of the page. */
+/** Table of a page, with a header row. */
 export function usageTable({ data, group_by: groups }: ShownUsage): (string | number)[][] {
   const columns = [...groups.map((group) => shownAs[group]), ...figures];
   return [columns, ...data.map((row) => columns.map((column) => row[column] ?? ''))];

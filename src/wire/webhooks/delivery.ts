@@ -4,7 +4,7 @@ import { type Delivery, toEventPayload } from '../../core/webhook.ts';
 
 const secondsOrNull = nullable(unixSeconds);
 
-/** What a webhook was told, and how far that is. Times are Unix seconds, as in the event. */
+/** Delivery resource. Times are Unix seconds, as in the event. */
 export function presentDelivery(delivery: Delivery) {
   return {
     id: delivery.id,

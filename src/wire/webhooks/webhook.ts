@@ -28,31 +28,31 @@ const types = orNull(
     minItems: 1,
     maxItems: eventTypes.length,
     uniqueItems: true,
-    description: 'All when absent.',
+    description: 'All if absent.',
   }),
 );
 const url = { minLength: 1, maxLength: 2048, ...nameRule };
 
-/** Of webhooks, and of their deliveries. */
+/** Page size of lists of webhooks and of deliveries. */
 export const webhookListLimits = { max: 100, default: 20 } as const;
 
 /** @throws ApiError `validation_error` */
 export const parseWebhookListQuery = (query: Query, prefix: 'wh_' | 'dlv_') =>
   pageParams(query, webhookListLimits, (id) => isId(prefix, id));
 
-/** `POST /v1/webhooks`, in the words of the official service. */
+/** Body of `POST /v1/webhooks`, with OpenAI's field names. */
 export const createWebhookSchema = object(
   { url: string(url), 'name?': name, 'event_types?': types },
   { additionalProperties: false, title: 'CreateWebhook' },
 );
 
-/** `PATCH /v1/webhooks/{id}`: what is absent or null stays as it is. */
+/** Body of `PATCH /v1/webhooks/{id}`: absent and null fields stay unchanged. */
 export const updateWebhookSchema = object(
   {
     'url?': stringOrNull(url),
     'name?': name,
     'event_types?': types,
-    'enabled?': booleanOrNull({ description: 'Whether it is told of events.' }),
+    'enabled?': booleanOrNull({ description: 'False pauses deliveries.' }),
   },
   { additionalProperties: false, title: 'UpdateWebhook' },
 );
@@ -79,7 +79,7 @@ export function parseUpdateWebhook(text: string): WebhookChanges {
   return omitNullish({ name: body.name, url: body.url, eventTypes: body.event_types, enabled: body.enabled });
 }
 
-/** @param secret what deliveries are signed with, given once when it was made */
+/** @param secret key that signs deliveries, returned only on creation */
 export function presentWebhook(webhook: Webhook, secret?: string) {
   const { id, disabledAt } = webhook;
   return {

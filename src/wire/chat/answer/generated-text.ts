@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatDelta } from '../chat.ts';
 
-/** All that a message, or a piece of one, says: its thoughts and calls too, which are tokens like any other. */
+/** All generated text of a message or a delta, including reasoning and calls. */
 export function generatedText({
   content,
   reasoning,

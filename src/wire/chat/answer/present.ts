@@ -3,7 +3,7 @@ import type { CallForm } from '../request/canonical.ts';
 import type { ChatChunk, ChatDelta, ChatResponse, FinishReason, ToolCall } from '../chat.ts';
 import { readFreeText } from '../free-text.ts';
 
-/** An answer, or a chunk of one, in the words of its client. */
+/** Answer, or a chunk of one, in the client's form. */
 export type Presented<T extends { choices: unknown }> = Omit<T, 'choices'> & { choices: object[] };
 
 type ToolCallDelta = NonNullable<ChatDelta['tool_calls']>[number];
@@ -16,20 +16,20 @@ export function presentChat(
   return {
     ...response,
     choices: response.choices.map(({ message, finish_reason: finish, ...choice }) => {
-      const { tool_calls: calls, ...said } = message;
+      const { tool_calls: calls, ...rest } = message;
       const called = hasFunctions
         ? functionCall(calls?.[0])
         : calls && { tool_calls: calls.map((call) => toCall(call, customs)) };
       return {
         ...choice,
-        message: { ...said, ...called },
+        message: { ...rest, ...called },
         finish_reason: hasFunctions ? olderFinish(finish) : finish,
       };
     }),
   };
 }
 
-/** What makes such chunks of those of one stream; none where they are right as they are. */
+/** Returns a function that converts the chunks of one stream; undefined if they need no conversion. */
 export function chunkPresenter({
   hasFunctions,
   customs,
@@ -42,17 +42,17 @@ function toFunctionsChunk(chunk: ChatChunk): Presented<ChatChunk> {
   return {
     ...chunk,
     choices: chunk.choices.map(({ delta, finish_reason: finish, ...choice }) => {
-      const { tool_calls: calls, ...said } = delta;
+      const { tool_calls: calls, ...rest } = delta;
       return {
         ...choice,
-        delta: { ...said, ...functionCall(calls?.find(({ index }) => index === 0)) },
+        delta: { ...rest, ...functionCall(calls?.find(({ index }) => index === 0)) },
         finish_reason: finish === null ? null : olderFinish(finish),
       };
     }),
   };
 }
 
-/** The call where functions had it. A second one, which nobody was asked for, has no place there. */
+/** The one call that the older functions API allows. */
 function functionCall(call: Partial<ToolCallDelta> | undefined) {
   return call?.function && { function_call: call.function };
 }
@@ -70,37 +70,36 @@ function customCall(id: string, name: string, json: string): CustomCall {
   return { id, type: 'custom', custom: { name, input: readFreeText(json) } };
 }
 
-/** A call with free text comes in one piece, with the end of its choice. */
+/** Free-text calls are sent in one piece, at the end of their choice. */
 function customChunks(customs: ReadonlySet<string>): (chunk: ChatChunk) => Presented<ChatChunk> {
-  /** Of each choice, by the place of the call. */
-  const waiting = new Map<number, Map<number, { id: string; name: string; json: string }>>();
+  /** Calls by choice, and by index of the call. */
+  const pending = new Map<number, Map<number, { id: string; name: string; json: string }>>();
 
-  /** @returns whether it was kept for later */
-  function held(choice: number, { index, id, function: called }: ToolCallDelta): boolean {
-    const calls = waiting.get(choice) ?? new Map();
-    const begun = calls.get(index);
-    if (begun) begun.json += called?.arguments ?? '';
+  /** @returns true if the delta belongs to a free-text call, which is sent later */
+  function hold(choice: number, { index, id, function: called }: ToolCallDelta): boolean {
+    const calls = pending.get(choice) ?? new Map();
+    const call = calls.get(index);
+    if (call) call.json += called?.arguments ?? '';
     else if (!customs.has(called?.name ?? '')) return false;
     else {
       calls.set(index, { id, name: called?.name, json: called?.arguments ?? '' });
-      waiting.set(choice, calls);
+      pending.set(choice, calls);
     }
     return true;
   }
 
-  function taken(choice: number) {
-    const calls = [...(waiting.get(choice) ?? [])];
-    waiting.delete(choice);
+  function take(choice: number) {
+    const calls = [...(pending.get(choice) ?? [])];
+    pending.delete(choice);
     return calls.map(([index, { id, name, json }]) => ({ index, ...customCall(id, name, json) }));
   }
 
   return (chunk) => ({
     ...chunk,
-    choices: chunk.choices.map(({ delta: { tool_calls: pieces = [], ...said }, ...choice }) => {
-      const others = pieces.filter((piece) => !held(choice.index, piece));
-      const whole = choice.finish_reason === null ? [] : taken(choice.index);
-      const calls = [...others, ...whole];
-      return { ...choice, delta: { ...said, ...(calls.length > 0 && { tool_calls: calls }) } };
+    choices: chunk.choices.map(({ delta: { tool_calls: deltas = [], ...rest }, ...choice }) => {
+      const others = deltas.filter((delta) => !hold(choice.index, delta));
+      const calls = [...others, ...(choice.finish_reason === null ? [] : take(choice.index))];
+      return { ...choice, delta: { ...rest, ...(calls.length > 0 && { tool_calls: calls }) } };
     }),
   });
 }

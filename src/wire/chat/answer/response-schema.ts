@@ -1,6 +1,5 @@
 import * as t from '../../schema/schema.ts';
 
-/** The chat completion response (specification, section 2.5), for the OpenAPI document. */
 const calledFunction = { name: t.string(), arguments: t.string({ description: 'JSON text' }) };
 
 const toolCall = t.object({
@@ -9,7 +8,7 @@ const toolCall = t.object({
   'function?': t.object(calledFunction),
   'custom?': t.object(
     { name: t.string(), input: t.string() },
-    { description: 'Of a tool that takes free text.' },
+    { description: 'Call of a tool with free-text input.' },
   ),
 });
 
@@ -19,11 +18,11 @@ const assistantMessage = t.object({
   refusal: t.stringOrNull(),
   'tool_calls?': t.array(toolCall),
   'function_call?': t.object(calledFunction, {
-    description: 'In place of tool_calls for a request with functions.',
+    description: 'Replaces tool_calls for a request with functions.',
   }),
   'reasoning?': t.string(),
   'reasoning_content?': t.string(),
-  'reasoning_details?': t.array(t.anyObject(), { description: 'From OpenRouter and servers like it.' }),
+  'reasoning_details?': t.array(t.anyObject(), { description: 'From OpenRouter and compatible servers.' }),
 });
 
 const tokenLogprob = {
@@ -41,7 +40,7 @@ const logprobs = t.orNull(
 );
 
 export const stopReason = t.string({
-  description: 'The stop sequence that ended it, where the engine tells.',
+  description: 'Stop sequence that ended the choice, if the engine reports it.',
 });
 
 const tokens = {
@@ -54,10 +53,10 @@ export const chatUsageSchema = t.object({
   ...tokens,
   total_tokens: t.integer(),
   'completion_tokens_details?': t.object({
-    reasoning_tokens: t.integer({ description: 'Where the engine tells.' }),
+    reasoning_tokens: t.integer({ description: 'If the engine reports it.' }),
   }),
   'billed?': t.object(tokens, {
-    description: 'What is paid, where another answer was made before this one.',
+    description: 'Billed tokens, if an earlier attempt is billed as well.',
   }),
 });
 

@@ -9,8 +9,8 @@ import type {
 } from '../chat.ts';
 
 /**
- * A chat request as clients send it, which says more than the canonical one: tools that are no functions, a shorter list
- * of allowed ones, and the functions that came before tools. `canonical.ts` makes the canonical request of it.
+ * Chat request as clients send it. In addition to the canonical form it has free-text tools, allowed tools, and the older
+ * functions API; `canonical.ts` converts it.
  */
 export interface ChatBody extends ChatFields {
   messages: BodyMessage[];
@@ -29,10 +29,10 @@ export interface BodyMessage extends Omit<ChatMessage, 'role' | 'tool_calls'> {
   function_call?: FunctionCall | null;
 }
 
-/** A tool of the client's, or one of another type, which is passed over. */
+/** Tool of the client, or of another type, which is ignored. */
 export type BodyTool = Tool | CustomTool | { type: string; function?: undefined; custom?: undefined };
 
-/** A tool that takes free text. */
+/** Tool with free-text input. */
 export interface CustomTool {
   type: 'custom';
   custom: CustomDefinition;
@@ -56,7 +56,7 @@ export interface AllowedTools {
   tools: { type: string; function?: { name: string }; custom?: { name: string } }[];
 }
 
-/** What tools were before there were tools. */
+/** Predecessor of tools. */
 export interface FunctionDefinition {
   name: string;
   description?: string | null;

@@ -219,23 +219,14 @@ describe('functions and tools', () => {
     );
 
   it.each<[object, string]>([
-    [{ functions: [weather], tools: [] }, 'functions: cannot be mixed with tools: use one of the two'],
-    [
-      { functions: [weather], tool_choice: 'auto' },
-      'functions: cannot be mixed with tools: use one of the two',
-    ],
-    [
-      { function_call: 'auto', tools: [named('a')] },
-      'function_call: cannot be mixed with tools: use one of the two',
-    ],
-    [
-      { functions: [weather], function_call: { name: 'b' } },
-      'function_call.name: "b" is not among the functions',
-    ],
-    [{ function_call: { name: 'b' } }, 'function_call.name: "b" is not among the functions'],
+    [{ functions: [weather], tools: [] }, 'functions: cannot be combined with tools'],
+    [{ functions: [weather], tool_choice: 'auto' }, 'functions: cannot be combined with tools'],
+    [{ function_call: 'auto', tools: [named('a')] }, 'function_call: cannot be combined with tools'],
+    [{ functions: [weather], function_call: { name: 'b' } }, 'function_call.name: no function is named "b"'],
+    [{ function_call: { name: 'b' } }, 'function_call.name: no function is named "b"'],
     [
       { functions: [{ name: 'a' }, { name: 'a' }] },
-      'functions[1].name: "a" is already the name of functions[0]',
+      'functions[1].name: duplicate name "a", already used by functions[0]',
     ],
     [
       { functions: [weather], function_call: 'required' },

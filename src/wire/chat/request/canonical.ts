@@ -14,37 +14,37 @@ import type { ChatRequest, Tool, ToolChoice } from '../chat.ts';
 import { freeTextFunction } from '../free-text.ts';
 import { needsConversion, toToolMessages } from './function-history.ts';
 
-/** In which words a client has calls, where those are not the canonical ones. */
+/** Form of calls that the client expects, where it is not the canonical one. */
 export interface CallForm {
-  /** As `function_call`: the request had `functions`. */
+  /** True if the request had `functions`: calls are returned as `function_call`. */
   hasFunctions: boolean;
-  /** Tools with free text, whose calls are of the type `custom`. */
+  /** Names of free-text tools, whose calls have the type `custom`. */
   customs: ReadonlySet<string>;
 }
 
 export interface CanonicalChat {
   body: JsonBody<ChatRequest>;
-  /** Where its parts stood, for errors. */
+  /** Original paths, for errors. */
   paths: ReadonlyPathMap;
   calls: CallForm;
 }
 
 type Members = Changes<ChatRequest>;
 
-const nowhere: ReadonlyPathMap = new Map();
-const asTheyAre: CallForm = { hasFunctions: false, customs: new Set() };
+const noPaths: ReadonlyPathMap = new Map();
+const canonicalCalls: CallForm = { hasFunctions: false, customs: new Set() };
 
-/** Nothing can be called, so nothing is chosen. */
 const noTools: Members = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
 
 /**
- * The canonical form of a checked body, as engines take it, and what is needed to answer the client in its own words:
- * functions and tools with free text become function tools, an allowed choice a shorter list of them; tools that run on
- * somebody's server are passed over. All else stays as it came, to the byte; most requests stay as they are.
+ * Converts a checked body to the canonical form that engines take. Functions and free-text tools become function tools,
+ * `allowed_tools` shortens their list, and server tools are dropped. Every other byte stays as received; most requests need
+ * no change.
  */
 export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
   const { value } = given;
-  if (isCanonical(value)) return { body: given as JsonBody<ChatRequest>, paths: nowhere, calls: asTheyAre };
+  if (isCanonical(value))
+    return { body: given as JsonBody<ChatRequest>, paths: noPaths, calls: canonicalCalls };
   const paths: PathMap = new Map();
   const hasFunctions = Boolean(value.functions);
   const customs = new Set((value.tools ?? []).flatMap((tool) => (isCustom(tool) ? tool.custom.name : [])));
@@ -58,7 +58,7 @@ export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
   return { body: editBody(given as JsonBody<ChatRequest>, members), paths, calls };
 }
 
-/** What has no tools is in canonical form, and is most of what there is: it costs nothing. */
+/** Fast path: a request without tools or functions, as most are. */
 function isCanonical({ messages, tools, tool_choice: choice, functions, function_call: call }: ChatBody) {
   const isPlain =
     tools === undefined && choice === undefined && functions === undefined && call === undefined;
@@ -75,19 +75,19 @@ function fromFunctions({ functions, function_call: choice }: ChatBody, paths: Pa
   paths.set('tool_choice', 'function_call');
   return {
     tools,
-    tool_choice: typeof choice === 'object' && choice ? named(choice.name) : (choice ?? 'auto'),
-    // A message has room for one function call.
+    tool_choice: typeof choice === 'object' && choice ? chooseFunction(choice.name) : (choice ?? 'auto'),
+    // A message can hold only one function call.
     parallel_tool_calls: false,
   };
 }
 
-/** A function as a tool, without what is null. */
-export function functionTool(given: FunctionDefinition & { strict?: boolean | null }): Tool {
-  const { name, description, parameters, strict } = given;
+/** Converts a function to a tool, without null members. */
+export function functionTool(definition: FunctionDefinition & { strict?: boolean | null }): Tool {
+  const { name, description, parameters, strict } = definition;
   return { type: 'function', function: { name, ...omitNullish({ description, parameters, strict }) } };
 }
 
-const named = (name: string): ToolChoice => ({ type: 'function', function: { name } });
+const chooseFunction = (name: string): ToolChoice => ({ type: 'function', function: { name } });
 
 function fromTools({ tools: given, tool_choice: choice }: ChatBody, paths: PathMap): Members {
   const allowed = isAllowed(choice) ? choice.allowed_tools : null;
@@ -97,14 +97,14 @@ function fromTools({ tools: given, tool_choice: choice }: ChatBody, paths: PathM
   if (!given || given.every(isKept)) return chosen;
   const tools: Tool[] = [];
   for (const [index, tool] of given.entries()) {
-    if (!isClientTool(tool) || (allowed !== null && !allows(allowed, tool))) continue;
-    const made = isFunction(tool) ? tool : customTool(tool);
+    if (!(isFunction(tool) || isCustom(tool)) || (allowed !== null && !allows(allowed, tool))) continue;
+    const converted = isFunction(tool) ? tool : customTool(tool);
     if (isCustom(tool)) {
-      paths.set(made.function, `tools[${index}].custom`);
-      paths.set(made.function.parameters as object, `tools[${index}].custom.format`);
+      paths.set(converted.function, `tools[${index}].custom`);
+      paths.set(converted.function.parameters as object, `tools[${index}].custom.format`);
     }
-    paths.set(made, `tools[${index}]`);
-    tools.push(made);
+    paths.set(converted, `tools[${index}]`);
+    tools.push(converted);
   }
   return tools.length === 0 ? noTools : { tools, ...chosen };
 }
@@ -122,10 +122,10 @@ export function customTool({ custom }: CustomTool): Tool {
   };
 }
 
-/** The choice where engines know it by other words. */
+/** Converts a choice that engines do not know. */
 function toChoice(choice: ChatBody['tool_choice']): Members {
   if (typeof choice !== 'object' || choice === null || choice.type === 'function') return {};
-  return { tool_choice: isAllowed(choice) ? choice.allowed_tools.mode : named(choice.custom.name) };
+  return { tool_choice: isAllowed(choice) ? choice.allowed_tools.mode : chooseFunction(choice.custom.name) };
 }
 
 function isAllowed(
@@ -142,14 +142,13 @@ export function isCustom(tool: BodyTool): tool is CustomTool {
   return tool.type === 'custom';
 }
 
-/** Whether the client itself runs the tool. */
-function isClientTool(tool: BodyTool): tool is Tool | CustomTool {
-  return isFunction(tool) || isCustom(tool);
-}
-
-/** What a tool, or an entry of a choice, is called; none where somebody's server runs it. */
-export function toolName({ type, function: own, custom }: AllowedTools['tools'][number]): string | undefined {
-  if (type === 'function') return own?.name;
+/** Name of a tool or of a choice; undefined for server tools. */
+export function toolName({
+  type,
+  function: called,
+  custom,
+}: AllowedTools['tools'][number]): string | undefined {
+  if (type === 'function') return called?.name;
   return type === 'custom' ? custom?.name : undefined;
 }
 

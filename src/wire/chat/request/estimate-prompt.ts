@@ -1,11 +1,11 @@
 import type { ChatRequest } from '../chat.ts';
 
-/** What an image counts as where nobody can tell; so does a piece of audio, or a file. */
+/** Estimated tokens of an image, a piece of audio or a file. */
 const mediaTokens = 1_000;
 const bytesPerToken = 4;
 const utf8 = new TextEncoder();
 
-/** Tokens of text, about: one for four bytes of UTF-8, as in English. */
+/** Estimated tokens of text: one per four bytes of UTF-8, as in English. */
 export function estimateText(text: string): number {
   return tokensOfBytes(utf8.encode(text).length);
 }
@@ -14,7 +14,7 @@ export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / bytesPerToken);
 }
 
-/** Tokens of a prompt, about: its text, and a number for each picture, whose base64 is no text. */
+/** Estimated tokens of a prompt: its text, and a fixed number for each image, audio or file. */
 export function estimatePrompt({ messages, tools }: ChatRequest): number {
   let media = 0;
   const text = JSON.stringify([messages, tools ?? []], (key, value: unknown) => {
@@ -27,7 +27,7 @@ export function estimatePrompt({ messages, tools }: ChatRequest): number {
 
 function isMedia(key: string, value: unknown): boolean {
   if (key === 'url') return typeof value === 'string' && value.startsWith('data:');
-  const held = key === 'input_audio' ? 'data' : key === 'file' ? 'file_data' : undefined;
-  if (held === undefined || typeof value !== 'object' || value === null) return false;
-  return typeof (value as Record<string, unknown>)[held] === 'string';
+  const member = key === 'input_audio' ? 'data' : key === 'file' ? 'file_data' : undefined;
+  if (member === undefined || typeof value !== 'object' || value === null) return false;
+  return typeof (value as Record<string, unknown>)[member] === 'string';
 }

@@ -2,15 +2,12 @@ import type { BodyMessage, BodyToolCall, CustomCall } from './body.ts';
 import type { ChatMessage, ToolCall } from '../chat.ts';
 import { freeTextArguments } from '../free-text.ts';
 
-/** A message that only the older format, or only another server, knows. */
+/** True for messages of the functions API, and for calls of free-text tools. */
 export function needsConversion({ role, function_call: call, tool_calls: calls }: BodyMessage): boolean {
   return role === 'function' || (call ?? null) !== null || (calls ?? []).some(isCustom);
 }
 
-/**
- * A conversation with function calls as one with tool calls, a message for a message. A function's result belongs to the
- * last call before it that has its name.
- */
+/** Converts function calls to tool calls, message by message. A result answers the last earlier call of its function. */
 export function toToolMessages(messages: readonly BodyMessage[]): ChatMessage[] {
   const ids = new Map<string, string>();
   return messages.map(({ function_call: call, tool_calls: calls, ...message }, index) => {
@@ -28,7 +25,7 @@ export function toToolMessages(messages: readonly BodyMessage[]): ChatMessage[] 
   });
 }
 
-/** The same in every request of a conversation, and nine letters and digits: some templates take no other. */
+/** Stable across the requests of a conversation; nine letters and digits, because some chat templates require that. */
 function callId(index: number): string {
   return `call${`${index}`.padStart(5, '0')}`;
 }
@@ -37,7 +34,6 @@ function isCustom(call: BodyToolCall): call is CustomCall {
   return call.type === 'custom';
 }
 
-/** A call with free text as models are shown it. */
 function toToolCall(call: BodyToolCall): ToolCall {
   if (!isCustom(call)) return call;
   const { name, input } = call.custom;

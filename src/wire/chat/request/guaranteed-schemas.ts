@@ -1,14 +1,14 @@
 import type { ChatBody } from './body.ts';
 import { customTool, isCustom, isFunction } from './canonical.ts';
 
-/** A JSON Schema that stands in a request, and where. */
+/** JSON Schema in a request. */
 export interface PlacedSchema {
   schema: unknown;
   /** `response_format.json_schema.schema`, `tools[0].function.parameters` ... */
   where: string;
 }
 
-/** The schemas of a checked body that its answer has to conform to (`guaranteedTools`). */
+/** Schemas of a checked body that the answer must conform to; see `guaranteedTools`. */
 export function guaranteedSchemas({
   response_format: format,
   tools,
@@ -18,19 +18,19 @@ export function guaranteedSchemas({
 }: ChatBody): PlacedSchema[] {
   const found: PlacedSchema[] = [];
   const add = (schema: unknown, where: string): void => {
-    // Some clients send null for a function without parameters.
+    // Some clients send null parameters.
     if (schema !== undefined && schema !== null) found.push({ schema, where });
   };
   if (isSchemaFormat(format)) add(format.json_schema.schema, 'response_format.json_schema.schema');
   const isGuaranteed = guaranteeOf(functions ? functionChoice : choice);
-  // Of tools that are not allowed an engine is told nothing.
+  // Tools that are not allowed never reach the engine.
   const isChosen = typeof choice === 'object' && choice?.type === 'allowed_tools';
   if (!isChosen)
     for (const [at, tool] of (tools ?? []).entries()) {
-      const made = isCustom(tool) ? customTool(tool) : isFunction(tool) ? tool : null;
-      if (made && isGuaranteed(made.function))
+      const converted = isCustom(tool) ? customTool(tool) : isFunction(tool) ? tool : null;
+      if (converted && isGuaranteed(converted.function))
         add(
-          made.function.parameters,
+          converted.function.parameters,
           `tools[${at}].${isCustom(tool) ? 'custom.format' : 'function.parameters'}`,
         );
     }
@@ -39,18 +39,17 @@ export function guaranteedSchemas({
   return found;
 }
 
-/** A predicate, from the choice in a body, for functions whose calls have to conform to their parameters. */
+/** Returns a predicate for functions whose calls must conform to their parameters. */
 function guaranteeOf(choice: ChatBody['tool_choice'] | ChatBody['function_call']) {
-  const { name, function: own, custom }: Named = typeof choice === 'object' && choice ? choice : {};
-  const named = name ?? own?.name ?? custom?.name;
+  const { name, function: called, custom }: NamingChoice = typeof choice === 'object' && choice ? choice : {};
+  const named = name ?? called?.name ?? custom?.name;
   return (given: { name: string; strict?: boolean | null }): boolean => {
     if (named !== undefined) return given.name === named;
     return choice === 'required' || (choice !== 'none' && given.strict === true);
   };
 }
 
-/** A choice that may name a function. */
-interface Named {
+interface NamingChoice {
   type?: string;
   name?: string;
   function?: { name: string };

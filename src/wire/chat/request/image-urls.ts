@@ -1,11 +1,11 @@
 import { fieldsOf } from '../../../base/fields.ts';
 import type { ChatMessage } from '../chat.ts';
 
-/** The reason for refusing an image at an address, for a model whose server is not to fetch any. */
+/** Message for an image URL that the model's server may not fetch. */
 export const imageUrlsOff =
-  'images are never fetched by this service: send a data: URL. Where the server behind this model shall fetch images itself, set image_urls: true for the model in the configuration';
+  'image URLs are not fetched: send a data: URL, or set image_urls: true for the model in the configuration to let its server fetch images';
 
-/** The places of the images that a request names by an address, as `messages[0].content[1]`. */
+/** Paths of images that a request names by URL: `messages[0].content[1]`. */
 export function* imageUrlPaths(messages: readonly Pick<ChatMessage, 'content'>[]): Generator<string> {
   for (const [at, { content }] of messages.entries()) {
     if (typeof content === 'string') continue;

@@ -1,13 +1,9 @@
 import { samplingFields, stopField } from '../../schema/sampling-schema.ts';
 import * as t from '../../schema/schema.ts';
 
-/**
- * What a chat completion request may hold (wire-formats.md, section 1a). Strict about the fields that Offpeak uses,
- * tolerant of the others: clients send `store`, `user`, `prompt_cache_key` and more. What of it goes on to a server is
- * decided in one place (`engines/upstream/request/request-members.ts`).
- */
+// The schema is strict about the fields that Offpeak uses and ignores others, such as `store`, `user` and `prompt_cache_key`.
+// `engines/upstream/request/request-members.ts` decides which of them are forwarded.
 
-/** Lists whose length is bounded here and nowhere else. */
 export const chatLimits = {
   messages: 10_000,
   tools: 512,
@@ -26,7 +22,7 @@ interface Field {
   [keyword: string]: unknown;
 }
 
-/** An object with a type and a field of that name. The other fields are null in what some clients send. */
+/** Object with a type and a field of that name. Some clients send the other fields as null. */
 function typed(given: Record<string, Field>, more: t.Fields = {}): t.Schema {
   const types = Object.keys(given);
   const optional = types.map((type) => [`${type}?`, t.orNull(given[type]!)] as const);
@@ -81,7 +77,6 @@ const message = t.object(
   },
 );
 
-/** Of an answer that keeps to a JSON Schema. */
 export const jsonSchemaFields = {
   name: t.definedName,
   'description?': t.stringOrNull(),
@@ -116,7 +111,7 @@ const custom = t.object({
   ),
 });
 
-/** Tools of other types than `function` and `custom` are passed over, whatever they hold. */
+/** Tools of types other than `function` and `custom` are ignored. */
 const tool = t.object(
   { type: filled },
   {
@@ -174,11 +169,11 @@ export const chatRequestSchema = t.object(
     'reasoning_effort?': t.stringOrNull(),
     'thinking_budget_tokens?': t.integerOrNull({ ...t.tokenLimit, minimum: -1 }),
     'modalities?': t.orNull(
-      t.array(t.string({ pattern: '^text$', expected: '"text", because answers are text here' })),
+      t.array(t.string({ pattern: '^text$', expected: '"text" (answers are text only)' })),
     ),
     'functions?': t.orNull(
       t.array(t.object(definition), {
-        description: 'The older form of tools. Calls then come back as function_call.',
+        description: 'The older form of tools. Calls are returned as function_call.',
         maxItems: chatLimits.tools,
       }),
     ),

@@ -140,10 +140,10 @@ describe('a chat request', () => {
     [{ logit_bias: { '1': 1e9 } }, 'logit_bias["1"]: expected at most 100, got 1000000000'],
     [{ logit_bias: { 'a b': 1 } }, 'logit_bias["a b"]: expected a token id, got "a b"'],
     [{ top_logprobs: 21, logprobs: true }, 'top_logprobs: expected at most 20, got 21'],
-    [{ top_logprobs: 2 }, 'top_logprobs: needs logprobs: true'],
+    [{ top_logprobs: 2 }, 'top_logprobs: requires logprobs: true'],
     [
       { modalities: ['text', 'audio'] },
-      'modalities[1]: expected "text", because answers are text here, got "audio"',
+      'modalities[1]: expected "text" (answers are text only), got "audio"',
     ],
     [{ stream: 'yes' }, 'stream: expected a boolean, got "yes"'],
   ])('B21: refuses %j', (extra, expected) => {
@@ -173,11 +173,11 @@ describe('a chat request', () => {
     [[{ role: 'function', content: 'x' }], 'messages[0].name: required, but missing'],
     [
       [{ role: 'function', name: 'f', content: 'x' }],
-      'messages[0].name: no assistant message before this one called "f"',
+      'messages[0].name: no earlier assistant message calls "f"',
     ],
     [
       [user, { role: 'assistant', tool_calls: [call], function_call: { name: 'f', arguments: '{}' } }],
-      'messages[1].function_call: cannot be mixed with tool_calls: use one of the two',
+      'messages[1].function_call: cannot be combined with tool_calls',
     ],
     [[{ content: 'x' }], 'messages[0].role: required, but missing'],
     [[{ role: 'user' }], 'messages[0].content: required, but missing'],
@@ -204,7 +204,7 @@ describe('a chat request', () => {
     [[{ role: 'tool', content: 'x' }], 'messages[0].tool_call_id: required, but missing'],
     [
       [user, { role: 'tool', content: 'x', tool_call_id: 'call_9' }],
-      'messages[1].tool_call_id: no assistant message before this one made the call "call_9"',
+      'messages[1].tool_call_id: no earlier assistant message has the tool call "call_9"',
     ],
     [
       [user, { role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: {} } }] }],

@@ -1,9 +1,9 @@
 import type { ChatMessage } from '../chat.ts';
 
 /**
- * Removes the thoughts of finished turns in which no tool was called: chat templates leave them out as well, and they cost tokens.
- * A turn that called tools keeps its thoughts, because DeepSeek, Kimi and others refuse the conversation without them.
- * @param shownByTools messages of the user that hold results of tools, and so begin no turn
+ * Removes the reasoning of finished turns without tool calls: chat templates drop it as well, and it costs tokens. Turns with
+ * tool calls keep it, because DeepSeek, Kimi and others reject the conversation otherwise.
+ * @param shownByTools user messages with tool results, which do not start a turn
  */
 export function dropStaleThoughts(
   messages: readonly ChatMessage[],
@@ -16,9 +16,9 @@ export function dropStaleThoughts(
       continue;
     }
     if (!turn.some(({ tool_calls: calls }) => calls?.length))
-      for (const said of turn) {
-        delete said.reasoning;
-        delete said.reasoning_content;
+      for (const each of turn) {
+        delete each.reasoning;
+        delete each.reasoning_content;
       }
     turn = [];
   }

@@ -3,17 +3,16 @@ import type { AssistantMessage, ChatChoice, ChatChunk, ChatChunks, ChatResponse,
 import { addDetails } from '../reasoning-details.ts';
 
 /**
- * The whole answer that a stream tells in pieces: what the server would have answered at once. A choice that said nothing
- * has an empty text.
- * @param lists as an engine gives them: every choice with its finish reason, the usage last
+ * Assembles the whole answer from a stream. A choice without content gets an empty text.
+ * @param lists every choice with its finish reason, the usage last
  */
 export async function foldChunks(lists: ChatChunks): Promise<ChatResponse> {
-  const folding = new ChunkFolder();
-  for await (const chunks of lists) folding.add(chunks);
-  return folding.whole();
+  const folder = new ChunkFolder();
+  for await (const chunks of lists) folder.add(chunks);
+  return folder.whole();
 }
 
-/** The same for one who passes the chunks on. */
+/** Assembles an answer from chunks that are also passed on. */
 export class ChunkFolder {
   #choices: ChatChoice[] = [];
   #last: ChatChunk | undefined;
@@ -25,11 +24,10 @@ export class ChunkFolder {
     }
   }
 
-  /** @throws ApiError `invalid_upstream_response` for one without usage */
+  /** @throws ApiError `invalid_upstream_response` if the usage is missing */
   whole(): ChatResponse {
     const last = this.#last;
-    if (!last?.usage)
-      throw new ApiError('invalid_upstream_response', 'The answer of the engine has no usage.');
+    if (!last?.usage) throw new ApiError('invalid_upstream_response', "The engine's answer has no usage.");
     const { id, created, model, usage, system_fingerprint: fingerprint } = last;
     return {
       id,
@@ -43,14 +41,14 @@ export class ChunkFolder {
   }
 }
 
-function begun(index: number): ChatChoice {
+function emptyChoice(index: number): ChatChoice {
   const message: AssistantMessage = { role: 'assistant', content: null, refusal: null };
   return { index, message, logprobs: null, finish_reason: 'stop' };
 }
 
-/** Adds a piece of a stream to its choice, which it returns. */
+/** Adds a piece of a stream to its choice, and returns the choice. */
 export function addToChoice(choices: ChatChoice[], piece: ChatChunk['choices'][number]): ChatChoice {
-  const choice = (choices[piece.index] ??= begun(piece.index));
+  const choice = (choices[piece.index] ??= emptyChoice(piece.index));
   const { delta, logprobs, finish_reason: finish, stop_reason } = piece;
   const { message } = choice;
   if (typeof delta.content === 'string') message.content = (message.content ?? '') + delta.content;
@@ -75,7 +73,7 @@ export function addToChoice(choices: ChatChoice[], piece: ChatChunk['choices'][n
   return choice;
 }
 
-/** Of one that said nothing, an empty text. */
+/** Sets an empty text if the choice has no content. */
 export function completeChoice(choice: ChatChoice): ChatChoice {
   const { message } = choice;
   if (!message.tool_calls && message.refusal === null) message.content ??= '';

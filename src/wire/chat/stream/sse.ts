@@ -30,16 +30,15 @@ export function chatEventWriter({
 
 export interface ChatEventsOptions<Chunk> {
   includeUsage: boolean;
-  /** A chunk in the words of the client, where those are others. */
+  /** Converts a chunk to the client's form, where that differs. */
   present?: ((chunk: Chunk) => { choices: object[] }) | undefined;
-  /** An error in the places of the request as the client sent it. */
+  /** Maps the paths in an error to those of the client's request. */
   mapError?: (error: unknown) => unknown;
 }
 
 /**
- * A stream of chat, or of text completions, as events. The usage chunk goes to those who asked for it, and their other chunks
- * carry `usage: null`; the others must not get it, because they look at `choices[0]` of every chunk. `[DONE]` only when all
- * went well.
+ * Events of a stream of chat or text completions. Clients that asked for usage get a usage chunk, and `usage: null` in the
+ * others; other clients must not get it, because they read `choices[0]` of every chunk. `[DONE]` is sent only on success.
  */
 export async function* chatEvents<Chunk extends AnyChunk>(
   lists: AsyncIterable<readonly Chunk[]>,

@@ -1,19 +1,15 @@
 import { omitNullish } from '../../../base/fields.ts';
 import type { AssistantMessage, ChatChunk, ChatDelta, ChatResponse } from '../chat.ts';
 
-/**
- * A finished answer as the chunks of a stream (wire-formats.md, section 1a): of one that had to be checked before
- * anyone saw it, or of a server that does not stream.
- */
+/** Converts a finished answer to stream chunks: one that had to be checked first, or of a server that does not stream. */
 export function* toChunks(response: ChatResponse): Generator<ChatChunk> {
   const { id, created, model, choices, usage } = response;
-  // Also the prompt, which clients of messages look for in the first one.
+  // Messages clients expect the prompt's usage in the first event.
   const base = { id, object: 'chat.completion.chunk', created, model, prompt: usage } as const;
   for (const { index, message, logprobs, finish_reason, stop_reason } of choices) {
     for (const delta of deltasOf(message)) {
       const isContent = delta.content !== undefined && delta.role === undefined;
-      const shown = isContent ? { logprobs } : {};
-      yield { ...base, choices: [{ index, delta, ...shown, finish_reason: null }] };
+      yield { ...base, choices: [{ index, delta, ...(isContent && { logprobs }), finish_reason: null }] };
     }
     const ending = { finish_reason, ...(stop_reason !== undefined && { stop_reason }) };
     yield { ...base, choices: [{ index, delta: {}, ...ending }] };

@@ -4,11 +4,11 @@ import { signatureFor } from '../signature.ts';
 import { parseToolInput } from '../tool-input.ts';
 
 export interface AnswerOptions {
-  /** The client does not want to see the thinking, only to have it kept: `display: "omitted"`. */
+  /** True for `display: "omitted"`: thinking is returned only in its signature. */
   hidesThinking: boolean;
 }
 
-/** A chat completion as a message: what was thought, what was said, what is called, in this order. */
+/** Converts a chat completion to a message with thinking, text and calls, in this order. */
 export function fromChatResponse(response: ChatResponse, options: AnswerOptions): Message {
   const { message, finish_reason: finish, stop_reason: stop = null } = response.choices[0]!;
   const ending = { finish, hasCalls: (message.tool_calls ?? []).length > 0, stop, refusal: message.refusal };
@@ -16,7 +16,6 @@ export function fromChatResponse(response: ChatResponse, options: AnswerOptions)
   return { ...emptyMessage(response, fromChatUsage(response.usage)), content, ...endingFields(ending) };
 }
 
-/** A message before anything of it is there. */
 export function emptyMessage(
   { id, model }: Pick<ChatResponse, 'id' | 'model'>,
   usage: MessagesUsage,
@@ -35,7 +34,7 @@ export function emptyMessage(
   };
 }
 
-/** The same id under the prefix of messages, so that both can be found. */
+/** Replaces the prefix of the chat id. */
 export function messageId(chatId: string): string {
   return chatId.replace(/^(chatcmpl[_-])?/, 'msg_');
 }
@@ -50,7 +49,7 @@ function blocksOf(message: AssistantMessage, { hidesThinking }: AnswerOptions): 
       signature: signatureFor(thinking, hidesThinking),
     });
   const text = (message.content ?? '') + (message.refusal ?? '');
-  // An empty text is no block: clients cannot send it back.
+  // Clients cannot send an empty text block back.
   if (text !== '') blocks.push({ type: 'text', text });
   for (const { id, function: called } of message.tool_calls ?? [])
     blocks.push({ type: 'tool_use', id, name: called.name, input: parseToolInput(called.arguments) });
@@ -60,12 +59,11 @@ function blocksOf(message: AssistantMessage, { hidesThinking }: AnswerOptions): 
 interface MessageEnding {
   finish: FinishReason;
   hasCalls: boolean;
-  /** The stop sequence that the engine says it met. */
+  /** Stop sequence, if the engine reports one. */
   stop: string | null;
   refusal: string | null;
 }
 
-/** The fields of a message that tell how it ended. */
 export function endingFields(
   ending: MessageEnding,
 ): Pick<Message, 'stop_reason' | 'stop_sequence' | 'stop_details'> {
@@ -78,10 +76,7 @@ export function endingFields(
   };
 }
 
-/**
- * A call of a tool tells by itself that one is called, whatever the engine says (wire-formats.md, section 2.2): clients end
- * the turn otherwise. Only an answer that was cut is none to act upon.
- */
+/** A tool call means `tool_use` whatever the engine reports, or clients would end the turn; not if the answer was cut. */
 function stopReason({ finish, hasCalls, stop, refusal }: MessageEnding): StopReason {
   if (finish === 'length') return 'max_tokens';
   if (finish === 'content_filter' || (refusal !== null && !hasCalls)) return 'refusal';
@@ -89,7 +84,7 @@ function stopReason({ finish, hasCalls, stop, refusal }: MessageEnding): StopRea
   return stop === null ? 'end_turn' : 'stop_sequence';
 }
 
-/** Usage with the cached tokens beside the others instead of among them. */
+/** Converts usage. Cached tokens are counted beside the input tokens instead of among them. */
 export function fromChatUsage({
   prompt_tokens: prompt,
   completion_tokens: completion,

@@ -5,7 +5,7 @@ import { messageId } from './from-chat-response.ts';
 
 type Name = Pick<AnswerIdentity, 'id' | 'model'>;
 
-/** A message that came as one, to the byte but for its id and the name of its model. */
+/** Answer of a server that supports messages. Only the id and the model are replaced. */
 export function nativeMessage({ text }: { text: string }, { id, model }: Name): string {
   return editMembers(
     text,
@@ -16,7 +16,7 @@ export function nativeMessage({ text }: { text: string }, { id, model }: Name): 
   );
 }
 
-/** An event of one, as it is written. */
+/** Server-sent event of such an answer. */
 export function nativeMessageEvent(
   { type, data, fields }: { type: string; data: string; fields?: Record<string, unknown> },
   { id, model }: Name,

@@ -9,10 +9,11 @@ import { requireReadable } from '../request/other-blocks.ts';
 import { toChatRequest } from '../request/to-chat-request.ts';
 
 /**
- * A checked messages request, ready to be answered. What thinks with our marks goes through chat: to others they would be a
- * forgery.
- * @param text of its body, as it came
- * @throws ApiError `validation_error` (422) when nothing is said in it; through chat for what only others can read
+ * Prepares a checked messages request. Thinking with our signatures is translated to chat, because other servers would
+ * reject it as forged.
+ * @param text of the body as received
+ * @throws ApiError `validation_error` (422) without content to answer; `request()` throws it for content that only other
+ * servers can read
  */
 export function prepareMessage(
   request: MessagesRequest,

@@ -1,6 +1,5 @@
 import * as t from '../../schema/schema.ts';
 
-/** A message, for the OpenAPI document. */
 const block = t.object(
   { type: t.oneOf(['text', 'thinking', 'tool_use']) },
   {
@@ -26,13 +25,13 @@ export const messageSchema = t.object(
     stop_details: { type: ['object', 'null'] },
     container: { type: 'null' },
     usage: t.object({
-      input_tokens: { ...count, description: 'Without those read from the cache.' },
+      input_tokens: { ...count, description: 'Without tokens read from the cache.' },
       cache_creation_input_tokens: count,
       cache_read_input_tokens: count,
       output_tokens: count,
       'output_tokens_details?': t.object(
         { 'thinking_tokens?': count },
-        { description: 'Where the engine tells.' },
+        { description: 'If the engine reports it.' },
       ),
     }),
   },

@@ -4,19 +4,18 @@ import { integerInput, closedObject, textInput, type ToolInputs } from '../../sh
 import type { MessagesTool } from '../messages.ts';
 
 /**
- * Tools that the client runs and the format itself defines: a request names them, and models of other makers have to be told
- * what they are. Their names and inputs are as Anthropic documents them; a version that is not known is taken for the latest.
+ * Types of tools that the API defines and the client runs. Requests only name them, so other models need a definition; names
+ * and inputs are those of Anthropic's documentation. An unknown version counts as the latest.
  */
 export const definedTypes = '^(bash|text_editor|computer|memory)_[0-9]{8}$';
 const typePattern = new RegExp(definedTypes);
 
-/** What a tool is for, and its input. */
 interface ToolDefinition {
   description: string;
   input_schema: JsonSchema;
 }
 
-/** @returns undefined for a tool of another type */
+/** Returns undefined for a tool of another type. */
 export function findDefinition(tool: MessagesTool): ToolDefinition | undefined {
   const family = typePattern.exec(tool.type ?? '')?.[1];
   return family ? families[family as keyof typeof families](tool, tool.type!.slice(-8)) : undefined;
@@ -64,7 +63,7 @@ const editor: ToolDefinition = {
   input_schema: closedObject({ command: oneOf(fileCommands), ...fileInput }, ['command', 'path']),
 };
 
-/** Up to the version 20250124: it could undo, and inserted what stood in `new_str`. */
+/** Versions up to 20250124 have `undo_edit`, and insert the text of `new_str`. */
 const { insert_text: _, ...olderInput } = fileInput;
 const olderEditor: ToolDefinition = {
   description: editor.description,

@@ -3,10 +3,8 @@ import { invalid } from '../../../core/errors.ts';
 import type { PathMap } from '../../shared/path-map.ts';
 import type { Block, MessagesRequest, MessagesTurn } from '../messages.ts';
 
-/** Blocks beside those of a chat: calls of tools that ran on another server, their results, and what that server left behind. */
-
-/** Blocks that are left out, each for the reason that docs/messages.md names. */
-const leftOut = new Set('redacted_thinking mcp_tool_listing fallback tool_addition tool_removal'.split(' '));
+/** Block types that are dropped, for the reasons in docs/messages.md. */
+const dropped = new Set('redacted_thinking mcp_tool_listing fallback tool_addition tool_removal'.split(' '));
 const read = new Set(
   'text thinking tool_use server_tool_use mcp_tool_use search_result compaction'.split(' '),
 );
@@ -19,24 +17,24 @@ export function isServerResult({ type }: Block): boolean {
   return type !== 'tool_result' && type.endsWith('_tool_result');
 }
 
-/** The name of a call that a server made, as the model sees it. */
+/** Name that the model sees for a call that a server made. */
 export function serverCallName({ name = '', server_name: server }: Block): string {
   const whole = typeof server === 'string' ? `${server}__${name}` : name;
   return whole.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64);
 }
 
-/** Members that say nothing, or only to the server that made them. */
-const unread = new Set(
+/** Members without text, or meant only for the server that wrote them. */
+const opaque = new Set(
   `type id tool_use_id encrypted_content encrypted_stdout encrypted_index signature media_type cache_control caller citations
   file_id page_age retrieved_at`.split(/\s+/),
 );
 
-/** All text in a block, line by line. */
+/** All text of a block, line by line. */
 export function textIn(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return lines(value);
   if (fieldsOf(value)['type'] === 'base64') return '';
-  return lines(Object.entries(fieldsOf(value)).flatMap(([name, each]) => (unread.has(name) ? [] : [each])));
+  return lines(Object.entries(fieldsOf(value)).flatMap(([name, each]) => (opaque.has(name) ? [] : [each])));
 }
 
 const lines = (values: unknown[]) =>
@@ -45,12 +43,12 @@ const lines = (values: unknown[]) =>
     .filter((text) => text !== '')
     .join('\n');
 
-/** The summary that replaces all before it; undefined without a readable one. */
+/** Readable summary of a compaction block, which replaces all before it. */
 export function summaryOf({ type, content }: Block): string | undefined {
   return type === 'compaction' && typeof content === 'string' && content !== '' ? content : undefined;
 }
 
-/** The place of the last summary: its turn and its block. */
+/** Last summary, with the indexes of its turn and block. */
 export function lastSummary(
   turns: readonly MessagesTurn[],
 ): { turn: number; block: number; summary: string } | undefined {
@@ -63,30 +61,27 @@ export function lastSummary(
   return undefined;
 }
 
-/**
- * Finds blocks that only another server can read: a translated conversation would lose them.
- * @throws ApiError `validation_error` (422)
- */
+/** Rejects blocks that translation would lose, because only another server can read them. @throws ApiError `validation_error` (422) */
 export function requireReadable({ messages }: MessagesRequest, paths: PathMap): void {
-  const refuse = (place: string, why: string) => {
-    // It is a place of the request as it was sent already.
-    paths.set(place, place);
-    return invalid(place, why);
+  const refuse = (path: string, why: string) => {
+    // The path is already one of the client's request.
+    paths.set(path, path);
+    return invalid(path, why);
   };
   const from = lastSummary(messages)?.turn ?? 0;
   for (const [at, { role, content }] of messages.entries()) {
     if (at < from || role !== 'assistant' || typeof content === 'string') continue;
     for (const [index, block] of content.entries()) {
-      const place = `messages[${at}].content[${index}]`;
+      const path = `messages[${at}].content[${index}]`;
       if (block.type === 'compaction' && block.encrypted_content && summaryOf(block) === undefined)
         throw refuse(
-          `${place}.encrypted_content`,
-          'another server made this summary, and only that one can read it: send the conversation itself',
+          `${path}.encrypted_content`,
+          'only the server that made this summary can read it: send the conversation itself',
         );
-      if (!read.has(block.type) && !leftOut.has(block.type) && !isServerResult(block))
+      if (!read.has(block.type) && !dropped.has(block.type) && !isServerResult(block))
         throw refuse(
-          `${place}.type`,
-          `"${block.type}": this type of block cannot be passed on to the model: leave it out, or send what it says as text`,
+          `${path}.type`,
+          `"${block.type}" blocks cannot be passed to the model: remove the block, or send its content as text`,
         );
     }
   }

@@ -2,14 +2,10 @@ import { chatLimits } from '../../chat/request/request-schema.ts';
 import * as t from '../../schema/schema.ts';
 import { definedTypes } from './defined-tools.ts';
 
-/**
- * What a messages request may hold (wire-formats.md, section 1c). Strict about what Offpeak uses; other fields, tools that
- * run on a server, and blocks that such tools left behind are let through and passed over.
- */
-const stops = 64;
+// The schema is strict about what Offpeak uses. Other fields, server tools and the blocks of such tools are ignored.
 const filled = t.string({ minLength: 1 });
 
-/** Blocks that refer to what lives on another server; a client that talked to one repeats them. They are passed over. */
+/** Blocks of server tools, which clients repeat after a conversation with another server. They are ignored. */
 const hosted =
   '[a-z_]+_tool_result|mcp_tool_listing|tool_reference|tool_addition|tool_removal|browser_state|compaction|fallback';
 
@@ -23,11 +19,7 @@ const text = t.when('type', 'text', { text: t.string() });
 
 const imageSource = t.object(
   {
-    // As a pattern, so that the fault says what to do.
-    type: t.string({
-      pattern: '^(base64|url)$',
-      expected: '"base64", because files are not kept for messages',
-    }),
+    type: t.string({ pattern: '^(base64|url)$', expected: '"base64" or "url"' }),
   },
   {
     allOf: [
@@ -52,7 +44,7 @@ const documentSource = t.object(
   {
     type: t.string({
       pattern: '^(text|content)$',
-      expected: '"text", because files such as PDFs are not read here',
+      expected: '"text" (PDFs and other binary files are not supported)',
     }),
   },
   {
@@ -123,12 +115,12 @@ const userBlock = t.object(
   { allOf: [...showing, toolResult, toolChange] },
 );
 
-/** Whatever another server said is no fault of the client that repeats it. */
+/** Any block is accepted, because clients repeat what other servers sent. */
 const assistantBlock = t.object(
   {
     type: t.string({
       pattern: '^(?!(image|document|tool_result)$).',
-      expected: 'a block that an assistant says',
+      expected: 'a block of an assistant message',
     }),
   },
   { allOf: [text, toolUse, thinkingBlock] },
@@ -191,7 +183,7 @@ export const messagesRequestSchema = t.object(
     ...prompt,
     max_tokens: t.integer(t.tokenLimit),
     'stream?': t.booleanOrNull(),
-    'stop_sequences?': t.orNull(t.array(filled, { maxItems: stops })),
+    'stop_sequences?': t.orNull(t.array(filled, { maxItems: 64 })),
     'temperature?': t.numberOrNull({ minimum: 0, maximum: 2 }),
     'top_p?': t.numberOrNull({ minimum: 0, maximum: 1 }),
     'top_k?': t.integerOrNull({ minimum: 0, maximum: 1_000_000 }),

@@ -191,7 +191,7 @@ describe('a messages request', () => {
     ],
     [
       { ...base, messages: [said([{ type: 'image', source: png }])] },
-      'messages[0].content[0].type: expected a block that an assistant says, got "image"',
+      'messages[0].content[0].type: expected a block of an assistant message, got "image"',
     ],
     [
       { ...base, messages: [said([{ ...call, input: '{}' }])] },
@@ -222,9 +222,12 @@ describe('a messages request', () => {
           { type: 'bash_20250124', name: 'bash' },
         ],
       },
-      'tools[1].name: "bash" is already the name of tools[0]',
+      'tools[1].name: duplicate name "bash", already used by tools[0]',
     ],
-    [{ ...base, tools: [weather, weather] }, 'tools[1].name: "weather" is already the name of tools[0]'],
+    [
+      { ...base, tools: [weather, weather] },
+      'tools[1].name: duplicate name "weather", already used by tools[0]',
+    ],
     [
       { ...base, tools: Array.from({ length: 513 }, (_, n) => ({ ...weather, name: `t${n}` })) },
       'tools: expected at most 512 items, got 513',
@@ -236,7 +239,7 @@ describe('a messages request', () => {
     [{ ...base, tool_choice: { type: 'tool' } }, 'tool_choice.name: required, but missing'],
     [
       { ...base, tool_choice: { type: 'any' } },
-      'tool_choice: "any" needs tools of the client\'s own: others are not run here',
+      'tool_choice: "any" needs a tool that the client runs; server tools are not supported',
     ],
     [
       {
@@ -244,7 +247,7 @@ describe('a messages request', () => {
         tools: [{ type: 'web_search_20250305', name: 'web_search' }],
         tool_choice: { type: 'tool', name: 'web_search' },
       },
-      'tool_choice.name: "web_search" is not among the tools that can be called here',
+      'tool_choice.name: no callable tool is named "web_search"',
     ],
     [
       { ...base, thinking: { type: 'on' } },
@@ -260,7 +263,7 @@ describe('a messages request', () => {
     ],
     [
       { ...base, messages: [user([result])] },
-      'messages[0].content[0].tool_use_id: no turn of the assistant before this one made the call "toolu_1"',
+      'messages[0].content[0].tool_use_id: no earlier assistant turn has the call "toolu_1"',
     ],
   ])('%# names what is wrong and where', (value, expected) => {
     expect(faultsOf(JSON.parse(JSON.stringify(value)))).toContain(expected);
@@ -270,22 +273,22 @@ describe('a messages request', () => {
     [
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } },
       'source.type',
-      /files such as PDFs are not read here/,
+      /PDFs and other binary files are not supported/,
     ],
     [
       { type: 'document', source: { type: 'file', file_id: 'file_1' } },
       'source.type',
-      /files such as PDFs are not read here/,
+      /PDFs and other binary files are not supported/,
     ],
     [
       { type: 'image', source: { type: 'file', file_id: 'file_1' } },
       'source.type',
-      /files are not kept for messages/,
+      /expected "base64" or "url"/,
     ],
     [
       { type: 'image', source: { type: 'url', url: 'file:///etc/passwd' } },
       'source.url',
-      /a data: URL, or an https: URL for a model whose image_urls are on/,
+      /a data: URL, or an https: URL if image_urls is on for the model/,
     ],
     [
       { type: 'image', source: { ...png, media_type: 'text/html' } },

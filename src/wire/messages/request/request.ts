@@ -8,7 +8,6 @@ import { countTokensRequestSchema, messagesRequestSchema } from './request-schem
 import { isClientTool } from './to-chat-tools.ts';
 import { toolsInEffect } from './tools-in-effect.ts';
 
-/** Every fault of a parsed body; paths start at the body. */
 export const checkMessagesRequest = validator(messagesRequestSchema, checkAgreement);
 const checkPrompt = validator(countTokensRequestSchema, checkAgreement);
 
@@ -20,7 +19,7 @@ export function parseMessagesRequest(text: string): MessagesRequest {
   return read(text, checkMessagesRequest);
 }
 
-/** Reads the body of `POST /v1/messages/count_tokens`, which needs no `max_tokens`. Throws as the other. */
+/** Reads the body of `POST /v1/messages/count_tokens`, where `max_tokens` is optional. Throws like `parseMessagesRequest`. */
 export function parseCountTokensRequest(text: string): MessagesRequest {
   return read(text, checkPrompt);
 }
@@ -36,10 +35,10 @@ function read(text: string, check: Validator): MessagesRequest {
 }
 
 /**
- * Conversations are not kept, so only their newest turn would be read. By this code the official client sends the whole
- * conversation again; it asks to begin a thread with every new conversation, which costs nothing to let pass.
+ * The official client starts a thread with every conversation, which is ignored. When it continues one, this error code makes
+ * it send the whole conversation again.
  */
-const noThread = 'There is no such thread: conversations are not kept here. Send all of its messages.';
+const noThread = 'Threads are not stored here. Send all messages of the conversation.';
 
 function checkAgreement(request: MessagesRequest, add: AddFault): void {
   if (request.thread?.type === 'continue') return add('thread', noThread, 'thread_not_found');
@@ -57,12 +56,12 @@ function checkTools(request: MessagesRequest, add: AddFault): void {
   const callable = toolsInEffect(request).flatMap(({ tool }) => (isClientTool(tool) ? tool.name : []));
   const names = new Set(callable);
   if (choice?.type === 'any' && names.size === 0)
-    add('tool_choice', '"any" needs tools of the client\'s own: others are not run here');
+    add('tool_choice', '"any" needs a tool that the client runs; server tools are not supported');
   if (choice?.type === 'tool' && !names.has(choice.name!))
-    add('tool_choice.name', `${quoted(choice.name!)} is not among the tools that can be called here`);
+    add('tool_choice.name', `no callable tool is named ${quoted(choice.name!)}`);
 }
 
-/** A result answers a call made before it. */
+/** Every result must answer an earlier call. */
 function checkResults({ messages }: MessagesRequest, add: AddFault): void {
   const calls = new Set<string>();
   for (const [at, { role, content }] of messages.entries()) {
@@ -72,13 +71,13 @@ function checkResults({ messages }: MessagesRequest, add: AddFault): void {
       if (role === 'user' && block.type === 'tool_result' && !calls.has(block.tool_use_id!))
         add(
           `messages[${at}].content[${index}].tool_use_id`,
-          `no turn of the assistant before this one made the call ${quoted(block.tool_use_id!)}`,
+          `no earlier assistant turn has the call ${quoted(block.tool_use_id!)}`,
         );
     }
   }
 }
 
-/** A checked request; inputs of earlier calls go back to the model as text, of which every digit counts. */
+/** Restores every digit in the inputs of earlier calls, which the model gets back as text. */
 export function withExactInputs(request: MessagesRequest, text: string): MessagesRequest {
   if (!/\d{16}/.test(text)) return request;
   let exact: MessagesRequest | undefined;

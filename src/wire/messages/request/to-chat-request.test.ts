@@ -284,7 +284,7 @@ describe('the conversation', () => {
   it('is refused when nothing in it is said', () => {
     const redacted = said({ type: 'redacted_thinking' });
     for (const turn of [said(), said(text('')), redacted, { role: 'system', content: '' } as MessagesTurn])
-      expect(() => messagesOf(turn)).toThrow(/^messages: nothing is said/);
+      expect(() => messagesOf(turn)).toThrow(/^messages: contain nothing to answer/);
   });
 
   it('passes over what ran on another server', () => {

@@ -6,23 +6,19 @@ import type { MessagesRequest, OutputFormat } from '../messages.ts';
 import { toChatMessages } from './to-chat-messages.ts';
 import { toChatTools } from './to-chat-tools.ts';
 
-/** Budgets up to which thinking counts as low, and as medium. */
+/** Highest thinking budgets that count as low and as medium effort. */
 const lowBudget = 4_096;
 const mediumBudget = 16_384;
 
-/**
- * A checked messages request as a chat request (wire-formats.md, section 2). What chat has no word for is left out.
- * @throws ApiError `validation_error` (422) when nothing is left
- */
+/** Converts a checked messages request; fields without equivalent are dropped. @throws ApiError `validation_error` (422) if no message remains */
 export function toChatRequest(request: MessagesRequest) {
-  /** Where its parts stood, for errors. */
   const paths: PathMap = new Map([
     ['max_completion_tokens', 'max_tokens'],
     ['stop', 'stop_sequences'],
     ['reasoning_effort', 'thinking'],
   ]);
   const messages = toChatMessages(request, paths);
-  if (messages.length === 0) throw invalid('messages', 'nothing is said in them that could be answered');
+  if (messages.length === 0) throw invalid('messages', 'contain nothing to answer');
   const { stop_sequences: stops } = request;
   const chat: ChatRequest = {
     model: request.model,
@@ -52,16 +48,13 @@ function responseFormat(
   return older ? toResponseFormat(older, 'output_format', paths) : undefined;
 }
 
-function toResponseFormat({ schema }: OutputFormat, place: string, paths: PathMap): ResponseFormat {
+function toResponseFormat({ schema }: OutputFormat, path: string, paths: PathMap): ResponseFormat {
   const json_schema = { name: 'response', strict: true, schema };
-  paths.set(json_schema, place);
+  paths.set(json_schema, path);
   return { type: 'json_schema', json_schema };
 }
 
-/**
- * How hard the model shall think, in chat's words; undefined leaves it to the model. An effort that is told wins over one
- * guessed from a budget.
- */
+/** Reasoning effort; undefined leaves it to the model. An explicit effort takes precedence over one derived from a budget. */
 function reasoningEffort({ thinking, output_config: config }: MessagesRequest): string | undefined {
   if (thinking?.type === 'disabled') return 'none';
   if (config?.effort) return config.effort;
@@ -71,7 +64,7 @@ function reasoningEffort({ thinking, output_config: config }: MessagesRequest): 
   return budget <= mediumBudget ? 'medium' : 'high';
 }
 
-/** The budget itself, for engines that can be told. */
+/** Thinking budget in tokens, for engines that support one. */
 function thinkingBudget({ thinking }: Pick<MessagesRequest, 'thinking'>): number | undefined {
   return thinking?.type === 'enabled' ? (thinking.budget_tokens ?? undefined) : undefined;
 }

@@ -6,12 +6,12 @@ import type { MessagesRequest, MessagesTool, MessagesToolChoice } from '../messa
 import { findDefinition, isDefinedTool } from './defined-tools.ts';
 import { toolsInEffect } from './tools-in-effect.ts';
 
-/** Whether the client itself runs the tool. The others, such as `web_search_20250305`, would run on the server. */
+/** True if the client runs the tool. Others, such as `web_search_20250305`, would run on the server. */
 export function isClientTool(tool: MessagesTool): boolean {
   return (tool.type ?? 'custom') === 'custom' || isDefinedTool(tool);
 }
 
-/** Tools and their choice as chat has them; nothing without a tool that can be called. */
+/** Converts tools and tool choice; empty without a callable tool. */
 export function toChatTools(
   request: MessagesRequest,
   paths: PathMap,

@@ -1,16 +1,13 @@
 import { fieldsOf } from '../../../base/fields.ts';
 import type { Block, MessagesRequest, MessagesTool } from '../messages.ts';
 
-/** A tool, and its path in the request. */
+/** Tool with its path in the request. */
 export interface PlacedTool {
   tool: MessagesTool;
   path: string;
 }
 
-/**
- * The tools of a request with what its conversation adds and removes: a definition takes the path of an earlier one of its name.
- * Tools that are deferred are there from the beginning.
- */
+/** Tools of a request after the additions and removals in its conversation. Deferred tools count from the beginning. */
 export function toolsInEffect({
   tools,
   messages,

@@ -5,22 +5,21 @@ import { signatureFor } from '../signature.ts';
 import { isCompleteInput, parseToolInput } from '../tool-input.ts';
 
 /**
- * The blocks of a streamed answer, strictly one after the other. Chat lets calls grow side by side and text come between
- * them; here a block that was closed is closed for good. So the first block that is not closed goes out as it comes, the
- * ones behind it wait, and it is closed when another has begun and nothing more can belong to it: for a call, when its
- * arguments are a whole object.
+ * Sequences the blocks of a streamed answer. Chat interleaves calls and text, but here a closed block cannot be reopened. The
+ * first open block is streamed and the others wait. It is closed when another has begun and it is complete: for a call, when
+ * its arguments are a whole object.
  */
 export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }) {
-  /** The first one is open when `isOpen`; the others wait. */
-  const growing: PendingBlock[] = [];
+  /** The first is open if `isOpen`; the others wait. */
+  const pending: PendingBlock[] = [];
   const calls = new Map<number, PendingBlock>();
   let index = 0;
   let isOpen = false;
 
   function grow(kind: 'thinking' | 'text', text: string): void {
     if (text === '') return;
-    let last = growing.at(-1);
-    if (last?.kind !== kind) growing.push((last = { ...nothing, kind }));
+    let last = pending.at(-1);
+    if (last?.kind !== kind) pending.push((last = { ...emptyBlock, kind }));
     append(last, text);
   }
 
@@ -29,16 +28,16 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
     if (!call) {
       if (!id || !called?.name)
         throw new ApiError('invalid_upstream_response', 'The engine called a tool without a name or an id.');
-      call = { ...nothing, kind: 'call', id, name: called.name };
+      call = { ...emptyBlock, kind: 'call', id, name: called.name };
       calls.set(at, call);
-      growing.push(call);
+      pending.push(call);
     }
     append(call, called?.arguments ?? '');
   }
 
-  /** Sends what can be sent of the first block. Arguments that do not begin as an object wait until they are made one. */
+  /** Sends the new text of the first block. Arguments that do not start as an object wait for the repair at the end. */
   function send(): MessageEvent[] {
-    const [block] = growing;
+    const [block] = pending;
     if (!block) return [];
     const events: MessageEvent[] = [];
     if (!isOpen) events.push({ type: 'content_block_start', index, content_block: startOf(block) });
@@ -52,26 +51,26 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
   }
 
   function close(): MessageEvent[] {
-    const block = growing.shift()!;
-    const last: MessageEvent[] = [];
+    const block = pending.shift()!;
+    const events: MessageEvent[] = [];
     if (block.kind === 'thinking')
-      last.push(delta({ type: 'signature_delta', signature: signatureFor(block.text, hidesThinking) }));
+      events.push(delta({ type: 'signature_delta', signature: signatureFor(block.text, hidesThinking) }));
     if (isRepaired(block))
-      last.push(
+      events.push(
         delta({ type: 'input_json_delta', partial_json: JSON.stringify(parseToolInput(block.text)) }),
       );
-    last.push({ type: 'content_block_stop', index });
+    events.push({ type: 'content_block_stop', index });
     index += 1;
     isOpen = false;
-    return last;
+    return events;
   }
 
-  const delta = (what: BlockDelta): MessageEvent => ({ type: 'content_block_delta', index, delta: what });
+  const delta = (change: BlockDelta): MessageEvent => ({ type: 'content_block_delta', index, delta: change });
 
   function advance(isOver: boolean): MessageEvent[] {
     const events = send();
-    while (growing.length > (isOver ? 0 : 1)) {
-      const [first] = growing;
+    while (pending.length > (isOver ? 0 : 1)) {
+      const [first] = pending;
       if (!isOver && first!.kind === 'call' && !isCompleteInput(first!.text)) break;
       events.push(...close(), ...send());
     }
@@ -85,7 +84,7 @@ export function createAnswerBlocks({ hidesThinking }: { hidesThinking: boolean }
       for (const each of called ?? []) growCall(each);
       return advance(false);
     },
-    /** What is still open or waiting. */
+    /** Events of the blocks that are open or waiting. */
     end: () => advance(true),
     get hasCalls() {
       return calls.size > 0;
@@ -98,13 +97,13 @@ interface PendingBlock {
   id: string;
   name: string;
   text: string;
-  /** The end of the text, which has not gone out. Kept apart: cutting it off the text would copy all of it every time. */
+  /** Unsent end of `text`; kept apart, because slicing the text would copy all of it every time. */
   unsent: string;
-  /** The first letter of the text that is no blank, or empty. Kept apart for the same reason. */
+  /** First character of the text that is not white space; kept apart for the same reason. */
   first: string;
 }
 
-const nothing = { id: '', name: '', text: '', unsent: '', first: '' };
+const emptyBlock = { id: '', name: '', text: '', unsent: '', first: '' };
 
 function append(block: PendingBlock, text: string): void {
   block.text += text;
@@ -112,7 +111,7 @@ function append(block: PendingBlock, text: string): void {
   if (block.first === '') block.first = text.trimStart().slice(0, 1);
 }
 
-/** Whether these are arguments that are no object as they come. */
+/** True for arguments that are not an object, which are sent repaired at the end. */
 function isRepaired({ kind, first }: PendingBlock): boolean {
   return kind === 'call' && first !== '{';
 }

@@ -221,8 +221,8 @@ describe('a streamed message', () => {
   });
 
   it('refuses to end what was not finished, and a call of nothing', () => {
-    expect(() => encode([say('a')])).toThrow(/ended in the middle/);
-    expect(() => encode([])).toThrow(/ended in the middle/);
+    expect(() => encode([say('a')])).toThrow(/ended early/);
+    expect(() => encode([])).toThrow(/ended early/);
     expect(() => encode([go(0, '{}')])).toThrow(/without a name/);
   });
 });

@@ -11,25 +11,23 @@ import {
 import type { MessageEvent, MessagesUsage } from '../messages.ts';
 
 export interface StreamOptions extends AnswerOptions {
-  /** Tokens of the prompt, where the first chunk does not tell them; the end tells the whole usage. */
+  /** Estimated prompt tokens, used if the first chunk does not report them. */
   inputTokens: number;
 }
 
-/** Makes the events of a streamed message from the chunks of a chat stream. */
+/** Converts the chunks of a chat stream to the events of a message. */
 export function createMessageEncoder({ inputTokens, ...options }: StreamOptions) {
   const blocks = createAnswerBlocks(options);
   let finish: FinishReason | null = null;
   let stop: string | null = null;
   let refusal: string | null = null;
   let pieces = 0;
-  let begun: MessagesUsage | null = null;
+  let initialUsage: MessagesUsage | null = null;
   let usage: MessagesUsage | null = null;
-  const guessed = promptUsage(inputTokens, 0);
-
   function start(chunk: ChatChunk): MessageEvent[] {
-    if (begun) return [];
-    begun = fromChatUsage({ ...(chunk.prompt ?? guessed), completion_tokens: 0 });
-    return [{ type: 'message_start', message: emptyMessage(chunk, begun) }];
+    if (initialUsage) return [];
+    initialUsage = fromChatUsage({ ...(chunk.prompt ?? promptUsage(inputTokens, 0)), completion_tokens: 0 });
+    return [{ type: 'message_start', message: emptyMessage(chunk, initialUsage) }];
   }
 
   return {
@@ -46,20 +44,17 @@ export function createMessageEncoder({ inputTokens, ...options }: StreamOptions)
       return events;
     },
 
-    /**
-     * The last events.
-     * @throws ApiError `invalid_upstream_response` when the answer was not finished: a stream must never just stop
-     */
+    /** Last events. @throws ApiError `invalid_upstream_response` for an unfinished answer, so that no stream just stops */
     end(): MessageEvent[] {
       if (finish === null)
-        throw new ApiError('invalid_upstream_response', 'The answer of the engine ended in the middle.');
+        throw new ApiError('invalid_upstream_response', "The engine's answer ended early.");
       const ending = { finish, hasCalls: blocks.hasCalls, stop, refusal };
       return [
         ...blocks.end(),
         {
           type: 'message_delta',
           delta: { ...endingFields(ending), container: null },
-          usage: usage ?? { ...begun!, output_tokens: pieces },
+          usage: usage ?? { ...initialUsage!, output_tokens: pieces },
         },
         { type: 'message_stop' },
       ];

@@ -4,11 +4,7 @@ import { OutputBuilder } from './output-builder.ts';
 import { finishResponse, incompleteReason } from './response-body.ts';
 import type { ResponseBody } from '../responses.ts';
 
-/**
- * The response that a chat completion makes. Reasoning, text and calls become items of their clientNames; there is no empty message
- * beside a call.
- * @param at Unix seconds
- */
+/** Converts a chat completion. Reasoning, text and calls become items; a call has no empty message beside it. @param at Unix seconds */
 export function fromChatResponse(
   begun: ResponseBody,
   response: ChatResponse,

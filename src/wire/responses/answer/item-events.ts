@@ -2,19 +2,19 @@ import type { TokenLogprob } from '../../chat/chat.ts';
 import type { MessageItem, OutputItem, ReasoningItem } from '../responses.ts';
 
 /**
- * The events of items, without their numbers (wire-formats.md, section 1b). Items are copied into them: they go on growing.
- * Only types that every client library knows are made; an unknown one makes some of them throw.
+ * Event of an item, without its sequence number. Items are copied into events, because they grow. Only event types that every
+ * client library knows are sent; some throw at others.
  */
 export interface EventFields {
   type: string;
   [field: string]: unknown;
 }
 
-/** What has parts with text. */
+/** Item with text parts. */
 export type ProseItem = MessageItem | ReasoningItem;
 export type OutputPart = MessageItem['content'][number] | ReasoningItem['summary'][number];
 
-/** What the events of a part, and of its text, are called. */
+/** Names of the events of a part and of its text. */
 const namesOf = (part: string, text: string) => ({
   added: `${part}.added`,
   delta: `${text}.delta`,
@@ -24,7 +24,7 @@ const namesOf = (part: string, text: string) => ({
 const eventNames = {
   text: namesOf('response.content_part', 'response.output_text'),
   refusal: namesOf('response.content_part', 'response.refusal'),
-  thoughts: namesOf('response.reasoning_summary_part', 'response.reasoning_summary_text'),
+  reasoning: namesOf('response.reasoning_summary_part', 'response.reasoning_summary_text'),
 };
 
 const withItem =
@@ -35,7 +35,7 @@ export const itemAdded = withItem('response.output_item.added');
 
 export const itemDone = withItem('response.output_item.done');
 
-/** A copy that stays as it is; `structuredClone` would cost more than all the rest of an answer. */
+/** Snapshot of an item; `structuredClone` would cost more than all the rest of an answer. */
 function copyOf(item: OutputItem): OutputItem {
   if (item.type === 'message') return { ...item, content: item.content?.map(copyOfPart) };
   return item.type === 'reasoning' ? { ...item, summary: item.summary?.map(copyOfPart) } : { ...item };
@@ -53,47 +53,44 @@ export function textOf(part: OutputPart): string {
   return part.type === 'refusal' ? part.refusal : part.text;
 }
 
-/** Those of a part that came from elsewhere may be missing. */
+/** Parts of other servers may lack log probabilities. */
 export function logprobsOf(part: OutputPart): TokenLogprob[] {
   return part.type === 'output_text' ? (part.logprobs ?? []) : [];
 }
 
-/** The last part of an item, where it is, and what its events are called. */
+/** Last part of an item, its position, and the names of its events. */
 function lastPart(item: ProseItem) {
   const parts = partsOf(item);
   const last = parts.length - 1;
-  const place =
+  const position =
     item.type === 'message'
       ? { item_id: item.id, content_index: last }
       : { item_id: item.id, summary_index: last };
   const part = parts.at(-1)!;
-  const said = part.type === 'output_text' ? 'text' : 'refusal';
-  return { part, place, names: eventNames[item.type === 'reasoning' ? 'thoughts' : said] };
+  const kind = part.type === 'output_text' ? 'text' : 'refusal';
+  return { part, position, names: eventNames[item.type === 'reasoning' ? 'reasoning' : kind] };
 }
 
-/** The beginning of the last part of an item. */
 export function partAdded(item: ProseItem): EventFields {
-  const { part, place, names } = lastPart(item);
-  return { type: names.added, ...place, part: copyOfPart(part) };
+  const { part, position, names } = lastPart(item);
+  return { type: names.added, ...position, part: copyOfPart(part) };
 }
 
-/** More text of that part. */
 export function partDelta(item: ProseItem, delta: string, logprobs: TokenLogprob[]): EventFields {
-  const { part, place, names } = lastPart(item);
+  const { part, position, names } = lastPart(item);
   const type = names.delta;
-  // One for every token: nothing is made that is not told.
-  return part.type === 'output_text' ? { type, ...place, delta, logprobs } : { type, ...place, delta };
+  // Called for every token, so it allocates only the event.
+  return part.type === 'output_text' ? { type, ...position, delta, logprobs } : { type, ...position, delta };
 }
 
-/** Its end. */
 export function partDone(item: ProseItem): EventFields[] {
-  const { part: last, place, names } = lastPart(item);
+  const { part: last, position, names } = lastPart(item);
   const part = copyOfPart(last);
   const text = part.type === 'refusal' ? { refusal: part.refusal } : { text: part.text };
-  const said = part.type === 'output_text' ? { ...text, logprobs: part.logprobs } : text;
+  const content = part.type === 'output_text' ? { ...text, logprobs: part.logprobs } : text;
   return [
-    { type: names.textDone, ...place, ...said },
-    { type: names.done, ...place, part },
+    { type: names.textDone, ...position, ...content },
+    { type: names.done, ...position, part },
   ];
 }
 
@@ -103,7 +100,7 @@ export const argumentsDelta = ({ id }: OutputItem, delta: string): EventFields =
   delta,
 });
 
-/** What ends the content of an item. Free text comes whole: what is inside of JSON is known when that is over. */
+/** Events that end the content of an item. Free text is sent whole, because it is decoded from JSON at the end. */
 export function contentDone(item: OutputItem): EventFields[] {
   switch (item.type) {
     case 'message':

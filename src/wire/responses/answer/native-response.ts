@@ -4,14 +4,14 @@ import { outputItemId } from '../item-ids.ts';
 import { responseUsage } from './response-body.ts';
 import type { OutputItem, ResponseBody, ResponseEvent } from '../responses.ts';
 
-/** What an event of a server holds, the last one with the usage of all. */
+/** Event of a server that supports responses; the last one has the usage. */
 export interface NativeEvent {
   fields?: Fields;
   usage?: ChatUsage;
 }
 
 /**
- * A finished response as its server gave it, but for what is ours: ids, names, what the client said of it, the usage.
+ * Replaces ids, names, usage and the client's settings in a finished response of a server.
  * @param at Unix seconds
  */
 export function nativeResponse(
@@ -19,12 +19,12 @@ export function nativeResponse(
   { fields: given, usage }: Required<NativeEvent>,
   at: number,
 ): ResponseBody {
-  const output = (given['output'] as Fields[]).map((item, place) => ownItem(begun, item, place));
+  const output = (given['output'] as Fields[]).map((item, index) => ownItem(begun, item, index));
   const isWhole = given['status'] === 'completed';
   return { ...ownBody(begun, given), output, usage: responseUsage(usage), completed_at: isWhole ? at : null };
 }
 
-const ours = [
+const ownFields = [
   'id',
   'created_at',
   'background',
@@ -40,18 +40,17 @@ const ours = [
 ] as const;
 
 function ownBody(begun: ResponseBody, given: Fields): ResponseBody {
-  const kept = Object.fromEntries(ours.map((name) => [name, begun[name]]));
-  return { ...begun, ...given, ...kept };
+  return { ...begun, ...given, ...Object.fromEntries(ownFields.map((name) => [name, begun[name]])) };
 }
 
-/** References lead to an item by its id. */
-function ownItem({ id }: ResponseBody, item: Fields, place: number): OutputItem {
-  return { ...item, id: outputItemId(id, String(item['type']), place) } as OutputItem;
+/** Gives an item an id of ours, so that references find it. */
+function ownItem({ id }: ResponseBody, item: Fields, index: number): OutputItem {
+  return { ...item, id: outputItemId(id, String(item['type']), index) } as OutputItem;
 }
 
-/** The events of a response as its server tells them, under our ids and numbers. */
+/** Relays the events of a server under our ids and sequence numbers. */
 export class NativeResponseStream {
-  /** How its output came is not kept: told again, it is whole. */
+  /** Not recorded: a replay sends whole items. */
   readonly pieces = null;
   #begun: ResponseBody;
   #items: OutputItem[] = [];
@@ -63,23 +62,20 @@ export class NativeResponseStream {
   }
 
   read(events: readonly NativeEvent[]): ResponseEvent[] {
-    const told: ResponseEvent[] = [];
+    const relayed: ResponseEvent[] = [];
     for (const { fields = {}, usage } of events)
       if (usage) this.#last = { fields: fields['response'] as Fields, usage };
-      else told.push(this.#own(fields));
-    return told;
+      else relayed.push(this.#own(fields));
+    return relayed;
   }
 
-  /**
-   * The end of an answer that is whole: its last event, and the response to be kept before it is sent.
-   * @param at Unix seconds
-   */
+  /** Last event of a complete answer, and the response to store before it is sent. @param at Unix seconds */
   end(at: number): { body: ResponseBody; events: ResponseEvent[] } {
     const body = nativeResponse(this.#begun, this.#last!, at);
     return { body, events: [this.#numbered({ type: `response.${body.status}`, response: body })] };
   }
 
-  /** What is left of an answer that broke off, or undefined when nothing of it was sent. */
+  /** Response of a failed stream; undefined if nothing of it was sent. */
   fail(error: NonNullable<ResponseBody['error']>): ResponseBody | undefined {
     if (this.#next === 0) return undefined;
     const output = this.#items.map((item) =>
@@ -88,13 +84,13 @@ export class NativeResponseStream {
     return { ...this.#begun, status: 'failed', error, output };
   }
 
-  /** Nobody else has the fields: they are changed in place, since a stream has many. */
+  /** Changes the fields in place, because a stream has many events and nothing else uses them. */
   #own(fields: Fields): ResponseEvent {
-    const { response, item, item_id: itemId, output_index: place } = fields;
+    const { response, item, item_id: itemId, output_index: index } = fields;
     if (isObject(response)) fields['response'] = ownBody(this.#begun, response);
-    else if (typeof place === 'number') {
-      if (isObject(item)) fields['item'] = this.#items[place] = ownItem(this.#begun, item, place);
-      else if (itemId !== undefined) fields['item_id'] = this.#items[place]?.id ?? itemId;
+    else if (typeof index === 'number') {
+      if (isObject(item)) fields['item'] = this.#items[index] = ownItem(this.#begun, item, index);
+      else if (itemId !== undefined) fields['item_id'] = this.#items[index]?.id ?? itemId;
     }
     return this.#numbered(fields);
   }

@@ -28,66 +28,64 @@ import type {
 
 export type CallItem = FunctionCallItem | CustomCallItem | DefinedCallItem;
 
-/** A piece of the output as it came: which item it belonged to and how many characters it had. */
+/** Piece of the output, for a replay: index of its item, and number of characters. */
 export type OutputPiece = [outputIndex: number, length: number];
 
-/** A piece of a tool call; `key` tells the calls of one answer apart. */
+/** Delta of a tool call; `key` identifies the call within the answer. */
 export interface CallDelta {
   key: number;
   id?: string | undefined;
   name?: string | undefined;
-  /** With the first piece, where the client calls the tool otherwise than the model. */
+  /** With the first delta, if the client's name differs from the model's. */
   clientName?: ClientName | undefined;
   arguments?: string | undefined;
 }
 
 export interface OutputBuilderOptions {
   responseId: string;
-  /** Takes the events of the items, in order; without it none are made. */
+  /** Receives the events of the items in order. */
   emit?: (event: EventFields) => void;
-  /** For calls that came without an id. */
+  /** Creates ids for calls without one. */
   newCallId: () => string;
-  /** Tools that the client calls otherwise than the model. */
   clientNames?: ClientNames;
 }
 
 /**
- * Puts the output of a response together from pieces, and tells what happens as events. A stream, a whole answer and the
- * replay of a stored response all come through here, so that they cannot disagree.
+ * Builds the output of a response from pieces and emits its events. Streams, whole answers and replays of stored responses
+ * all use it, so that they agree.
  *
- * At most one item of prose (reasoning or a message) is open; when the other kind or a call begins, it is done. Calls stay
- * open to the end, because some servers send the pieces of several in turns.
+ * At most one prose item (reasoning or message) is open; the other kind, or a call, closes it. Calls stay open to the end,
+ * because some servers interleave their pieces.
  */
 export class OutputBuilder {
   readonly items: OutputItem[] = [];
-  /** How the output came, for a replay. */
   readonly pieces: OutputPiece[] = [];
   readonly #options: OutputBuilderOptions;
   readonly #emit: ((item: OutputItem, fields: EventFields) => void) | undefined;
   #prose: ProseItem | undefined;
   readonly #calls = new Map<number, CallItem>();
-  /** What came of the arguments of calls that have another form in the end. */
+  /** Arguments so far of calls that are not functions. */
   readonly #inputs = new Map<OutputItem, string>();
-  /** The place of each item in the output. */
-  readonly #places = new Map<OutputItem, number>();
+  /** Index of each item in the output. */
+  readonly #indexes = new Map<OutputItem, number>();
 
   constructor(options: OutputBuilderOptions) {
     this.#options = options;
     const { emit } = options;
-    if (emit) this.#emit = (item, fields) => emit({ ...fields, output_index: this.#places.get(item) });
+    if (emit) this.#emit = (item, fields) => emit({ ...fields, output_index: this.#indexes.get(item) });
   }
 
-  /** Takes what a message says, or a piece of one. */
+  /** Adds a message, or a delta of one. */
   add(
-    said: Pick<AssistantMessage | ChatDelta, 'reasoning' | 'reasoning_content' | 'content' | 'refusal'>,
+    message: Pick<AssistantMessage | ChatDelta, 'reasoning' | 'reasoning_content' | 'content' | 'refusal'>,
     logprobs: TokenLogprob[],
     calls: ChatDelta['tool_calls'] = [],
   ): void {
-    this.say('summary_text', said.reasoning ?? said.reasoning_content ?? '');
-    this.#text(said.content ?? '', logprobs);
-    this.say('refusal', said.refusal ?? '');
+    this.addText('summary_text', message.reasoning ?? message.reasoning_content ?? '');
+    this.#text(message.content ?? '', logprobs);
+    this.addText('refusal', message.refusal ?? '');
     for (const { index, id, function: called } of calls)
-      this.call({
+      this.addCall({
         key: index,
         id,
         name: called?.name,
@@ -96,8 +94,8 @@ export class OutputBuilder {
       });
   }
 
-  /** Adds to the part that is open, or to a new one where that is of another type. */
-  say(type: OutputPart['type'], delta: string, logprobs: TokenLogprob[] = []): void {
+  /** Adds text to the open part, or to a new one of this type. */
+  addText(type: OutputPart['type'], delta: string, logprobs: TokenLogprob[] = []): void {
     if (delta === '') return;
     const item = this.#begin(type);
     this.#emit?.(item, partDelta(item, delta, logprobs));
@@ -108,7 +106,7 @@ export class OutputBuilder {
     this.#note(item, delta.length);
   }
 
-  call({ key, id, name = '', clientName: own, arguments: json = '' }: CallDelta): void {
+  addCall({ key, id, name = '', clientName: own, arguments: json = '' }: CallDelta): void {
     const callId = () => id || this.#options.newCallId();
     const item = this.#calls.get(key) ?? this.#openCall(key, callId(), own ?? { type: 'function', name });
     if (item.type !== 'function_call') {
@@ -120,7 +118,7 @@ export class OutputBuilder {
     this.#note(item, json.length);
   }
 
-  /** Ends every item. An answer without any item has an empty message; one that was cut ends in an incomplete item. */
+  /** Closes every item. An empty answer gets an empty message; a truncated one ends in an incomplete item. */
   close(status: 'completed' | 'incomplete'): void {
     if (this.items.length === 0) this.#note(this.#begin('output_text'), 0);
     const last = this.items.at(-1);
@@ -129,7 +127,7 @@ export class OutputBuilder {
       if (item.status === 'in_progress') this.#closeItem(item, item === last ? status : 'completed');
   }
 
-  /** What there is of an answer that broke off. No event tells it. */
+  /** Marks the items of a failed answer as incomplete, without events. */
   abandon(): void {
     for (const item of this.items)
       if (item.status === 'in_progress') {
@@ -140,22 +138,22 @@ export class OutputBuilder {
   }
 
   #note(item: OutputItem, length: number): void {
-    this.pieces.push([this.#places.get(item)!, length]);
+    this.pieces.push([this.#indexes.get(item)!, length]);
   }
 
   #text(delta: string, logprobs: TokenLogprob[]): void {
-    // Blanks after a call are what templates leave behind; they are no message.
-    const isLeft = this.#prose === undefined && this.#calls.size > 0 && delta.trim() === '';
-    if (!isLeft) this.say('output_text', delta, logprobs);
+    // White space after a call is left over from chat templates.
+    const isLeftover = this.#prose === undefined && this.#calls.size > 0 && delta.trim() === '';
+    if (!isLeftover) this.addText('output_text', delta, logprobs);
   }
 
-  /** The open item, whose last part is of this type. */
+  /** Returns the open item of this kind, with a last part of this type. */
   #begin(type: OutputPart['type']): ProseItem {
     const kind = type === 'summary_text' ? 'reasoning' : 'message';
     const item = this.#prose?.type === kind ? this.#prose : this.#openProse(kind);
     const parts = partsOf(item);
     if (parts.at(-1)?.type === type) return item;
-    if (parts.length > 0) this.#tell(item, partDone);
+    if (parts.length > 0) this.#emitAll(item, partDone);
     parts.push(newPart(type));
     this.#emit?.(item, partAdded(item));
     return item;
@@ -188,7 +186,7 @@ export class OutputBuilder {
 
   #open<T extends OutputItem>(item: T): T {
     if (this.#prose) this.#closeItem(this.#prose, 'completed');
-    this.#places.set(item, this.items.length);
+    this.#indexes.set(item, this.items.length);
     this.items.push(item);
     this.#emit?.(item, itemAdded(item));
     return item;
@@ -198,7 +196,7 @@ export class OutputBuilder {
     return outputItemId(this.#options.responseId, type, this.items.length);
   }
 
-  /** Gives a call what its arguments say, where that is known only when they are whole. */
+  /** Sets the content of a call that is not a function, from its complete arguments. */
   #fill(item: OutputItem): void {
     const json = this.#inputs.get(item) ?? '';
     const tool = calledType(item);
@@ -209,7 +207,7 @@ export class OutputBuilder {
   #closeItem(item: OutputItem, status: 'completed' | 'incomplete'): void {
     if (item === this.#prose) this.#prose = undefined;
     this.#fill(item);
-    this.#tell(item, contentDone);
+    this.#emitAll(item, contentDone);
     if (item.type === 'reasoning') item.content = contentOf(item);
     this.#setPhase(item, 'commentary');
     item.status = status;
@@ -220,7 +218,7 @@ export class OutputBuilder {
     if (item.type === 'message') item.phase ??= phase;
   }
 
-  #tell<T extends OutputItem>(item: T, eventsOf: (item: T) => EventFields[]): void {
+  #emitAll<T extends OutputItem>(item: T, eventsOf: (item: T) => EventFields[]): void {
     if (this.#emit) for (const event of eventsOf(item)) this.#emit(item, event);
   }
 }

@@ -12,22 +12,21 @@ import type { PlacedItem } from '../request/to-chat-messages.ts';
 export interface ResponsePreparation {
   chat: ChatRequest;
   paths: () => PathMap;
-  /** All that is said before the model answers. */
+  /** Whole conversation before the answer. */
   items: readonly PlacedItem[];
-  /** The same for a server that speaks this format. */
+  /** Request for a server that supports responses. */
   native: () => JsonBody<Record<string, unknown>>;
-  /** The response that is answered. */
-  begun: (name: AnswerIdentity) => ResponseBody;
-  /** When it was answered, in Unix seconds. */
-  at: (name: AnswerIdentity) => number;
+  /** Response in progress. */
+  begun: (identity: AnswerIdentity) => ResponseBody;
+  /** End of the answer, in Unix seconds. */
+  at: (identity: AnswerIdentity) => number;
   newCallId: () => string;
-  /** Tools that the client calls otherwise than the model. */
   clientNames: ClientNames;
 }
 
-/** A request for a response, to be answered whole. Through chat it throws ApiError `validation_error` for what only others can read. */
-export function prepareResponse(ready: ResponsePreparation): PreparedChat<ResponseBody> {
-  const { chat, paths, items, native, begun, at, newCallId, clientNames } = ready;
+/** Prepares a request. `request()` throws ApiError `validation_error` for content that only other servers can read. */
+export function prepareResponse(preparation: ResponsePreparation): PreparedChat<ResponseBody> {
+  const { chat, paths, items, native, begun, at, newCallId, clientNames } = preparation;
   return {
     kind: 'chat',
     chat,
@@ -38,7 +37,7 @@ export function prepareResponse(ready: ResponsePreparation): PreparedChat<Respon
     native: {
       op: 'responses',
       request: native,
-      answer: (given, name) => nativeResponse(begun(name), given, at(name)),
+      answer: (given, identity) => nativeResponse(begun(identity), given, at(identity)),
     },
     present: (answer) => fromChatResponse(begun(answer), answer, { at: at(answer), newCallId, clientNames }),
     mapError: (error) => remapError(error, chat, paths()),

@@ -13,7 +13,7 @@ import type {
   TextFormat,
 } from '../responses.ts';
 
-/** A response that has begun: all that is known before the model answers. Numbers are never null. */
+/** Response before the model answers. Numbers are never null. */
 export function newResponse(
   request: ResponsesRequest,
   given: { id: string; createdAt: number; model: string; status: ResponseStatus },
@@ -63,9 +63,8 @@ export function newResponse(
   return begun;
 }
 
-/** What the output of a response came to. */
 export interface ResponseOutcome {
-  /** Who answered, where that was not known before. */
+  /** Model that answered, if that was unknown before. */
   model?: string;
   output: OutputItem[];
   finish: FinishReason;
@@ -74,7 +73,7 @@ export interface ResponseOutcome {
   at: number;
 }
 
-/** The same response, answered. Cut by the token limit or a filter it is `incomplete`, and says why. */
+/** Completes a response; `incomplete` with a reason if the token limit or a filter cut it. */
 export function finishResponse(
   begun: ResponseBody,
   { model = begun.model, output, finish, usage, at }: ResponseOutcome,
@@ -96,10 +95,10 @@ export function incompleteReason(finish: FinishReason): 'max_output_tokens' | 'c
   return finish === 'content_filter' ? 'content_filter' : null;
 }
 
-/** What went wrong, as a response that is read back tells it: its codes are fewer than ours. */
+/** Error of a stored response. The format has fewer codes than ours. */
 export function responseError(error: unknown): NonNullable<ResponseBody['error']> {
   if (!(error instanceof ApiError))
-    return { code: 'server_error', message: 'The server made a mistake while it made this response.' };
+    return { code: 'server_error', message: 'Internal error while the response was generated.' };
   const { kind, message } = error;
   if (kind === 'rate') return { code: 'rate_limit_exceeded', message };
   return { code: kind === 'invalid' ? 'invalid_prompt' : 'server_error', message };
@@ -113,7 +112,7 @@ export function responseUsage(usage: ChatUsage): ResponseUsage {
       cache_write_tokens: 0,
     },
     output_tokens: usage.completion_tokens,
-    // The format has no word for not knowing.
+    // The format has no value for unknown.
     output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
     total_tokens: usage.total_tokens,
   };

@@ -1,7 +1,6 @@
 import { responseStatuses } from '../../../core/response.ts';
 import * as t from '../../schema/schema.ts';
 
-/** The bodies of `/v1/responses`, for the OpenAPI document. */
 const itemStatus = t.oneOf(['in_progress', 'completed', 'incomplete']);
 
 const outputItem = t.object(
@@ -32,11 +31,11 @@ const outputItem = t.object(
     'call_id?': t.string(),
     'name?': t.string(),
     'namespace?': t.string(),
-    'arguments?': { type: ['string', 'object'], description: 'JSON text; an object of a tool_search_call.' },
+    'arguments?': { type: ['string', 'object'], description: 'JSON text; an object for a tool_search_call.' },
     'execution?': t.oneOf(['client']),
-    'input?': t.string({ description: 'Of a tool that takes free text.' }),
-    'action?': { type: 'object', description: 'Of a call of a shell.' },
-    'operation?': { type: 'object', description: 'Of a call of apply_patch.' },
+    'input?': t.string({ description: 'Input of a free-text tool.' }),
+    'action?': { type: 'object', description: 'Action of a shell call.' },
+    'operation?': { type: 'object', description: 'Operation of an apply_patch call.' },
     'summary?': t.array(t.object({ type: t.oneOf(['summary_text']), text: t.string() })),
   },
   { title: 'OutputItem' },
@@ -123,7 +122,7 @@ export const compactedSchema = t.object(
     id: t.string({ pattern: '^resp_' }),
     object: t.oneOf(['response.compaction']),
     created_at: t.unixTime,
-    output: t.array(inputItemSchema, { description: 'The input to go on from.' }),
+    output: t.array(inputItemSchema, { description: 'Input to continue from.' }),
     usage,
   },
   { title: 'CompactedResponse' },

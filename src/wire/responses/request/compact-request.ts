@@ -5,13 +5,13 @@ import { summaryPrompt } from '../compaction.ts';
 import { checkResponsesRequest } from './request.ts';
 import type { InputItem, ResponsesRequest } from '../responses.ts';
 
-/** What `POST /v1/responses/compact` takes; what else comes along is not looked at. */
+/** Body of `POST /v1/responses/compact`. Other fields are ignored. */
 export const compactRequestSchema = object(
   {
     model: requestedModel,
     'input?': {
       type: ['string', 'array', 'null'],
-      description: 'As on /v1/responses. This, or previous_response_id, or both.',
+      description: 'As on /v1/responses. Required without previous_response_id.',
       items: anyObject(),
     },
     'previous_response_id?': stringOrNull(),
@@ -25,26 +25,23 @@ type Body = Partial<ResponsesRequest> & { model: string };
 
 const check = validator(compactRequestSchema, (body: Body, add) => {
   if (itemsOf(body.input).length === 0 && typeof body.previous_response_id !== 'string')
-    add('input', 'nothing to be compacted: send input, previous_response_id, or both');
+    add('input', 'nothing to compact: send input, previous_response_id, or both');
 });
 
-/** Those that belong to the prompt: it begins as that of the turn before did, which the engine may still have. */
-const kept = ['model', 'instructions', 'previous_response_id', 'tools', 'reasoning'] as const;
+/** Fields of the prompt. They are kept so that it starts like the previous turn's, which the engine may have cached. */
+const promptFields = ['model', 'instructions', 'previous_response_id', 'tools', 'reasoning'] as const;
 
-/**
- * Reads a request to compact a conversation, as the request for a response that sums it up.
- * @throws ApiError `validation_error` (422)
- */
+/** Reads a request to compact, as a request for a summary of the conversation. @throws ApiError `validation_error` (422) */
 export function parseCompactRequest(text: string): JsonBody<ResponsesRequest> {
-  const { value: asked } = parseBody<Body>(text, check);
+  const { value: body } = parseBody<Body>(text, check);
   const request: ResponsesRequest = {
-    ...(Object.fromEntries(kept.map((name) => [name, asked[name]])) as { model: string }),
-    input: [...itemsOf(asked.input), { role: 'user', content: summaryPrompt }],
+    ...(Object.fromEntries(promptFields.map((name) => [name, body[name]])) as { model: string }),
+    input: [...itemsOf(body.input), { role: 'user', content: summaryPrompt }],
     tool_choice: 'none',
     store: false,
   };
-  const wrong = checkResponsesRequest(request);
-  if (wrong.length > 0) throw faultsError(wrong);
+  const faults = checkResponsesRequest(request);
+  if (faults.length > 0) throw faultsError(faults);
   return { value: request, text };
 }
 

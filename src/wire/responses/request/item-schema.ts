@@ -2,7 +2,7 @@ import { chatLimits } from '../../chat/request/request-schema.ts';
 import * as t from '../../schema/schema.ts';
 import { toolSchema } from './tool-schema.ts';
 
-/** The items of an input. Strict about those that become messages; others go to servers that speak this format. */
+// Strict about items that become messages; others are only forwarded to servers that support responses.
 const textTypes = ['input_text', 'output_text', 'text'];
 const partTypes = [...textTypes, 'refusal', 'input_image', 'input_audio', 'input_file'];
 
@@ -52,14 +52,14 @@ const messageRules = {
   ],
 };
 
-/** Without a type: a reference if there is nothing but an id, else a message. */
+/** Untyped item: a reference if it has an id and neither role nor content, else a message. */
 const untyped = t.ifThen(
   { required: ['id'], not: { anyOf: [{ required: ['role'] }, { required: ['content'] }] } },
   t.fields({ id: t.string() }),
   { ...t.fields(messageFields), ...messageRules },
 );
 
-/** The screen of the client's computer, for servers that speak this format. It is on no other machine, so there is no address. */
+/** Screenshot for servers that support responses. It must be inline. */
 const screenshot = t.object({
   'image_url?': t.orNull(t.imageData),
   'file_id?': notStored('file_id', 'image_url'),
@@ -78,7 +78,6 @@ const agentPart = t.object(
   },
 );
 
-/** What items of these types have. */
 const itemFields: [types: string | string[], has: t.Fields][] = [
   ['function_call', { ...called, arguments: t.string({ description: 'JSON text' }) }],
   ['custom_tool_call', { ...called, input: t.string() }],

@@ -1,5 +1,4 @@
-import { editMembers } from '../../json/edit-members.ts';
-import type { Edits } from '../../json/edit-members.ts';
+import { editMembers, type Edits } from '../../json/edit-members.ts';
 import { exactValue } from '../../json/exact-numbers.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { summaryMessage } from '../../chat/summary-message.ts';
@@ -10,9 +9,9 @@ import { toChatItems, hasCiphertext } from '../other-items.ts';
 import type { InputItem, ResponsesRequest, ResponsesTool, StoredItem } from '../responses.ts';
 
 /**
- * A request as a server takes it that speaks this format and knows nothing of what is stored here: the client's bytes, with
- * all that it refers to in its place, without ids of ours, and without tools that others would run at a price of their own.
- * @param conversation all that is said, if it is more than the input
+ * Request for a server that supports responses: the client's bytes, with stored state inserted, without ids of ours, and
+ * without server tools, which would cost extra.
+ * @param conversation whole conversation, if it is more than the input
  */
 export function nativeRequest(
   body: JsonBody<ResponsesRequest>,
@@ -31,10 +30,10 @@ export function nativeRequest(
     const tools = (exactValue(body).tools ?? []).flatMap((tool) => sentTool(tool) ?? []);
     edits.set('tools', tools.length > 0 ? JSON.stringify(tools) : null);
   }
-  // Nobody there remembers what was thought; told again, it goes on from there.
+  // The server stores nothing, so the client needs the encrypted reasoning for the next turn.
   const { include, reasoning } = value;
-  if (reasoning && !include?.includes(thoughts))
-    edits.set('include', JSON.stringify([...(include ?? []), thoughts]));
+  if (reasoning && !include?.includes(encryptedReasoning))
+    edits.set('include', JSON.stringify([...(include ?? []), encryptedReasoning]));
   return { value: { ...value }, text: editMembers(text, edits) };
 }
 
@@ -48,15 +47,12 @@ function withoutId(item: InputItem): InputItem {
   return rest;
 }
 
-const thoughts = 'reasoning.encrypted_content';
+const encryptedReasoning = 'reasoning.encrypted_content';
 
-/**
- * Thoughts that we told, with a summary of all of them, are of no use to whoever runs the model: some refuse them. A
- * conversation that we summed up is told in words.
- */
+/** Drops reasoning that Offpeak wrote, because some servers reject it, and converts our compaction items to messages. */
 function sentItem({ id, ...item }: InputItem): object[] {
-  const said = readSummary(item);
-  if (said !== undefined) return [{ type: 'message', ...summaryMessage(said) }];
+  const text = readSummary(item);
+  if (text !== undefined) return [{ type: 'message', ...summaryMessage(text) }];
   const { type, content, summary } = item;
   if (addsTools(item)) return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
   if (type === 'agent_message' && !hasCiphertext(item))
@@ -65,10 +61,11 @@ function sentItem({ id, ...item }: InputItem): object[] {
   return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];
 }
 
-/** Tools that the client itself runs, and the search for those that are deferred; functions come nested as on chat completions, too. */
-const ofClients = new Set('function custom namespace computer computer_use_preview tool_search'.split(' '));
+/** Tools that the client runs, and the search for deferred tools. */
+const clientTypes = new Set('function custom namespace computer computer_use_preview tool_search'.split(' '));
 
+/** Converts a tool, flattening functions that are nested as in chat completions; undefined for server tools. */
 function sentTool(tool: ResponsesTool): object | undefined {
-  if (!ofClients.has(tool.type) && !definedType(tool)) return undefined;
+  if (!clientTypes.has(tool.type) && !definedType(tool)) return undefined;
   return tool.function ? { type: tool.type, ...tool.function } : tool;
 }

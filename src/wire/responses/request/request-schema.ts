@@ -3,10 +3,8 @@ import { chatLimits, jsonSchemaFields } from '../../chat/request/request-schema.
 import { inputItemSchema } from './item-schema.ts';
 import { flatOrNested, toolSchema } from './tool-schema.ts';
 
-/**
- * What `POST /v1/responses` takes (specification, section 4.5; wire-formats.md, section 1b). Strict about what is used,
- * tolerant of the rest: agents send fields and hosted tools by the dozen, and must not be locked out by them.
- */
+// The schema is strict about fields that Offpeak uses, and ignores others: agents send dozens of fields and hosted tools.
+
 const named = flatOrNested({ name: t.string({ minLength: 1 }) });
 
 const allowedTools = {
@@ -31,7 +29,7 @@ const format = t.object(
   t.when('type', 'json_schema', jsonSchemaFields),
 );
 
-const noPrompt = 'no prompt: there are no stored prompts here; send instructions and input';
+const noPrompt = 'no prompt: stored prompts are not supported; send instructions and input';
 
 export const responsesRequestSchema = t.object(
   {
@@ -67,7 +65,7 @@ export const responsesRequestSchema = t.object(
     'service_tier?': t.stringOrNull(),
     'conversation?': {
       type: ['string', 'object', 'null'],
-      description: 'The id of a conversation, or an object with that id.',
+      description: 'Id of a conversation, or an object with that id.',
       ...t.ifThen({ type: 'object' }, t.fields({ id: t.string() })),
     },
     'prompt?': { type: 'null', expected: noPrompt, description: noPrompt },

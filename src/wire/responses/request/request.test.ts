@@ -209,12 +209,12 @@ describe('a conversation', () => {
     const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
     const result = { type: 'function_call_output', call_id: 'c', output: 'x' };
     expect(() => check([call, result])).not.toThrow();
-    expect(() => check([result, call])).toThrow(/^input\[0\]\.call_id: no call before this one/);
+    expect(() => check([result, call])).toThrow(/^input\[0\]\.call_id: no earlier call has/);
   });
 
   it('needs somebody to say something', () => {
     expect(() => check([{ type: 'web_search_call', status: 'completed' }])).toThrow(
-      /^input: holds no message/,
+      /^input: contains no message/,
     );
   });
 });

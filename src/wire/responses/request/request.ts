@@ -26,20 +26,20 @@ export const checkResponsesRequest = validator(responsesRequestSchema, checkAgre
 function checkAgreement(request: ResponsesRequest, add: AddFault): void {
   checkTools(request, add);
   if (request.background && request.store === false)
-    add('store', 'what is made in the background is stored: leave store out, or make it true');
+    add('store', 'background responses are always stored: leave store out, or set it to true');
   if (conversationOf(request) !== null && typeof request.previous_response_id === 'string')
-    add('conversation', 'cannot be given together with previous_response_id: each says what came before');
+    add('conversation', 'cannot be combined with previous_response_id');
 }
 
-/** The id of the conversation that a response is to be made in. */
+/** Id of the conversation that a response belongs to. */
 export function conversationOf({ conversation }: ResponsesRequest): string | null {
   return typeof conversation === 'object' ? (conversation?.id ?? null) : (conversation ?? null);
 }
 
 function checkTools(request: ResponsesRequest, add: AddFault): void {
-  const given = [...listTools(request.tools, 'tools')];
+  const listed = [...listTools(request.tools, 'tools')];
   checkToolNames(
-    given.map(({ clientName, path }) => ({ name: clientName.name, path, key: toolKey(clientName) })),
+    listed.map(({ clientName, path }) => ({ name: clientName.name, path, key: toolKey(clientName) })),
     add,
   );
   const tools = clientTools(request, itemsWithTools(request));
@@ -47,65 +47,59 @@ function checkTools(request: ResponsesRequest, add: AddFault): void {
     add('tools', `expected at most ${chatLimits.tools} items, got ${tools.length} with those in input`);
   const choice = request.tool_choice;
   if (choice === 'required' && tools.length === 0)
-    add('tool_choice', '"required" needs a function among the tools');
+    add('tool_choice', '"required" needs at least one function in tools');
   if (typeof choice !== 'object' || choice === null) return;
   if (choice.type === 'allowed_tools') {
-    const isSome = tools.some((tool) => choice.tools?.some((entry) => matchesChoice(entry, tool)));
-    if (choice.mode === 'required' && !isSome)
-      add('tool_choice.tools', 'none of them is among the functions of tools');
+    const isAllowed = tools.some((tool) => choice.tools?.some((entry) => matchesChoice(entry, tool)));
+    if (choice.mode === 'required' && !isAllowed)
+      add('tool_choice.tools', 'none of these is a function in tools');
   } else if (!tools.some((tool) => matchesChoice(choice, tool))) {
     const path = choice.function ? 'tool_choice.function.name' : 'tool_choice.name';
-    add(path, `${quoted(chosenName(choice))} is not among the functions of tools`);
+    add(path, `no function in tools is named ${quoted(chosenName(choice))}`);
   }
 }
 
 const calling = new Set(['function_call', 'custom_tool_call', 'computer_call', 'program']);
 const answering = new Set(['function_call_output', 'custom_tool_call_output']);
-/** Outputs whose calls may be stored at a server that speaks this format. */
-const answeringThere = new Set(['computer_call_output', 'program_output']);
-const saying = new Set(['message', 'compaction', 'agent_message']);
+/** Outputs whose calls another server may have stored. */
+const answeringStored = new Set(['computer_call_output', 'program_output']);
+const prompting = new Set(['message', 'compaction', 'agent_message']);
 
 const isCall = (item: StoredItem) => calling.has(item.type) || calledType(item) !== undefined;
 const isResult = (item: StoredItem) => answering.has(item.type) || resultType(item) !== undefined;
 
-/**
- * What only the whole conversation can tell: a result needs its call, and something must be there to be answered.
- * @throws ApiError `validation_error` (422)
- */
+/** Requires the call of every result, and a message to answer. @throws ApiError `validation_error` (422) */
 export function requireConversation(items: readonly PlacedItem[]): void {
   requireCalls(items, isResult);
-  const said = items.some(
-    ({ item }) => saying.has(item.type) || answeringThere.has(item.type) || isResult(item),
+  const hasPrompt = items.some(
+    ({ item }) => prompting.has(item.type) || answeringStored.has(item.type) || isResult(item),
   );
-  if (!said) throw invalid('input', 'holds no message to be answered');
+  if (!hasPrompt) throw invalid('input', 'contains no message to answer');
 }
 
-function requireCalls(items: readonly PlacedItem[], isOne: (item: StoredItem) => boolean): void {
+function requireCalls(items: readonly PlacedItem[], isAnswer: (item: StoredItem) => boolean): void {
   const calls = new Set<string>();
   const faults = collectFaults((add) => {
     for (const { item, path } of items) {
       if (isCall(item)) calls.add(item.call_id!);
-      else if (isOne(item) && !calls.has(answeredCallId(item)))
-        add(`${path}.call_id`, `no call before this one has the call_id ${quoted(answeredCallId(item))}`);
+      else if (isAnswer(item) && !calls.has(answeredCallId(item)))
+        add(`${path}.call_id`, `no earlier call has the call_id ${quoted(answeredCallId(item))}`);
     }
   });
   if (faults.length > 0) throw faultsError(faults);
 }
 
-/**
- * Finds items that only another server can read: a translated conversation would lose them.
- * @throws ApiError `validation_error` (422)
- */
+/** Rejects items that translation would lose, because only another server can read them. @throws ApiError `validation_error` (422) */
 export function requireReadable(items: readonly PlacedItem[]): void {
   for (const { item, path } of items) {
     const refusal = refusalFor(item);
     if (refusal) throw invalid(`${path}.type`, `${quoted(item.type)}: ${refusal}`);
   }
-  requireCalls(items, ({ type }) => answeringThere.has(type));
+  requireCalls(items, ({ type }) => answeringStored.has(type));
   const foreign = items.find(({ item }) => item.type === 'compaction' && readSummary(item) === undefined);
   if (foreign)
     throw invalid(
       `${foreign.path}.encrypted_content`,
-      'another server made this summary, and only that one can read it: send the conversation itself, or compact it here',
+      'only the server that made this summary can read it: send the conversation itself, or compact it here',
     );
 }

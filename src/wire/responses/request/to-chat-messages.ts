@@ -4,29 +4,29 @@ import { summaryMessage } from '../../chat/summary-message.ts';
 import { readSummary } from '../compaction.ts';
 import type { InputPart, StoredItem } from '../responses.ts';
 
-/** An item, and where the request has it: `input[3]`, or `previous_response_id` for what came before. */
+/** Item with its path in the request: `input[3]`, or `previous_response_id` for earlier items. */
 export interface PlacedItem {
   item: StoredItem;
   path: string;
 }
 
-/** A message, and the place of the item it was made of. */
+/** Message with the path of its item. */
 export interface PlacedMessage {
   message: ChatMessage;
   path: string;
 }
 
 /**
- * Items as the messages of a chat. What the assistant did in one turn (reasoning, text, calls) becomes one message; results
- * of tools follow it one by one, and what they hold beside text comes after them as a message of the user, because a tool
- * message takes text alone. Messages of others between a call and its result move behind the result: servers refuse a call
- * that its result does not follow. Items of types that are no conversation are passed over.
+ * Converts items to chat messages. An assistant turn (reasoning, text, calls) becomes one message. Tool results follow it one
+ * by one; their parts other than text come after them as a user message, because tool messages can hold only text. Other
+ * messages between a call and its result move behind the result, because servers reject a call that is not directly followed
+ * by it.
  */
 export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   const messages: PlacedMessage[] = [];
   let turn: AssistantTurn | undefined;
   let attachments: { parts: ContentPart[]; path: string } | undefined;
-  let held: PlacedMessage[] = [];
+  let deferred: PlacedMessage[] = [];
   const open = openCalls(items);
   const shownByTools = new Set<ChatMessage>();
 
@@ -41,8 +41,8 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       messages.push({ message, path: attachments.path });
     }
     attachments = undefined;
-    messages.push(...held);
-    held = [];
+    messages.push(...deferred);
+    deferred = [];
   };
 
   for (const { item, path } of items) {
@@ -56,7 +56,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
     }
     if (item.type === 'message' && item.role !== 'assistant') {
       const role = item.role as ChatMessage['role'];
-      held.push({ message: { role, content: contentOf(item.content) }, path });
+      deferred.push({ message: { role, content: contentOf(item.content) }, path });
       if (open.hasAny()) continue;
       endTurn();
       endResults();
@@ -69,7 +69,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       messages.push({ message: summaryMessage(summary), path });
       continue;
     }
-    if (!isAssistants(item)) continue;
+    if (!isAssistantItem(item)) continue;
     if (!turn) endResults();
     if (item.type !== 'function_call' && turn?.isAnswered) endTurn();
     turn ??= new AssistantTurn(path);
@@ -84,7 +84,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
   return messages;
 }
 
-/** Calls whose results come later in the items. */
+/** Tracks calls whose results come later. */
 function openCalls(items: readonly PlacedItem[]) {
   const results = new Map<string, number>();
   const open = new Set<string>();
@@ -101,11 +101,11 @@ function openCalls(items: readonly PlacedItem[]) {
   };
 }
 
-function isAssistants({ type }: StoredItem): boolean {
+function isAssistantItem({ type }: StoredItem): boolean {
   return type === 'message' || type === 'function_call' || type === 'reasoning';
 }
 
-/** What the assistant says and does until somebody answers. */
+/** Items of the assistant up to the next answer. */
 class AssistantTurn {
   readonly #path: string;
   #content: (string | ContentPart[])[] = [];
@@ -117,7 +117,7 @@ class AssistantTurn {
     this.#path = path;
   }
 
-  /** It has its text and calls nothing: what is not a call begins another turn. */
+  /** True after text without calls: anything but a call then begins another turn. */
   get isAnswered(): boolean {
     return this.#content.length > 0 && this.#calls.length === 0;
   }
@@ -130,14 +130,14 @@ class AssistantTurn {
         function: { name: item.name!, arguments: item.arguments! },
       });
     else if (item.type === 'reasoning') this.#reasoning.push(reasoningOf(item));
-    else this.#say(item);
+    else this.#addContent(item);
   }
 
-  #say({ content }: StoredItem): void {
+  #addContent({ content }: StoredItem): void {
     const parts = Array.isArray(content) ? content : [];
     this.#refusal += parts.map((part) => (part.type === 'refusal' ? part.refusal : '')).join('');
-    const said = contentOf(parts.filter((part) => part.type !== 'refusal'));
-    if (said !== '' || this.#refusal === '') this.#content.push(said);
+    const rest = contentOf(parts.filter((part) => part.type !== 'refusal'));
+    if (rest !== '' || this.#refusal === '') this.#content.push(rest);
   }
 
   placed(): PlacedMessage {
@@ -149,9 +149,9 @@ class AssistantTurn {
       ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
       ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
     };
-    // Reasoning alone, left by an answer that was cut: there is nothing to show it with.
-    const isSilent = message.content === null && this.#refusal === '' && this.#calls.length === 0;
-    return { message: isSilent ? { ...message, content: '' } : message, path: this.#path };
+    // A truncated answer may consist of reasoning alone.
+    const isEmpty = message.content === null && this.#refusal === '' && this.#calls.length === 0;
+    return { message: isEmpty ? { ...message, content: '' } : message, path: this.#path };
   }
 }
 
@@ -163,14 +163,14 @@ function joined(contents: (string | ContentPart[])[]): ChatMessage['content'] {
   );
 }
 
-/** The text of a reasoning item; the summary, where we put it, or the content of other servers. */
+/** Text of a reasoning item: the content of other servers, or our summary. */
 function reasoningOf({ summary, content }: StoredItem): string {
   const whole = Array.isArray(content) ? content : [];
   const texts = (whole.length > 0 ? whole : (summary ?? [])).map(({ text }) => text ?? '');
   return texts.join('\n');
 }
 
-/** Text alone becomes a string, joined without anything between: every server takes that. */
+/** Text parts are joined to a string, the form that every server accepts. */
 function contentOf(content: string | readonly InputPart[] | null | undefined): string | ContentPart[] {
   if (typeof content === 'string') return content;
   const parts = (content ?? []).map(toChatPart);

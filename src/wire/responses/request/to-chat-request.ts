@@ -5,13 +5,12 @@ import type { PathMap } from '../../shared/path-map.ts';
 import { type ClientTool, type ClientNames, clientNames, toolsInEffect } from '../client-tools.ts';
 import { toFunctionCalls } from '../custom-calls.ts';
 import type { ResponsesRequest, TextFormat } from '../responses.ts';
-import { toChatMessages } from './to-chat-messages.ts';
-import type { PlacedItem, PlacedMessage } from './to-chat-messages.ts';
+import { type PlacedItem, type PlacedMessage, toChatMessages } from './to-chat-messages.ts';
 
 /**
- * A request in the canonical form, and where its parts stood, which only an error asks for. What no engine is asked for (`metadata`, `store`,
- * `truncation` and the like) stays behind; `wire-formats.md`, section 2, has the table.
- * @param items the whole conversation: what came before, then the input
+ * Converts a request to a chat request. Fields that concern no engine (`metadata`, `store`, `truncation` ...) are dropped.
+ * @param items whole conversation, ending with the input
+ * @returns `paths` creates the map of original paths, which only errors need
  */
 export function toChatRequest(
   request: ResponsesRequest,
@@ -62,7 +61,7 @@ function pathMap(
   return paths;
 }
 
-/** One system message at the start: many chat templates take no second one. Later ones stay where they are. */
+/** Merges leading system messages into one, because many chat templates allow no second. Later ones stay in place. */
 function withInstructions(
   instructions: string | null | undefined,
   messages: PlacedMessage[],

@@ -7,7 +7,7 @@ const format = t.object({
   'definition?': t.stringOrNull(),
 });
 
-/** Functions, and what names one, come flat, or nested as on chat completions. */
+/** Functions and choices are flat, or nested as in chat completions. */
 const isNested = { required: ['function'], not: { properties: { function: { type: 'null' } } } };
 export const flatOrNested = (given: t.Fields) =>
   t.ifThen(isNested, t.fields({ function: t.object(given) }), t.fields(given));
@@ -26,7 +26,7 @@ const kinds = [
   }),
 ];
 
-/** Tools, strict about those that the client runs; others pass, and are passed over. */
+// Strict about tools that the client runs; others are ignored.
 const type = t.string({ minLength: 1 });
 
 const namespace = {

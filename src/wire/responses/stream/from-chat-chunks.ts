@@ -1,14 +1,13 @@
 import type { ChatChunk, ChatUsage, FinishReason } from '../../chat/chat.ts';
 import type { ClientNames } from '../client-tools.ts';
 import type { EventFields } from '../answer/item-events.ts';
-import { OutputBuilder } from '../answer/output-builder.ts';
-import type { OutputPiece } from '../answer/output-builder.ts';
+import { OutputBuilder, type OutputPiece } from '../answer/output-builder.ts';
 import { finishResponse, incompleteReason } from '../answer/response-body.ts';
 import type { ResponseBody, ResponseEvent } from '../responses.ts';
 
 /**
- * Turns the chunks of a chat into the events of a response: `created` and `in_progress` with the first chunk, the items as
- * they grow, and one last event with the whole response. Numbers have no gaps.
+ * Converts chat chunks to response events: `created` and `in_progress` with the first chunk, then the items as they grow, and
+ * a last event with the whole response. Sequence numbers have no gaps.
  */
 export class ResponseStream {
   #body: ResponseBody;
@@ -33,10 +32,9 @@ export class ResponseStream {
     return this.#output.pieces;
   }
 
-  /** The events of these chunks, in order. */
   read(chunks: readonly ChatChunk[]): ResponseEvent[] {
     for (const chunk of chunks) this.#read(chunk);
-    return this.#taken();
+    return this.#takeEvents();
   }
 
   #read(chunk: ChatChunk): void {
@@ -49,19 +47,16 @@ export class ResponseStream {
     }
   }
 
-  /**
-   * The end of an answer that is whole: the events that close it, and the response to be kept before they are sent.
-   * @param at Unix seconds
-   */
+  /** Last events of a complete answer, and the response to store before they are sent. @param at Unix seconds */
   end(at: number): { body: ResponseBody; events: ResponseEvent[] } {
     this.#output.close(incompleteReason(this.#finish) === null ? 'completed' : 'incomplete');
     const { items: output } = this.#output;
     const body = finishResponse(this.#body, { output, finish: this.#finish, usage: this.#usage, at });
     this.#push({ type: `response.${body.status}`, response: body });
-    return { body, events: this.#taken() };
+    return { body, events: this.#takeEvents() };
   }
 
-  /** What is left of an answer that broke off, or undefined when nothing of it was sent. */
+  /** Response of a failed stream; undefined if nothing of it was sent. */
   fail(error: NonNullable<ResponseBody['error']>): ResponseBody | undefined {
     if (this.#next === 0) return undefined;
     this.#output.abandon();
@@ -77,14 +72,14 @@ export class ResponseStream {
     this.#events.push({ ...fields, sequence_number: this.#next++ });
   }
 
-  #taken(): ResponseEvent[] {
-    const taken = this.#events;
+  #takeEvents(): ResponseEvent[] {
+    const events = this.#events;
     this.#events = [];
-    return taken;
+    return events;
   }
 }
 
-/** How every stream begins. A response in the background was queued before. */
+/** First events of every stream. A background response was queued before. */
 export function firstEvents(body: ResponseBody): { type: string; response: ResponseBody }[] {
   const begun: ResponseBody = {
     ...body,

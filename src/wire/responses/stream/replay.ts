@@ -2,18 +2,17 @@ import type { TokenLogprob } from '../../chat/chat.ts';
 import { freeTextArguments } from '../../chat/free-text.ts';
 import { firstEvents } from './from-chat-chunks.ts';
 import { type EventFields, logprobsOf, type OutputPart, partsOf, textOf } from '../answer/item-events.ts';
-import { OutputBuilder } from '../answer/output-builder.ts';
-import type { CallItem, CallDelta, OutputPiece } from '../answer/output-builder.ts';
+import { type CallDelta, type CallItem, OutputBuilder, type OutputPiece } from '../answer/output-builder.ts';
 import { calledType, definedArguments } from '../defined-tools.ts';
-import { wholeItem } from './whole-item.ts';
+import { wholeItemEvents } from './whole-item.ts';
 import type { OutputItem, ClientName, ResponseBody, ResponseEvent } from '../responses.ts';
 
-/** Events that are told together; all of a long answer would keep everybody else waiting. */
-const atOnce = 200;
+/** Events per list; all events of a long answer at once would block the event loop. */
+const listLength = 200;
 
 /**
- * The events of a finished response once more, with the numbers they had, in lists that are made one at a time.
- * @param pieces how the output came; null when it came whole
+ * Replays the events of a finished response with their original sequence numbers, in lists.
+ * @param pieces recorded pieces of the output; null to send whole items
  */
 export function* replayEvents(
   body: ResponseBody,
@@ -23,9 +22,9 @@ export function* replayEvents(
   let next = 0;
   const push = (fields: EventFields) => events.push({ ...fields, sequence_number: next++ });
   for (const event of firstEvents(body)) push(event);
-  for (const told of pieces ? inPieces(body, pieces) : body.output.map(wholeItem)) {
-    for (const event of told) push(event);
-    if (events.length < atOnce) continue;
+  for (const list of pieces ? inPieces(body, pieces) : body.output.map(wholeItemEvents)) {
+    for (const event of list) push(event);
+    if (events.length < listLength) continue;
     yield events;
     events = [];
   }
@@ -33,14 +32,13 @@ export function* replayEvents(
   yield events;
 }
 
-/** The events of the output, in the pieces in which it came. */
 function* inPieces(body: ResponseBody, pieces: readonly OutputPiece[]): Generator<EventFields[]> {
   let events: EventFields[] = [];
   const emit = (event: EventFields) => events.push(event);
   const output = new OutputBuilder({ responseId: body.id, emit, newCallId: () => '' });
   const rests = body.output.map(restsOf);
   for (const [index, length] of pieces) {
-    say(output, body.output[index]!, index, rests[index]!, length);
+    addPiece(output, body.output[index]!, index, rests[index]!, length);
     yield events;
     events = [];
   }
@@ -49,17 +47,17 @@ function* inPieces(body: ResponseBody, pieces: readonly OutputPiece[]): Generato
   yield events;
 }
 
-/** Clients know three ends; a response that was cancelled says in its status what it is. */
+/** Clients know three last events; a cancelled response fails, with its own status. */
 function lastEvent(body: ResponseBody): { type: string; response: ResponseBody } {
   const end = body.status === 'completed' || body.status === 'incomplete' ? body.status : 'failed';
   return { type: `response.${end}`, response: body };
 }
 
-/** What is still to be told of a part of an item, or of a call. */
+/** Rest of a part of an item, or of a call. */
 interface Remainder {
   type: OutputPart['type'] | 'call';
   text: string;
-  /** Told with the first piece. */
+  /** Sent with the first piece. */
   logprobs: TokenLogprob[];
 }
 
@@ -73,8 +71,14 @@ function restsOf(item: OutputItem): Remainder[] {
   return [{ type: 'call', text: item.type === 'function_call' ? item.arguments : '', logprobs: [] }];
 }
 
-/** Says the next `length` characters of an item; parts follow one another. */
-function say(output: OutputBuilder, item: OutputItem, key: number, rests: Remainder[], length: number): void {
+/** Adds the next `length` characters of an item. */
+function addPiece(
+  output: OutputBuilder,
+  item: OutputItem,
+  key: number,
+  rests: Remainder[],
+  length: number,
+): void {
   while (rests.length > 1 && rests[0]!.text === '') rests.shift();
   const [rest] = rests;
   if (rest === undefined) return;
@@ -82,11 +86,11 @@ function say(output: OutputBuilder, item: OutputItem, key: number, rests: Remain
   const delta = rest.text.slice(0, length);
   rest.text = rest.text.slice(length);
   rest.logprobs = [];
-  if (type === 'call') output.call({ key, ...called(item as CallItem, delta) });
-  else output.say(type, delta, logprobs);
+  if (type === 'call') output.addCall({ key, ...callDelta(item as CallItem, delta) });
+  else output.addText(type, delta, logprobs);
 }
 
-function called(item: CallItem, delta: string): Omit<CallDelta, 'key'> {
+function callDelta(item: CallItem, delta: string): Omit<CallDelta, 'key'> {
   const { call_id: id } = item;
   if (item.type === 'function_call') return { id, clientName: ownName('function', item), arguments: delta };
   if (item.type === 'custom_tool_call')

@@ -15,23 +15,19 @@ import {
 } from '../answer/item-events.ts';
 import type { OutputItem } from '../responses.ts';
 
-/**
- * The events of one item that came whole, whatever it holds beside what we make ourselves: marks of thoughts, citations,
- * calls of tools that are no functions. One that an answer broke off in has no end.
- * @param place in the output
- */
-export function wholeItem(item: OutputItem, place: number): EventFields[] {
+/** Events of a whole item at an index of the output. An item of a failed answer has no end. */
+export function wholeItemEvents(item: OutputItem, index: number): EventFields[] {
   const isOver = item.status !== 'in_progress';
   return [...contents(item), ...(isOver ? [itemDone(item)] : [])].map((event) => ({
     ...event,
-    output_index: place,
+    output_index: index,
   }));
 }
 
 function contents(item: OutputItem): EventFields[] {
   const begun = { ...item, status: 'in_progress' as const };
-  if (begun.type === 'message' && begun.content) return ofProse(begun, { ...begun, content: [] });
-  if (begun.type === 'reasoning' && begun.summary) return ofProse(begun, { ...begun, summary: [] });
+  if (begun.type === 'message' && begun.content) return proseEvents(begun, { ...begun, content: [] });
+  if (begun.type === 'reasoning' && begun.summary) return proseEvents(begun, { ...begun, summary: [] });
   if (begun.type === 'function_call')
     return [
       itemAdded({ ...begun, arguments: '' }),
@@ -41,14 +37,14 @@ function contents(item: OutputItem): EventFields[] {
   return [itemAdded(begun)];
 }
 
-/** @param growing the same without its parts */
-function ofProse(item: ProseItem, growing: ProseItem): EventFields[] {
+/** @param growing the item without its parts */
+function proseEvents(item: ProseItem, growing: ProseItem): EventFields[] {
   const events = [itemAdded(growing)];
-  const told = partsOf(growing);
+  const sent = partsOf(growing);
   for (const part of partsOf(item)) {
-    told.push(emptied(part));
+    sent.push(emptied(part));
     events.push(partAdded(growing), partDelta(growing, textOf(part), logprobsOf(part)));
-    told.splice(-1, 1, part);
+    sent.splice(-1, 1, part);
     events.push(...partDone(growing));
   }
   return events;
