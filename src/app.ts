@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
 import { isRemote, modelSources, openModelFiles, type ScriptedFactory } from './app/models.ts';
-import { createServing, type ServerAway } from './app/serving.ts';
+import { createServing, type UnavailableServer } from './app/serving.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
@@ -39,42 +39,42 @@ import { createServer } from './server/server.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
 import type { Store } from './store/store.ts';
 
-/** A whole Offpeak in this process. */
+/** A complete Offpeak server in this process. */
 export interface App extends Service {
-  /** Where it listens, once started. */
+  /** Base URL, once started. */
   readonly url: string;
   readonly models: readonly Model[];
   readonly dataFolder: string;
-  /** Where files are kept, if not there. */
+  /** Bucket of the files, if they are not in the data folder. */
   readonly bucket: string | undefined;
   /**
-   * Serves the models of the configuration that `read` gives from now on: what runs ends where it began, servers that are
-   * as before keep what was learned of them. One that cannot be used is logged and changes nothing.
+   * Applies the models of the configuration that `read` returns. Running requests end where they began, and replicas with unchanged
+   * settings keep their state. An invalid configuration is logged and changes nothing.
    */
   reload(read: () => Config): Promise<void>;
-  /** Asks every server how it is, and tells which of them take no requests. */
-  serversAway(): Promise<ServerAway[]>;
-  /** Keys made by the very first start, to be shown once. */
+  /** Probes every upstream and returns those that accept no requests. */
+  unavailableServers(): Promise<UnavailableServer[]>;
+  /** Keys created by the first start, to be shown once. */
   readonly firstKeys: Accounts['firstKeys'];
 }
 
-/** What may be put in place of the machine's own, for tests and benchmarks. */
+/** Replacements for tests and benchmarks. */
 export interface Overrides {
   clock?: Clock;
   random?: Random;
   log?: Log;
-  /** How processes of the embedded engine are started. */
+  /** Starts the processes of the embedded engine. */
   spawn?: Spawn;
   scripted?: ScriptedFactory;
 }
 
 /**
- * Builds and wires everything; the only file that names implementations. Those that not every configuration has are loaded
- * where one has them.
+ * Builds and wires all services. Only this file and `app/` name implementations; those that few configurations need are loaded on
+ * demand.
  *
- * `start` brings the parts up from the store to the door and rejects with a sentence for the operator (and a `hint` where
- * there is one) when the data folder, a model or the port cannot be had; what had started is stopped again. `stop` drains
- * (batch-engine.md, "Leases"): the door closes and nothing is claimed, work in flight has `drainMs`, then it is given back.
+ * `start` starts the services from the store to the HTTP server. If the data folder, a model or the port is unavailable, it stops
+ * them again and rejects with an error for the operator, which may have a `hint`. `stop` drains (batch-engine.md, "Leases"):
+ * it accepts and claims nothing, gives work in flight `drainMs` to end, and then releases it.
  */
 export async function createApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const { clock = systemClock, random = systemRandom } = overrides;
@@ -134,7 +134,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       bytesPerOrg: limits.responseBytesPerOrg,
     },
     quarantineMs: config.quarantineMs,
-    // What an object store signs with its date is refused where it differs much from this one.
+    // Object stores reject signatures whose date differs much from theirs.
     diskClock: bucket ? time : clock,
     checkSchema: createSchemaRefusal(schemas),
   });
@@ -208,16 +208,16 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       log,
     });
 
-  // Before anything is judged by it.
+  // Starts before all services that use the database's time.
   const timing: Service = {
     async start() {
-      const asked = time.monotonic();
-      time.synchronize(await store.ping(), asked);
+      const sentAt = time.monotonic();
+      time.synchronize(await store.ping(), sentAt);
     },
     stop: () => Promise.resolve(),
   };
 
-  // In the order in which they need one another; stopped in the opposite one.
+  // Started in the order of their dependencies, stopped in reverse.
   const parts: Service[] = [
     store,
     timing,
@@ -237,7 +237,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   let reloading: Promise<void> = Promise.resolve();
 
   async function stopAll(): Promise<void> {
-    // The door and the run loop drain at the same time: one drain time for both.
+    // The HTTP server and the batch engine drain at the same time and share `drainMs`.
     await Promise.all([server.stop(), batches.stop()]);
     for (const part of parts.slice(0, -2).toReversed()) await part.stop();
   }
@@ -249,8 +249,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     const { replaced } = await serving.replace(next, (models) => service.replaceModels(models));
     const models = next.models.map(({ id }) => id);
     log.info({ models, replaced }, 'The configuration was read again.');
-    const waiting = unreadKeys.filter((key) => !isDeepStrictEqual(next[key], config[key]));
-    if (waiting.length > 0) log.warn({ keys: waiting }, 'What these keys say is taken at the next start.');
+    const pending = unreadKeys.filter((key) => !isDeepStrictEqual(next[key], config[key]));
+    if (pending.length > 0)
+      log.warn({ keys: pending }, 'Changes to these keys take effect at the next start.');
   }
 
   return {
@@ -266,14 +267,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     dataFolder: config.data,
     bucket: bucket && blobStoreName(config),
 
-    serversAway: () => serving.away(),
+    unavailableServers: () => serving.unavailable(),
 
     reload(read) {
       reloading = reloading
         .then(() => reload(read))
         .catch((error: unknown) => {
           const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)];
-          log.error({ problems }, 'The configuration is not taken; everything goes on as before.');
+          log.error({ problems }, 'The new configuration is invalid; the previous one stays in effect.');
         });
       return reloading;
     },
@@ -284,7 +285,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
         await restrictPermissions(config.data, log);
         for (const part of parts) await part.start();
         await accounts.makeFirstKeys();
-        // What was said on the way stands before what the command says of it.
+        // Log lines of the start precede the output of the command.
         flush();
       } catch (error) {
         await stopAll().catch((fault: unknown) => log.error({ err: fault }, 'could not stop cleanly'));
@@ -299,7 +300,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   };
 }
 
-/** The same; what is paid for single requests is counted. */
+/** Wraps `accounts` so that the usage of single requests is counted in the metrics. */
 function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts, 'charge' | 'budgets'> {
   return {
     budgets: accounts.budgets,
@@ -310,7 +311,7 @@ function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts,
   };
 }
 
-/** What a running server does not read again. */
+/** Keys that take effect only at a start. */
 const unreadKeys = [
   ...words('server data database files modelFolder hub limits batch metrics egress'),
   ...words('quarantineMs drainMs logLevel apiKey adminKey'),

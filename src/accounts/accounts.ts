@@ -10,15 +10,15 @@ import type { Budgets } from './budgets.ts';
 /** Orgs, keys and money (api.md, sections 1 and 8). */
 export interface Accounts extends Service {
   /**
-   * Who a request comes from. The values are the raw header values, each occurrence by itself.
+   * Returns the caller that a request belongs to. Each occurrence of a header is one raw value.
    * @throws ApiError `duplicate_authorization` (400), `invalid_api_key` (401; says so when only `x-api-key` was sent)
    */
   authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
   /** @throws ApiError `permission_denied` (403) */
   require(caller: Caller, scope: KeyScope): void;
-  /** Makes what keys a first start needs. Called when the server can be used: one that cannot has shown them to nobody. */
+  /** Creates the keys that a first start lacks. Called once the server listens, so that a failed start has not lost them. */
   makeFirstKeys(): Promise<void>;
-  /** The keys made on the very first start, to be shown once; null later. */
+  /** Keys created by the first start, to be shown once; null later. */
   readonly firstKeys: { key: string | null; adminKey: string | null } | null;
   orgs: {
     create(input: { name: string; budget?: Budget | null }): Promise<BudgetedOrg>;
@@ -27,25 +27,24 @@ export interface Accounts extends Service {
     update(id: string, changes: OrgChanges): Promise<BudgetedOrg>;
   };
   keys: {
-    /** `key` is the only copy of the secret. */
+    /** Returns the only copy of the secret as `key`. */
     create(input: NewKey): Promise<{ apiKey: ApiKey; key: string }>;
     list(orgId?: string): Promise<ApiKey[]>;
     revoke(id: string): Promise<ApiKey>;
   };
   /**
-   * What was used: all orgs' for an admin key, else what the caller's org did.
-   * @throws ApiError `permission_denied` where another org is asked for, `validation_error` where it is not there
+   * Usage of all orgs for an admin key, otherwise of the caller's org.
+   * @throws ApiError `permission_denied` for another org, `validation_error` for one that does not exist
    */
   usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
   readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
   /**
-   * Enters a synchronous request in the ledger, in a group commit a moment later. One that cannot be entered stands in the
-   * log, by its id.
+   * Adds a synchronous request to the ledger, in a group commit a moment later. The log names requests that could not be added.
    */
   charge(entry: { caller: Caller; requestId: string; model: string; usage: Usage; prices: Prices }): void;
 }
 
 export interface BudgetedOrg extends Org {
-  /** Null for an org that may spend what it likes. */
+  /** Null for an org without a limit. */
   budget: SpentBudget | null;
 }

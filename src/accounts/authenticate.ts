@@ -8,29 +8,29 @@ import { hashKey, isKey } from './keys.ts';
 const unauthorized = (message: string) => new ApiError('invalid_api_key', message);
 
 /**
- * The key that was sent (api.md, section 1): only `Authorization: Bearer`. When both were sent it wins over `x-api-key`.
+ * Returns the key in `Authorization: Bearer` (api.md, section 1), which wins over `x-api-key` when both are sent.
  * @throws ApiError `duplicate_authorization`, `invalid_api_key`
  */
 function bearerToken(headers: { authorization: string[]; xApiKey: string[] }): string {
   const [header, second] = headers.authorization;
   if (second !== undefined)
-    throw new ApiError('duplicate_authorization', 'Authorization was sent more than once; send it once.');
+    throw new ApiError('duplicate_authorization', 'Authorization was sent more than once: send it once.');
   if (header === undefined && headers.xApiKey.length > 0)
     throw unauthorized(
-      'x-api-key is not accepted here: send the key as "Authorization: Bearer <key>". The setting for that is ' +
+      'x-api-key is not accepted here: send the key as "Authorization: Bearer <key>". Set ' +
         'ANTHROPIC_AUTH_TOKEN in the environment of Claude Code, authToken (JavaScript) or auth_token (Python) in Anthropic ' +
-        'SDKs, authToken in the Vercel AI SDK, extra_headers in LiteLLM, authHeader: true in pi, and in most others a header ' +
-        'of your own: docs/clients.md has them all.',
+        'SDKs, authToken in the Vercel AI SDK, extra_headers in LiteLLM, authHeader: true in pi, or a custom header in ' +
+        'most others; docs/clients.md lists them.',
     );
-  if (header === undefined) throw unauthorized('No API key was sent: send "Authorization: Bearer <key>".');
+  if (header === undefined) throw unauthorized('No API key: send "Authorization: Bearer <key>".');
   const token = /^Bearer +([^\s]+)$/i.exec(header.trim())?.[1];
   if (token === undefined) throw unauthorized('Authorization must be "Bearer <key>".');
   return token;
 }
 
 /**
- * @param environmentHashes hashes of the keys given by environment: they need not have our form
- * @param used told the id of each key that let somebody in
+ * @param environmentHashes hashes of the keys set by the environment, which may have any form
+ * @param used called with the id of each accepted key
  */
 export function createAuthenticate(deps: {
   clock: Clock;
@@ -43,7 +43,7 @@ export function createAuthenticate(deps: {
     const token = bearerToken(headers);
     const hash = hashKey(token);
     const key = environmentHashes.has(hash) || isKey(token) ? await cache.find(hash) : undefined;
-    if (!key) throw unauthorized('This API key is not known here.');
+    if (!key) throw unauthorized('Unknown API key.');
     if (key.revokedAt !== null) throw unauthorized('This API key was revoked.');
     if (key.expiresAt !== null && key.expiresAt <= clock.now())
       throw unauthorized('This API key has expired.');

@@ -4,7 +4,7 @@ import type { Accounts } from './accounts.ts';
 import { hashKey, keyPrefix } from './keys.ts';
 import { createOrg, type IssuerDeps, issueKey } from './orgs.ts';
 
-/** Keys given by environment: at least 32 characters each, and not the same one twice. */
+/** Keys set by the environment or the configuration: different from each other, at least 32 characters each. */
 export interface EnvironmentKeys {
   apiKey?: string;
   adminKey?: string;
@@ -12,7 +12,7 @@ export interface EnvironmentKeys {
 
 const minimumLength = 32;
 
-/** @throws Error with what to do, for the person who starts the server */
+/** @throws Error whose message tells the operator what to change */
 export function checkEnvironmentKeys({ apiKey, adminKey }: EnvironmentKeys): void {
   for (const [name, key] of Object.entries({ apiKey, adminKey })) {
     if (key === undefined) continue;
@@ -21,42 +21,44 @@ export function checkEnvironmentKeys({ apiKey, adminKey }: EnvironmentKeys): voi
         ? 'is too short'
         : /^[\x21-\x7e]+$/.test(key)
           ? null
-          : 'has other characters than visible ASCII';
+          : 'has invalid characters';
     if (fault)
       throw new Error(
-        `The ${name} given by environment ${fault}: it needs ${minimumLength} visible ASCII characters or more.`,
+        `The ${name} given by environment ${fault}: use at least ${minimumLength} printable ASCII characters without spaces.`,
       );
   }
   if (apiKey !== undefined && apiKey === adminKey)
     throw new Error(
-      'The apiKey and the adminKey given by environment are the same: an admin key must be one of its own.',
+      'The apiKey and the adminKey given by environment are the same: use a different key as the admin key.',
     );
 }
 
-/** What the two first keys may do. The admin key administers and nothing else. */
+/** Names and scopes of the two first keys. The admin key has the scope `admin` alone. */
 const roles: Record<keyof EnvironmentKeys, { name: string; scopes: readonly KeyScope[] }> = {
   apiKey: { name: 'first key', scopes: defaultScopes },
   adminKey: { name: 'first admin key', scopes: ['admin'] },
 };
 
-/** Makes sure that the org `default` is there, with the keys given by environment: on every start, before anybody asks. */
-export async function ensureGiven(issuing: IssuerDeps & { log: Log }, given: EnvironmentKeys): Promise<void> {
+/** Creates the org `default` and the keys set by the environment where they are missing. Runs at every start, before requests. */
+export async function ensureEnvironmentKeys(
+  issuing: IssuerDeps & { log: Log },
+  given: EnvironmentKeys,
+): Promise<void> {
   const org = await defaultOrg(issuing);
   for (const role of ['apiKey', 'adminKey'] as const)
     if (given[role] !== undefined) await ensure(issuing, org, role, given[role]);
 }
 
 /**
- * Makes sure that somebody can use this server (api.md, section 8; reliability.md, C19): a key of each kind that is neither
- * given nor there yet, to be shown once.
- * @returns the keys made now; null when none was
+ * Creates a key and an admin key where neither the environment nor the store has one (api.md, section 8).
+ * @returns the new keys, to be shown once; null if both existed
  */
 export async function makeFirstKeys(
   issuing: IssuerDeps,
   given: EnvironmentKeys,
 ): Promise<Accounts['firstKeys']> {
   const org = await defaultOrg(issuing);
-  // A key of another form came by environment and counts only while it is given.
+  // Keys of another form came from the environment, and count only while it sets them.
   const existing = (await issuing.store.keys.list()).filter((key) => key.prefix.startsWith(keyPrefix));
   const made: Record<keyof EnvironmentKeys, string | null> = { apiKey: null, adminKey: null };
   for (const role of ['apiKey', 'adminKey'] as const) {
@@ -66,7 +68,7 @@ export async function makeFirstKeys(
   return made.apiKey || made.adminKey ? { key: made.apiKey, adminKey: made.adminKey } : null;
 }
 
-/** The oldest org. Two processes that start on one empty database agree on it, because both look again. */
+/** Returns the oldest org. Two processes that start on an empty database agree on it, because both read again. */
 async function defaultOrg(issuing: IssuerDeps): Promise<Org> {
   const [known] = await issuing.store.orgs.list();
   if (known) return known;
@@ -90,13 +92,10 @@ async function ensure(
   if (apiKey) return;
   const known = await issuing.store.keys.findByHash(hashKey(secret));
   if (known && known.revokedAt !== null)
-    issuing.log.warn(
-      { key: known.id },
-      `the ${role} given by environment was revoked and stays so; give another one`,
-    );
+    issuing.log.warn({ key: known.id }, `the ${role} given by environment was revoked: set a new one`);
   else if (known && known.scopes.includes('admin') !== (role === 'adminKey'))
     issuing.log.warn(
       { key: known.id },
-      `the ${role} given by environment is known with other scopes and keeps those`,
+      `the ${role} given by environment exists with other scopes and keeps them`,
     );
 }

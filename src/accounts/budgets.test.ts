@@ -7,11 +7,11 @@ import { type Budgets, createBudgets } from './budgets.ts';
 const now = Date.UTC(2026, 10, 21, 12);
 const dollar = 1_000_000_000;
 let clock: ManualClock;
-let told: SpentBudget[];
-let isAway: boolean;
+let stored: SpentBudget[];
+let isDown: boolean;
 let isFull: boolean;
 let warnings: string[];
-let noted: number[];
+let writes: number[];
 let budgets: Budgets;
 
 const budget = (fields: Partial<SpentBudget> = {}): SpentBudget => ({
@@ -33,29 +33,29 @@ const isRefused = (orgId: string) => {
 
 beforeEach(() => {
   clock = createManualClock(now);
-  [told, isAway, isFull, warnings, noted] = [[], false, false, [], []];
+  [stored, isDown, isFull, warnings, writes] = [[], false, false, [], []];
   const log: Log = { ...silent, warn: (_, message) => void warnings.push(message) };
   const orgs = {
     async budgets() {
-      if (isAway) throw new Error('the database is away');
-      return told;
+      if (isDown) throw new Error('the database is down');
+      return stored;
     },
-    /** As the database does, for all processes. */
+    /** Shared by all processes, as in the database. */
     async noteUsedUp(at: number) {
       if (isFull) throw new Error('the disk is full');
-      told = told.map((each) => ({
+      stored = stored.map((each) => ({
         ...each,
         usedUpAt: each.spent < each.amount ? null : (each.usedUpAt ?? at),
       }));
-      noted.push(at);
+      writes.push(at);
     },
   };
   budgets = createBudgets({ orgs, clock, log });
 });
 
 describe('a budget', () => {
-  it('that is used up refuses, with what it is, what is spent and when it begins again', async () => {
-    told = [budget({ spent: 50.25 * dollar }), budget({ orgId: 'org_2', spent: 49.999_999_999 * dollar })];
+  it('that is used up rejects requests, and states its amount, the spending and the next period', async () => {
+    stored = [budget({ spent: 50.25 * dollar }), budget({ orgId: 'org_2', spent: 49.999_999_999 * dollar })];
     await budgets.start();
     expect(() => budgets.require('org_1')).toThrow(
       expect.objectContaining({
@@ -72,17 +72,17 @@ describe('a budget', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('in all never begins again', async () => {
-    told = [budget({ period: 'total' })];
-    await budgets.look();
+  it('without a period never renews', async () => {
+    stored = [budget({ period: 'total' })];
+    await budgets.refresh();
     const message = "The org's budget is used up: 50 of 50 USD spent. An administrator can raise it.";
     expect(budgets.waiting('org_1')).toEqual({ reason: 'budget', message, since: now });
     expect(budgets.waiting('org_2')).toBeNull();
   });
 
-  it('is looked at each second, and what waits for it has waited since it was first seen', async () => {
+  it('is read every second, and its batches wait since it was first seen as used up', async () => {
     await budgets.start();
-    told = [budget()];
+    stored = [budget()];
     await clock.advance(999);
     expect(isRefused('org_1')).toBe(false);
     await clock.advance(1);
@@ -90,33 +90,33 @@ describe('a budget', () => {
     await clock.advance(2_500);
     const until = Date.UTC(2026, 11, 1);
     expect(budgets.waiting('org_1')).toMatchObject({ since: now + 1_000, until });
-    told = [budget({ amount: 60 * dollar })];
+    stored = [budget({ amount: 60 * dollar })];
     await clock.advance(1_000);
     expect([isRefused('org_1'), budgets.waiting('org_1')]).toEqual([false, null]);
     await budgets.stop();
   });
 
-  it('was used up when any process saw it first, which is written once', async () => {
-    told = [budget({ usedUpAt: now - 5_000 }), budget({ orgId: 'org_2', spent: 0 })];
+  it('was used up when the first process saw so, which is written once', async () => {
+    stored = [budget({ usedUpAt: now - 5_000 }), budget({ orgId: 'org_2', spent: 0 })];
     await budgets.start();
     await clock.advance(3_000);
-    expect([budgets.waiting('org_1')?.since, noted]).toEqual([now - 5_000, []]);
-    told = [budget({ usedUpAt: now - 5_000, spent: 0 }), budget({ orgId: 'org_2' })];
+    expect([budgets.waiting('org_1')?.since, writes]).toEqual([now - 5_000, []]);
+    stored = [budget({ usedUpAt: now - 5_000, spent: 0 }), budget({ orgId: 'org_2' })];
     await clock.advance(3_000);
-    expect([isRefused('org_1'), budgets.waiting('org_2')?.since, noted]).toEqual([
+    expect([isRefused('org_1'), budgets.waiting('org_2')?.since, writes]).toEqual([
       false,
       now + 4_000,
       [now + 4_000],
     ]);
-    expect(told[0]!.usedUpAt).toBeNull();
+    expect(stored[0]!.usedUpAt).toBeNull();
     await budgets.stop();
   });
 
-  it('begins again with its month, before anybody has looked', async () => {
-    told = [budget(), budget({ orgId: 'org_2', period: 'total' })];
+  it('renews with its month, before the next refresh', async () => {
+    stored = [budget(), budget({ orgId: 'org_2', period: 'total' })];
     clock.jump(Date.UTC(2026, 10, 30, 23, 59, 59) - now);
     await budgets.start();
-    isAway = true;
+    isDown = true;
     const until = Date.UTC(2026, 11);
     await clock.advance(999);
     expect([isRefused('org_1'), budgets.waiting('org_1')]).toMatchObject([true, { until }]);
@@ -126,28 +126,28 @@ describe('a budget', () => {
     await budgets.stop();
   });
 
-  it('is obeyed and told by a database that takes no more, which is said once', async () => {
-    told = [budget()];
+  it('applies on a database that rejects writes, which is logged once', async () => {
+    stored = [budget()];
     isFull = true;
     await budgets.start();
     await clock.advance(3_000);
-    expect([isRefused('org_1'), await budgets.look(), warnings.length]).toEqual([true, told, 1]);
+    expect([isRefused('org_1'), await budgets.refresh(), warnings.length]).toEqual([true, stored, 1]);
     isFull = false;
     await clock.advance(1_000);
     expect(budgets.waiting('org_1')?.since).toBe(now + 4_000);
     await budgets.stop();
   });
 
-  it('stays what it was while the database is away, which is told once', async () => {
-    told = [budget()];
+  it('stays as it was while the database is unavailable, which is logged once', async () => {
+    stored = [budget()];
     await budgets.start();
-    [told, isAway] = [[], true];
+    [stored, isDown] = [[], true];
     await clock.advance(5_000);
     expect([isRefused('org_1'), warnings.length]).toEqual([true, 1]);
-    isAway = false;
+    isDown = false;
     await clock.advance(1_000);
     expect(isRefused('org_1')).toBe(false);
-    isAway = true;
+    isDown = true;
     await clock.advance(1_000);
     expect(warnings).toHaveLength(2);
     await budgets.stop();

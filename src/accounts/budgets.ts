@@ -5,16 +5,16 @@ import { nextPeriodStart, budgetExceeded, type SpentBudget, budgetExceededText }
 import type { Waiting } from '../core/waiting.ts';
 import type { OrgStore } from '../store/contract/accounts.ts';
 
-/** What every process knows of budgets that are used up is no older than this. */
-const lookMs = 1_000;
+/** Interval at which each process reads the budgets that are used up. */
+const refreshMs = 1_000;
 
-/** Budgets that are used up, as the ledger said a moment ago. Batches are held back by the database itself, at the claim. */
+/** Budgets that are used up, read from the ledger every second. For batches the database checks them at each claim. */
 export interface Budgets extends Service {
-  /** Asks the ledger now. Returns all budgets, used up or not. */
-  look(): Promise<SpentBudget[]>;
+  /** Reads the ledger now. Returns all budgets, used up or not. */
+  refresh(): Promise<SpentBudget[]>;
   /** @throws ApiError `budget_exceeded` */
   require(orgId: string): void;
-  /** Why the batches of an org wait; null where it may spend. */
+  /** Returns why the batches of an org wait; null if its budget is not used up. */
   waiting(orgId: string): Waiting | null;
 }
 
@@ -27,30 +27,30 @@ export function createBudgets(deps: {
   let usedUp = new Map<string, { budget: SpentBudget; until: number | null }>();
   let timer: Timer | undefined;
   let isStopped = true;
-  let isAway = false;
-  let isUnnoted = false;
-  let looking = Promise.resolve();
+  let readFails = false;
+  let writeFails = false;
+  let refreshing = Promise.resolve();
 
-  async function look(): Promise<SpentBudget[]> {
+  async function refresh(): Promise<SpentBudget[]> {
     const now = clock.now();
-    const budgets = await ask(now);
-    const isKnown = !budgets.some((budget) => isUsedUp(budget) === (budget.usedUpAt === null));
-    return isKnown || !(await note(now)) ? budgets : ask(now);
+    const budgets = await read(now);
+    const isCurrent = !budgets.some((budget) => isUsedUp(budget) === (budget.usedUpAt === null));
+    return isCurrent || !(await note(now)) ? budgets : read(now);
   }
 
-  /** Whether it could be written down: a database that takes no more is obeyed, and read, all the same. */
+  /** Stores when budgets were used up. Returns false on a database that can only be read, whose budgets still apply. */
   async function note(now: number): Promise<boolean> {
     try {
       await orgs.noteUsedUp(now);
-      isUnnoted = false;
+      writeFails = false;
     } catch (error) {
-      if (!isUnnoted) log.warn({ err: error }, 'it cannot be written down since when a budget is used up');
-      isUnnoted = true;
+      if (!writeFails) log.warn({ err: error }, 'could not store when budgets were used up');
+      writeFails = true;
     }
-    return !isUnnoted;
+    return !writeFails;
   }
 
-  async function ask(now: number): Promise<SpentBudget[]> {
+  async function read(now: number): Promise<SpentBudget[]> {
     const budgets = await orgs.budgets(now);
     usedUp = new Map(
       budgets
@@ -60,7 +60,7 @@ export function createBudgets(deps: {
     return budgets;
   }
 
-  /** What was said last of an org, for as long as it holds: a budget begins again before anybody has looked. */
+  /** Last known state of an org's budget. A new period ends it at once, before the next refresh. */
   function usedUpOf(orgId: string, now: number) {
     const known = usedUp.get(orgId);
     return known && (known.until === null || now < known.until) ? known : undefined;
@@ -68,13 +68,13 @@ export function createBudgets(deps: {
 
   function schedule(): void {
     if (isStopped) return;
-    timer = clock.after(lookMs, () => {
-      looking = look()
+    timer = clock.after(refreshMs, () => {
+      refreshing = refresh()
         .then(
-          () => (isAway = false),
+          () => (readFails = false),
           (error: unknown) => {
-            if (!isAway) log.warn({ err: error }, 'it cannot be told whose budget is used up');
-            isAway = true;
+            if (!readFails) log.warn({ err: error }, 'could not read which budgets are used up');
+            readFails = true;
           },
         )
         .then(schedule);
@@ -82,7 +82,7 @@ export function createBudgets(deps: {
   }
 
   return {
-    look,
+    refresh,
 
     require(orgId) {
       const now = clock.now();
@@ -105,14 +105,14 @@ export function createBudgets(deps: {
 
     async start() {
       isStopped = false;
-      await look();
+      await refresh();
       schedule();
     },
 
     async stop() {
       isStopped = true;
       timer?.cancel();
-      await looking;
+      await refreshing;
     },
   };
 }

@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 
 describe('first start', () => {
-  it('makes the org default, a key with every scope but admin, and an admin key, shown once', async () => {
+  it('creates the org default, a key with every scope but admin, and an admin key, shown once', async () => {
     const accounts = await started();
     const { key, adminKey } = accounts.firstKeys!;
     const [org] = await accounts.orgs.list();
@@ -56,14 +56,14 @@ describe('first start', () => {
     }
   });
 
-  it('goes on where a killed first start ended', async () => {
+  it('continues a first start that was killed', async () => {
     await store.orgs.insert({ id: 'org_1', name: 'default', createdAt: 1 });
     const { firstKeys } = await started();
     expect(firstKeys).toEqual({ key: expect.any(String), adminKey: expect.any(String) });
     expect(await store.orgs.list()).toHaveLength(1);
   });
 
-  it('makes no new key when all were revoked', async () => {
+  it('creates no new key when all were revoked', async () => {
     const accounts = await started();
     for (const key of await accounts.keys.list()) await accounts.keys.revoke(key.id);
     expect((await started()).firstKeys).toBeNull();
@@ -71,7 +71,7 @@ describe('first start', () => {
 });
 
 describe('keys given by environment', () => {
-  it('are used instead of made ones, on every start, and need no checksum', async () => {
+  it('are used instead of generated ones, at every start, and need no checksum', async () => {
     for (const start of [1, 2]) {
       const accounts = await started({ apiKey: secret, adminKey: adminSecret });
       expect(accounts.firstKeys, `start ${start}`).toBeNull();
@@ -81,12 +81,12 @@ describe('keys given by environment', () => {
     }
   });
 
-  it('replace one kind, and the other is made', async () => {
+  it('replace one kind, and the other is generated', async () => {
     const { firstKeys } = await started({ apiKey: secret });
     expect(firstKeys).toEqual({ key: null, adminKey: expect.stringMatching(/^sk-offpeak-/) });
   });
 
-  it('stop working when they are no longer given, and then keys are made', async () => {
+  it('stop working once the environment lacks them, and then keys are generated', async () => {
     await started({ apiKey: secret, adminKey: adminSecret });
     const later = await started();
     await expect(later.authenticate(bearer(secret))).rejects.toMatchObject({ status: 401 });
@@ -110,9 +110,9 @@ describe('keys given by environment', () => {
   it.each([
     [{ apiKey: 'x'.repeat(31) }, /32/],
     [{ adminKey: '' }, /32/],
-    [{ apiKey: `${'x'.repeat(40)} y` }, /visible/],
+    [{ apiKey: `${'x'.repeat(40)} y` }, /printable/],
     [{ apiKey: secret, adminKey: secret }, /same/],
-  ])('are refused when unfit: %j', (config, reason) => {
+  ])('are rejected when invalid: %j', (config, reason) => {
     expect(() => open(config)).toThrow(reason);
   });
 });
@@ -126,7 +126,7 @@ describe('authenticate', () => {
     store.lookups.length = 0;
   });
 
-  it('takes Bearer in any case, with any number of spaces', async () => {
+  it('accepts Bearer in any case, with any number of spaces', async () => {
     for (const header of [`Bearer ${key}`, `bearer ${key}`, `BEARER   ${key} `])
       expect(await accounts.authenticate({ authorization: [header], xApiKey: [] })).toMatchObject({
         models: null,
@@ -172,14 +172,14 @@ describe('authenticate', () => {
     expect(store.lookups).toEqual([]);
   });
 
-  it('answers 401 to a well-formed key that nobody made, and never repeats it in the message', async () => {
+  it('answers 401 to a well-formed unknown key, and never repeats it in the message', async () => {
     const stranger = makeKey(systemRandom);
     const error = await accounts.authenticate(bearer(stranger)).catch((thrown: Error) => thrown);
     expect(error).toMatchObject({ status: 401 });
     expect((error as Error).message).not.toContain(stranger);
   });
 
-  it('asks the database once a second, and once for a crowd', async () => {
+  it('queries the database once a second, and once for concurrent requests', async () => {
     await Promise.all(Array.from({ length: 50 }, () => accounts.authenticate(bearer(key))));
     expect(store.lookups).toHaveLength(1);
     await clock.advance(999);
@@ -190,7 +190,7 @@ describe('authenticate', () => {
     expect(store.lookups).toHaveLength(2);
   });
 
-  it('refuses a key revoked by another process within a second, and one revoked here at once', async () => {
+  it('rejects a key revoked by another process within a second, and one revoked here at once', async () => {
     const { apiKey, key: other } = await accounts.keys.create({ orgId: (await accounts.orgs.list())[0]!.id });
     await accounts.authenticate(bearer(key));
     await accounts.authenticate(bearer(other));
@@ -203,7 +203,7 @@ describe('authenticate', () => {
     await expect(accounts.authenticate(bearer(other))).rejects.toMatchObject({ status: 401 });
   });
 
-  it('refuses an expired key from its very millisecond', async () => {
+  it('rejects a key from the millisecond of its expiry', async () => {
     const orgId = (await accounts.orgs.list())[0]!.id;
     const { key: short } = await accounts.keys.create({ orgId, expiresAt: clock.now() + 500 });
     await clock.advance(499);
@@ -212,7 +212,7 @@ describe('authenticate', () => {
     await expect(accounts.authenticate(bearer(short))).rejects.toMatchObject({ status: 401 });
   });
 
-  it('asks again after the database failed', async () => {
+  it('queries again after the database failed', async () => {
     const real = store.keys;
     store.keys = { ...real, findByHash: () => Promise.reject(new Error('away')) };
     await expect(accounts.authenticate(bearer(key))).rejects.toThrow('away');
@@ -235,7 +235,7 @@ describe('authenticate', () => {
 });
 
 describe('keys and orgs', () => {
-  it('403: a scope the key lacks', async () => {
+  it('answer 403 to a scope that the key lacks', async () => {
     const accounts = await started();
     const caller = await accounts.authenticate(bearer(accounts.firstKeys!.key!));
     accounts.require(caller, 'files');
@@ -244,7 +244,7 @@ describe('keys and orgs', () => {
     );
   });
 
-  it('create keys with the scopes, models and expiry asked for', async () => {
+  it('create keys with the requested scopes, models and expiry', async () => {
     const accounts = await started();
     const org = await accounts.orgs.create({ name: 'second' });
     const { apiKey, key } = await accounts.keys.create({
@@ -270,7 +270,7 @@ describe('keys and orgs', () => {
     expect(await accounts.keys.list(org.id)).toEqual([apiKey]);
   });
 
-  it('422: an unknown org, an expiry in the past; 404: an unknown key', async () => {
+  it('answer 422 to an unknown org or a past expiry, and 404 to an unknown key', async () => {
     const accounts = await started();
     const orgId = (await accounts.orgs.list())[0]!.id;
     await expect(accounts.keys.create({ orgId: 'org_none' })).rejects.toMatchObject({

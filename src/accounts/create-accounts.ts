@@ -6,7 +6,12 @@ import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAuthenticate, requireScope } from './authenticate.ts';
-import { checkEnvironmentKeys, ensureGiven, type EnvironmentKeys, makeFirstKeys } from './bootstrap.ts';
+import {
+  checkEnvironmentKeys,
+  ensureEnvironmentKeys,
+  type EnvironmentKeys,
+  makeFirstKeys,
+} from './bootstrap.ts';
 import { createBudgets } from './budgets.ts';
 import { createKeyCache } from './key-cache.ts';
 import { hashKey } from './keys.ts';
@@ -25,8 +30,8 @@ export interface AccountsDeps {
 }
 
 /**
- * Orgs, keys and money. Start it after the store and stop it before: the last charges and uses are written then.
- * @throws Error when a key given by environment is unfit
+ * Creates the accounts service. It starts after the store and stops before it, because it writes its last charges then.
+ * @throws Error for an invalid key in the environment
  */
 export function createAccounts(deps: AccountsDeps): Accounts {
   const { store, clock, log, config } = deps;
@@ -64,7 +69,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       return firstKeys;
     },
     async start() {
-      await ensureGiven(deps, config);
+      await ensureEnvironmentKeys(deps, config);
       await budgets.start();
     },
     async makeFirstKeys() {

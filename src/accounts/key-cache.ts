@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import type { ApiKey } from '../core/org.ts';
 
-/** A revoked key stops working within this time, in every process. */
+/** Longest time for which a process still accepts a revoked key, in milliseconds. */
 const lifeMs = 1000;
 const capacity = 10_000;
 
 /**
- * Remembers known keys for a second, counted from the moment the question was sent. Unknown ones are asked again each
- * time: a key works as soon as it was made, and strangers cannot fill the memory.
+ * Caches keys for a second, counted from the start of the query. Unknown keys are not cached, so that a new key works at once and
+ * invalid ones cannot fill the cache.
  */
 export function createKeyCache(clock: Clock, load: (hash: string) => Promise<ApiKey | undefined>) {
   const entries = new Map<string, { at: number; key: Promise<ApiKey | undefined> }>();
@@ -17,7 +17,7 @@ export function createKeyCache(clock: Clock, load: (hash: string) => Promise<Api
   };
 
   return {
-    /** The key with that hash, asked of the database at most once a second and once at a time. */
+    /** Returns the key with that hash, after at most one query per second and at a time. */
     find(hash: string) {
       const now = clock.monotonic();
       const known = entries.get(hash);

@@ -8,7 +8,7 @@ describe('keys', () => {
     expect(makeKey(systemRandom)).toMatch(/^sk-offpeak-[0-9A-Za-z]{49}$/);
   });
 
-  it('hold all 256 bits: the smallest and the largest number have the same length and differ', () => {
+  it('hold all 256 bits: the smallest and the largest number differ and have the same length', () => {
     const smallest = makeKey({ bytes: (n) => new Uint8Array(n), float: () => 0 });
     const largest = makeKey({ bytes: (n) => new Uint8Array(n).fill(255), float: () => 0 });
     expect(smallest.slice(11, 54)).toBe('0'.repeat(43));
@@ -16,7 +16,7 @@ describe('keys', () => {
     expect(isKey(smallest) && isKey(largest)).toBe(true);
   });
 
-  it('are refused without the database when one character differs anywhere', () => {
+  it('are rejected without a query when any character differs', () => {
     const key = makeKey(systemRandom);
     expect(isKey(key)).toBe(true);
     for (let at = 0; at < key.length; at++) {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Random } from '../base/random.ts';
 
-/** What every key we make begins with, so that scanners and people recognise one in a log or a commit. */
+/** Prefix of every generated key, by which secret scanners and people recognize it in a log or a commit. */
 export const keyPrefix = 'sk-offpeak-';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -18,7 +18,7 @@ function base62(value: bigint, length: number): string {
   return digits;
 }
 
-/** Asked on every request, so without big numbers: a CRC-32 fits an ordinary one. */
+/** Runs on every request, so it uses plain numbers, which hold a CRC-32. */
 function checksum(text: string): string {
   let digits = '';
   for (let rest = crc32(text); digits.length < checksumLength; rest = Math.floor(rest / 62))
@@ -33,17 +33,17 @@ export function makeKey(random: Random): string {
   return body + checksum(body);
 }
 
-/** Whether a text could be a key of ours at all. Typing errors and guesses end here, before the database is asked. */
+/** True for a text with the form and checksum of a generated key. Typos and guesses fail here, without a query. */
 export function isKey(text: string): boolean {
   return shape.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
 }
 
-/** SHA-256 in lower-case hex: what is stored. 256 random bits need no salt and no slow hash. */
+/** Returns the SHA-256 that is stored, in lower-case hex. 256 random bits need no salt and no slow hash. */
 export function hashKey(key: string): string {
   return hash('sha256', key);
 }
 
-/** How a key is shown in lists: `sk-offpeak-Ab3x...9Qw1`. A key that is not of our form shows less of its beginning. */
+/** Returns the form shown in lists, `sk-offpeak-Ab3x...9Qw1`; of other keys only the first and last four characters. */
 export function shownKey(key: string): string {
   const head = key.startsWith(keyPrefix) ? keyPrefix.length + 4 : 4;
   return `${key.slice(0, head)}...${key.slice(-4)}`;

@@ -4,21 +4,21 @@ import type { KeyStore } from '../store/contract/accounts.ts';
 
 const flushMs = 60_000;
 
-/** Remembers when keys were last used and writes it at most once a minute: it is for people, not for decisions. */
+/** Records when keys were last used. Writes at most once a minute, because only people read it. */
 export function createLastUsed(deps: { keys: KeyStore; clock: Clock; log: Log }) {
   const { keys, clock, log } = deps;
-  let noted = new Map<string, number>();
+  let unwritten = new Map<string, number>();
   let timer: Timer | undefined;
   let flushing = Promise.resolve();
 
   async function write() {
-    const uses = [...noted].map(([id, at]) => ({ id, at }));
-    noted = new Map();
+    const uses = [...unwritten].map(([id, at]) => ({ id, at }));
+    unwritten = new Map();
     if (uses.length === 0) return;
     try {
       await keys.touch(uses);
     } catch (error) {
-      log.warn({ err: error, keys: uses.length }, 'could not note when keys were last used');
+      log.warn({ err: error, keys: uses.length }, 'could not store when keys were last used');
     }
   }
 
@@ -31,10 +31,10 @@ export function createLastUsed(deps: { keys: KeyStore; clock: Clock; log: Log })
 
   return {
     note(keyId: string) {
-      noted.set(keyId, clock.now());
+      unwritten.set(keyId, clock.now());
       timer ??= clock.after(flushMs, () => void flush());
     },
-    /** Writes what is noted and stops the timer. */
+    /** Writes the uses so far and stops the timer. */
     stop: flush,
   };
 }

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 describe('the ledger of synchronous requests', () => {
-  it('writes one row a request with its day and its full price', async () => {
+  it('writes one row per request with its day and its full price', async () => {
     charge('req_1');
     await clock.advance(50);
     expect(store.written).toEqual([
@@ -55,7 +55,7 @@ describe('the ledger of synchronous requests', () => {
     expect(store.written.map((group) => group.length)).toEqual([2]);
   });
 
-  it('does not wait when 256 are together', async () => {
+  it('writes a group of 256 at once', async () => {
     for (let n = 0; n < 300; n++) charge(`req_${n}`);
     await clock.advance(0);
     expect(store.written.map((group) => group.length)).toEqual([256]);
@@ -63,7 +63,7 @@ describe('the ledger of synchronous requests', () => {
     expect(store.written.map((group) => group.length)).toEqual([256, 44]);
   });
 
-  it('tries again while the database is away', async () => {
+  it('tries again while the database is unavailable', async () => {
     store.failLedger(3);
     charge('req_1');
     for (const ms of [50, 100, 400, 1600]) {
@@ -72,7 +72,7 @@ describe('the ledger of synchronous requests', () => {
     expect(store.written.flat()).toHaveLength(1);
   });
 
-  it('names the requests in the log when the database refuses them, and goes on with the next', async () => {
+  it('logs the requests that the database rejects, and continues with the next', async () => {
     const errors: object[] = [];
     const log: Log = { ...silent, error: (fields) => void errors.push(fields) };
     ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
@@ -87,7 +87,7 @@ describe('the ledger of synchronous requests', () => {
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_2']);
   });
 
-  it('F35, F36: keeps what was served for as long as the database is away, and writes it in order', async () => {
+  it('F35, F36: keeps charges while the database is unavailable, and writes them in order', async () => {
     away = true;
     store.failLedger(Infinity);
     charge('req_0');
@@ -104,7 +104,7 @@ describe('the ledger of synchronous requests', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('writes what a database refused at first when it was back', async () => {
+  it('writes charges that a recovered database rejected at first', async () => {
     away = true;
     store.failLedger(Infinity);
     charge('req_1');
@@ -115,7 +115,7 @@ describe('the ledger of synchronous requests', () => {
     expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1']);
   });
 
-  it('names all that waits in the log when it stops while the database is away', async () => {
+  it('logs all waiting requests when it stops while the database is unavailable', async () => {
     const named: unknown[] = [];
     const log: Log = {
       ...silent,
@@ -131,7 +131,7 @@ describe('the ledger of synchronous requests', () => {
     expect([named, clock.pending]).toEqual([[['req_1', 'req_2']], 0]);
   });
 
-  it('names what is too much to wait', async () => {
+  it('logs the requests that exceed the queue', async () => {
     const named: string[] = [];
     const log: Log = {
       ...silent,
@@ -150,7 +150,7 @@ describe('the ledger of synchronous requests', () => {
     expect(named.length).toBeGreaterThan(0);
   });
 
-  it('writes what waits when it stops, and later charges at once', async () => {
+  it('writes waiting charges when it stops, and later ones at once', async () => {
     charge('req_1');
     await ledger.stop();
     charge('req_2');
@@ -159,7 +159,7 @@ describe('the ledger of synchronous requests', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('writes what comes after a stop at which nothing waited, however often it is stopped', async () => {
+  it('writes charges after a stop without waiting ones, however often it is stopped', async () => {
     await ledger.stop();
     charge('req_1');
     await clock.advance(0);
@@ -170,7 +170,7 @@ describe('the ledger of synchronous requests', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('holds nothing of a request but its row while that waits', async () => {
+  it('holds only the row of a request while it waits', async () => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const asked = () => {
@@ -179,7 +179,7 @@ describe('the ledger of synchronous requests', () => {
       return new WeakRef(whole);
     };
     const kept = asked();
-    // A WeakRef keeps what it was made of until the turn of the event loop is over.
+    // A WeakRef keeps its target until the end of the current turn of the event loop.
     await new Promise(setImmediate);
     collectGarbage();
     expect([kept.deref(), store.written]).toEqual([undefined, []]);

@@ -6,41 +6,40 @@ import type { Accounts } from './accounts.ts';
 
 const groupRows = 256;
 const groupMs = 50;
-/** Waits before writing a group again. A row that was written after all is not billed twice: its source is unique. */
+/** Back-off between attempts. A row that a failed attempt did write is not billed twice, because its source is unique. */
 const retryMs = [100, 400, 1600];
-/** Between further tries, while the database is away. */
+/** Interval of further attempts while the database is unavailable. */
 const awayMs = 5_000;
-/** What waits for a database that is away: 20 MB at most. */
+/** Most rows that wait for an unavailable database, about 20 MB. */
 const maxWaiting = 50_000;
 
 export interface LedgerDeps {
   ledger: LedgerStore;
   clock: Clock;
   log: Log;
-  /** Whether what the ledger threw is the fault of a database that cannot be used at present, and not of the rows. */
+  /** True if the ledger's error means that the database is unavailable, false if it rejected the rows. */
   isAway: (error: unknown) => Promise<boolean>;
 }
 
 /**
- * Synchronous requests in the ledger. Charges wait for company, 256 of them or 50 ms, and are written in one
- * transaction, one group after the other; while the database is away they wait until it is back. What waits is the rows
- * alone: whatever else a charge held, a busy server would hold hundreds of.
+ * Group commit of the charges for synchronous requests: up to 256 of them, or those of 50 ms, in one transaction. Groups are written
+ * one after another and wait while the database is unavailable. A waiting charge holds only its row, to save memory.
  */
 export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
-  /** Those that wait for company, and those that are to be written. */
-  let young: LedgerRow[] = [];
+  /** The open group, and the rows of closed groups. */
+  let open: LedgerRow[] = [];
   const due: LedgerRow[] = [];
   let timer: Timer | undefined;
   let writing: Promise<void> | undefined;
   const stopping = new AbortController();
 
   function giveUp(rows: LedgerRow[], error: unknown): void {
-    // The requests are named, so that what was served can be billed by hand.
+    // The log names the requests, so that they can be billed by hand.
     const requests = rows.map((row) => row.sourceId);
-    log.error({ err: error, requests }, 'requests were served but could not be entered in the ledger');
+    log.error({ err: error, requests }, 'requests were served but could not be added to the ledger');
   }
 
-  /** Until it succeeds, is refused, or the process stops while the database is away. */
+  /** Tries until the database accepts or rejects the rows, or the process stops while it is unavailable. */
   async function writeGroup(rows: LedgerRow[]): Promise<void> {
     for (let tries = 0; ; tries++) {
       try {
@@ -49,11 +48,11 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
         const wait = retryMs[tries];
         if (wait === undefined && !(await isAway(error))) return giveUp(rows, error);
         if (wait === undefined && stopping.signal.aborted) return giveUp([...rows, ...due.splice(0)], error);
-        log.warn({ err: error, rows: rows.length }, 'could not write to the ledger, trying again');
+        log.warn({ err: error, rows: rows.length }, 'could not write to the ledger; trying again');
         if (wait !== undefined) await sleep(clock, wait);
         else {
           await sleep(clock, awayMs, stopping.signal);
-          // A database that is back may still refuse at first.
+          // A database that just came back may still reject statements, so the back-off starts again.
           if (!stopping.signal.aborted) tries = -1;
         }
       }
@@ -68,18 +67,19 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
   async function flush(): Promise<void> {
     timer?.cancel();
     timer = undefined;
-    const rows = young;
-    young = [];
-    if (due.length + rows.length > maxWaiting) giveUp(rows, new Error('too many wait for the database'));
+    const rows = open;
+    open = [];
+    if (due.length + rows.length > maxWaiting)
+      giveUp(rows, new Error('too many charges wait for the database'));
     else due.push(...rows);
-    // What was never begun would count as under way for ever.
+    // `write` with nothing due would end before the assignment, which then would never be cleared.
     if (due.length > 0) writing ??= write();
     await writing;
   }
 
   return {
     charge({ caller, requestId, model, usage, prices }: Parameters<Accounts['charge']>[0]): void {
-      young.push({
+      open.push({
         sourceId: requestId,
         orgId: caller.orgId,
         keyId: caller.keyId,
@@ -89,10 +89,10 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
         usage,
         amount: Number(cost(usage, prices)),
       });
-      if (stopping.signal.aborted || young.length >= groupRows) void flush();
+      if (stopping.signal.aborted || open.length >= groupRows) void flush();
       else timer ??= clock.after(groupMs, () => void flush());
     },
-    /** Writes what waits; charges that come later are written at once. */
+    /** Writes the waiting charges. Later ones are written at once. */
     stop() {
       stopping.abort();
       return flush();

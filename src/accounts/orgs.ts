@@ -16,7 +16,7 @@ export interface IssuerDeps {
   ids: Ids;
 }
 
-/** Makes an org. Names are for people and need not be unique. */
+/** Creates an org. Names need not be unique. */
 export async function createOrg(
   { store, clock, ids }: IssuerDeps,
   name: string,
@@ -29,8 +29,8 @@ export async function createOrg(
 
 /**
  * Stores a key under its hash.
- * @param secret a key given by environment; absent to make one
- * @returns `apiKey: null` when that secret is known already
+ * @param secret a key set by the environment; by default a new one is generated
+ * @returns `apiKey: null` if the store has that secret already
  */
 export async function issueKey(
   { store, clock, random, ids }: IssuerDeps,
@@ -53,20 +53,20 @@ export async function issueKey(
   return { apiKey: isNew ? apiKey : null, key: secret };
 }
 
-/** @throws ApiError `validation_error` where there is no such org */
+/** @throws ApiError `validation_error` if the org does not exist */
 export async function requireOrg(orgs: Pick<Store['orgs'], 'get'>, orgId: string): Promise<void> {
   if (!(await orgs.get(orgId))) throw invalid('org_id', 'there is no such org');
 }
 
-/** The operations behind the admin routes. `changed` is told when a key was revoked. */
+/** Operations of the admin routes. `changed` is called after a key was revoked. */
 export function createIssuer(
-  issuing: IssuerDeps & { budgets: Pick<Budgets, 'look'> },
+  issuing: IssuerDeps & { budgets: Pick<Budgets, 'refresh'> },
   changed: () => void,
 ): Pick<Accounts, 'orgs' | 'keys'> {
   const { store, clock } = issuing;
-  /** As it is now, also for the requests that come next. */
+  /** Adds the current budgets, which later requests are checked against as well. */
   const withBudgets = async (orgs: Org[]): Promise<BudgetedOrg[]> => {
-    const budgets = new Map((await issuing.budgets.look()).map((budget) => [budget.orgId, budget]));
+    const budgets = new Map((await issuing.budgets.refresh()).map((budget) => [budget.orgId, budget]));
     return orgs.map((org) => ({ ...org, budget: budgets.get(org.id) ?? null }));
   };
   const withBudget = async (org: Org): Promise<BudgetedOrg> => (await withBudgets([org]))[0]!;
@@ -84,9 +84,9 @@ export function createIssuer(
       async create(input) {
         await requireOrg(store.orgs, input.orgId);
         if (input.expiresAt !== undefined && input.expiresAt <= clock.now())
-          throw invalid('expires_at', 'must lie in the future');
+          throw invalid('expires_at', 'must be in the future');
         const { apiKey, key } = await issueKey(issuing, input);
-        if (!apiKey) throw new Error('a random key was already known: the source of randomness is broken');
+        if (!apiKey) throw new Error('a generated key exists already: the source of randomness is broken');
         return { apiKey, key };
       },
       async list(orgId) {

@@ -5,17 +5,17 @@ import type { LedgerStore } from '../store/contract/accounts.ts';
 
 type Ledger = Pick<LedgerStore, 'usage'>;
 
-/** The page that was asked for, and with the first one the total of all. */
+/** Returns one page of usage, and with the first page the total. */
 export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<UsageReport> {
   const { after, limit } = query;
   if (after === undefined) {
-    const all = await addedUp(ledger, query);
+    const all = await sumGroups(ledger, query);
     const total = all.reduce(add, { ...noUsage, requests: 0, amount: 0n });
     return { rows: all.slice(0, limit), total, hasMore: all.length > limit };
   }
   const rows: UsageRow[] = [];
-  for (const span of spansBehind(after, query)) {
-    for (const row of await addedUp(ledger, { ...query, ...span }))
+  for (const span of spansAfter(after, query)) {
+    for (const row of await sumGroups(ledger, { ...query, ...span }))
       if (compare(row.groupValues, after) > 0) rows.push(row);
     if (rows.length > limit) break;
   }
@@ -23,10 +23,10 @@ export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<Usag
 }
 
 /**
- * The days in which what follows a row stands, in spans that grow: how many of them fill a page is not known. Where days are
- * not what rows are in the order of, each row may have its share in every day.
+ * Yields the spans of days that hold the rows behind `after`. Spans double, because the number of days that fill a page is unknown.
+ * Unless rows are ordered by day, any row may have usage on every day, so there is one span.
  */
-function* spansBehind(
+function* spansAfter(
   after: readonly string[],
   { start, end, groups }: UsageQuery,
 ): Generator<Pick<UsageQuery, 'start' | 'end'>> {
@@ -38,8 +38,8 @@ function* spansBehind(
     yield { start: utcDay(from), end: utcDay(Math.min(from + (days - 1) * dayMs, last)) };
 }
 
-/** All parts of the ledger, by their groups, upwards. */
-async function addedUp(ledger: Ledger, query: UsageQuery): Promise<UsageRow[]> {
+/** Sums all parts of the ledger by group, in ascending order. */
+async function sumGroups(ledger: Ledger, query: UsageQuery): Promise<UsageRow[]> {
   const sums = new Map<string, UsageRow>();
   let from: UsageCursor | undefined;
   do {

@@ -10,11 +10,11 @@ export interface BackedUp {
 }
 
 /**
- * Copies the embedded database and all files of a data folder, while a server works on it. The database goes first, as it is
- * at one moment; files are written before the database knows of them, and never change. So every file that the copy knows
- * is in it, but for those that were deleted meanwhile; what it does not know is cleared away after a restore.
- * @param has what is in the folder: a Postgres is backed up by its own means, and before the files; those of a bucket, too
- * @throws the system's error; what was copied then stays where it is
+ * Copies the embedded database and all files of a data folder, also while a server uses it. The database is copied first, as a
+ * snapshot. Files never change and are written before their rows, so the copy has every file of the snapshot except those deleted
+ * meanwhile; a restored server removes the others.
+ * @param has the parts in the folder. A Postgres or a bucket is backed up with its own tools, a Postgres before the files
+ * @throws the system's error, without removing what was copied
  */
 export async function backUp(
   data: string,
@@ -22,7 +22,7 @@ export async function backUp(
   has: { database: boolean; files: boolean },
 ): Promise<BackedUp> {
   await makeFolder(target, 0o700);
-  // One that was there may be open to others, and the database is as open as its folder.
+  // An existing folder may be readable by other users, and so would be the database in it.
   await chmod(target, 0o700);
   const done: BackedUp = { files: 0, bytes: 0 };
   if (has.database) copyDatabase(join(data, 'offpeak.db'), join(target, 'offpeak.db'));
@@ -34,7 +34,7 @@ async function copyFolder(from: string, to: string, done: BackedUp): Promise<voi
   await mkdir(to, { mode: 0o700 });
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, copy] = [join(from, entry.name), join(to, entry.name)];
-    // What is being written is nobody's yet.
+    // Files in tmp are incomplete and have no row.
     if (entry.isDirectory() && entry.name !== 'tmp') await copyFolder(source, copy, done);
     else if (entry.isFile()) await copyOne(source, copy, done);
   }
@@ -42,10 +42,10 @@ async function copyFolder(from: string, to: string, done: BackedUp): Promise<voi
 
 async function copyOne(source: string, copy: string, done: BackedUp): Promise<void> {
   try {
-    // Where the file system can, both share their blocks.
+    // A copy-on-write file system shares the blocks.
     await copyFile(source, copy, constants.COPYFILE_FICLONE);
   } catch (error) {
-    // Deleted since the folder was read.
+    // Deleted since readdir.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
     throw error;
   }

@@ -3,14 +3,14 @@ import { systemClock, systemRandom } from '../base/system.ts';
 import { BlobError } from '../core/blob-error.ts';
 import type { BucketConfig } from '../core/config.ts';
 
-/** What is wrong with a bucket: it keeps a server from starting, or files are kept and it is only warned of. */
+/** A problem of a bucket. A server with an unusable bucket does not start; other problems are warnings. */
 export interface BucketFault {
   message: string;
   isUsable: boolean;
 }
 
-/** What a server would say of its bucket at its start; null where that is nothing. */
-export async function bucketFault(bucket: BucketConfig): Promise<BucketFault | null> {
+/** Returns the problem that a server would report when it starts with this bucket, or null. */
+export async function checkBucket(bucket: BucketConfig): Promise<BucketFault | null> {
   const { createS3Blobs } = await import('../blobs/s3/s3.ts');
   let fault: unknown = null;
   const log = { ...silent, warn: ({ err }: { err?: unknown }) => void (fault = err) };

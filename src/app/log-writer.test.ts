@@ -4,13 +4,13 @@ import { createLogWriter, type LogWriter } from './log-writer.ts';
 
 const errorOf = (code: string) => Object.assign(new Error(code), { code });
 
-/** A file that says of each write how it ends, at once unless it is held. */
+/** A file whose writes end as the test says, at once unless they are held. */
 function createFile() {
   const file = {
     written: '',
-    /** Why the next writes fail. */
+    /** Error code of the next writes. */
     fault: undefined as string | undefined,
-    /** How many bytes are taken at a time. */
+    /** Most bytes accepted by a write. */
     room: Infinity,
     writes: 0,
     held: undefined as (() => void)[] | undefined,
@@ -66,7 +66,7 @@ beforeEach(() => {
   });
 });
 
-describe('the writer of the log', () => {
+describe('the log writer', () => {
   it('writes lines together, a moment after the first', async () => {
     line('a');
     line('b');
@@ -75,7 +75,7 @@ describe('the writer of the log', () => {
     expect([file.written, file.writes, clock.pending]).toEqual(['a\nb\n', 1, 0]);
   });
 
-  it('finishes lines together, and what was finished only once', async () => {
+  it('formats lines in groups, and each line once', async () => {
     file.room = 3;
     line('a secret');
     line('another secret');
@@ -84,7 +84,7 @@ describe('the writer of the log', () => {
     expect([file.written, finished]).toEqual(['a \nanother \n', 1]);
   });
 
-  it('does not wait when there are many, and lets nobody wait for them', async () => {
+  it('writes a full group at once, without blocking callers', async () => {
     file.held = [];
     line('a'.repeat(20_000));
     expect(file.held).toHaveLength(1);
@@ -112,7 +112,7 @@ describe('the writer of the log', () => {
     },
   );
 
-  it('writes the rest of what was taken in part', async () => {
+  it('writes the rest after a partial write', async () => {
     file.room = 3;
     line('abcdefgh');
     await clock.advance(1_000);
@@ -128,7 +128,7 @@ describe('the writer of the log', () => {
       line('b');
       line('c'.repeat(20_000));
       await clock.advance(10_000);
-      // Not once a line.
+      // Not once per line.
       expect([file.written, file.writes]).toEqual(['', 11]);
       file.fault = undefined;
       await clock.advance(1_000);
@@ -137,7 +137,7 @@ describe('the writer of the log', () => {
     },
   );
 
-  it('loses the newest where too many wait, and says how many once others can be written', async () => {
+  it('drops the newest lines of a full queue, and reports their number once writes succeed', async () => {
     file.fault = 'ENOSPC';
     for (let n = 0; n < 50; n++) line('x'.repeat(99_999));
     await clock.advance(5_000);
@@ -147,7 +147,7 @@ describe('the writer of the log', () => {
     expect([file.written.length, lost]).toEqual([4_000_000, [10]]);
   });
 
-  it('writes all that waits when it is told to', () => {
+  it('writes all waiting lines on flush', () => {
     file.room = 2;
     line('abc');
     writer.flush();

@@ -1,14 +1,14 @@
 import { write, writeSync } from 'node:fs';
 import type { Clock, Timer } from '../base/clock.ts';
 
-/** Lines wait for each other: for so many bytes, or so long. (Of lines that wait the characters are counted.) */
+/** Size and age at which a group of lines is written. Characters of waiting lines count as bytes. */
 const groupBytes = 15_000;
 const groupMs = 100;
-/** Before what could not be written is tried again. */
+/** Pause before a failed write is repeated. */
 const retryMs = 1_000;
-/** What waits while nothing can be written. */
+/** Most bytes that wait while writes fail; later lines are lost. */
 const maxWaitingBytes = 4_000_000;
-/** How often, and after which pauses, `flush` asks a reader again that takes nothing at the moment. */
+/** Attempts of `flush` on a full pipe, and the pause between them. */
 const flushTries = 20;
 const flushPauseMs = 50;
 
@@ -16,9 +16,9 @@ export interface LogWriterDeps {
   /** The file descriptor: a file, a pipe or a terminal. */
   fd: number;
   clock: Clock;
-  /** What is written of lines, which it is given together: that costs little more than of one. */
+  /** Formats a group of lines, which costs little more than one line. */
   finish: (lines: string) => string;
-  /** Hears how many lines were lost, once others can be written again. */
+  /** Called with the number of lost lines once writes succeed again. */
   onLost: (lines: number) => void;
   system?: System;
 }
@@ -26,7 +26,7 @@ export interface LogWriterDeps {
 interface System {
   write(fd: number, bytes: Buffer, done: (error: Error | null, written: number) => void): void;
   writeSync(fd: number, bytes: Buffer): number;
-  /** Holds the whole thread. */
+  /** Blocks the thread. */
   pause(ms: number): void;
 }
 
@@ -37,20 +37,20 @@ const system: System = {
 };
 
 /**
- * Lines of the log on their way out, for which nobody waits. Where they cannot be written, because the disk is full or their
- * reader has gone, the newest are lost, and the server goes on.
+ * Writes log lines in the background, in groups. While writes fail (full disk, closed pipe) it drops the newest lines, and the server
+ * continues.
  */
 export interface LogWriter {
-  /** @param line with its end */
+  /** @param line ends with a line feed */
   write(line: string): void;
-  /** Writes what waits before it returns; what cannot be written within a second stays. */
+  /** Writes the waiting lines synchronously, for up to a second. */
   flush(): void;
 }
 
 export function createLogWriter(deps: LogWriterDeps): LogWriter {
   const { fd, clock, finish, onLost, system: files = system } = deps;
   let waiting: string[] = [];
-  /** What could not be written of those before. */
+  /** Bytes of earlier groups that are not yet written. */
   let rest: Buffer = Buffer.alloc(0);
   let bytes = 0;
   let lost = 0;
@@ -83,22 +83,22 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
       fails = error !== null;
       keep(group.subarray(fails ? 0 : written));
       if (bytes > 0) schedule();
-      if (!fails) tellLost();
+      if (!fails) reportLost();
     });
   }
 
-  function ring(): void {
-    // Also where a write is under way, after which what still waits is given its own time.
+  function writeAfterDelay(): void {
+    // Clears the timer even during a write, so that lines which arrive meanwhile get one of their own.
     timer = undefined;
     writeLater();
   }
 
   function schedule(): void {
     if (!fails && bytes >= groupBytes) writeLater();
-    else timer ??= clock.after(fails ? retryMs : groupMs, ring);
+    else timer ??= clock.after(fails ? retryMs : groupMs, writeAfterDelay);
   }
 
-  function tellLost(): void {
+  function reportLost(): void {
     const lines = lost;
     lost = 0;
     if (lines > 0) onLost(lines);
@@ -118,7 +118,7 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
         try {
           left = left.subarray(files.writeSync(fd, left));
         } catch (error) {
-          // A pipe that is full is read a moment later; of a full disk, or without a reader, nobody can tell.
+          // A full pipe may be read in a moment. A full disk or a closed pipe is hopeless.
           if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') break;
           tries++;
           files.pause(flushPauseMs);

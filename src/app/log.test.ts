@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import { pino } from 'pino';
-import { forPeople, lineForm } from './log.ts';
+import { prettyLine, lineForm } from './log.ts';
 
 it('writes levels by name and times as ISO 8601', () => {
   const lines: string[] = [];
@@ -17,8 +17,8 @@ it('writes levels by name and times as ISO 8601', () => {
   });
 });
 
-it('shows a line to people with its time, its level, its words and its fields', () => {
+it('formats a line for terminals with time, level, message and fields', () => {
   const line = `${JSON.stringify({ level: 'warn', time: '2027-01-15T08:00:00.000Z', model: 'qwen', msg: 'It is away.' })}\n`;
-  const shown = stripVTControlCharacters(forPeople()(line));
+  const shown = stripVTControlCharacters(prettyLine()(line));
   expect(shown).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: It is away\. \{"model":"qwen"\}\n$/);
 });

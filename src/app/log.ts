@@ -8,17 +8,18 @@ import type { Log } from '../base/log.ts';
 import type { Config } from '../core/config.ts';
 import { createLogWriter } from './log-writer.ts';
 
-/** A line of the log as people read it: time, level, words, and the fields behind them. */
-export function forPeople(): (line: string) => string {
-  // A service has no terminal, and starts a little quicker without it.
+/** Returns a formatter for terminals: time, level, message and fields of a log line. */
+export function prettyLine(): (line: string) => string {
+  // Loaded on terminals only: a service starts faster without it.
   const { prettyFactory } = loadPackage('pino-pretty') as typeof PinoPretty;
   const show = prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss', singleLine: true });
   return (line) => show(line) ?? line;
 }
 
 /**
- * The log, on stderr. Every line passes here on its way out, whoever wrote it, and loses its keys: a client may put one
- * anywhere. On a terminal lines are for people, else one JSON object each. What waits is written when the process ends.
+ * Creates the log, on stderr: readable lines on a terminal, one JSON object per line otherwise. Secrets are removed from every line,
+ * because a client may send a key anywhere. Waiting lines are written when the process exits.
+ * @returns `hide` adds secrets to remove
  */
 export function createLog(
   level: string,
@@ -29,12 +30,12 @@ export function createLog(
   const secrets = new Set(first);
   const remover = () => createKeyScrubber([...secrets].map((secret) => JSON.stringify(secret).slice(1, -1)));
   let withoutKeys = remover();
-  const show = isTerminal ? eachLine(forPeople()) : (lines: string) => lines;
+  const show = isTerminal ? eachLine(prettyLine()) : (lines: string) => lines;
   const writer = createLogWriter({
     fd: 2,
     clock,
     finish: (lines) => show(withoutKeys(lines)),
-    onLost: (lines) => log.warn({ lines }, 'lines of the log were lost: they could not be written'),
+    onLost: (lines) => log.warn({ lines }, 'log lines were lost because they could not be written'),
   });
   process.once('exit', () => writer.flush());
   const log = pino({ ...lineForm, level, base: null }, writer);
@@ -45,7 +46,7 @@ export function createLog(
   return { log, hide, flush: () => writer.flush() };
 }
 
-/** Levels by name and times as ISO 8601 UTC, which log stores read without a rule. */
+/** Level names and ISO 8601 times in UTC, which log stores parse by default. */
 export const lineForm = {
   formatters: { level: (level: string) => ({ level }) },
   timestamp: pino.stdTimeFunctions.isoTime,
@@ -57,7 +58,7 @@ const eachLine = (show: (line: string) => string) => (lines: string) =>
     .map(show)
     .join('');
 
-/** What this server was told that nobody else may learn. */
+/** Returns all secrets in the configuration. */
 export function secretsOf({ apiKey, adminKey, hub, database, files, models }: Config): string[] {
   const engines = models.flatMap(({ engine }) =>
     engine.kind === 'openai'
@@ -66,8 +67,8 @@ export function secretsOf({ apiKey, adminKey, hub, database, files, models }: Co
   );
   const password = URL.canParse(database) ? new URL(database).password : '';
   const plain = querystring.unescape(password);
-  // A shorter one would take more from the log than it keeps from its readers.
   const { secretKey, sessionToken } = files.bucket ?? {};
+  // Removing secrets of fewer than 8 characters would make the log unreadable.
   return [apiKey, adminKey, hub.token, secretKey, sessionToken, password, plain, ...engines].flatMap(
     (secret) => (secret && secret.length >= 8 ? secret : []),
   );

@@ -25,7 +25,7 @@ import type { ScriptedOptions } from '../engines/scripted/scripted.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream.ts';
 import type { UpstreamOptions } from '../engines/upstream/upstream-options.ts';
 
-/** The GGUF files of this machine, for a server and for the commands that need none. */
+/** Opens the folder of GGUF files, for a server and for commands that work without one. */
 export function openModelFiles(
   { modelFolder, hub }: Pick<Config, 'modelFolder' | 'hub'>,
   { clock, random }: { clock: Clock; random: Random },
@@ -37,7 +37,7 @@ export function modelSources({ models }: Config): ModelSource[] {
   return models.flatMap(({ engine }) => (engine.kind === 'llama' ? modelSource(engine.path) : []));
 }
 
-/** What the configuration names was checked when it was read. */
+/** The path is valid: the configuration was checked when it was read. */
 function modelSource(path: string): ModelSource {
   const source = readModelSource(path);
   return source.kind === 'wrong' ? { kind: 'path', path } : source;
@@ -47,16 +47,16 @@ export function isRemote(source: ModelSource): source is RemoteSource {
   return source.kind !== 'path';
 }
 
-/** What engines and pools are made with. */
+/** Collaborators of engines and pools. */
 export interface EngineDeps {
   modelFiles: ModelFiles;
-  /** Whether other processes may be on the same database, and ask the same servers. */
+  /** True if other processes may use the same database and the same upstreams. */
   isShared: boolean;
   clock: Clock;
   random: Random;
   ids: Ids;
   log: Log;
-  /** How long batches have. */
+  /** Window of batches. */
   windowMs: number;
   spawn?: Spawn;
   scripted?: ScriptedFactory;
@@ -70,8 +70,8 @@ export function publicModel(
   engine: Engine,
   createdAt: number,
 ): Model {
-  let known: Engine['capabilities'] | undefined;
-  let told: readonly Serves[] = [];
+  let current: Engine['capabilities'] | undefined;
+  let served: readonly Serves[] = [];
   return {
     id,
     aliases,
@@ -81,15 +81,15 @@ export function publicModel(
     hours,
     imageUrls,
     batchFallbacksAfterMs,
-    // An engine may know only once it has loaded its model.
+    // An engine may learn its capabilities when it loads the model.
     get serves() {
       const { capabilities } = engine;
-      if (capabilities === known) return told;
-      known = capabilities;
-      told = serves ?? capabilities.serves;
-      if (told.includes('chat') && capabilities.formats?.completions === 'native')
-        told = [...told, 'completions'];
-      return told;
+      if (capabilities === current) return served;
+      current = capabilities;
+      served = serves ?? capabilities.serves;
+      if (served.includes('chat') && capabilities.formats?.completions === 'native')
+        served = [...served, 'completions'];
+      return served;
     },
     get contextLength() {
       return engine.capabilities.contextLength;
@@ -97,16 +97,17 @@ export function publicModel(
   };
 }
 
-/** What answers for a model, and what it was made of. */
+/** The pool of a model with the configuration it was made from. */
 export interface ModelServers {
   config: ModelConfig;
   pool: ReconfigurablePool;
-  /** Those that the pool is to ask from now on. */
+  /** Replicas that the pool will use. */
   replicas: readonly ReplicaOptions[];
 }
 
 /**
- * @param before the model's as it was configured until now: a server that is as before keeps what was learned of it
+ * Creates the pool of a model, or updates it.
+ * @param before the model's previous pool. Replicas with unchanged settings keep their state, such as health and discovered slots
  */
 export async function modelServers(
   config: ModelConfig,
@@ -141,39 +142,41 @@ export async function modelServers(
 
   function upstreamReplica(upstream: OpenAiEngineConfig, replica: ReplicaConfig): ReplicaOptions {
     const { apiKey, url, model, weight, drain } = replica;
-    // What is remembered of a server is remembered by its name, and a server may give each key and model a limit of its own.
+    // State of a replica is stored by its name. The name includes key and model where they differ, since each may have its own limit.
     const address = serverName(replica);
-    const there = upstream.replicas.filter((each) => serverName(each) === address);
-    const key = apiKey !== null && there.some((each) => each.apiKey !== apiKey) ? `#${markOf(apiKey)}` : '';
-    const ofModel = model !== undefined && there.some((each) => each.model !== model) ? ` ${model}` : '';
+    const siblings = upstream.replicas.filter((each) => serverName(each) === address);
+    const key =
+      apiKey !== null && siblings.some((each) => each.apiKey !== apiKey) ? `#${keyMark(apiKey)}` : '';
+    const ofModel = model !== undefined && siblings.some((each) => each.model !== model) ? ` ${model}` : '';
     const name = address + key + ofModel;
-    const asked =
-      engineBefore(upstream, replica) ??
+    const replicaEngine =
+      unchangedEngine(upstream, replica) ??
       createUpstreamEngine({ ...parts, ...upstreamOptions({ id, serves }, upstream, replica) });
     const slotsBefore = before?.pool.replicas.find((each) => each.name === name)?.slots;
-    return { name, engine: asked, account: apiKey ?? url, weight, isDraining: drain, slotsBefore };
+    return { name, engine: replicaEngine, account: apiKey ?? url, weight, isDraining: drain, slotsBefore };
   }
 
-  /** That of a server of which nothing has changed but how much it is given. */
-  function engineBefore(upstream: OpenAiEngineConfig, replica: ReplicaConfig): Engine | undefined {
+  /** Returns the existing engine of a replica whose settings, except weight and drain, are unchanged. */
+  function unchangedEngine(upstream: OpenAiEngineConfig, replica: ReplicaConfig): Engine | undefined {
     if (!before || old?.engine.kind !== 'openai') return undefined;
-    const was = old.engine;
+    const previous = old.engine;
     const settings = serverSettings(config, upstream, replica);
     const found = before.replicas.find(
       ({ engine: each }, at) =>
-        !taken.has(each) && isDeepStrictEqual(serverSettings(old, was, was.replicas[at]!), settings),
+        !taken.has(each) &&
+        isDeepStrictEqual(serverSettings(old, previous, previous.replicas[at]!), settings),
     );
     if (found) taken.add(found.engine);
     return found?.engine;
   }
 }
 
-/** Tells keys at one address apart, wherever they stand in the list. Logs show it: it is too short to find a key by. */
-function markOf(apiKey: string): string {
+/** Distinguishes keys at one address, independent of their order. Logs show it; 4 digits do not reveal the key. */
+function keyMark(apiKey: string): string {
   return hash('sha256', apiKey, 'hex').slice(0, 4);
 }
 
-/** What the engine of a server is made of. */
+/** Settings that determine the engine of a replica. */
 function serverSettings(
   { serves }: ModelConfig,
   { replicas: _replicas, ...shared }: OpenAiEngineConfig,
@@ -200,7 +203,7 @@ function upstreamOptions(
   };
 }
 
-/** One server of a configured model, and what was found out by asking it. */
+/** One replica of a configured model with the report on it. */
 export interface ExaminedServer {
   model: string;
   engine: OpenAiEngineConfig;
@@ -208,11 +211,11 @@ export interface ExaminedServer {
   examination: Examination;
 }
 
-/** Asks every server that models are configured with what it can do, in their order. */
+/** Examines every configured upstream replica, for `offpeak doctor`. Reports are in the order of the configuration. */
 export async function examineServers(config: Config, how: { generates: boolean }): Promise<ExaminedServer[]> {
   const { examineUpstream } = await import('../engines/upstream/doctor/examine.ts');
   const parts = { clock: systemClock, ids: createIds(systemClock, systemRandom) };
-  const asked = config.models.flatMap((model) => {
+  const examined = config.models.flatMap((model) => {
     const { engine } = model;
     if (engine.kind !== 'openai') return [];
     return engine.replicas.map(async (replica) => {
@@ -221,5 +224,5 @@ export async function examineServers(config: Config, how: { generates: boolean }
       return { model: model.id, engine, replica, examination };
     });
   });
-  return Promise.all(asked);
+  return Promise.all(examined);
 }

@@ -48,7 +48,7 @@ function serve(config: Config) {
 
 const before = () => configOf(modelOf('stays', ['a', 'b']), modelOf('goes', ['c']));
 const after = () => configOf(modelOf('stays', ['a', 'd'], 2), modelOf('comes', ['e']));
-/** The served models, as far as a request would notice. */
+/** The served models, as requests see them. */
 const seen = (serving: Awaited<ReturnType<typeof serve>>) =>
   serving.models.map(({ model, config, pool }) => [
     model.id,
@@ -57,7 +57,7 @@ const seen = (serving: Awaited<ReturnType<typeof serve>>) =>
     pool.replicas.map(({ name }) => name),
   ]);
 
-it('serves other models once they are taken: first by those that ask them, then by the pools that stay', async () => {
+it('replaces models: first requests are routed to them, then remaining pools change their replicas', async () => {
   const serving = await serve(before());
   const pools = serving.models.map(({ pool }) => pool);
   let whenTaken: unknown;
@@ -79,7 +79,7 @@ it('serves other models once they are taken: first by those that ask them, then 
   expect(serving.models[0]!.pool).toBe(pools[0]);
 });
 
-it('serves what it did when the others are not taken, and can replace them later', async () => {
+it('serves the previous models after a failed replacement, and can be replaced later', async () => {
   const serving = await serve(before());
   const was = [...serving.models];
   const told = seen(serving);

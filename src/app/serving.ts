@@ -2,43 +2,42 @@ import type { Config } from '../core/config.ts';
 import type { Model } from '../core/model.ts';
 import { type EngineDeps, modelServers, type ModelServers, publicModel } from './models.ts';
 
-/** A model, and what answers for it here. */
-type Served = ModelServers & { model: Model };
+/** A model with its pool in this process. */
+type RunningModel = ModelServers & { model: Model };
 
-export interface ServerAway {
+export interface UnavailableServer {
   model: string;
   server: string;
-  /** How many the model has. */
+  /** Number of the model's replicas. */
   servers: number;
   message: string;
 }
 
-/** The models that this process serves, as the configuration that was read last says. */
+/** The models that this process serves, by the configuration read last. */
 export interface Serving {
-  readonly models: Served[];
+  readonly models: RunningModel[];
   /**
-   * Serves those of another configuration from now on. Servers that are as before keep what was learned of them.
-   *
-   * @param taken has them asked for before the servers of those that stay are replaced
+   * Serves the models of another configuration. Replicas with unchanged settings keep their state.
+   * @param taken routes requests to the new models; awaited before replicas of the remaining models are replaced
    */
-  replace(next: Config, taken: (models: Served[]) => Promise<void>): Promise<{ replaced: string[] }>;
-  /** Asks every server how it is, and tells which of them take no requests. */
-  away(): Promise<ServerAway[]>;
+  replace(next: Config, taken: (models: RunningModel[]) => Promise<void>): Promise<{ replaced: string[] }>;
+  /** Probes every replica and returns those that accept no requests. */
+  unavailable(): Promise<UnavailableServer[]>;
 }
 
-export async function createServing(config: Config, parts: EngineDeps): Promise<Serving> {
+export async function createServing(config: Config, deps: EngineDeps): Promise<Serving> {
   let served = await serve(config, []);
 
-  function serve({ models }: Config, before: readonly Served[]): Promise<Served[]> {
-    const made = models.map(async (asked) => {
-      const known = before.find(({ config: { id } }) => id === asked.id);
+  function serve({ models }: Config, before: readonly RunningModel[]): Promise<RunningModel[]> {
+    const made = models.map(async (next) => {
+      const previous = before.find(({ config: { id } }) => id === next.id);
       const servers = await modelServers(
-        asked,
-        { ...parts, log: parts.log.child({ model: asked.id }) },
-        known,
+        next,
+        { ...deps, log: deps.log.child({ model: next.id }) },
+        previous,
       );
-      const createdAt = known?.model.createdAt ?? parts.clock.now();
-      return { ...servers, model: publicModel(asked, servers.pool, createdAt) };
+      const createdAt = previous?.model.createdAt ?? deps.clock.now();
+      return { ...servers, model: publicModel(next, servers.pool, createdAt) };
     });
     return Promise.all(made);
   }
@@ -52,13 +51,13 @@ export async function createServing(config: Config, parts: EngineDeps): Promise<
       const models = await serve(next, served);
       await taken(models);
       const replaced = models.filter(({ replicas }) => !served.some((each) => each.replicas === replicas));
-      const known = replaced.filter(({ pool }) => served.some((each) => each.pool === pool));
-      await Promise.all(known.map(({ pool, replicas }) => pool.replaceReplicas(replicas)));
+      const kept = replaced.filter(({ pool }) => served.some((each) => each.pool === pool));
+      await Promise.all(kept.map(({ pool, replicas }) => pool.replaceReplicas(replicas)));
       served = models;
       return { replaced: replaced.map(({ model }) => model.id) };
     },
 
-    async away() {
+    async unavailable() {
       await Promise.all(served.map(({ pool }) => pool.probe()));
       return served.flatMap(({ model: { id }, pool: { replicas } }) =>
         replicas.flatMap(({ name, waiting }) =>

@@ -180,16 +180,19 @@ describe('SIGHUP', () => {
 
   it('takes no configuration that is wrong, and says what is', async () => {
     await start(modelYaml('tiny', before.url, 1));
-    const log = await hangUp(modelYaml('tiny', 'nowhere', 1), 'is not taken');
+    const log = await hangUp(modelYaml('tiny', 'nowhere', 1), 'configuration is invalid');
     expect(log).toMatch(/"problems":\[".*offpeak\.yaml:3: models\[0\]\.engine\.url: expected an http/);
     expect(await ask('tiny')).toEqual([200, 'before']);
     installation.configure('');
     server.signal('SIGHUP');
     await until('the log says so', () => server.stderr().includes('the configuration file is empty'));
     expect(await ask('tiny')).toEqual([200, 'before']);
-    await hangUp('  - id: own\n    engine: { kind: llama, path: hf:no/such/model }\n', 'is not taken');
+    await hangUp(
+      '  - id: own\n    engine: { kind: llama, path: hf:no/such/model }\n',
+      'configuration is invalid',
+    );
     expect(await ask('tiny')).toEqual([200, 'before']);
-    await hangUp(`${modelYaml('other', after.url, 1)}drain: 9s\n`, 'is taken at the next start');
+    await hangUp(`${modelYaml('other', after.url, 1)}drain: 9s\n`, 'take effect at the next start');
     expect(await ask('tiny')).toEqual([404, undefined]);
     expect(await ask('other')).toEqual([200, 'after']);
   });

@@ -72,7 +72,7 @@ describe('a batch whose model takes nothing', () => {
   it('shows its servers to those who administer, and to nobody else', async () => {
     await start(complete(), ['one-key', null, 'another-key']);
     await upstream.close();
-    await running.app.serversAway();
+    await running.app.unavailableServers();
     const admin = createApi(running.url, running.keys[0]!);
     const { data } = await admin.get<{ data: Model[] }>('/v1/models');
     const { replicas } = data[0]!;
@@ -100,7 +100,7 @@ describe('a server that does not have the model', () => {
       models: [testModel({ ...upstreamEngine(upstream.url), flavor: null })],
       keys: [{ org: 'default', scopes: ['admin'] }],
     });
-    await running.app.serversAway();
+    await running.app.unavailableServers();
     const admin = createApi(running.url, running.keys[0]!);
     const { replicas } = await admin.get<Model>('/v1/models/default');
     expect(replicas).toMatchObject([{ waiting: { reason: 'model_missing' } }]);

@@ -56,7 +56,7 @@ export async function runDoctor(cli: Cli, config: Config, how: DoctorOptions): P
 async function examineFiles(config: Config) {
   const { bucket } = config.files;
   if (!bucket) return [];
-  const { bucketFault } = await import('../../app/bucket.ts');
+  const { checkBucket: bucketFault } = await import('../../app/bucket.ts');
   const fault = await bucketFault(bucket);
   const findings = fault ? [{ about: 'store', verdict: 'fault' as const, message: fault.message }] : [];
   return [{ files: blobStoreName(config), reachable: fault?.isUsable ?? true, findings }];

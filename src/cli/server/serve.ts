@@ -33,7 +33,7 @@ export function serve(cli: Cli): Command {
           if (flags.json === true) announceJson(app, cli.terminal);
           else announce(app, config, cli.terminal);
           // A server that does not even refuse is waited for by nobody.
-          void app.serversAway().then((away) => warnUnreachable(away, cli.terminal));
+          void app.unavailableServers().then((away) => warnUnreachable(away, cli.terminal));
           // Otherwise written at the end, which a kill never reaches.
           flushCompileCache();
         } else {
