@@ -3,52 +3,52 @@ import type { Lease } from '../../store/contract/claim.ts';
 import type { Attempts } from './retry-policy.ts';
 import type { ChunkLines } from '../lines/chunk-lines.ts';
 
-/** A batch this process runs lines of. */
+/** A batch that this process runs lines of. */
 export interface RunningBatch {
   id: string;
   orgId: string;
   endpoint: BatchEndpoint;
   due: number;
   expiresAt: number;
-  /** Models whose prices it froze. */
+  /** Names of the models whose prices the batch froze. */
   priced: readonly string[];
-  /** Blob of its input file. */
+  /** Blob of the input file. */
   blob: string;
-  /** Aborts its calls in flight. */
+  /** Aborts the calls in flight. */
   abort: AbortController;
-  /** Nothing of it is sent any more. */
+  /** True once no more lines are sent. */
   stopping: boolean;
-  /** Nothing of it is sent for now: what is in hand of it goes back, and what comes. */
+  /** True while no lines are sent: chunks already claimed, and those claimed meanwhile, are released. */
   yielding: boolean;
 }
 
-/** A leased chunk and how far it is. */
+/** A leased chunk and its progress. */
 export interface ClaimedChunk {
-  /** Under the name that its batch froze. */
+  /** As stored: `chunk.model` is the name that the batch froze. */
   chunk: Chunk;
-  /** The id of the model that runs it. */
+  /** Id of the model that runs the chunk. */
   model: string;
   batch: RunningBatch;
   lines: ChunkLines;
-  /** Not sent, in dispatch order. */
+  /** Unsent lines, in dispatch order. */
   todo: LineRef[];
   inFlight: number;
-  /** Lines without a result so far; at zero the chunk is finished. */
+  /** Lines without a result; at zero the chunk is finished. */
   remaining: number;
-  /** Lines whose server takes none at present, in the order in which that was found; after all others, they try again. */
+  /** Lines that wait until the model takes requests again, in the order in which they were refused. */
   parked: LineRef[];
-  /** What became of a line so far, where it failed. */
+  /** Attempts by line number, of lines that failed. */
   attempts: Map<number, Attempts>;
-  /** One line that was claimed by processes that died (`Suspects`). */
+  /** True for a single line whose owners died (`PoisonSuspects`). */
   suspect: boolean;
-  /** Nothing more of it is sent: it goes back once what is in flight has landed. */
+  /** True once no more lines are sent; the chunk is released when the lines in flight have ended. */
   yielding: boolean;
 }
 
 export const leaseOf = ({ batchId, seq, epoch }: Chunk): Lease => ({ batchId, seq, epoch });
 const keyOf = ({ batchId, seq }: { batchId: string; seq: number }) => `${batchId}/${seq}`;
 
-/** What this process holds: leases until they are recorded as finished, chunks while they have lines to run. */
+/** Chunks of this process while they have lines to run, and their leases until they are recorded as finished. */
 export class ClaimedChunks {
   #chunks = new Map<string, ClaimedChunk>();
   #leases = new Map<string, Lease>();
@@ -57,7 +57,7 @@ export class ClaimedChunks {
   #parked = new Map<string, number>();
   #inFlight = new Map<string, number>();
 
-  /** Every lease claimed, closing chunks and unrecorded ones included. */
+  /** All leases, including those of closing chunks and of unrecorded results. */
   get leases(): Lease[] {
     return [...this.#leases.values()];
   }
@@ -66,7 +66,7 @@ export class ClaimedChunks {
     return this.#chunks.values();
   }
 
-  /** Suspects whose end is not recorded: until then a death of this process counts against them, answered or not. */
+  /** Suspects whose result is not recorded: until then a death of this process counts against them. */
   get suspects(): ClaimedChunk[] {
     return [...this.#suspects.values()];
   }
@@ -75,12 +75,12 @@ export class ClaimedChunks {
     return [...this.#chunks.values()].filter((claimed) => claimed.batch.id === batchId);
   }
 
-  /** Lines in hand that were not sent, of one model. */
+  /** Number of unsent lines of a model. */
   unsent(model: string): number {
     return this.#unsent.get(model) ?? 0;
   }
 
-  /** Lines in hand that were not sent, of one batch. */
+  /** Number of unsent lines of a batch. */
   unsentOf(batchId: string): number {
     return this.ofBatch(batchId).reduce((sum, { todo, parked }) => sum + todo.length + parked.length, 0);
   }
@@ -106,8 +106,7 @@ export class ClaimedChunks {
   }
 
   unlease(lease: Lease): void {
-    const claimed = this.#leases.get(keyOf(lease));
-    if (claimed?.epoch !== lease.epoch) return;
+    if (!this.holdsLease(lease)) return;
     this.#leases.delete(keyOf(lease));
     this.#suspects.delete(keyOf(lease));
   }
@@ -119,7 +118,7 @@ export class ClaimedChunks {
     this.#count(this.#unsent, claimed, claimed.todo.length);
   }
 
-  /** Takes the next line of a chunk to send it. */
+  /** Removes and returns the next line of a chunk, to send it. */
   take(claimed: ClaimedChunk): LineRef | undefined {
     const ref = claimed.todo.shift();
     if (!ref) return undefined;
@@ -129,20 +128,20 @@ export class ClaimedChunks {
     return ref;
   }
 
-  /** A line sent came back, with a result or without. */
+  /** Counts out a line in flight, with or without a result. */
   landed(claimed: ClaimedChunk): void {
     claimed.inFlight--;
     this.#count(this.#inFlight, claimed, -1);
   }
 
-  /** A line that must be sent again. */
+  /** Puts a line back at the front, to be sent again. */
   putBack(claimed: ClaimedChunk, ref: LineRef): void {
     if (!this.has(claimed) || claimed.yielding) return;
     claimed.todo.unshift(ref);
     this.#count(this.#unsent, claimed, 1);
   }
 
-  /** A line that must be sent again when its server takes any: others try whether it does. */
+  /** Sets a line aside until the model takes requests; meanwhile other lines probe it. */
   park(claimed: ClaimedChunk, ref: LineRef): void {
     if (!this.has(claimed) || claimed.batch.stopping || claimed.yielding) return;
     claimed.parked.push(ref);
@@ -150,7 +149,7 @@ export class ClaimedChunks {
     this.#count(this.#parked, claimed, 1);
   }
 
-  /** Lets the parked lines of a model have their turns. Answers whether there were any. */
+  /** Queues the parked lines of a model at the end; false if there are none. */
   unpark(model: string): boolean {
     if ((this.#parked.get(model) ?? 0) === 0) return false;
     this.#parked.delete(model);
@@ -162,7 +161,7 @@ export class ClaimedChunks {
     return true;
   }
 
-  /** Forgets a chunk's unsent lines. */
+  /** Drops the unsent lines of a chunk. */
   clearTodo(claimed: ClaimedChunk): void {
     if (this.has(claimed)) {
       this.#count(this.#unsent, claimed, -claimed.todo.length - claimed.parked.length);
@@ -172,7 +171,7 @@ export class ClaimedChunks {
     claimed.parked = [];
   }
 
-  /** No line of it is left to run; its lease stays until the recording finishes it. */
+  /** Removes a chunk without lines to run; its lease stays until the result is recorded. */
   retire(claimed: ClaimedChunk): void {
     if (!this.has(claimed)) return;
     this.clearTodo(claimed);

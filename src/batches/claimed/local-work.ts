@@ -3,20 +3,20 @@ import { ApiError } from '../../core/errors.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import { type ClaimedChunk, ClaimedChunks, leaseOf, type RunningBatch } from './claimed-chunks.ts';
 
-/** What this process has in hand: leased chunks, and so the batches it runs lines of. Soft state; the store counts. */
+/** Work of this process: its claimed chunks, and so the batches it runs lines of. Soft state; the store is the authority. */
 export class LocalWork {
   readonly chunks = new ClaimedChunks();
   #clock: Clock;
   #giveBack: (leases: Lease[]) => void;
 
-  /** @param giveBack leases of what was yielded: others may run it */
+  /** @param giveBack releases the leases of yielded chunks, so that other processes can claim them */
   constructor(clock: Clock, giveBack: (leases: Lease[]) => void) {
     this.#clock = clock;
     this.#giveBack = giveBack;
   }
 
   batch(id: string): RunningBatch | undefined {
-    // One that is new is looked for in vain: nothing is copied for that.
+    // Misses are common (new batches), so iterate without allocating.
     for (const { batch } of this.chunks.all) if (batch.id === id) return batch;
     return undefined;
   }
@@ -25,7 +25,7 @@ export class LocalWork {
     return [...new Set([...this.chunks.all].map(({ batch }) => batch))];
   }
 
-  /** Nothing more of this batch is sent; its calls are aborted after `graceMs`. */
+  /** Sends no more lines of a batch, and aborts its calls after `graceMs`. */
   stopBatch(batchId: string, graceMs: number): void {
     const batch = this.batch(batchId);
     if (!batch || batch.stopping) return;
@@ -38,7 +38,7 @@ export class LocalWork {
     for (const claimed of chunks) this.settle(claimed);
   }
 
-  /** Nothing more of this batch is sent until `resumeBatch`; what is in flight may land. */
+  /** Sends no more lines of a batch until `resumeBatch`; lines in flight go on. */
   yieldBatch(batchId: string): void {
     const batch = this.batch(batchId);
     if (!batch || batch.stopping) return;
@@ -46,13 +46,12 @@ export class LocalWork {
     for (const claimed of this.chunks.ofBatch(batchId)) this.yieldChunk(claimed);
   }
 
-  /** What comes of the batch from now on is sent. */
   resumeBatch(batchId: string): void {
     const batch = this.batch(batchId);
     if (batch) batch.yielding = false;
   }
 
-  /** Nothing more of this chunk is sent here: others may run it as soon as what is in flight has landed. */
+  /** Sends no more lines of a chunk, and releases it when its lines in flight have ended. */
   yieldChunk(claimed: ClaimedChunk): void {
     if (claimed.yielding || claimed.batch.stopping) return;
     claimed.yielding = true;
@@ -60,14 +59,14 @@ export class LocalWork {
     this.settle(claimed);
   }
 
-  /** Others have taken what is not among these: nothing more of it is sent, and what lands of it counts where it is the first. */
+  /** Yields all chunks whose lease is not in `leases`: other processes have taken them. Lines in flight still count if they end first. */
   keepOnly(leases: readonly Lease[]): void {
     const left = new Set(leases.map(nameOf));
     for (const claimed of this.chunks.all)
       if (!left.has(nameOf(leaseOf(claimed.chunk)))) this.yieldChunk(claimed);
   }
 
-  /** A line landed: a chunk of which nothing more is sent is let go of when it was the last. */
+  /** Drops a stopped or yielded chunk that has no line in flight. */
   settle(claimed: ClaimedChunk): void {
     if (!(claimed.yielding || claimed.batch.stopping) || claimed.inFlight > 0 || !this.chunks.has(claimed))
       return;
@@ -75,7 +74,7 @@ export class LocalWork {
     if (!claimed.batch.stopping) this.#giveBack([leaseOf(claimed.chunk)]);
   }
 
-  /** Aborts a batch's calls and lets go of its chunks at once. */
+  /** Aborts a batch's calls and drops its chunks at once. */
   dropBatch(batchId: string, reason: Error): void {
     const batch = this.batch(batchId);
     if (!batch) return;
@@ -84,7 +83,6 @@ export class LocalWork {
     for (const claimed of this.chunks.ofBatch(batchId)) this.chunks.drop(claimed);
   }
 
-  /** Lets go of everything. */
   dropAll(reason: Error): void {
     for (const batch of this.batches()) this.dropBatch(batch.id, reason);
   }

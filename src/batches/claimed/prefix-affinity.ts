@@ -1,34 +1,34 @@
 import type { Capacity } from '../../inference/capacity.ts';
 import type { ClaimedChunk, ClaimedChunks } from './claimed-chunks.ts';
 
-/** Chunks in hand at the same time on account of lanes alone; each has up to 64 lines. */
+/** Most chunks that are claimed only to give each slot a prefix of its own; each has up to 64 lines. */
 const maxPrefixes = 32;
 
 /**
- * A prefix gets a further slot for so many of its lines: the prompt is read once more there. Where answers are longer
- * than prompts, waiting costs more than reading, and a slot is worth it sooner.
+ * Lines of a prefix that justify one more slot, where the prompt is read again. Where answers are longer than prompts, waiting
+ * costs more than reading, and fewer lines suffice.
  */
-const linesASlot = { longPrompts: 16, longAnswers: 4 } as const;
-const bytesAToken = 4;
+const linesPerSlot = { longPrompts: 16, longAnswers: 4 } as const;
+const bytesPerToken = 4;
 
-/** What the slots of an engine are at, for choosing its next line. */
+/** Prefixes in the slots of an engine, to choose its next line. */
 export interface SlotPrefixes {
-  /** Lines in flight that share this chunk's prefix. */
+  /** Number of lines in flight that share the chunk's prefix. */
   inFlight(claimed: ClaimedChunk): number;
-  /** Whether the prefix is in none of the slots, as far as one can tell. */
+  /** True if the prefix is probably in no slot. */
   isCold(claimed: ClaimedChunk): boolean;
-  /** Whether one more line would only push another prefix out of its slot. */
+  /** True if one more line would only evict another prefix from its slot. */
   isFull(claimed: ClaimedChunk): boolean;
 }
 
 /**
- * Lanes (batch-engine.md, "Running"): where each slot of an engine keeps a prefix cache of its own, a prefix stays with one slot
- * and one line of it is in flight at a time, for as long as there are as many prefixes as slots.
+ * Cache affinity for engines with one prompt cache per slot (batch-engine.md, "Running"): a prefix stays in one slot, with one
+ * line in flight at a time, while there are as many prefixes as slots.
  */
 export class PrefixAffinity {
   #capacity: Pick<Capacity, 'prefixCache' | 'slots'>;
   #chunks: ClaimedChunks;
-  /** By model, the prefixes sent last, as many as there are slots; the latest at the end. */
+  /** Last prefixes sent by model, one per slot, the latest at the end. */
   #warm = new Map<string, Set<string>>();
 
   constructor(capacity: Pick<Capacity, 'prefixCache' | 'slots'>, chunks: ClaimedChunks) {
@@ -36,32 +36,32 @@ export class PrefixAffinity {
     this.#chunks = chunks;
   }
 
-  /** Null for models without lanes. */
+  /** Null for models whose engine does not cache per slot. */
   snapshot(model: string): SlotPrefixes | null {
     if (this.#capacity.prefixCache(model) !== 'slot') return null;
-    const lanes = new Map<string, PrefixLoad>();
-    for (const claimed of this.#chunks.all) if (claimed.model === model) addTo(lanes, claimed);
+    const loads = new Map<string, PrefixLoad>();
+    for (const claimed of this.#chunks.all) if (claimed.model === model) addTo(loads, claimed);
     const slots = this.#capacity.slots(model);
     const warm = this.#warm.get(model);
-    const laneOf = (claimed: ClaimedChunk) => lanes.get(claimed.chunk.prefix) ?? newLane();
+    const loadOf = (claimed: ClaimedChunk) => loads.get(claimed.chunk.prefix) ?? noLoad;
     return {
-      inFlight: (claimed) => (claimed.chunk.prefix === '' ? 0 : laneOf(claimed).inFlight),
+      inFlight: (claimed) => (claimed.chunk.prefix === '' ? 0 : loadOf(claimed).inFlight),
       isCold: ({ chunk: { prefix } }) => prefix !== '' && !warm?.has(prefix),
       isFull: (claimed) => {
         if (claimed.chunk.prefix === '') return false;
-        const { inFlight, unsent, perSlot } = laneOf(claimed);
-        const most = Math.max(1, Math.ceil((inFlight + unsent) / perSlot));
-        return this.#chunks.inFlight(model) >= slots || inFlight >= most;
+        const { inFlight, unsent, perSlot } = loadOf(claimed);
+        const max = Math.max(1, Math.ceil((inFlight + unsent) / perSlot));
+        return this.#chunks.inFlight(model) >= slots || inFlight >= max;
       },
     };
   }
 
-  /** How many more chunks should be claimed, so that every slot has a prefix of its own. */
+  /** Number of chunks to claim so that every slot has a prefix of its own. */
   missingChunks(model: string): number {
     if (this.#capacity.prefixCache(model) !== 'slot') return 0;
-    let lanes = 0;
-    for (const claimed of this.#chunks.all) if (claimed.model === model && claimed.todo.length > 0) lanes++;
-    return Math.max(0, Math.min(maxPrefixes, this.#capacity.slots(model)) - lanes);
+    let unsent = 0;
+    for (const claimed of this.#chunks.all) if (claimed.model === model && claimed.todo.length > 0) unsent++;
+    return Math.max(0, Math.min(maxPrefixes, this.#capacity.slots(model)) - unsent);
   }
 
   sent(model: string, prefix: string): void {
@@ -80,16 +80,14 @@ interface PrefixLoad {
   perSlot: number;
 }
 
-function newLane(): PrefixLoad {
-  return { inFlight: 0, unsent: 0, perSlot: linesASlot.longPrompts };
-}
+const noLoad: Readonly<PrefixLoad> = { inFlight: 0, unsent: 0, perSlot: linesPerSlot.longPrompts };
 
-function addTo(lanes: Map<string, PrefixLoad>, { chunk, inFlight, todo }: ClaimedChunk): void {
+function addTo(loads: Map<string, PrefixLoad>, { chunk, inFlight, todo }: ClaimedChunk): void {
   if (chunk.prefix === '') return;
-  const lane = lanes.get(chunk.prefix) ?? newLane();
-  lanes.set(chunk.prefix, lane);
-  lane.inFlight += inFlight;
-  lane.unsent += todo.length;
-  const promptTokens = chunk.lines.reduce((sum, line) => sum + line.length, 0) / bytesAToken;
-  if (chunk.est > 2 * promptTokens) lane.perSlot = linesASlot.longAnswers;
+  const load = loads.get(chunk.prefix) ?? { ...noLoad };
+  loads.set(chunk.prefix, load);
+  load.inFlight += inFlight;
+  load.unsent += todo.length;
+  const promptTokens = chunk.lines.reduce((sum, line) => sum + line.length, 0) / bytesPerToken;
+  if (chunk.est > 2 * promptTokens) load.perSlot = linesPerSlot.longAnswers;
 }

@@ -5,7 +5,7 @@ import {
   afterFailure,
   afterRefusal,
   type Attempts,
-  isSaidAgain,
+  isMessageRepeated,
   isSpent,
   noAttempts,
 } from './retry-policy.ts';
@@ -59,9 +59,9 @@ describe('the attempts of a line', () => {
 
   it('tell what a server says of the line twice, and nothing that it says once', () => {
     const line = afterFailure(noAttempts, told(ambiguous, 'No such field.'), 1, at(0));
-    const again = (said?: string) => isSaidAgain(line, told(ambiguous, said));
+    const again = (said?: string) => isMessageRepeated(line, told(ambiguous, said));
     expect([again('No such field.'), again('Out of memory.'), again()]).toEqual([true, false, false]);
-    expect(isSaidAgain(fail(noAttempts, ambiguous, 1, 0), told(ambiguous))).toBe(false);
+    expect(isMessageRepeated(fail(noAttempts, ambiguous, 1, 0), told(ambiguous))).toBe(false);
   });
 });
 

@@ -1,33 +1,32 @@
 import type { ApiError } from '../../core/errors.ts';
 import type { RequestOutcomes } from '../../core/request-outcomes.ts';
 
-/** Failures after which a line ends as an error; and failures and refusals together. */
-const most = { failures: 3, refusals: 4 } as const;
-/** Answers to other requests for each of their failures: with fewer answers the server is in trouble, not the line. */
-const answersEach = 20;
+/** Failures after which a line ends as an error, and failures and refusals together. */
+const limits = { failures: 3, refusals: 4 } as const;
+/** Answers that other requests need for each of their failures; with fewer, the server is at fault and not the line. */
+const answersPerFailure = 20;
 
-/** What became of a line so far. */
+/** History of a line that failed. */
 export interface Attempts {
-  /** Times it was sent and may have had an effect, or was refused while others were answered. */
+  /** Times the line was sent and may have had an effect, or was refused while others were answered. */
   made: number;
-  /** Failures that are its own. */
+  /** Failures caused by the line. */
   own: number;
-  /** Refusals that are its own: its server answered others before and after (`afterRefusal`). */
+  /** Refusals caused by the line: its server answered others before and after (`afterRefusal`). */
   refused: number;
-  /** Times others were answered between two refusals, whatever caused those. */
+  /** Times that other requests were answered between two refusals, whatever caused those. */
   passed: number;
-  /** True where its last failure may be the server's. It becomes the line's own once others are answered. */
+  /** True if the last failure may be the server's. It counts as the line's own once others are answered. */
   isSuspected: boolean;
-  /** Its last failure that may be its own, with the outcomes of others until then. */
-  last: Seen | null;
-  /** Time of its last refusal, in monotonic milliseconds. */
+  /** Last failure that may be the line's own, with the outcomes of other requests until then. */
+  last: LastFailure | null;
+  /** Monotonic milliseconds of the last refusal. */
   refusedAt: number;
 }
 
-interface Seen extends Pick<RequestOutcomes, 'answers' | 'breaks'> {
-  /** In monotonic milliseconds. */
+interface LastFailure extends Pick<RequestOutcomes, 'answers' | 'breaks'> {
+  /** Monotonic milliseconds. */
   at: number;
-  /** The server's own message. */
   upstreamMessage: string | undefined;
 }
 
@@ -51,76 +50,79 @@ export function afterFailure(
   before: Attempts,
   failure: Failure,
   now: number,
-  fared: RequestOutcomes,
+  outcomes: RequestOutcomes,
 ): Attempts {
-  const settled = settledOwn(before, fared);
   const isOwn = failure.blame.scope === 'request';
   return {
     ...before,
     made: before.made + 1,
-    own: settled + (isOwn ? 1 : 0),
+    own: ownFailures(before, outcomes) + (isOwn ? 1 : 0),
     isSuspected: !isOwn,
-    last: seen(failure, now, fared),
+    last: toLastFailure(failure, now, outcomes),
   };
 }
 
 /**
- * Counts a refusal (429, 503, 401), which costs no attempt. A 503 costs one where its server answered others before and after it
- * and refused few of them: gateways answer 503 for a request that their servers fail on.
+ * Counts a refusal (429, 503, 401), which costs no attempt. A 503 costs one if its server answered others before and after it
+ * and refused few: gateways answer 503 for a request that their servers fail on.
  * @param now monotonic milliseconds
  */
 export function afterRefusal(
   before: Attempts,
   failure: Failure,
   now: number,
-  fared: RequestOutcomes,
+  outcomes: RequestOutcomes,
 ): Attempts {
-  const passed = before.passed + (fared.workedAt >= before.refusedAt ? 1 : 0);
+  const passed = before.passed + (outcomes.workedAt >= before.refusedAt ? 1 : 0);
   const refused = { ...before, passed, refusedAt: now };
-  if (!mayBeItsOwn(failure)) return refused;
-  const isPassed = othersPassed(before, fared);
-  const isOwn = isPassed && !isInTrouble(before.last!, fared) ? 1 : 0;
+  if (!mayBeOwn(failure)) return refused;
+  const isPassed = wereOthersAnswered(before, outcomes);
+  const isOwn = isPassed && !isServerInTrouble(before.last!, outcomes) ? 1 : 0;
   return {
     ...refused,
     made: before.made + isOwn,
-    own: settledOwn(before, fared),
+    own: ownFailures(before, outcomes),
     refused: before.refused + isOwn,
     isSuspected: before.isSuspected && !isPassed,
-    last: seen(failure, now, fared),
+    last: toLastFailure(failure, now, outcomes),
   };
 }
 
-/** Whether it is not sent again. */
+/** True if the line has no attempt left. */
 export function isSpent({ own, refused, isSuspected }: Attempts): boolean {
   const failures = own + (isSuspected ? 1 : 0);
-  return failures >= most.failures || failures + refused >= most.refusals;
+  return failures >= limits.failures || failures + refused >= limits.refusals;
 }
 
-/** True where the server sent the same message for its failure before. */
-export function isSaidAgain({ last }: Attempts, { upstreamMessage }: Failure): boolean {
+/** True if the upstream sent the same message for the line's previous failure. */
+export function isMessageRepeated({ last }: Attempts, { upstreamMessage }: Failure): boolean {
   return upstreamMessage !== undefined && last?.upstreamMessage === upstreamMessage;
 }
 
-/** True where requests that were sent after the line's last failure were answered. Those sent before an outage do not count. */
-function othersPassed({ last }: Attempts, { workedAt }: RequestOutcomes): boolean {
+/** True if requests that were sent after the line's last failure were answered. Those sent before an outage do not count. */
+function wereOthersAnswered({ last }: Attempts, { workedAt }: RequestOutcomes): boolean {
   return last !== null && workedAt >= last.at;
 }
 
-function settledOwn(attempts: Attempts, fared: RequestOutcomes): number {
-  return attempts.own + (attempts.isSuspected && othersPassed(attempts, fared) ? 1 : 0);
+function ownFailures(attempts: Attempts, outcomes: RequestOutcomes): number {
+  return attempts.own + (attempts.isSuspected && wereOthersAnswered(attempts, outcomes) ? 1 : 0);
 }
 
-/** Rate limits, keys and accounts are never the line's fault, nor is a server that was not reached. */
-function mayBeItsOwn({ code, blame }: Failure): boolean {
+/** False for rate limits, keys, accounts and unreachable servers: they are never the line's fault. */
+function mayBeOwn({ code, blame }: Failure): boolean {
   return code === 'engine_overloaded' && blame.scope === 'replica';
 }
 
-/** True where too many other requests failed since, apart from those that failed together with the line. */
-function isInTrouble({ answers, breaks }: Seen, fared: RequestOutcomes): boolean {
-  const since = fared.breaks - (fared.isBreak ? 1 : 0) - breaks;
-  return since * answersEach > fared.answers - answers;
+/** True if too many other requests have failed since, not counting those that failed together with the line. */
+function isServerInTrouble({ answers, breaks }: LastFailure, outcomes: RequestOutcomes): boolean {
+  const since = outcomes.breaks - (outcomes.isBreak ? 1 : 0) - breaks;
+  return since * answersPerFailure > outcomes.answers - answers;
 }
 
-function seen({ upstreamMessage }: Failure, at: number, { answers, breaks }: RequestOutcomes): Seen {
+function toLastFailure(
+  { upstreamMessage }: Failure,
+  at: number,
+  { answers, breaks }: RequestOutcomes,
+): LastFailure {
   return { at, upstreamMessage, answers, breaks };
 }

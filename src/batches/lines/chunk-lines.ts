@@ -4,22 +4,22 @@ import type { LineRef } from '../../core/batch.ts';
 import { BlobError, isBlobLost } from '../../core/blob-error.ts';
 import { type BatchLine, readLine } from '../../wire/batch/read-line.ts';
 
-/** Reads the lines of one chunk. What was read ahead waits for no disk (`read-ahead.ts`). */
+/** Reads the lines of one chunk, from memory if they were read ahead (`read-ahead.ts`). */
 export class ChunkLines {
   #blobs: Blobs;
   #blob: string;
   #ahead = new Map<number, Uint8Array>();
-  /** What those are views of, and nobody else has. */
+  /** Buffer of all lines in `#ahead`. */
   #memory: ArrayBuffer | null = null;
-  /** Resolves when what is being read ahead is there, or cannot be had. */
-  #coming: Promise<void> | null = null;
+  /** Settles when the pending read-ahead has ended. */
+  #pending: Promise<void> | null = null;
 
   constructor(blobs: Blobs, blob: string) {
     this.#blobs = blobs;
     this.#blob = blob;
   }
 
-  /** Bytes that were read ahead, and not sent and answered yet. */
+  /** Bytes that were read ahead and not answered yet. */
   get bytesAhead(): number {
     let bytes = 0;
     for (const line of this.#ahead.values()) bytes += line.length;
@@ -30,12 +30,12 @@ export class ChunkLines {
     return this.#ahead.get(line);
   }
 
-  /** Whoever wants a line before that resolves waits for it, and does not read the line a second time. */
-  expectAhead(coming: Promise<void>): void {
-    this.#coming = coming;
+  /** Makes `read` wait for a pending read-ahead instead of reading a line twice. */
+  expectAhead(pending: Promise<void>): void {
+    this.#pending = pending;
   }
 
-  /** Copies lines that were read before they are asked for: what is read together may be lines of several chunks. */
+  /** Copies lines that were read ahead, because one read may serve several chunks. */
   storeAhead(read: readonly { line: number; bytes: Uint8Array }[]): void {
     const all = new Uint8Array(read.reduce((sum, { bytes }) => sum + bytes.length, 0));
     let at = 0;
@@ -46,9 +46,9 @@ export class ChunkLines {
     this.#memory = all.buffer;
   }
 
-  /** @throws BlobError `damaged` also where the bytes are not the line that was stored */
+  /** @throws BlobError `damaged` also if the bytes are not the stored line */
   async read(ref: LineRef): Promise<BatchLine> {
-    if (this.#coming && !this.ahead(ref.line)) await this.#coming;
+    if (this.#pending && !this.ahead(ref.line)) await this.#pending;
     const bytes = this.ahead(ref.line) ?? (await this.#blobs.slice(this.#blob, ref.offset, ref.length));
     try {
       if (ref.sum !== undefined && crc32(bytes) !== ref.sum) throw new Error('Its checksum is wrong.');
@@ -64,8 +64,8 @@ export class ChunkLines {
   }
 
   /**
-   * The line is done; its bytes may go. With the last they are gone at once: they lay there for so long that the garbage
-   * collector takes them for old, and would look at them only when tens of megabytes more are.
+   * Drops a line that was answered. The last one frees the buffer at once: it is old enough for the garbage collector to
+   * leave it until tens of megabytes more are used.
    */
   forget(line: number): void {
     if (!this.#ahead.delete(line) || this.#ahead.size > 0) return;
@@ -74,7 +74,7 @@ export class ChunkLines {
   }
 }
 
-/** What a batch is told whose input is lost; null where it may be readable later. */
+/** Error of a batch whose input is lost; null if it may become readable. */
 export function lostInputMessage(error: unknown): string | null {
   if (!isBlobLost(error)) return null;
   return error.code === 'missing' ? 'The input file is gone.' : 'The input file is damaged.';

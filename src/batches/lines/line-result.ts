@@ -6,7 +6,7 @@ import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { errorLine, outputLine } from '../../wire/batch/result-line.ts';
 import { errorObject } from '../../wire/errors/error-body.ts';
 
-/** Codes of lines nobody answered: their error lines carry no response (api.md, section 5). */
+/** Codes of lines without an answer: their error lines have no `response`. */
 const unanswered: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_timeout',
   'upstream_unreachable',
@@ -17,19 +17,19 @@ const unanswered: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'batch_failed',
 ]);
 
-/** `req_<batch>_<line>`: the same line always has the same request id, however often it is sent. */
+/** Request id `req_<batch>_<line>`: the same at every attempt of the line. */
 export function lineRequestId(batchId: string, line: number): string {
   return `req_${batchId.slice('batch_'.length)}_${line}`;
 }
 
-/** The number of the line whose request id this is. */
+/** Number of the line with this request id. */
 export function lineOfRequest(requestId: string): number {
   return Number(requestId.slice(requestId.lastIndexOf('_') + 1));
 }
 
 /**
- * A line that was answered with 2xx.
- * @param answer its body as the client sees it, or the JSON text of that
+ * Result of a line that was answered with 2xx.
+ * @param answer body as the client sees it, or its JSON text
  */
 export function outputResult(
   batchId: string,
@@ -52,7 +52,7 @@ export function outputResult(
   };
 }
 
-/** A line that ended without a 2xx answer. `customId` is null only when the input cannot be read any more. */
+/** Result of a line without a 2xx answer. `customId` is null only if the input is unreadable. */
 export function failedResult(
   { id: batchId, endpoint }: Pick<Batch, 'id' | 'endpoint'>,
   line: number,
@@ -63,13 +63,13 @@ export function failedResult(
 ): LineResult {
   const id = lineRequestId(batchId, line);
   const format = lineFormats[endpoint].errors;
-  const told = errorObject(error, format);
-  const body = format === 'messages' ? { type: 'error', error: told, request_id: id } : { error: told };
+  const reported = errorObject(error, format);
+  const body = { error: reported, ...(format === 'messages' && { type: 'error', request_id: id }) };
   const text = errorLine({
     id,
     customId,
     response: unanswered.has(error.code) ? null : { statusCode: error.status, body },
-    error: { ...told, attempts, retryable: error.blame.retry },
+    error: { ...reported, attempts, retryable: error.blame.retry },
   });
   return {
     batchId,
@@ -85,7 +85,7 @@ export function failedResult(
 
 const encoder = new TextEncoder();
 
-/** In memory of its own: a few hundred bytes of the pool that buffers share would keep 64 KiB until they are recorded. */
+/** Copies out of the shared buffer pool: a few hundred bytes would keep 64 KiB of it alive until they are recorded. */
 function bytesOf(text: string): Buffer {
   return Buffer.from(encoder.encode(text).buffer);
 }

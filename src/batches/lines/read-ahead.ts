@@ -2,10 +2,9 @@ import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
 import type { ChunkLines } from './chunk-lines.ts';
 
-/** Of all chunks in hand together; what is beyond is read line by line as it is sent. */
+/** Limit for all claimed chunks together; lines beyond it are read one by one as they are sent. */
 const maxBytes = 16 * 1024 * 1024;
 
-/** Lines of one chunk that will be asked for. */
 export interface ReadAheadChunk {
   blob: string;
   lines: ChunkLines;
@@ -13,18 +12,18 @@ export interface ReadAheadChunk {
 }
 
 /**
- * Reads the lines of chunks that came into hand together, so that sending one waits for no disk. Chunks of one batch are cut by
- * their prompts and not by their places: lines of several stand next to each other, and are asked for together. What cannot be
- * read is left to whoever sends it, who reports it.
- * @param inHand what was in hand before
+ * Reads the lines of newly claimed chunks, so that sending a line does not wait for the disk. Chunks are cut by prompt prefix
+ * and not by position: lines of several chunks are neighbours in the file, and are read together. A line that cannot be read
+ * is read again, and reported, when it is sent.
+ * @param claimed chunks claimed before
  */
 export async function readAhead(
   blobs: Pick<Blobs, 'slices'>,
   chunks: readonly ReadAheadChunk[],
-  inHand: Iterable<Pick<ReadAheadChunk, 'lines'>>,
+  claimed: Iterable<Pick<ReadAheadChunk, 'lines'>>,
 ): Promise<void> {
   let room = maxBytes;
-  for (const { lines } of inHand) room -= lines.bytesAhead;
+  for (const { lines } of claimed) room -= lines.bytesAhead;
   const fitting = chunks.filter(({ refs }) => {
     const bytes = refs.reduce((sum, { length }) => sum + length, 0);
     if (bytes > room) return false;
@@ -34,9 +33,9 @@ export async function readAhead(
   const byBlob = Map.groupBy(fitting, ({ blob }) => blob);
   await Promise.all(
     [...byBlob].map(([blob, ofBlob]) => {
-      const coming = readBlob(blobs, blob, ofBlob).catch(() => undefined);
-      for (const { lines } of ofBlob) lines.expectAhead(coming);
-      return coming;
+      const pending = readBlob(blobs, blob, ofBlob).catch(() => undefined);
+      for (const { lines } of ofBlob) lines.expectAhead(pending);
+      return pending;
     }),
   );
 }
@@ -46,7 +45,7 @@ async function readBlob(
   blob: string,
   chunks: readonly ReadAheadChunk[],
 ): Promise<void> {
-  // Those that wait for it may be done before it is there.
+  // `refs` is a queue of the caller's, which may shrink during the read.
   const wanted = chunks.map(({ lines, refs }) => ({ lines, refs: [...refs] }));
   const read = await blobs.slices(
     blob,

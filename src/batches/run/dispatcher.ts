@@ -11,7 +11,7 @@ import {
   afterFailure,
   afterRefusal,
   type Attempts,
-  isSaidAgain,
+  isMessageRepeated,
   isSpent,
   noAttempts,
 } from '../claimed/retry-policy.ts';
@@ -19,7 +19,7 @@ import type { ClaimDemand } from '../queue/claim-demand.ts';
 import type { Fairness } from '../queue/fairness.ts';
 import type { SlotLeases } from '../queue/slot-leases.ts';
 import { type ClaimedChunk, leaseOf, type RunningBatch } from '../claimed/claimed-chunks.ts';
-import { asApiError, isStorageUnavailable, linePauses, QuotedError } from '../lines/line-errors.ts';
+import { asApiError, isStorageUnavailable, lineBackoff, QuotedError } from '../lines/line-errors.ts';
 import { failedResult, lineRequestId, outputResult } from '../lines/line-result.ts';
 import { lostInputMessage } from '../lines/chunk-lines.ts';
 import { prepareWithBody, type BatchLine } from '../../wire/batch/read-line.ts';
@@ -42,36 +42,36 @@ export interface DispatcherDeps extends BatchContext {
   slots: Pick<SlotLeases, 'look' | 'isAsking'>;
   recorder: Recorder;
   backoff: Pick<BatchBackoff, 'add'>;
-  /** More lines should be claimed. */
+  /** Claims more lines. */
   fetch: () => void;
 }
 
-/** Lines of the largest size that may hold files at once; of one org half of them. */
-const filledAtOnce = 16;
+/** Lines of the maximum size that may hold files at once; half of them of one org. */
+const maxFilledLines = 16;
 
-/** Where prompts that were read are not shared, nobody gains by waiting for the first. */
+/** For engines that do not share cached prompts between slots. */
 const noWarmup = { shouldWait: () => false };
 
 interface ReadyLine extends Pick<LineCall, 'model' | 'asked'> {
-  /** Gives back the room of the files it holds. */
+  /** Releases the memory of the line's files. */
   leave: () => void;
 }
 
-/** Sends lines while there is room and turns what comes back into results (batch-engine.md, "Running"). */
+/** Sends lines while there is room and turns answers into results (batch-engine.md, "Running"). */
 export class Dispatcher {
   #deps: DispatcherDeps;
   #stopped = true;
-  /** A line is short where it names a file, and its body may be as long as any. As many wait as there are slots. */
+  /** Limits the memory of lines with files, whose bodies can be large. */
   #filled: FairGate;
-  #turns: SendPacer;
-  /** Where files are kept for batches alone, no line waits to have its own looked for. */
+  #pacer: SendPacer;
+  /** False where files are for batches alone: no line can name one. */
   #mayNameFiles: boolean;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    const room = filledAtOnce * deps.limits.lineBytes;
+    const room = maxFilledLines * deps.limits.lineBytes;
     this.#filled = createFairGate({ capacity: room, maxPerOwner: room / 2 });
-    this.#turns = new SendPacer(deps.clock, () => this.dispatch());
+    this.#pacer = new SendPacer(deps.clock, () => this.dispatch());
     this.#mayNameFiles = deps.files.purposes.some((purpose) => purpose !== 'batch');
   }
 
@@ -79,18 +79,17 @@ export class Dispatcher {
     this.#stopped = false;
   }
 
-  /** Sends nothing more; what is in flight still lands. */
+  /** Sends no more lines; lines in flight go on. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Fills every engine from what is in hand, and asks for more where that does not do. */
+  /** Fills every engine with claimed lines, and claims more where they do not suffice. */
   dispatch(): void {
     const { demand, fetch, work, capacity, slots, holdsLeases } = this.#deps;
-    // A process that stood still may wake here before it knows what it has lost.
+    // After a suspension, the process does not know yet which leases it has lost.
     if (this.#stopped || !holdsLeases()) return;
     for (const model of demand.models()) {
-      // What could not be sent has its turn again; until then other lines try whether it works.
       if (capacity.waiting(model) === null) work.chunks.unpark(model);
       if (!slots.isAsking(model)) this.#send(model, demand.room(model));
       if (demand.wants(model)) fetch();
@@ -98,42 +97,42 @@ export class Dispatcher {
     slots.look();
   }
 
-  /** @param room for so many lines */
   #send(model: string, room: number): void {
     if (room <= 0) return;
-    // Who finds out how many a server takes must see what many at once do there.
+    // The discovery of slots needs many requests at once.
     const isPaced = this.#deps.capacity.discoveredSlots(model) === undefined;
-    const most = isPaced ? Math.min(room, this.#turns.left(model)) : room;
-    let left = most;
+    const max = isPaced ? Math.min(room, this.#pacer.left(model)) : room;
+    let left = max;
     while (left > 0 && this.#sendNext(model)) left--;
-    this.#turns.sent(model, most - left);
-    if (left === 0 && most < room) this.#turns.scheduleNext();
+    this.#pacer.sent(model, max - left);
+    if (left === 0 && max < room) this.#pacer.scheduleNext();
   }
 
   #sendNext(model: string): boolean {
     const { work, fairness, demand, capacity, catalog } = this.#deps;
-    const lanes = this.#deps.affinity.snapshot(model);
+    const prefixes = this.#deps.affinity.snapshot(model);
     const warmup = capacity.prefixCache(model) === 'shared' ? this.#deps.warmup : noWarmup;
-    const standIns = capacity.activeFallbacks(model);
+    const fallbacks = capacity.activeFallbacks(model);
     const isPriced = ({ priced }: RunningBatch) =>
-      priced.some((name) => standIns.includes(catalog.idOf(name)));
-    const mayRun = standIns.length > 0 ? isPriced : undefined;
-    const next = () => nextChunk(work.chunks, model, fairness, warmup, lanes, mayRun);
+      priced.some((name) => fallbacks.includes(catalog.idOf(name)));
+    const mayRun = fallbacks.length > 0 ? isPriced : undefined;
+    const next = () => nextChunk(work.chunks, model, fairness, warmup, prefixes, mayRun);
     const claimed = next() ?? (work.chunks.unpark(model) ? next() : undefined);
     if (!claimed) return false;
-    // Its name stands for another model now, or for none that is served here.
+    // The configuration has changed: the name now means another model, or none.
     if (catalog.idOf(claimed.chunk.model) !== model) {
       work.yieldChunk(claimed);
       return this.#sendNext(model);
     }
-    // A follower waits for its leader, and a second line of a lane for the first, only while other work may exist.
-    const shouldWait = warmup.shouldWait(model, claimed.chunk.prefix) || (lanes?.inFlight(claimed) ?? 0) > 0;
+    // Waiting for the first line of a prefix pays only while there may be other work.
+    const { prefix } = claimed.chunk;
+    const shouldWait = warmup.shouldWait(model, prefix) || (prefixes?.inFlight(claimed) ?? 0) > 0;
     if (shouldWait && demand.wants(model)) return false;
     const ref = work.chunks.take(claimed);
     if (!ref) return false;
     fairness.charge(claimed.batch.orgId, estimate(claimed));
-    this.#deps.warmup.sent(model, claimed.chunk.prefix);
-    this.#deps.affinity.sent(model, claimed.chunk.prefix);
+    this.#deps.warmup.sent(model, prefix);
+    this.#deps.affinity.sent(model, prefix);
     demand.starting(model, 1);
     this.#start(claimed, ref);
     return true;
@@ -156,45 +155,53 @@ export class Dispatcher {
       .catch((error: unknown) => void this.#unreadable(claimed, error));
     if (!line) return demand.starting(model, -1);
     const sentAt = this.#deps.clock.monotonic();
-    let asking: ReadyLine | undefined;
+    let ready: ReadyLine | undefined;
     try {
       const found = this.#find(claimed);
-      asking = this.#mayNameFiles ? await this.#filledIn(claimed, line, found) : asItStands(line, found);
+      ready = this.#mayNameFiles
+        ? await this.#filledIn(claimed, line, found)
+        : { model: found, asked: line.prepared, leave: () => {} };
     } catch (error) {
       this.#failed(claimed, ref, line, error, sentAt);
     }
-    // Until the engine counts it, in the same turn.
+    // The engine counts the line from here on, in the same turn of the event loop.
     demand.starting(model, -1);
-    if (!asking) return;
-    const { model: found, asked } = asking;
+    if (!ready) return;
+    const { model: found, asked } = ready;
     const { abort, orgId, priced, expiresAt: deadline } = claimed.batch;
     const known: CallTrace | undefined = log.isLevelEnabled('debug') ? {} : undefined;
     const attempts = claimed.attempts.get(ref.line);
-    const { made } = attempts ?? noAttempts;
+    const attempt = (attempts ?? noAttempts).made + 1;
     try {
       const { prefix } = chunk;
       const { signal } = abort;
-      const told = known && { known };
+      const trace = known && { known };
       const isRepeat = attempts !== undefined;
-      const call = { model: found, asked, priced, orgId, prefix, deadline, isRepeat, signal, ...told };
+      const call = { model: found, asked, priced, orgId, prefix, deadline, isRepeat, signal, ...trace };
       this.#resolve(claimed, ref, this.#result(claimed, ref, line, await inference.runLine(call)));
-      warmup.answered(model, chunk.prefix);
-      if (known) this.#tell(claimed, ref, made + 1, known);
+      warmup.answered(model, prefix);
+      if (known) this.#logCall(claimed, ref, attempt, known);
     } catch (error) {
       this.#failed(claimed, ref, line, error, sentAt);
-      if (known) this.#tell(claimed, ref, made + 1, known, error);
+      if (known) this.#logCall(claimed, ref, attempt, known, error);
     } finally {
-      asking.leave();
+      ready.leave();
     }
   }
 
-  #tell({ batch }: ClaimedChunk, ref: LineRef, attempt: number, known: CallTrace, failure?: unknown): void {
+  #logCall(
+    { batch }: ClaimedChunk,
+    ref: LineRef,
+    attempt: number,
+    known: CallTrace,
+    failure?: unknown,
+  ): void {
     const request = { request_id: lineRequestId(batch.id, ref.line), org: batch.orgId, attempt };
     const failed = failure !== undefined && { code: asApiError(failure).code };
     this.#deps.log.debug({ ...request, ...toCallFields(known), ...failed }, failed ? 'line failed' : 'line');
   }
 
-  /** Disks recover and files that are gone do not: the batch waits for one and ends for the other. No attempt is lost. */
+  /** Backs off for an unavailable disk, and fails the batch for a lost file. The line loses no attempt. */
   #unreadable(claimed: ClaimedChunk, error: unknown): Promise<void> {
     const { warmup, fairness, backoff } = this.#deps;
     const { model, chunk, batch } = claimed;
@@ -203,24 +210,23 @@ export class Dispatcher {
     return backoff.add(batch.id, error, lostInputMessage(error));
   }
 
-  /** Who is asked. */
   #find({ chunk }: ClaimedChunk): Model {
     const { catalog, missing } = this.#deps;
     const model = catalog.find(chunk.model);
     if (!model)
       throw new ApiError('model_not_found', `The model '${chunk.model}' does not exist any more.`, {
-        // It went while the line was read, and may come again.
+        // A model that was removed a moment ago may come back.
         blame: missing.isLost(chunk.model) ? permanent : { scope: 'model', certain: true, retry: true },
       });
     if (chunk.kills >= poisonKills)
       throw new ApiError(
         'poison_request',
-        'The process died each time this request was running; it is not tried again.',
+        'The process died each time this request was running. The request is not sent again.',
       );
     return model;
   }
 
-  /** What is asked, with the content of the files that the line names. */
+  /** The line's request with the content of the files that it names. */
   async #filledIn({ batch }: ClaimedChunk, line: BatchLine, model: Model): Promise<ReadyLine> {
     const { files, limits } = this.#deps;
     const { orgId, abort } = batch;
@@ -243,7 +249,7 @@ export class Dispatcher {
     const { batch, chunk } = claimed;
     fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(claimed));
     const { made } = claimed.attempts.get(ref.line) ?? noAttempts;
-    // Billed under the name whose price the batch froze, whatever the model is called now.
+    // Charged under the name whose price the batch froze, even if the model is renamed.
     const paid = answer.model ?? chunk.model;
     return outputResult(batch.id, ref.line, line.customId, paid, answer, made + 1);
   }
@@ -253,7 +259,7 @@ export class Dispatcher {
     const { batch, chunk } = claimed;
     if (isStorageUnavailable(thrown)) return void this.#unreadable(claimed, thrown);
     warmup.failed(claimed.model, chunk.prefix);
-    // It was served nothing, and is charged again when it is sent again.
+    // The line was not served; it is charged again when it is sent again.
     fairness.charge(batch.orgId, -estimate(claimed));
     if (batch.abort.signal.aborted) return;
     const error = asApiError(thrown);
@@ -264,25 +270,25 @@ export class Dispatcher {
     const attempts = count(before, error, clock.monotonic(), capacity.outcomes(claimed.model));
     claimed.attempts.set(ref.line, attempts);
     if (isSpent(attempts) || !error.blame.retry) {
-      // A message that comes twice for one request is about the request.
-      const told = isSaidAgain(before, error) ? new QuotedError(error) : error;
-      const result = failedResult(batch, ref.line, line.customId, chunk.model, told, attempts.made);
+      // A message that repeats for one request is about the request.
+      const reported = isMessageRepeated(before, error) ? new QuotedError(error) : error;
+      const result = failedResult(batch, ref.line, line.customId, chunk.model, reported, attempts.made);
       return this.#resolve(claimed, ref, result);
     }
     if (isRefusal) return this.#refused(claimed, ref, attempts, attempts.passed > before.passed);
-    const pause = backoffMs(attempts.made, linePauses, random.float());
-    // The time that the failure took counts as part of the pause.
+    const pause = backoffMs(attempts.made, lineBackoff, random.float());
+    // The pause includes the time that the failure took.
     this.#again(claimed, ref, Math.max(0, sentAt + pause - clock.monotonic()));
   }
 
   /**
-   * The line waits until its server takes requests, and no attempt is counted. Where others get through it is in their way, and
-   * waits by itself: what is refused alone, and then sent first, would leave them one request a pause.
+   * Makes the line wait until the model takes requests. If other requests are answered, the line backs off alone: sent first
+   * after each pause, it would limit them to one request a pause.
    */
   #refused(claimed: ClaimedChunk, ref: LineRef, { passed }: Attempts, isPassed: boolean): void {
     const { work, capacity, random } = this.#deps;
     if (!isPassed && capacity.waiting(claimed.model) !== null) work.chunks.park(claimed, ref);
-    else this.#again(claimed, ref, backoffMs(Math.max(1, passed), linePauses, random.float()));
+    else this.#again(claimed, ref, backoffMs(Math.max(1, passed), lineBackoff, random.float()));
   }
 
   #again(claimed: ClaimedChunk, ref: LineRef, ms: number): void {
@@ -307,13 +313,7 @@ export class Dispatcher {
   }
 }
 
-const nothing = () => {};
-
-function asItStands({ prepared: asked }: BatchLine, model: Model): ReadyLine {
-  return { model, asked, leave: nothing };
-}
-
-/** Tokens one line of the chunk is expected to take. */
+/** Estimated tokens of one line of the chunk. */
 function estimate(claimed: ClaimedChunk): number {
   return claimed.chunk.est / Math.max(1, claimed.chunk.lines.length);
 }

@@ -4,36 +4,37 @@ import type { SlotPrefixes } from '../claimed/prefix-affinity.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
 
 /**
- * The chunk whose next line is sent now (batch-engine.md, "Running"): the org served least, the least `due`, then the chunk
- * with the fewest in flight, so that caches kept per slot see one prefix each. Chunks whose prefix has a leader under way
- * come last. With lanes, a prefix that no line is in flight of comes first, and among those one that is in a slot still.
+ * Chooses the chunk whose next line is sent (batch-engine.md, "Running"): of the least-served org, then with the least `due`,
+ * then with the fewest lines in flight, so that a cache per slot sees one prefix each. Chunks that wait for a cache warm-up
+ * come last. With cache affinity, prefixes without a line in flight come first, and those still in a slot before cold ones.
  */
 export function nextChunk(
   chunks: ClaimedChunks,
   model: string,
   fairness: Pick<Fairness, 'served'>,
-  leaders: Pick<PrefixWarmup, 'shouldWait'>,
-  lanes: SlotPrefixes | null = null,
+  warmup: Pick<PrefixWarmup, 'shouldWait'>,
+  prefixes: SlotPrefixes | null = null,
   mayRun: (batch: RunningBatch) => boolean = () => true,
 ): ClaimedChunk | undefined {
   let best: ClaimedChunk | undefined;
   let bestWaits = false;
   for (const candidate of chunks.all) {
     if (candidate.model !== model || candidate.todo.length === 0 || candidate.batch.stopping) continue;
-    if (lanes?.isFull(candidate) || !mayRun(candidate.batch)) continue;
-    const waits = leaders.shouldWait(model, candidate.chunk.prefix);
+    if (prefixes?.isFull(candidate) || !mayRun(candidate.batch)) continue;
+    const waits = warmup.shouldWait(model, candidate.chunk.prefix);
     if (best && (waits === bestWaits ? !comesBefore(candidate, best) : waits)) continue;
     best = candidate;
     bestWaits = waits;
   }
   return best;
 
-  /** Asked for a few chunks at each line: it stops at the first difference, and allocates nothing. */
+  /** Runs for every candidate of every line, so it stops at the first difference and allocates nothing. */
   function comesBefore(a: ClaimedChunk, b: ClaimedChunk): boolean {
     const order =
       (a.batch === b.batch ? 0 : served(a) - served(b) || a.batch.due - b.batch.due) ||
-      (lanes
-        ? lanes.inFlight(a) - lanes.inFlight(b) || Number(lanes.isCold(a)) - Number(lanes.isCold(b))
+      (prefixes
+        ? prefixes.inFlight(a) - prefixes.inFlight(b) ||
+          Number(prefixes.isCold(a)) - Number(prefixes.isCold(b))
         : 0) ||
       a.inFlight - b.inFlight ||
       a.chunk.seq - b.chunk.seq;

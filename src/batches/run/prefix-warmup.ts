@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** A follower waits at most this long for its leader's first answer. */
-const leaderMs = 2_000;
-/** Of a model. */
-const remembered = 4_096;
+/** Longest time that a line waits for the first answer to its prefix. */
+const maxWaitMs = 2_000;
+/** Prefixes remembered per model. */
+const maxPrefixes = 4_096;
 
 interface Leader {
   since: number;
@@ -11,25 +11,25 @@ interface Leader {
 }
 
 /**
- * Leader first (batch-engine.md, "Running"): of a prefix nobody answered yet, one line goes ahead and fills the engine's
- * cache; the others follow when it is there. Only advice: whoever has nothing else to do sends anyway.
+ * Warms up the engine's prompt cache (batch-engine.md, "Running"): one line of a new prefix goes ahead as the leader, and the
+ * others follow after its answer. Only advice: a process without other work sends them anyway.
  */
 export class PrefixWarmup {
   #clock: Clock;
-  /** By model and prefix: they are asked for all chunks in hand at each line. */
+  /** By model and prefix, because every line asks for all chunks. */
   #leaders = new Map<string, Map<string, Leader>>();
-  /** How many of them nobody has answered: none, mostly. */
+  /** Number of leaders without an answer; usually 0. */
   #cold = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whether a line with this prefix should wait. */
+  /** True if lines with this prefix should wait. */
   shouldWait(model: string, prefix: string): boolean {
     if (prefix === '' || this.#cold === 0) return false;
     const leader = this.#leaders.get(model)?.get(prefix);
-    return leader !== undefined && !leader.warm && this.#clock.monotonic() - leader.since < leaderMs;
+    return leader !== undefined && !leader.warm && this.#clock.monotonic() - leader.since < maxWaitMs;
   }
 
   sent(model: string, prefix: string): void {
@@ -39,7 +39,7 @@ export class PrefixWarmup {
     this.#leaders.set(model, ofModel);
     ofModel.set(prefix, { since: this.#clock.monotonic(), warm: false });
     this.#cold++;
-    if (ofModel.size > remembered) this.#forget(ofModel, ofModel.keys().next().value!);
+    if (ofModel.size > maxPrefixes) this.#forget(ofModel, ofModel.keys().next().value!);
   }
 
   answered(model: string, prefix: string): void {
@@ -49,7 +49,7 @@ export class PrefixWarmup {
     this.#cold--;
   }
 
-  /** The leader failed: the next line leads. */
+  /** Drops a failed leader; the next line leads. */
   failed(model: string, prefix: string): void {
     const ofModel = this.#leaders.get(model);
     if (ofModel?.get(prefix)?.warm === false) this.#forget(ofModel, prefix);

@@ -1,27 +1,27 @@
 import type { Clock } from '../../base/clock.ts';
 
-/** Lines of a model that are sent between two looks at what has come. */
+/** Lines of a model that are sent per turn of the event loop. */
 const maxPerTurn = 2;
 
 /**
- * Sends lines a few a turn of the event loop. What is sent together comes back together: 64 lines at a time would keep the
- * loop from single requests for 15 ms, when they are sent and whenever they are answered, for as long as the batch runs.
+ * Spreads lines over turns of the event loop. Requests sent together are answered together: 64 at a time would block the
+ * loop for 15 ms at every exchange.
  */
 export class SendPacer {
   #clock: Clock;
-  /** More may be sent. */
   #onNext: () => void;
   #turn = Number.NaN;
-  /** By model, in this turn. */
+  /** Lines sent in this turn, by model. */
   #sent = new Map<string, number>();
-  #goesOn = false;
+  #isScheduled = false;
 
+  /** @param onNext called in the next turn after `scheduleNext` */
   constructor(clock: Clock, onNext: () => void) {
     this.#clock = clock;
     this.#onNext = onNext;
   }
 
-  /** How many lines of a model may still be sent in this turn. */
+  /** Number of lines of a model that may still be sent in this turn. */
   left(model: string): number {
     const turn = this.#clock.arrival();
     if (turn !== this.#turn) this.#sent.clear();
@@ -33,12 +33,11 @@ export class SendPacer {
     this.#sent.set(model, (this.#sent.get(model) ?? 0) + lines);
   }
 
-  /** There is more to send. */
   scheduleNext(): void {
-    if (this.#goesOn) return;
-    this.#goesOn = true;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     this.#clock.after(0, () => {
-      this.#goesOn = false;
+      this.#isScheduled = false;
       this.#sent.clear();
       this.#onNext();
     });
