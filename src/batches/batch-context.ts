@@ -32,7 +32,7 @@ export interface BatchesDeps {
   log: Log;
   limits: { openBatchesPerOrg: number; lineBytes: number };
   batch: {
-    /** Those that new batches may target; the usual ones if absent. */
+    /** Endpoints that new batches may target; the usual ones if absent. */
     endpoints?: readonly BatchEndpoint[];
     priceFactor: number;
     resultTtlMs: number;
@@ -40,22 +40,20 @@ export interface BatchesDeps {
     cancelGraceMs: number;
     lostModelAfterMs: number;
   };
-  /** How long `stop` waits for lines in flight. */
+  /** Milliseconds that `stop` waits for lines in flight. */
   drainMs: number;
-  /** Whether this process is the only one on its database; then nobody else can be alive at the start. */
+  /** True if no other process uses the database. */
   exclusive: boolean;
 }
 
-/** What the parts of the batch engine stand on, each of those of one process on the same. */
+/** Shared collaborators of the parts of one process's batch engine. */
 export interface BatchContext extends BatchesDeps {
-  /** This process, as the store knows it. */
+  /** Id of this process in the store. */
   worker: string;
   missing: MissingModels;
   hours: OpenHours;
-  /**
-   * Whether what this process leases surely is its own (`Heartbeat.holds`): without a heartbeat it would be taken from it at once.
-   */
+  /** True if the leases of this process are surely still its own (`Heartbeat.holds`); others would be taken at once. */
   holdsLeases: (since?: number) => boolean;
-  /** Whether the database cannot be used at present, as opposed to refusing what it was asked. */
+  /** True if the database is unavailable, as opposed to rejecting a statement. */
   isAway: (error: unknown) => Promise<boolean>;
 }

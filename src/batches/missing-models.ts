@@ -4,54 +4,52 @@ import type { Store } from '../store/store.ts';
 import type { StoreTime } from '../base/store-time.ts';
 import type { Peers } from '../inference/peers.ts';
 
-/** How often they are looked for, at most and at least. */
-const look = { mostMs: 60_000, leastMs: 1_000 } as const;
+const refreshMs = { min: 1_000, max: 60_000 } as const;
 
 export interface MissingModelsDeps {
   store: { workers: Pick<Store['workers'], 'missingModels'> };
   peers: Pick<Peers, 'serves'>;
   clock: Clock;
   time: StoreTime;
-  /** A model that nobody has served for so long is lost. */
+  /** A model that no process has served for this long is lost. */
   lostAfterMs: number;
 }
 
 /**
- * Models of open batches that no process serves. A configuration that changes from process to process, and a restart, take
- * them away for a while: only after a grace, which the database counts for all, do their lines end as errors.
+ * Models of open batches that no process serves. A restart or a rolling configuration change removes them for a while, so their
+ * lines fail only after a grace period, which the database counts for all processes.
  */
 export class MissingModels {
   #deps: MissingModelsDeps;
-  #lookMs: number;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #refreshMs: number;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
   #since = new Map<string, number>();
-  /** Those that were asked for before the first look at them. */
+  /** Models requested before the first refresh. */
   #noticed = new Map<string, number>();
-
   constructor(deps: MissingModelsDeps) {
     this.#deps = deps;
-    this.#lookMs = Math.max(look.leastMs, Math.min(look.mostMs, deps.lostAfterMs / 4));
+    this.#refreshMs = Math.max(refreshMs.min, Math.min(refreshMs.max, deps.lostAfterMs / 4));
   }
 
-  /** The other processes alive told what they serve. What is served again has its whole grace when it goes the next time. */
+  /** Forgets models that are served again: the next time, they get the whole grace period. */
   onPeersUpdated(): void {
     for (const model of this.#since.keys()) if (!this.#isMissing(model)) this.#since.delete(model);
   }
 
-  /** Asks the database, now and then. */
+  /** Reads the missing models from the database, unless that was done recently. */
   async refresh(): Promise<void> {
     const { store, clock, time } = this.#deps;
     const now = clock.monotonic();
-    if (now - this.#lookedAt < this.#lookMs) return;
-    this.#lookedAt = now;
-    const found = await store.workers.missingModels(time.now());
-    // Of those that are lost the last lines may be in hand.
+    if (now - this.#refreshedAt < this.#refreshMs) return;
+    this.#refreshedAt = now;
+    const missing = await store.workers.missingModels(time.now());
+    // The last lines of lost models may be claimed here.
     const lost = this.lost.map((model) => [model, this.#since.get(model) ?? 0] as const);
-    this.#since = new Map([...lost, ...found.map(({ model, since }) => [model, since] as const)]);
+    this.#since = new Map([...lost, ...missing.map(({ model, since }) => [model, since] as const)]);
     this.#noticed.clear();
   }
 
-  /** Those whose lines end as errors. */
+  /** Models whose lines fail. */
   get lost(): string[] {
     return this.#since.size === 0 ? [] : [...this.#since.keys()].filter((model) => this.isLost(model));
   }
@@ -62,7 +60,7 @@ export class MissingModels {
     return this.#deps.time.now() - since >= this.#deps.lostAfterMs;
   }
 
-  /** Why lines of a model wait that nobody serves; null while somebody does. */
+  /** Reason why lines of a model wait; null if some process serves it. */
   waiting(model: string): WaitingCause | null {
     if (!this.#isMissing(model)) return null;
     const since = this.#since.get(model) ?? this.#noticed.get(model) ?? this.#deps.time.now();

@@ -19,10 +19,9 @@ import { storageUnavailable, BatchBackoff } from './claimed/batch-backoff.ts';
 import { PoisonSuspects } from './claimed/poison-suspects.ts';
 import { LocalWork } from './claimed/local-work.ts';
 
-/** How long a drain waits for its last answers to be recorded. */
+/** Longest time that a drain waits for the last results to be recorded. */
 const lastFlushMs = 10_000;
-
-/** How many batches are closed at the same time, most of them waiting for their last answers. */
+/** Batches that are closed at a time; most of them wait for their last answers. */
 const maxClosing = 64;
 
 export interface RunnerDeps extends BatchContext {
@@ -31,7 +30,7 @@ export interface RunnerDeps extends BatchContext {
 
 /**
  * The run loop: the claimer brings chunks, the dispatcher sends their lines and the recorder commits the answers
- * (batch-engine.md). Whoever makes work calls `wake`; everything else happens by polling and by lines coming back.
+ * (batch-engine.md). `wake` announces new work; polling and answers drive everything else.
  */
 export class Runner {
   readonly work: LocalWork;
@@ -46,7 +45,7 @@ export class Runner {
 
   constructor(deps: RunnerDeps) {
     this.#deps = deps;
-    const { capacity, catalog, clock } = deps;
+    const { capacity, clock } = deps;
     const work = new LocalWork(clock, (leases) => void this.#giveBack(leases));
     const suspects = new PoisonSuspects(work.chunks, clock);
     const fairness = new Fairness();
@@ -56,9 +55,9 @@ export class Runner {
       ...deps,
       onRecorded: (outcomes, finished) => this.#recorded(outcomes, finished),
       onRefused: async (batchId, error) => {
-        // First, so that nobody here runs it again where its end cannot be written.
+        // First, so that this process does not run it again even if the failure cannot be written.
         await backoff.add(batchId, error, null);
-        await fail(batchId, 'The database does not take a result of the batch.');
+        await fail(batchId, 'The database rejects a result of the batch.');
       },
     });
     const affinity = new PrefixAffinity(capacity, work.chunks);
@@ -92,7 +91,6 @@ export class Runner {
       work,
       suspects,
       demand,
-      catalog,
       fairness,
       backoff,
       fail,
@@ -102,7 +100,7 @@ export class Runner {
     });
   }
 
-  /** Why nothing of a batch can be read or written at present. */
+  /** Reason why the stored data of a batch is unavailable; null while it is available. */
   storage(batchId: string): Waiting | null {
     const { stuckSince } = this.#recorder;
     return (
@@ -116,7 +114,7 @@ export class Runner {
     this.#claimer.start();
   }
 
-  /** Takes no new work, waits up to `ms` for what is in flight, aborts the rest. What was answered is recorded. */
+  /** Takes no new work, waits up to `ms` for requests in flight, aborts the rest, and records all answers. */
   async drain(ms: number): Promise<void> {
     if (!this.#running) return;
     this.#running = false;
@@ -128,35 +126,36 @@ export class Runner {
     while (this.work.chunks.totalInFlight() > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
     this.work.dropAll(new ApiError('shutting_down', 'The server is shutting down.'));
     await claimed;
-    // A database that does not answer must not keep the process from ending: what it did not take runs again elsewhere.
+    // A hanging database must not block the shutdown: unrecorded lines run again elsewhere.
     await Promise.race([this.#recorder.flush(), sleep(clock, lastFlushMs)]);
     this.#recorder.abandon();
     finalizer.stop();
     await Promise.all(this.#closing);
   }
 
-  /** There may be something to claim. */
   wake(): void {
     if (this.#running) this.#claimer.wake();
   }
 
-  /** Gives back what is leased by this process in the store only: the answer to a claim was lost, or what it brought dropped. */
+  /** Releases leases that only the store knows: the answer to their claim was lost, or their chunks were dropped. */
   async giveBackStrays(): Promise<void> {
     const { store, worker } = this.#deps;
     const leased = await store.workers.leases(worker);
-    // What the claim under way brings may be among them; what a later one brings is not.
+    // The current claim may bring some of them; a later claim cannot.
     await this.#claimer.settled();
     const strays = leased.filter((lease) => !this.work.chunks.holdsLease(lease));
     if (strays.length > 0) await store.batches.release(worker, strays);
   }
 
-  /** Once its answers are recorded: whoever takes it before would ask for them again. What cannot go back now goes after the next heartbeat. */
+  /** Releases leases after their answers are recorded, so that no line is sent twice. If this fails, the next heartbeat does it. */
   async #giveBack(leases: Lease[]): Promise<void> {
     const { store, worker, log } = this.#deps;
     await this.#recorder.flush();
     await store.batches
       .release(worker, leases)
-      .catch((error: unknown) => log.warn({ err: error, leases: leases.length }, 'leases were kept'));
+      .catch((error: unknown) =>
+        log.warn({ err: error, leases: leases.length }, 'leases could not be released'),
+      );
   }
 
   #close(chunk: Chunk): void {
@@ -191,7 +190,7 @@ export class Runner {
       if (closed)
         this.work.dropBatch(batchId, new ApiError('batch_cancelled', 'The batch takes no more results.'));
     }
-    // There is a batch to close, or room for another suspect; for lines the dispatcher asks.
+    // A batch can be closed, or another suspect claimed.
     if (outcomes.some(({ complete }) => complete) || chunks.suspects.length < suspects) this.wake();
     this.#dispatcher.dispatch();
   }
@@ -200,7 +199,7 @@ export class Runner {
     const { store, time, log } = this.#deps;
     log.error({ batch: batchId }, message);
     const fault = { code: 'batch_failed', message, param: null, line: null };
-    // Where that cannot be written, the chunks are let go: whoever claims them comes to the same end.
+    // If this fails, the next process that claims the chunks fails the batch again.
     await store.batches
       .fail(batchId, fault, time.now())
       .catch((error: unknown) => log.error({ err: error, batch: batchId }, 'a batch could not be failed'));

@@ -212,7 +212,7 @@ it('fails a batch whose chunks cannot be read, with the reason, and runs the oth
   expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 100 });
   expect(await single.find(stuck)).toMatchObject({
     status: 'failed',
-    errors: [{ message: 'A part of the batch cannot be read from the database any more.' }],
+    errors: [{ message: 'A part of the batch can no longer be read from the database.' }],
   });
   const { ok, err } = await single.find(stuck);
   expect([ok > 0, ok + err]).toEqual([true, 100]);
@@ -233,7 +233,7 @@ it('fails a batch whose row cannot be read, with the reason, and runs the others
     status: 'failed',
     ok: 0,
     err: 100,
-    errors: [{ message: 'A part of the batch cannot be read from the database any more.' }],
+    errors: [{ message: 'A part of the batch can no longer be read from the database.' }],
   });
   const view = await single.settle(single.batches.get(owner, stuck));
   expect(view).toMatchObject({ amount: 0n, errorSummary: [{ code: 'batch_failed', count: 100 }] });
@@ -697,7 +697,7 @@ it('fails a batch one of whose results the database refuses, and records all oth
   const batch = await single.find(stuck);
   expect(batch).toMatchObject({
     status: 'failed',
-    errors: [{ message: 'The database does not take a result of the batch.' }],
+    errors: [{ message: 'The database rejects a result of the batch.' }],
   });
   expect([batch.ok > 0, batch.ok + batch.err]).toEqual([true, 100]);
 });

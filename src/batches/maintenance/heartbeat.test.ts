@@ -154,7 +154,7 @@ describe('Heartbeat', () => {
     expect(heartbeat.holds(clock.monotonic())).toBe(true);
   });
 
-  it('warns that the database was away, or that this process stood still', async () => {
+  it('warns of an outage of the database, or of a suspension of this process', async () => {
     await heartbeat.start();
     away = true;
     await clock.advance(40_000);
@@ -176,12 +176,12 @@ describe('Heartbeat', () => {
     away = false;
     await clock.advance(10_000);
     expect(warned.map((message) => message.slice(0, 24))).toEqual([
-      'the database is back; wh',
-      'this process stood still',
+      'the database is back; th',
+      'this process was suspend',
       // An answer that came too late is not believed: the next beat asks once more.
-      'this process stood still',
-      'this process stood still',
-      'the database is back; wh',
+      'this process was suspend',
+      'this process was suspend',
+      'the database is back; th',
     ]);
   });
 

@@ -6,76 +6,75 @@ import type { BatchContext } from '../batch-context.ts';
 import { SuspensionClock } from './suspension-clock.ts';
 
 const beatMs = 10_000;
-/** While it waits for the servers of a model, and once afterwards: the others should know soon. */
+/** Interval while a model is unavailable, and once afterwards: the peers should know soon. */
 const waitingMs = 2_000;
-const leastWaitMs = 1_000;
-/** An owner silent for this long is dead: others take its work. */
+const minWaitMs = 1_000;
+/** A process without a heartbeat for this long counts as dead, and others take its work. */
 export const leaseLifeMs = 30_000;
-/** So long before that it sends nothing more itself. */
+/** A process stops sending this long before its leases end. */
 const marginMs = 5_000;
-/** Two beats further apart than this, and one between them did not arrive. */
+/** A longer interval between two beats means that one got lost. */
 const missedMs = 15_000;
 
 export interface HeartbeatDeps extends Pick<BatchContext, 'store' | 'worker' | 'clock' | 'time' | 'log'> {
-  /** Learns what the others alive told. */
   peers: Pick<Peers, 'update'>;
-  /** What this process tells the others. */
+  /** Load of this process, for the peers. */
   load: () => WorkerLoad;
-  /** Gives back what the store says is leased by this process and it does not hold. */
+  /** Releases leases that the store has for this process, which it does not hold. */
   giveBackStrays: () => Promise<void>;
-  /** Chunks of dead owners were taken back. */
+  /** Called when chunks of dead processes were released. */
   onReaped: () => void;
-  /** This process was silent so long that others may have taken its leases; these are left. */
+  /** Called with the leases left after a silence in which others may have taken some. */
   onReturn: (leases: readonly Lease[]) => void;
-  /** Moves the windows of open batches, where a jump of the database's clock must not end them; else null. */
+  /** Moves the windows of open batches when the database's clock jumps; null if other processes use the database. */
   moveWindows: ((by: number) => Promise<void>) | null;
 }
 
 /**
- * The lease on everything this process holds (batch-engine.md, "Leases"). A beat learns the database's time and the
- * others' load; after it, what the store thinks we hold but we do not is given back, and chunks are taken back from the
- * dead. Without beats nothing is sent any more, by the clock alone, so a database that hangs cannot prolong a lease. What is
- * in flight goes on: the first beat that arrives asks which leases are left, and only the rest is let go of.
+ * The lease on everything this process holds (batch-engine.md, "Leases"). A beat fetches the database's time and the peers'
+ * load. After it, stray leases and the chunks of dead processes are released. Without beats, sending stops by this process's
+ * clock alone, so that a hanging database cannot extend a lease. Requests in flight continue: the next beat that succeeds
+ * fetches the leases left, and only the others are dropped.
  */
 export class Heartbeat {
   #deps: HeartbeatDeps;
   #timer: Timer | null = null;
-  /** When the last one that arrived was sent, and when the last one was. */
+  /** When the last successful beat was sent. */
   #lastBeat = Number.NEGATIVE_INFINITY;
-  /** The first beat, or the first after one that was missed. */
+  /** When the first beat was sent, or the first after a lost one. */
   #steadySince = Number.NEGATIVE_INFINITY;
-  /** When it was last asked which leases are left. */
+  /** When the leases left were last fetched. */
   #returnedAt = Number.NEGATIVE_INFINITY;
-  /** How far windows have still to follow time that went back. */
+  /** Milliseconds by which windows still have to follow a clock that was set back. */
   #behind = 0;
   #begun = 0;
   #stopped = true;
-  /** Whether it told that it waits for something. */
+  /** True if the last beat reported an unavailable model. */
   #waited = false;
   #beating: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
-  #standstill: SuspensionClock;
-  /** Standstill of this process, in milliseconds, when its last successful beat was sent. */
-  #stoodBefore = 0;
+  #suspension: SuspensionClock;
+  /** Suspension in milliseconds when the last successful beat was sent. */
+  #suspendedBefore = 0;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
-    this.#standstill = new SuspensionClock(deps.clock);
+    this.#suspension = new SuspensionClock(deps.clock);
   }
 
   /**
-   * Whether what is leased by this process surely is its own.
-   * @param since when it was leased or asked for, in monotonic milliseconds, where it is not in hand yet
+   * True if the leases of this process are surely still its own.
+   * @param since monotonic milliseconds of the request, for a lease not yet held
    */
   holds(since = Number.POSITIVE_INFINITY): boolean {
     return this.#left() > 0 && since >= this.#returnedAt;
   }
 
-  /** The first beat must succeed: without it nothing may be claimed. */
+  /** Sends the first beat, which must succeed: nothing may be claimed without it. */
   async start(): Promise<void> {
     this.#stopped = false;
     await this.#beat();
-    this.#standstill.start();
+    this.#suspension.start();
     await this.#tidying;
     this.#schedule();
   }
@@ -83,7 +82,7 @@ export class Heartbeat {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#standstill.stop();
+    this.#suspension.stop();
     await this.#beating;
     await this.#tidying;
   }
@@ -99,8 +98,8 @@ export class Heartbeat {
   #schedule(): void {
     if (this.#stopped) return;
     const { clock, log } = this.#deps;
-    // From beat to beat, however long the last one took.
-    const wait = Math.max(leastWaitMs, this.#begun + beatMs - clock.monotonic());
+    // The interval is from beat to beat, however long the last one took.
+    const wait = Math.max(minWaitMs, this.#begun + beatMs - clock.monotonic());
     this.#timer = clock.after(Math.min(wait, waitingMs), () => {
       if (!this.#isDue()) return this.#schedule();
       this.#beating = this.#beat()
@@ -111,32 +110,32 @@ export class Heartbeat {
 
   #isDue(): boolean {
     const { clock, load } = this.#deps;
-    const isTime = clock.monotonic() > this.#begun + beatMs - leastWaitMs;
+    const isTime = clock.monotonic() > this.#begun + beatMs - minWaitMs;
     return isTime || this.#waited || load().waits !== undefined;
   }
 
   async #beat(): Promise<void> {
     const { store, peers, worker, clock, load } = this.#deps;
     const before = (this.#begun = clock.monotonic());
-    const stood = this.#standstill.ms;
-    const told = load();
-    const { now, others } = await store.workers.beat(worker, told);
-    this.#waited = told.waits !== undefined;
+    const suspended = this.#suspension.ms;
+    const reported = load();
+    const { now, others } = await store.workers.beat(worker, reported);
+    this.#waited = reported.waits !== undefined;
     await this.#learn(now, before);
-    // This beat must not prolong what has run out.
+    // This beat must not extend leases that have lapsed.
     if (!this.#isFirst && !this.holds()) await this.#return();
     this.#prolong(before);
-    this.#stoodBefore = stood;
+    this.#suspendedBefore = suspended;
     peers.update(others);
-    // Not waited for: it waits for the claim under way, and one that hangs must not keep the next beat from being sent.
+    // Not awaited: it waits for the current claim, and a claim that hangs must not delay the next beat.
     this.#tidying ??= this.#tidy(now).finally(() => (this.#tidying = null));
   }
 
-  /** Time and windows move one after the other, in the order in which nothing is ever late that is not. */
+  /** Sets the time and moves the windows, in the order in which no batch is late for a moment. */
   async #learn(now: number, asked: number): Promise<void> {
     const { time, moveWindows } = this.#deps;
     const by = moveWindows && !this.#isFirst ? time.jump(now, asked) : 0;
-    // Where this fails it jumps once more at the next beat.
+    // If this fails, the next beat sees the jump again.
     if (by > 0) await moveWindows?.(by);
     time.synchronize(now, asked);
     this.#behind += Math.min(0, by);
@@ -145,24 +144,24 @@ export class Heartbeat {
     this.#behind = 0;
   }
 
-  /** Counted from when the beat was sent: nobody knows when it was written. */
+  /** Counts from the sending of the beat, because the time of the write is unknown. */
   #prolong(sent: number): void {
     if (sent - this.#lastBeat > missedMs) this.#steadySince = sent;
     this.#lastBeat = sent;
   }
 
-  /** Once the beat is written nobody takes anything more of it: what the database leaves it is its own. */
+  /** Fetches the leases left. After the beat is written, no other process takes any more. */
   async #return(): Promise<void> {
     const { store, worker, clock, log, onReturn } = this.#deps;
     const leases = await store.workers.leases(worker);
     this.#returnedAt = clock.monotonic();
     const silentMs = Math.round(this.#returnedAt - this.#lastBeat);
-    const stoodMs = Math.round(this.#standstill.ms - this.#stoodBefore);
+    const suspendedMs = Math.round(this.#suspension.ms - this.#suspendedBefore);
     const message =
-      stoodMs * 2 > silentMs
-        ? 'this process stood still (suspended, or short of CPU or memory); the work that it still holds goes on'
-        : 'the database is back; what it left goes on';
-    log.warn({ silent_ms: silentMs, stood_still_ms: stoodMs, leases: leases.length }, message);
+      suspendedMs * 2 > silentMs
+        ? 'this process was suspended, or short of CPU or memory; it continues with the leases it still has'
+        : 'the database is back; this process continues with the leases it still has';
+    log.warn({ silent_ms: silentMs, stood_still_ms: suspendedMs, leases: leases.length }, message);
     onReturn(leases);
   }
 
@@ -170,12 +169,14 @@ export class Heartbeat {
     const { store, log, giveBackStrays, onReaped } = this.#deps;
     try {
       await giveBackStrays();
-      // Where the database was away for us, or before we began, it may have been so for all: the living have a life-time
-      // to say so.
+      // After an outage, or at the start, all other processes get a lease's time to send a beat.
       const isSteady = this.#lastBeat - this.#steadySince >= leaseLifeMs;
       if (isSteady && (await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
     } catch (error) {
-      log.error({ err: error }, 'chunks of the dead could not be taken back; the next heartbeat tries again');
+      log.error(
+        { err: error },
+        'chunks of dead processes could not be released; the next heartbeat tries again',
+      );
     }
   }
 }

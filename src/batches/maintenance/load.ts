@@ -1,7 +1,7 @@
 import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { BatchContext } from '../batch-context.ts';
 
-/** What this process tells the others. */
+/** Load of this process, which its heartbeat reports to the peers. */
 export function currentLoad({ catalog, capacity }: Pick<BatchContext, 'catalog' | 'capacity'>): WorkerLoad {
   const served = catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ id, name })));
   const waits = served.flatMap(({ id, name }) => {

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 
 const tickMs = 5_000;
 
-/** Measures how long this process stood still: suspended, or without CPU or memory. A timer that fires late shows it. */
+/** Measures how long this process was suspended, or without CPU or memory, by the lateness of a timer. */
 export class SuspensionClock {
   #clock: Clock;
   #timer: Timer | null = null;
@@ -25,7 +25,7 @@ export class SuspensionClock {
     this.#timer?.cancel();
   }
 
-  /** Milliseconds since the start. */
+  /** Milliseconds of suspension since the start. */
   get ms(): number {
     return this.#ms + this.#lateness;
   }

@@ -209,12 +209,12 @@ describe('Demand', () => {
 
     it('keeps all where nobody else serves it, and where it will soon have done what it has to do', async () => {
       others = { serve: false, send: false };
-      expect([demand.wanted()[0]!.lines, demand.onlyTries('m')]).toEqual([64, false]);
+      expect([demand.wanted()[0]!.lines, demand.onlyProbes('m')]).toEqual([64, false]);
       others.serve = true;
       waiting = refused('engine_overloaded');
-      expect(demand.onlyTries('m')).toBe(false);
+      expect(demand.onlyProbes('m')).toBe(false);
       await clock.advance(5_000);
-      expect(demand.onlyTries('m')).toBe(true);
+      expect(demand.onlyProbes('m')).toBe(true);
     });
   });
 

@@ -1,7 +1,6 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { Chunk } from '../../core/batch.ts';
-import type { Catalog } from '../../core/model.ts';
 import type { ClaimedBatch, Claim } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
 import type { ClaimDemand } from './claim-demand.ts';
@@ -13,37 +12,35 @@ import type { BatchBackoff } from '../claimed/batch-backoff.ts';
 import { suspectKills, type PoisonSuspects } from '../claimed/poison-suspects.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
 
-/** Polling is the contract; a wake-up only makes it sooner. Each poll that brings nothing makes the next one later. */
+/** Polling guarantees progress; wake-ups only speed it up. Each empty poll doubles the pause until the next one. */
 const polls = { initialMs: 250, maxMs: 1_000 };
-/** Models that one claim fetches for: what comes for others in the database waits for it. */
-const modelsAtOnce = 16;
-/** A database that fails is asked again after a while, at most this long. */
-const pauses = { initialMs: 1_000, maxMs: 5_000 };
+/** Models per claim: claims of other processes wait for it in the database. */
+const maxModels = 16;
+const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
 
 export interface ClaimerDeps extends BatchContext {
   work: LocalWork;
   suspects: PoisonSuspects;
   demand: ClaimDemand;
-  catalog: Catalog;
   fairness: Fairness;
   backoff: BatchBackoff;
-  /** How many more batches may be closed now. */
+  /** Number of further batches that may be closed now. */
   closings: () => number;
   close: (chunk: Chunk) => void;
-  /** Chunks came into hand, or everything there is to claim was claimed. */
+  /** Called after each claim, and when there is nothing left to claim. */
   dispatch: () => void;
-  /** The batch as a whole cannot be run. */
+  /** Ends a batch as failed. */
   fail: (batchId: string, message: string) => Promise<void>;
 }
 
-/** Fetches work of all models at once (batch-engine.md, "Choosing and claiming"). One fetch at a time. */
+/** Claims chunks of all models, one claim at a time (batch-engine.md, "Choosing and claiming"). */
 export class Claimer {
   #deps: ClaimerDeps;
   #fetching: Promise<void> | null = null;
   #again = false;
   #poll: Timer | null = null;
   #pollMs = polls.initialMs;
-  /** Runs while nothing may be asked, whoever wakes us. */
+  /** Runs after an error, when not even a wake-up may claim. */
   #pause: Timer | null = null;
   #failures = 0;
   #stopped = true;
@@ -57,7 +54,7 @@ export class Claimer {
     this.wake();
   }
 
-  /** Claims nothing more; resolves when no claim is under way. */
+  /** Claims no more; resolves when the current claim has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#poll?.cancel();
@@ -65,25 +62,25 @@ export class Claimer {
     await this.#fetching;
   }
 
-  /** There may be something new to claim. */
+  /** Claims soon: there may be new work. */
   wake(): void {
     this.#pollMs = polls.initialMs;
-    this.#look();
+    this.#claimAgain();
   }
 
-  #look(): void {
+  #claimAgain(): void {
     this.#deps.demand.refresh();
-    // The claim under way may not bring what there is now.
+    // The current claim may have missed the new work.
     this.#again = this.#fetching !== null;
     this.fetch();
   }
 
-  /** Resolves when the claim that is under way now was answered and what it brought is in hand; later ones may be under way. */
+  /** Resolves when the chunks of the current claim are added; a later claim may run by then. */
   async settled(): Promise<void> {
     await this.#fetching;
   }
 
-  /** More is wanted. While something is being claimed that waits: what is wanted then is asked for after it, by `dispatch`. */
+  /** Claims more, unless a claim is running: `dispatch` then asks again after it. */
   fetch(): void {
     if (this.#stopped || this.#pause || this.#fetching) return;
     this.#poll?.cancel();
@@ -94,8 +91,8 @@ export class Claimer {
 
   #failed(error: unknown): void {
     const { log, random } = this.#deps;
-    const wait = backoffMs(++this.#failures, pauses, random.float());
-    log.error({ err: error, wait_ms: wait }, 'work could not be claimed; trying again');
+    const wait = backoffMs(++this.#failures, errorBackoff, random.float());
+    log.error({ err: error, wait_ms: wait }, 'chunks could not be claimed; trying again');
     this.#pauseFor(wait);
   }
 
@@ -111,17 +108,14 @@ export class Claimer {
     const again = this.#again;
     this.#again = false;
     if (this.#stopped) return;
-    if (again && !this.#pause) {
-      this.fetch();
-      return;
-    }
+    if (again && !this.#pause) return this.fetch();
     const { demand, clock, dispatch } = this.#deps;
     dispatch();
     if (this.#pause || this.#fetching) return;
     const hasRoom = demand.models().some((model) => demand.room(model) > 0);
     this.#poll = clock.after(hasRoom ? this.#pollMs : polls.maxMs, () => {
       this.#pollMs = Math.min(this.#pollMs * 2, polls.maxMs);
-      this.#look();
+      this.#claimAgain();
     });
   }
 
@@ -129,15 +123,15 @@ export class Claimer {
     const { holdsLeases, missing } = this.#deps;
     if (!holdsLeases()) return this.#pauseFor(polls.maxMs);
     await missing.refresh();
-    this.#giveUp();
+    this.#yieldForeign();
     await this.#claimClosings();
     let lacking = true;
     while (lacking && !this.#stopped && holdsLeases()) lacking = await this.#claimLines();
     this.#failures = 0;
   }
 
-  /** What is in hand for a model that is not run here any more, or has another id now, or that takes nothing here, is for others. */
-  #giveUp(): void {
+  /** Yields chunks that other processes should run: their models are gone, renamed, out of hours or unavailable here. */
+  #yieldForeign(): void {
     const { work, demand } = this.#deps;
     const models = new Set(demand.models());
     for (const claimed of work.chunks.all) if (demand.isForOthers(claimed, models)) work.yieldChunk(claimed);
@@ -145,53 +139,52 @@ export class Claimer {
 
   async #claimClosings(): Promise<void> {
     const { store, worker, closings, backoff, clock, holdsLeases, close } = this.#deps;
-    const most = closings();
-    if (most <= 0) return;
-    const askedAt = clock.monotonic();
-    const { chunks, faults } = await store.batches.claimClosings(worker, most, backoff.waiting);
-    this.#learn(chunks);
-    await this.#setBack(faults, null);
-    // Taken from us by now, or soon: the next heartbeat gives them back if not.
-    if (holdsLeases(askedAt)) for (const chunk of chunks) close(chunk);
+    const max = closings();
+    if (max <= 0) return;
+    const startedAt = clock.monotonic();
+    const { chunks, faults } = await store.batches.claimClosings(worker, max, backoff.waiting);
+    this.#noteArrivals(chunks);
+    await this.#backOff(faults, null);
+    // Lost leases are given back by the next heartbeat.
+    if (holdsLeases(startedAt)) for (const chunk of chunks) close(chunk);
   }
 
-  /** Whether there may be more to claim that is wanted. */
+  /** Returns true if more chunks are wanted and may exist. */
   async #claimLines(): Promise<boolean> {
     const { store, worker, demand, suspects, clock, time, holdsLeases } = this.#deps;
     const all = demand.wanted();
-    const lacking = all.filter(({ lines, chunks: least }) => lines + least > 0);
-    const wanted = all.filter((each) => !lacking.slice(modelsAtOnce).includes(each));
+    const lacking = all.filter(({ lines, chunks: min }) => lines + min > 0);
+    const wanted = all.filter((each) => !lacking.slice(maxModels).includes(each));
     if (wanted.length === 0) return false;
-    const except = this.#passedOver();
-    const options = { now: time.now(), suspects: suspects.room, except };
-    const askedAt = clock.monotonic();
+    const options = { now: time.now(), suspects: suspects.room, except: this.#exceptions() };
+    const startedAt = clock.monotonic();
     const { chunks, batches, faults } = await store.batches.claim(worker, wanted, options);
-    this.#learn(chunks);
-    await this.#setBack(faults, 'A part of the batch cannot be read from the database any more.');
-    if (!holdsLeases(askedAt)) return false;
-    const came = new Set(chunks.map(({ model }) => model));
+    this.#noteArrivals(chunks);
+    await this.#backOff(faults, 'A part of the batch can no longer be read from the database.');
+    if (!holdsLeases(startedAt)) return false;
+    const arrived = new Set(chunks.map(({ model }) => model));
     if (faults.length === 0)
-      for (const { model, names, lines, chunks: least } of wanted)
-        if (lines + least > 0 && !names.some((name) => came.has(name))) demand.noteDry(model);
-    await this.#hold(chunks, new Map(batches.map((batch) => [batch.id, batch])));
-    const isOver = chunks.length + faults.length === 0 && lacking.length <= modelsAtOnce;
+      for (const { model, names, lines, chunks: min } of wanted)
+        if (lines + min > 0 && !names.some((name) => arrived.has(name))) demand.noteDry(model);
+    await this.#add(chunks, new Map(batches.map((batch) => [batch.id, batch])));
+    const isOver = chunks.length + faults.length === 0 && lacking.length <= maxModels;
     return !isOver && demand.models().some((model) => demand.wants(model));
   }
 
-  /** Where something came there may be more before long. */
-  #learn({ length }: readonly Chunk[]): void {
+  /** Polls faster after a claim that found work. */
+  #noteArrivals({ length }: readonly Chunk[]): void {
     if (length > 0) this.#pollMs = polls.initialMs;
   }
 
-  /** Batches that met a fault, and those whose last lines here are on their way. */
-  #passedOver(): string[] {
+  /** Ids of the batches not to claim: in back-off, stopping or yielding. */
+  #exceptions(): string[] {
     const { backoff, work } = this.#deps;
-    const stopping = work.batches().filter((batch) => batch.stopping || batch.yielding);
-    return [...new Set([...backoff.waiting, ...stopping.map(({ id }) => id)])];
+    const ending = work.batches().filter((batch) => batch.stopping || batch.yielding);
+    return [...new Set([...backoff.waiting, ...ending.map(({ id }) => id)])];
   }
 
-  /** @param fault what each is told when it ends for it, or null for what may pass */
-  async #setBack(faults: Claim['faults'], fault: string | null): Promise<void> {
+  /** @param fault message with which each batch would fail; null for errors that may pass */
+  async #backOff(faults: Claim['faults'], fault: string | null): Promise<void> {
     const { isAway, backoff } = this.#deps;
     for (const { batchId, message } of faults) {
       const error = new Error(message);
@@ -200,33 +193,33 @@ export class Claimer {
     }
   }
 
-  async #hold(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
+  async #add(chunks: readonly Chunk[], batches: ReadonlyMap<string, ClaimedBatch>): Promise<void> {
     const { store, blobs, worker, work, fairness, dispatch } = this.#deps;
     const back: Chunk[] = [];
     const suspects: Chunk[] = [];
     const claimed: ClaimedChunk[] = [];
     const before = [...work.chunks.all];
     for (const chunk of chunks) {
-      const batch = this.#batchOf(batches.get(chunk.batchId)!);
+      const batch = this.#toRunning(batches.get(chunk.batchId)!);
       if (!batch || batch.stopping || batch.yielding) back.push(chunk);
       else if (chunk.kills >= suspectKills && chunk.lines.length > 1) suspects.push(chunk);
       else {
-        const each = this.#toHeld(chunk, batch);
+        const each = this.#toClaimed(chunk, batch);
         claimed.push(each);
-        // The next chunk may be of the same batch.
+        // The next chunk may belong to the same batch.
         work.chunks.add(each);
       }
     }
     fairness.setWorking(new Set(work.batches().map(({ orgId }) => orgId)));
-    const upcoming = claimed.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
-    await readAhead(blobs, upcoming, before);
+    const ahead = claimed.map(({ batch, lines, todo }) => ({ blob: batch.blob, lines, refs: todo }));
+    await readAhead(blobs, ahead, before);
     dispatch();
     if (back.length > 0) await store.batches.release(worker, back.map(leaseOf));
     for (const chunk of suspects) await store.batches.split(worker, leaseOf(chunk));
     for (const [id, { blobId }] of batches) if (blobId === null) await this.#endWithoutInput(id);
   }
 
-  #toHeld(chunk: Chunk, batch: RunningBatch): ClaimedChunk {
+  #toClaimed(chunk: Chunk, batch: RunningBatch): ClaimedChunk {
     return {
       chunk,
       model: this.#deps.catalog.idOf(chunk.model),
@@ -242,22 +235,21 @@ export class Claimer {
     };
   }
 
-  /** The batch as it is in hand; undefined where its input is gone. */
-  #batchOf({ blobId, ...claimed }: ClaimedBatch): RunningBatch | undefined {
-    const { work } = this.#deps;
-    const known = work.batch(claimed.id);
-    // A window that was moved has moved it, too.
-    if (known) {
-      known.due = claimed.due;
-      known.expiresAt = claimed.expiresAt;
+  /** Returns the running batch, updated or new; undefined if its input is gone. */
+  #toRunning({ blobId, ...claimed }: ClaimedBatch): RunningBatch | undefined {
+    const running = this.#deps.work.batch(claimed.id);
+    // The window may have been moved.
+    if (running) {
+      running.due = claimed.due;
+      running.expiresAt = claimed.expiresAt;
     }
-    if (known || blobId === null) return known;
+    if (running || blobId === null) return running;
     return { ...claimed, blob: blobId, abort: new AbortController(), stopping: false, yielding: false };
   }
 
   async #endWithoutInput(batchId: string): Promise<void> {
     const message = 'The input file is gone.';
-    // First, so that nobody here runs it again where its end cannot be written.
+    // First, so that this process does not claim it again even if the failure cannot be written.
     await this.#deps.backoff.add(batchId, new Error(message), null);
     await this.#deps.fail(batchId, message);
   }

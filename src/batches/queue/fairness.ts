@@ -1,6 +1,6 @@
 /**
- * Virtual time per org, in tokens. Charged the estimate when a line is sent and corrected to what it used. An org that
- * was away re-enters at the least time of those at work, so that idling earns no credit. Soft state: it may be lost.
+ * Virtual time per org, in tokens: a line is charged its estimate when it is sent, and corrected to its usage. An org that
+ * returns starts at the least time of the active orgs, so that idling earns no credit. Soft state, which may be lost.
  */
 export class Fairness {
   #time = new Map<string, number>();
@@ -14,7 +14,7 @@ export class Fairness {
     this.#time.set(orgId, this.served(orgId) + tokens);
   }
 
-  /** Says which orgs have work now; the others lose their place. */
+  /** Sets the orgs with work; the others lose their time. */
   setWorking(orgIds: ReadonlySet<string>): void {
     const floor = this.#floor();
     for (const orgId of orgIds)

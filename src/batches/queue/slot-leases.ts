@@ -7,51 +7,51 @@ import type { BatchContext } from '../batch-context.ts';
 import type { ClaimedChunks } from '../claimed/claimed-chunks.ts';
 
 /**
- * How long after it asked a process asks again: with what it wants, with less, with less than its fair share, which others have
- * still to give back, and when its needs changed, be it that it wants more than it asked for or keeps what others want.
+ * Pauses between requests: with all wanted slots, with fewer, with less than the fair share (which peers still have to return),
+ * and after a change of needs, such as unused slots that a peer wants.
  */
 const renewMs = { sated: 1_000, hungry: 250, owed: 100, changed: 50 } as const;
-/** How often the slots that a process found are written down where nobody else asks for them. */
-const rememberMs = 15_000;
+/** Interval of saving the discovered slots of models that no peer shares. */
+const saveMs = 15_000;
 
 export interface SlotLeasesDeps extends Pick<BatchContext, 'worker' | 'clock' | 'time' | 'log'> {
   store: { workers: Pick<Store['workers'], 'leaseSlots'> };
   catalog: Catalog;
   capacity: Pick<Capacity, 'discoveredSlots' | 'lease' | 'openBreakers' | 'sharedModels' | 'waiting'>;
-  /** How many lines of a model all processes together may have in flight. */
+  /** Number of lines of a model that all processes together may have in flight. */
   limit: (model: string) => number;
   chunks: Pick<ClaimedChunks, 'unsent' | 'inFlight'>;
-  /** More may be sent than before. */
+  /** Called when more lines may be sent. */
   onRoom: () => void;
 }
 
-/** What this process has of a model. */
+/** Slots that this process has leased of one model. */
 interface Leased extends Pick<LeasedShare, 'lines' | 'isOwed' | 'isWanted'> {
-  /** What it asked for. */
+  /** Slots that it requested. */
   wants: number;
-  /** What is written down as its own: more than `lines` while that is in flight. */
+  /** Slots stored as its own: more than `lines` while they are in flight. */
   slots: number;
 }
 
 /**
- * Slots of servers that several processes may ask: each leases as many as it has work for, for a second or two, sends nothing
- * before it has asked, whether it knows of others or not, and gives back what it does not use. With it goes what each found out
- * of those servers. Where nobody else can be, only the slots that were found are written down, and read at the start.
- * Without the database each goes on with what it has until that lapses, and then with its share.
+ * Slots of replicas that several processes share. Each process leases slots for its work for 3 seconds at a time, sends nothing
+ * before its first request, and returns what it does not use. A request also carries the slots that the process has
+ * discovered, and its open breakers. Of models without peers, only the discovered slots are stored, and read at the start.
+ * Without the database, a process continues until its lease lapses, and then uses an equal share.
  */
 export class SlotLeases {
   #deps: SlotLeasesDeps;
   #leased = new Map<string, Leased>();
-  /** Models that nobody else asks, once it was read what was found of them before. */
-  #read = new Set<string>();
-  #asking = false;
-  #askedAt = Number.NEGATIVE_INFINITY;
+  /** Models without peers whose stored discovered slots are loaded. */
+  #loaded = new Set<string>();
+  #isRequesting = false;
+  #requestedAt = Number.NEGATIVE_INFINITY;
   #failed = false;
   #timer: Timer | null = null;
-  /** When that goes off, in monotonic milliseconds. */
-  #lookAt: number | null = null;
-  /** Fires when what is leased runs out. */
-  #end: Timer | null = null;
+  /** Monotonic milliseconds at which `#timer` fires. */
+  #dueAt: number | null = null;
+  /** Fires when the leases lapse. */
+  #lapseTimer: Timer | null = null;
   #stopped = false;
 
   constructor(deps: SlotLeasesDeps) {
@@ -61,28 +61,28 @@ export class SlotLeases {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#end?.cancel();
+    this.#lapseTimer?.cancel();
   }
 
-  /** Lines came into hand or back: asks at once where nothing is leased yet, else when it is time. */
+  /** Requests slots if it is time, at once for models without a lease. Called whenever lines were claimed or have ended. */
   look(): void {
-    if (this.#asking || this.#stopped) return;
+    if (this.#isRequesting || this.#stopped) return;
     const models = this.#models();
     if (models.length === 0 && this.#leased.size === 0) return;
     const waits = models.map((model) => this.#wait(model));
     const wait = Math.min(...waits, this.#leased.size > 0 ? renewMs.sated : Number.POSITIVE_INFINITY);
     if (wait === Number.POSITIVE_INFINITY) return;
-    const at = this.#askedAt + wait;
-    if (at <= this.#deps.clock.monotonic()) void this.#ask(models);
+    const at = this.#requestedAt + wait;
+    if (at <= this.#deps.clock.monotonic()) void this.#request(models);
     else this.#schedule(at);
   }
 
-  /** Whether lines of a model wait for the answer to the first question for its slots. */
+  /** True while lines of a model wait for its first lease. */
   isAsking(model: string): boolean {
     return !this.#failed && !this.#leased.has(model) && !this.#isAlone(model) && this.#wants(model) > 0;
   }
 
-  /** Those that others ask, too, and those of which this process finds out how much they can take. */
+  /** Ids of shared models, and of models whose slots this process discovers. */
   #models(): string[] {
     const { catalog, capacity } = this.#deps;
     const alone = catalog.list().filter(({ id }) => this.#isAlone(id) && capacity.discoveredSlots(id));
@@ -93,10 +93,10 @@ export class SlotLeases {
     return !this.#deps.capacity.sharedModels().has(model);
   }
 
-  /** How long after it was asked last a model is asked for again. */
+  /** Pause in milliseconds before the next request for a model. */
   #wait(model: string): number {
     const wants = this.#wants(model);
-    if (this.#isAlone(model)) return wants > 0 ? rememberMs : Number.POSITIVE_INFINITY;
+    if (this.#isAlone(model)) return wants > 0 ? saveMs : Number.POSITIVE_INFINITY;
     const leased = this.#leased.get(model);
     if (leased?.isWanted && leased.slots > this.#keeps(model, leased)) return renewMs.changed;
     if (wants === 0) return this.#isClosed(model) ? renewMs.sated : Number.POSITIVE_INFINITY;
@@ -106,76 +106,76 @@ export class SlotLeases {
     return leased.lines < leased.wants ? renewMs.hungry : renewMs.changed;
   }
 
-  /** What is in flight, and what may come to be before the next answer. */
+  /** Slots to keep until the next answer. */
   #keeps(model: string, leased: Leased | undefined): number {
     return Math.max(this.#deps.chunks.inFlight(model), Math.min(leased?.lines ?? 0, this.#wants(model)));
   }
 
-  /** Servers that take nothing are tried by each process for itself. */
+  /** Slots wanted: none of an unavailable model, which each process probes for itself. */
   #wants(model: string): number {
     const { chunks, capacity, limit } = this.#deps;
     if (capacity.waiting(model)) return 0;
     return Math.max(0, Math.min(limit(model), chunks.unsent(model) + chunks.inFlight(model)));
   }
 
-  /** Lines wait for its servers: processes tell each other of those. */
+  /** True if lines wait for an unavailable model, so that the processes exchange open breakers. */
   #isClosed(model: string): boolean {
     const { chunks, capacity } = this.#deps;
     return capacity.waiting(model) !== null && chunks.unsent(model) > 0;
   }
 
-  /** Each line looks, and most find the same instant. */
   #schedule(at: number): void {
-    if (at === this.#lookAt) return;
+    // Every line calls `look`, mostly with the same result.
+    if (at === this.#dueAt) return;
     const { clock } = this.#deps;
     this.#timer?.cancel();
-    this.#lookAt = at;
+    this.#dueAt = at;
     this.#timer = clock.after(at - clock.monotonic(), () => {
-      this.#lookAt = null;
+      this.#dueAt = null;
       this.look();
     });
   }
 
-  async #ask(models: readonly string[]): Promise<void> {
+  async #request(models: readonly string[]): Promise<void> {
     const { store, worker, clock, time, log, onRoom } = this.#deps;
-    const asks = this.#asksFor(models);
-    this.#asking = true;
-    this.#askedAt = clock.monotonic();
-    // A first question that hangs holds the lines no longer than a lease.
+    const requests = this.#toRequests(models);
+    this.#isRequesting = true;
+    this.#requestedAt = clock.monotonic();
+    // A first request that hangs delays lines no longer than a lease lasts.
     if (this.#leased.size === 0) this.#lapseIn(slotLeaseMs);
     try {
-      const shares = await store.workers.leaseSlots(worker, asks, time.now());
+      const shares = await store.workers.leaseSlots(worker, requests, time.now());
       this.#failed = false;
-      for (const model of this.#leased.keys()) if (!(model in asks)) this.#leased.delete(model);
-      for (const [model, share] of Object.entries(shares)) this.#learn(model, asks[model]!, share);
-      this.#lapseIn(this.#askedAt + slotLeaseMs - clock.monotonic());
+      for (const model of this.#leased.keys()) if (!(model in requests)) this.#leased.delete(model);
+      for (const [model, share] of Object.entries(shares)) this.#apply(model, requests[model]!, share);
+      this.#lapseIn(this.#requestedAt + slotLeaseMs - clock.monotonic());
     } catch (error) {
       this.#failed = true;
       log.debug({ err: error }, 'slots could not be leased');
     } finally {
-      this.#asking = false;
+      this.#isRequesting = false;
     }
     if (this.#stopped) return;
     onRoom();
     this.look();
   }
 
-  #asksFor(models: readonly string[]): Record<string, SlotLeaseRequest> {
+  #toRequests(models: readonly string[]): Record<string, SlotLeaseRequest> {
     const { capacity } = this.#deps;
-    const asks: Record<string, SlotLeaseRequest> = {};
+    const requests: Record<string, SlotLeaseRequest> = {};
     for (const model of models) {
       const limit = this.#deps.limit(model);
+      const found = capacity.discoveredSlots(model);
       if (this.#isAlone(model)) {
-        const known = this.#read.has(model) && capacity.discoveredSlots(model);
-        asks[model] = { limit, wants: 0, inFlight: 0, ...(known && { discovered: known }) };
+        const loaded = this.#loaded.has(model) && found;
+        requests[model] = { limit, wants: 0, inFlight: 0, ...(loaded && { discovered: loaded }) };
         continue;
       }
       const inFlight = this.#keeps(model, this.#leased.get(model));
       const wants = this.#wants(model);
-      const found = capacity.discoveredSlots(model);
       const closed = capacity.openBreakers(model);
       if (wants > 0 || this.#leased.has(model) || this.#isClosed(model))
-        asks[model] = {
+        requests[model] = {
           limit,
           wants,
           inFlight,
@@ -183,34 +183,34 @@ export class SlotLeases {
           ...(closed && { openBreakers: closed }),
         };
     }
-    return asks;
+    return requests;
   }
 
-  #learn(model: string, { wants, inFlight }: SlotLeaseRequest, share: LeasedShare): void {
+  #apply(model: string, { wants, inFlight }: SlotLeaseRequest, share: LeasedShare): void {
     const { capacity } = this.#deps;
     const { lines, isOwed, isWanted } = share;
     capacity.lease(model, share);
-    if (this.#isAlone(model)) this.#read.add(model);
+    if (this.#isAlone(model)) this.#loaded.add(model);
     if (wants + inFlight > 0)
       this.#leased.set(model, { lines, isOwed, isWanted, wants, slots: Math.max(lines, inFlight) });
     else {
       this.#leased.delete(model);
-      // It asks again before it sends anything.
+      // No slots are in use, and the next line requests some first.
       capacity.lease(model, null);
     }
   }
 
-  /** Unless it is renewed before; counted from when it was asked for, as the database does, however long the answer took. */
+  /** Ends the leases after `ms` unless they are renewed, counted from the request as in the database. */
   #lapseIn(ms: number): void {
-    this.#end?.cancel();
+    this.#lapseTimer?.cancel();
     if (ms <= 0) this.#lapse();
-    else if (!this.#stopped) this.#end = this.#deps.clock.after(ms, () => this.#lapse());
+    else if (!this.#stopped) this.#lapseTimer = this.#deps.clock.after(ms, () => this.#lapse());
   }
 
   #lapse(): void {
     const { capacity, onRoom } = this.#deps;
-    // Nothing was leased, and nothing asked for: that nothing came is no failure.
-    if (this.#leased.size === 0 && !this.#asking) return;
+    // Without leases and requests, a lapse is no failure.
+    if (this.#leased.size === 0 && !this.#isRequesting) return;
     for (const model of this.#leased.keys()) capacity.lease(model, null);
     this.#leased.clear();
     this.#failed = true;

@@ -4,49 +4,49 @@ import type { Lease } from '../../store/contract/claim.ts';
 import type { LineResult, RecordOutcome } from '../../store/contract/results.ts';
 import type { BatchContext } from '../batch-context.ts';
 
-/** A group is flushed at this many rows, or this long after its first row. */
+/** A group is written at this many rows, or this long after its first row. */
 const groupRows = 256;
 const groupMs = 50;
-/** Above this many unrecorded answers, or bytes of them, nothing new is sent. */
+/** Limits of unrecorded answers; above them no lines are sent. */
 const maxRows = 4_096;
 const maxBytes = 64 * 1024 * 1024;
-const pauses = { initialMs: 500, maxMs: 5_000 };
-/** How often the database may refuse a row, while it takes others, until the row is given up. */
+const errorBackoff = { initialMs: 500, maxMs: 5_000 };
+/** Rejections of a row, by a database that takes other rows, after which the row is given up. */
 const maxRefusals = 3;
 
 export interface RecorderDeps extends Pick<
   BatchContext,
   'store' | 'worker' | 'clock' | 'time' | 'log' | 'isAway'
 > {
-  /** Called after each group: what became of its batches, and the chunks that were finished. */
+  /** Called after each group, with the outcome for its batches and the finished chunks. */
   onRecorded: (outcomes: readonly RecordOutcome[], finished: readonly Lease[]) => void;
-  /** The database does not take a row of this batch, whose line has no result then. */
+  /** Called when a row of the batch was given up: its line has no result. */
   onRefused: (batchId: string, error: unknown) => Promise<void>;
 }
 
-/** What one transaction records: results, and chunks that are finished with them. */
+/** Results, and the chunks that they finish, in one transaction. */
 interface ResultGroup {
   rows: LineResult[];
   finished: Lease[];
 }
 
 /**
- * Group commit of answers (batch-engine.md, "Recording"): one flush at a time, so that a slot is free when its answer is
- * there and the database is asked a few times a second. A failing database is asked again; answers wait, bounded. Of a group
- * that is refused each part is recorded alone, so that what is refused harms only its batch.
+ * Group commit of answers (batch-engine.md, "Recording"): an answer frees its slot at once, and the database gets a few writes
+ * a second, one at a time. While the database fails, answers wait, up to the limits above. The parts of a rejected group are
+ * written one by one, so that a bad row harms only its batch.
  */
 export class Recorder {
   #deps: RecorderDeps;
   #rows: LineResult[] = [];
-  /** Chunks without lines left, each with the number of rows added before it. */
+  /** Chunks without lines to run, each with the number of rows added before it. */
   #finished: { lease: Lease; after: number }[] = [];
   #bytes = 0;
-  /** How many were ever added, and how many of those are durable; both are written in order. */
+  /** Totals ever added, and those durable; both are written in order. */
   #added = { rows: 0, chunks: 0 };
   #written = { rows: 0, chunks: 0 };
   #timer: Timer | null = null;
   #flushing: Promise<void> | null = null;
-  /** Batches a row of which was given up. None of their chunks is finished: a line in one of them has no result. */
+  /** Batches with a row given up. Their chunks are not finished, because a line has no result. */
   #refused = new Set<string>();
   #stuckSince: number | null = null;
   #stop = new AbortController();
@@ -55,12 +55,12 @@ export class Recorder {
     this.#deps = deps;
   }
 
-  /** Whether the buffer takes more answers. */
+  /** True while more answers may be added. */
   get hasRoom(): boolean {
     return this.#rows.length < maxRows && this.#bytes < maxBytes;
   }
 
-  /** Since when the database takes nothing, in epoch milliseconds; null while it does. */
+  /** Epoch milliseconds since which the database takes no results; null while it does. */
   get stuckSince(): number | null {
     return this.#stuckSince;
   }
@@ -72,21 +72,21 @@ export class Recorder {
     this.#schedule();
   }
 
-  /** All lines of the chunk were added. */
+  /** Finishes a chunk whose lines were all added. */
   finish(lease: Lease): void {
     this.#finished.push({ lease, after: this.#added.rows });
     this.#added.chunks++;
     this.#schedule();
   }
 
-  /** Writes what is there now; resolves when it is durable, however much is added meanwhile. */
+  /** Writes everything added so far; resolves when it is durable. */
   async flush(): Promise<void> {
     const { rows, chunks } = this.#added;
     const isWritten = () => this.#written.rows >= rows && this.#written.chunks >= chunks;
     while (!isWritten() && !this.#stop.signal.aborted) await this.#start();
   }
 
-  /** Gives up on what a failing database did not take. */
+  /** Drops the answers that a failing database has not taken. */
   abandon(): void {
     this.#stop.abort();
     this.#timer?.cancel();
@@ -97,10 +97,7 @@ export class Recorder {
 
   #schedule(): void {
     if (this.#flushing || this.#stop.signal.aborted) return;
-    if (this.#rows.length >= groupRows) {
-      void this.#start();
-      return;
-    }
+    if (this.#rows.length >= groupRows) return void this.#start();
     this.#timer ??= this.#deps.clock.after(groupMs, () => void this.#start());
   }
 
@@ -118,7 +115,7 @@ export class Recorder {
 
   async #group(): Promise<void> {
     const rows = this.#rows.splice(0, groupRows);
-    // A chunk may only be finished with or after its last row, and rows are written in order.
+    // A chunk is finished with its last row or after it.
     const written = this.#written.rows + rows.length;
     const ready = this.#finished.findIndex(({ after }) => after > written);
     const finished = this.#finished.splice(0, ready === -1 ? this.#finished.length : ready);
@@ -132,7 +129,7 @@ export class Recorder {
     this.#deps.onRecorded(outcomes, leases);
   }
 
-  /** Until it succeeds or is given up. */
+  /** Retries until the group is written or given up. */
   async #record(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
     const { store, worker, time, log, clock, isAway } = this.#deps;
     const { rows } = group;
@@ -146,19 +143,19 @@ export class Recorder {
       } catch (error) {
         log.error({ err: error, rows: rows.length }, 'results could not be recorded; trying again');
         if (!(await isAway(error))) {
-          if (rows.length + finished.length > 1) return this.#recordApart({ rows, finished });
+          if (rows.length + finished.length > 1) return this.#recordParts({ rows, finished });
           if (++refusals >= maxRefusals || this.#refused.has(batchOf(group)))
             return this.#refuse(group, error);
         } else this.#stuckSince ??= clock.now();
-        await sleep(clock, backoffMs(failures + 1, pauses), this.#stop.signal);
+        await sleep(clock, backoffMs(failures + 1, errorBackoff), this.#stop.signal);
       }
     }
     return undefined;
   }
 
-  async #recordApart(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
+  async #recordParts(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
     const outcomes: RecordOutcome[] = [];
-    for (const part of apart(group)) {
+    for (const part of split(group)) {
       const outcome = await this.#record(part);
       if (!outcome) return undefined;
       outcomes.push(...outcome);
@@ -169,20 +166,20 @@ export class Recorder {
   async #refuse(group: ResultGroup, error: unknown): Promise<RecordOutcome[]> {
     const batchId = batchOf(group);
     this.#refused.add(batchId);
-    const told = { err: error, batch: batchId, line: group.rows[0]?.line };
-    this.#deps.log.error(told, 'the database does not take a result; it is given up');
+    const fields = { err: error, batch: batchId, line: group.rows[0]?.line };
+    this.#deps.log.error(fields, 'the database rejects a result; the result is given up');
     await this.#deps.onRefused(batchId, error);
     return [];
   }
 }
 
-/** Of a group of one row, or one chunk. */
+/** Batch of a group of one row or one chunk. */
 function batchOf({ rows, finished }: ResultGroup): string {
   return (rows[0] ?? finished[0]!).batchId;
 }
 
-/** The batches of a group; of one batch its rows in their order, then the chunks that are finished with them. */
-function apart({ rows, finished }: ResultGroup): ResultGroup[] {
+/** Splits a group by batch, or that of one batch into its rows and then its finished chunks. */
+function split({ rows, finished }: ResultGroup): ResultGroup[] {
   const ids = new Set([...rows, ...finished].map(({ batchId }) => batchId));
   if (ids.size > 1)
     return [...ids].map((id) => ({
