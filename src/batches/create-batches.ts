@@ -34,12 +34,12 @@ import { namedModels, createWaitSources, crashSuspected, findWaiting } from './r
 import { currentLoad } from './maintenance/load.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 
-/** Builds the batch engine. `start` recovers what an earlier process left and begins to run. */
+/** Builds the batch engine. Starting it recovers the work of an earlier process and runs batches. */
 export function createBatches(deps: BatchesDeps): Batches {
   const { store, catalog, peers, time, ids, log, batch: settings } = deps;
   const worker = ids.next('wrk_');
   const load = () => currentLoad(deps);
-  // A heartbeat reads and writes, and touches no batch.
+  // A heartbeat reads and writes without changing a batch.
   const probe = () => store.workers.beat(worker, load());
   if (!deps.exclusive) peers.refreshBy(async () => (await probe()).others);
   const isAway = (error: unknown) => isDatabaseUnavailable(error, probe);
@@ -56,7 +56,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   };
   const finalizer = new Finalizer(context);
   const runner = new Runner({ ...context, finalizer });
-  // Nobody else can tell the time of this database: when its clock jumps, no time has passed.
+  // In an embedded database, a clock jump is this machine's: no time has passed for the batches.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
     log.warn(
@@ -78,7 +78,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     onWork: () => runner.wake(),
     purge: (batchId) => finalizer.purge(batchId),
   });
-  // Windows are counted in the database's time, whatever the wall clock of this machine says.
+  // Windows count in the database's time, whatever the clock of this machine says.
   const creating: CreateDeps = { ...deps, clock: time, catalog: peers };
   const reading = { ...deps, readers: new ResultReaders() };
   let stopping: Promise<void> | null = null;
@@ -102,13 +102,13 @@ export function createBatches(deps: BatchesDeps): Batches {
   const eventStreams = new BatchEventStreams({
     clock: deps.clock,
     log,
-    async look(id) {
+    async read(id) {
       const picture = await store.batches.snapshot(id);
       return picture && view(picture);
     },
   });
 
-  /** Removes what was written of the input. */
+  /** Prices and counts an input, and discards what was written of it. */
   const priceAndCount = async (caller: Caller, opened: BatchInput) => {
     try {
       await refreshPeerModels(peers, opened);
@@ -125,7 +125,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     return view(picture);
   };
 
-  /** Batches of a list: one that is final does not change, and all of those are read at once. */
+  /** Views of a list. Final batches do not change, so their ledger rows are read together. */
   const viewListed = async (listed: readonly Batch[]): Promise<BatchView[]> => {
     const ended = listed.filter(({ status }) => isFinal(status)).map(({ id }) => id);
     const ledger = Map.groupBy(await store.ledger.forSources(ended), (row) => row.sourceId);
@@ -135,7 +135,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       return { batch, ledger: ledger.get(batch.id) ?? [], running: 0, errorSummary };
     };
     const pictures = await Promise.all(listed.map(pictureOf));
-    // One that was still open may have ended and been deleted since.
+    // An open batch may have ended and been deleted meanwhile.
     return Promise.all(pictures.filter((picture) => picture !== undefined).map(view));
   };
 
@@ -155,7 +155,7 @@ export function createBatches(deps: BatchesDeps): Batches {
         await store.workers.reap(time.now() + leaseLifeMs);
       }
       await heartbeat.start();
-      // Stopped meanwhile: nothing may begin any more.
+      // `stop` was called meanwhile.
       if (stopping) return heartbeat.stop();
       started = true;
       runner.start();
@@ -195,7 +195,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     async list(caller, query) {
       const page = await store.batches.list(caller.orgId, { ...query, limit: query.limit + 1 });
       const hasMore = page.length > query.limit;
-      // One too many stands at the end that is farther from the cursor.
+      // The extra row is at the end away from the cursor.
       const start = hasMore && query.before !== undefined ? 1 : 0;
       const shown = page.slice(start, start + query.limit);
       return { batches: await viewListed(shown), hasMore };
@@ -219,7 +219,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       } else if (batch.closing !== 'cancelled')
         throw new ApiError(
           'batch_not_cancellable',
-          `The batch is ${batch.status} and cannot be cancelled any more.`,
+          `The batch is ${batch.status} and can no longer be cancelled.`,
         );
       return viewOwned(caller.orgId, id);
     },
@@ -235,11 +235,11 @@ export function createBatches(deps: BatchesDeps): Batches {
     },
 
     async retry(caller, id, creation) {
-      const of = await owned(caller.orgId, id);
-      requireFailures(of);
-      const errors = await readResults(reading, of, 'errors', 0);
-      const lines = await failedLines({ ...deps, now: time.now() }, of, errors.bytes);
-      const { id: newId, replayed } = await retryBatch(creating, caller, { of, lines }, creation);
+      const batch = await owned(caller.orgId, id);
+      requireFailures(batch);
+      const errors = await readResults(reading, batch, 'errors', 0);
+      const lines = await failedLines({ ...deps, now: time.now() }, batch, errors.bytes);
+      const { id: newId, replayed } = await retryBatch(creating, caller, { of: batch, lines }, creation);
       runner.wake();
       return { batch: await viewOwned(caller.orgId, newId), replayed };
     },
@@ -260,10 +260,10 @@ export function createBatches(deps: BatchesDeps): Batches {
     await maintenance.stop();
     await runner.drain(deps.drainMs);
     await heartbeat.stop();
-    // Leases that cannot be given back now run out by themselves.
+    // Leases that are not released now lapse.
     await store.workers
       .leave(worker)
-      .catch((error: unknown) => log.error({ err: error }, 'leases could not be given back'));
+      .catch((error: unknown) => log.error({ err: error }, 'leases could not be released'));
   }
 }
 
@@ -272,6 +272,6 @@ function mustBeOpen(view: BatchView): BatchView {
   if (batch.closing === null) return view;
   throw new ApiError(
     'batch_not_pausable',
-    isFinal(batch.status) ? `The batch is ${batch.status}.` : 'The end of the batch is decided.',
+    isFinal(batch.status) ? `The batch is ${batch.status}.` : 'The batch is already ending.',
   );
 }

@@ -4,21 +4,21 @@ import type { Caller } from '../core/org.ts';
 import type { Files } from '../files/files.ts';
 import type { Store } from '../store/store.ts';
 
-/** @throws ApiError `batch_not_finished` */
-export function requireFinished({ status }: Pick<Batch, 'status'>, what: string): void {
+/** @param possible what a client can do with a finished batch. @throws ApiError `batch_not_finished` */
+export function requireFinished({ status }: Pick<Batch, 'status'>, possible: string): void {
   if (isFinal(status)) return;
   throw new ApiError(
     'batch_not_finished',
-    `The batch is ${status}: ${what} once it has ended. Wait, or cancel it.`,
+    `The batch is ${status}: ${possible} once it has ended. Wait, or cancel it.`,
   );
 }
 
-/** The name of an input that was made with its batch; uploaded files have none that a batch got later. */
+/** File name of inline requests, by which they are recognized later. */
 export function inlineFilename(batchId: string): string {
   return `${batchId}_input.jsonl`;
 }
 
-/** Removes what came with a finished batch: its results, and requests that stood in its body. */
+/** Removes the files that belong to a finished batch: its results and its inline requests. */
 export async function removeFiles(
   { store, files }: { store: Pick<Store, 'files'>; files: Pick<Files, 'remove'> },
   caller: Caller,
@@ -30,7 +30,7 @@ export async function removeFiles(
     if (fileId !== null) await files.remove(caller, fileId).catch(unlessGone);
 }
 
-/** It was deleted by itself before, or another batch reads it. */
+/** Ignores a file that was deleted before, or that another batch reads. */
 function unlessGone(error: unknown): void {
   if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'file_in_use')) return;
   throw error;

@@ -739,7 +739,7 @@ it('ends a batch whose last lines the database does not take', async () => {
   await database.db.exec('DROP TRIGGER refuse');
   expect(await single.find(id)).toMatchObject({
     status: 'cancelled',
-    errors: [{ message: 'The database does not take or give all results of the batch.' }],
+    errors: [{ message: 'The database cannot read or write all results of the batch.' }],
   });
 });
 

@@ -9,9 +9,9 @@ import { ChunkLines } from '../lines/chunk-lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import type { BatchInput } from './create.ts';
 
-/** Read ahead and counted at the same time: each model takes its turns. */
+/** Lines read ahead and counted at a time. */
 const atOnce = 16;
-/** No more is counted then. */
+/** Time after which the remaining lines are not counted. */
 const maxMs = 5_000;
 
 export interface CountDeps {
@@ -21,7 +21,7 @@ export interface CountDeps {
   inference: Pick<Inference, 'countLine'>;
 }
 
-/** Prompt tokens by line, as the engines count them; undefined where one cannot tell, or not in time. */
+/** Prompt tokens by line, as the engines count them; undefined where an engine cannot count, or not in time. */
 export async function countInput(
   { blobs, clock, catalog, inference }: CountDeps,
   orgId: string,
@@ -29,21 +29,21 @@ export async function countInput(
 ): Promise<(number | undefined)[]> {
   const counted: (number | undefined)[] = Array.from({ length: index.count });
   const models = index.models.map((name) => catalog.find(name));
-  const mute = new Set<Model>();
+  const uncountable = new Set<Model>();
   const late = new AbortController();
   const timer = clock.after(maxMs, () => late.abort(new Error('Counting took too long.')));
 
   const count = async (lines: ChunkLines, ref: LineRef): Promise<void> => {
     const model = models[index.model[ref.line]!];
-    if (!model || mute.has(model)) return;
+    if (!model || uncountable.has(model)) return;
     const {
       prepared: asked,
       body: { text },
     } = await lines.read(ref);
-    // What a file holds is read when the line is run.
+    // Files are read when the line runs.
     if (text.includes('"file_id"') && fileParts(JSON.parse(text)).length > 0) return;
     const tokens = await inference.countLine({ model, orgId, asked, signal: late.signal });
-    if (tokens === undefined) mute.add(model);
+    if (tokens === undefined) uncountable.add(model);
     else counted[ref.line] = tokens;
   };
 
@@ -53,7 +53,7 @@ export async function countInput(
     );
     const lines = new ChunkLines(blobs, file.blobId);
     await readAhead(blobs, [{ blob: file.blobId, lines, refs }], []);
-    // What cannot be counted now is estimated, whatever the reason.
+    // Lines that cannot be counted are estimated.
     await Promise.allSettled(refs.map((ref) => count(lines, ref)));
     if (refs.every(({ line }) => counted[line] === undefined)) break;
   }

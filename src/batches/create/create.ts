@@ -16,9 +16,9 @@ import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { inlineFilename } from '../remove.ts';
 import { planChunks } from './plan.ts';
 
-/** A chunk of this many estimated milliseconds of work waits at most half the window for its turn. */
+/** Priority of small batches: `due` is this many milliseconds per estimated token after creation, at most half the window. */
 const msPerToken = 1;
-/** Results that were under way when the window ended are accepted this much longer. */
+/** Results of lines in flight at the end of the window are accepted for this long. */
 const drainGraceMs = 2_000;
 
 export interface CreateDeps {
@@ -31,14 +31,14 @@ export interface CreateDeps {
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
 }
 
-/** The failed lines of a finished batch, which make a new one. */
+/** Failed lines of a finished batch, for a new one. */
 export interface Retry {
   of: Batch;
-  /** As JSON Lines. */
+  /** JSON Lines. */
   lines: AsyncIterable<Uint8Array>;
 }
 
-/** The input of a batch, stored already or about to be. */
+/** Input of a batch, stored or about to be. */
 export interface BatchInput {
   file: StoredFile;
   index: InputIndex;
@@ -46,13 +46,10 @@ export interface BatchInput {
 }
 
 const newline = Uint8Array.of(0x0a);
-/** Requests are handed on in pieces of this size or so. */
+/** Approximate size of the pieces in which inline requests are written. */
 const pieceBytes = 65_536;
 
-/**
- * Where the requests of a new batch stand: the uploaded file it names, or its inline requests validated and written as a
- * file of their own (api.md, section 5).
- */
+/** Opens the requests of a new batch: the uploaded file, or the inline requests, validated and written to a file. */
 export async function openInput(deps: CreateDeps, caller: Caller, input: CreateBatch): Promise<BatchInput> {
   const opened = input.requests
     ? await newInput(deps, caller, jsonLines(input.requests), 'inline')
@@ -61,7 +58,7 @@ export async function openInput(deps: CreateDeps, caller: Caller, input: CreateB
     await opened.sealed?.discard();
     throw invalid(
       'endpoint',
-      `the requests name ${opened.file.endpoint}, the batch ${input.endpoint}`,
+      `the requests are for ${opened.file.endpoint}, the batch is for ${input.endpoint}`,
       'url_mismatch',
     );
   }
@@ -116,7 +113,7 @@ export async function refreshPeerModels(catalog: SharedCatalog, { index }: Batch
   if (index.models.some((name) => !catalog.find(name))) await catalog.refresh();
 }
 
-/** The prices of every model of the input and of those that may answer in its place, frozen. @throws ApiError when the caller may not use one of them */
+/** Freezes the prices of all models of the input and of their fallbacks. @throws ApiError for a model that the caller may not use */
 export function freezePrices(
   catalog: Pick<Catalog, 'find'>,
   caller: Caller,
@@ -124,14 +121,14 @@ export function freezePrices(
 ): Record<string, FrozenPrices> {
   const { serves } = lineFormats[file.endpoint ?? '/v1/chat/completions'];
   const prices: Record<string, FrozenPrices> = Object.create(null);
-  const standIns: Model[] = [];
+  const fallbacks: Model[] = [];
   for (const name of index.models) {
     const model = modelFor(catalog, caller, name, serves);
     prices[model.id] = model.prices;
     if (model.batchFallbacksAfterMs !== undefined)
-      standIns.push(...fallbacksFor(catalog, model, caller, serves));
+      fallbacks.push(...fallbacksFor(catalog, model, caller, serves));
   }
-  for (const { id, prices: frozen } of standIns) prices[id] ??= { ...frozen, isFallback: true };
+  for (const { id, prices: frozen } of fallbacks) prices[id] ??= { ...frozen, isFallback: true };
   return prices;
 }
 
@@ -143,7 +140,7 @@ interface BatchOptions {
 
 interface CreatedBatch {
   id: string;
-  /** It had been made before. */
+  /** True if the batch existed before. */
   replayed: boolean;
 }
 
@@ -158,7 +155,7 @@ export async function createBatch(
   return insertBatch(deps, caller, opened, { input, creation, retryOf: null });
 }
 
-/** The same of the failed lines of another batch: with what that was created with, and what holds now. */
+/** Creates a batch of the failed lines of another, with that batch's options and current settings. */
 export async function retryBatch(
   deps: CreateDeps,
   caller: Caller,
@@ -185,7 +182,7 @@ async function insertBatch(
     await opened.sealed?.discard();
     throw error;
   });
-  // When this throws, the batch may stand all the same and read its input; what no row names is swept later.
+  // If this throws, the batch may exist and read its input; an unused file is swept later.
   const outcome = await store.batches.create(batch, chunks, {
     maxOpen: limits.openBatchesPerOrg,
     now: batch.createdAt,
@@ -200,8 +197,8 @@ async function insertBatch(
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
     await refreshPeerModels(catalog, opened);
-    const made = newBatch();
-    return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
+    const batch = newBatch();
+    return { batch, chunks: planChunks(batch.id, opened.index, catalog.idOf) };
   }
 
   function newBatch(): Batch {
@@ -255,11 +252,6 @@ function refusal(outcome: 'mismatch' | 'input_missing' | 'too_many_open'): ApiEr
   if (outcome === 'input_missing') return invalid('input_file_id', 'no such file, or it has expired');
   if (outcome === 'mismatch')
     return new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
-  return new ApiError(
-    'rate_limit_exceeded',
-    'Too many batches of this org are unfinished; wait for some to end.',
-    {
-      retryAfter: 60,
-    },
-  );
+  const message = 'Too many batches of this org are unfinished; wait for some to end.';
+  return new ApiError('rate_limit_exceeded', message, { retryAfter: 60 });
 }

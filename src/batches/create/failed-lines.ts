@@ -22,9 +22,9 @@ export function requireFailures(batch: Batch): void {
 }
 
 /**
- * The lines of the input of a finished batch that failed, in their order, as JSON Lines.
- * @param errors its errors from the first line on
- * @throws ApiError `not_found` when the input is gone, BlobError when it is damaged
+ * Failed input lines of a finished batch, in file order, as JSON Lines.
+ * @param errors error lines of the batch, from the first on
+ * @throws ApiError `not_found` if the input is gone, BlobError if it is damaged
  */
 export async function failedLines(
   { store, files, now }: FailedLinesDeps,
@@ -35,7 +35,7 @@ export async function failedLines(
   if (!input)
     throw new ApiError(
       'not_found',
-      'The input file of the batch is gone: it was deleted or has expired. Upload its failed requests and create a batch of them.',
+      'The input file of the batch is gone: it was deleted or has expired. Upload the failed requests and create a batch from them.',
     );
   const failed = new Set<number>();
   for await (const { bytes } of splitLines(errors))
@@ -47,7 +47,7 @@ export async function failedLines(
   return cutOut(await files.read(input), spans);
 }
 
-/** What stands in each span of a stream, each followed by a newline. The stream is read to its end. */
+/** Cuts the spans out of a stream, each followed by a newline. Reads the stream to its end. */
 async function* cutOut(
   stream: AsyncIterable<Uint8Array>,
   spans: readonly { start: number; end: number }[],

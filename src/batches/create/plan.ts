@@ -1,17 +1,17 @@
 import type { Chunk } from '../../core/batch.ts';
 import { type InputIndex, lineRefAt, prefixLevels } from '../../files/input-index.ts';
 
-/** Prefixes under this many bytes are not worth keeping together: level 0 is 256 bytes, level 2 is 1,024. */
-const firstWorthyLevel = 2;
+/** Lowest level of a prefix group: level 0 is 256 bytes, level 2 is 1,024. Shorter prefixes are not grouped. */
+const minPrefixLevel = 2;
 
 /**
- * Cuts a batch into chunks of neighbours that share a prompt prefix (batch-engine.md, "From upload to chunks"). Pure.
+ * Cuts a batch into chunks of lines that share a prompt prefix (batch-engine.md, "From upload to chunks"). Pure.
  *
- * Lines are sorted by model and cumulative prefix hashes, so that nested prefixes become neighbours, prefixes in the order in
- * which the file begins with them: chunks that are claimed together stand near each other there, and are read at once. A chunk
- * ends at a model change, at `size`, or where the shared depth falls. A group that barely overflows stays whole. Chunks are then
- * numbered in stripes (the first of every group, then the second...), so that consecutive claims differ in prefix.
- * @param modelOf the id a line's model name stands for; the name itself when nothing does
+ * Lines are sorted by model and prefix hashes, so that nested prefixes become neighbours, and prefixes by their first line:
+ * chunks that are claimed together are close in the file, and read together. A chunk ends at a model change, at `size`, or
+ * where the shared depth falls. A group that barely exceeds `size` stays whole. Chunks are numbered in stripes (the first of
+ * every group, then the second of every group), so that consecutive claims differ in prefix.
+ * @param modelOf id of a line's model name; the name itself if unknown
  */
 export function planChunks(batchId: string, index: InputIndex, modelOf: (name: string) => string): Chunk[] {
   const models = index.models.map(modelOf);
@@ -37,7 +37,7 @@ function sortedLines(index: InputIndex, models: string[]): number[] {
   });
 }
 
-/** By line and level, the first line with the same hash; the line itself where its prompt is shorter. */
+/** First line with the same hash, by line and level; the line itself where its prompt is shorter. */
 function firstLines({ count, hashes }: InputIndex): Uint32Array {
   const first = new Uint32Array(count * prefixLevels);
   for (let level = 0; level < prefixLevels; level++) {
@@ -52,7 +52,7 @@ function firstLines({ count, hashes }: InputIndex): Uint32Array {
   return first;
 }
 
-/** How many levels two lines share from the start; 0 hashes (shorter prompts) share nothing. */
+/** Number of levels that two lines share; hash 0 (a shorter prompt) shares nothing. */
 function sharedDepth(index: InputIndex, a: number, b: number): number {
   let level = 0;
   while (level < prefixLevels) {
@@ -64,8 +64,8 @@ function sharedDepth(index: InputIndex, a: number, b: number): number {
 }
 
 /**
- * Groups of one model: each run of lines that shares a worthy prefix and is long enough to be a chunk of its own, and one
- * group of everything else, in file order but for short runs, which stay together at its end.
+ * Groups the lines of each model: every run with a shared prefix that is long enough for a chunk, and one group of the rest, in
+ * file order with short runs at the end.
  */
 function groupLines(index: InputIndex, models: string[], order: number[], size: number): number[][][] {
   const groups: number[][][] = [];
@@ -86,7 +86,7 @@ function groupLines(index: InputIndex, models: string[], order: number[], size: 
   return groups;
 }
 
-/** Maximal runs of neighbours with one model and a shared prefix of 1,024 bytes or more, with the place behind each. */
+/** Maximal runs of one model and prefix group, each with the position after it. */
 function* runsOf(index: InputIndex, models: string[], order: number[]): Generator<[number, number[]]> {
   let start = 0;
   for (let at = 1; at <= order.length; at++) {
@@ -97,10 +97,10 @@ function* runsOf(index: InputIndex, models: string[], order: number[]): Generato
 }
 
 function belongTogether(index: InputIndex, models: string[], a: number, b: number): boolean {
-  return models[index.model[a]!] === models[index.model[b]!] && sharedDepth(index, a, b) > firstWorthyLevel;
+  return models[index.model[a]!] === models[index.model[b]!] && sharedDepth(index, a, b) > minPrefixLevel;
 }
 
-/** A group of at most min(64, 2 x size) stays whole; a longer one is cut at `size`, or earlier where the depth falls. */
+/** Keeps a group of at most min(64, 2 x size) whole; cuts a longer one at `size`, or earlier where the depth falls. */
 function cut(index: InputIndex, group: number[], size: number): number[][] {
   if (group.length <= Math.min(64, 2 * size)) return [group];
   const chunks: number[][] = [];
@@ -109,7 +109,7 @@ function cut(index: InputIndex, group: number[], size: number): number[][] {
   for (const line of group) {
     const last = chunk.at(-1);
     const shared = last === undefined ? prefixLevels : sharedDepth(index, last, line);
-    const falls = shared < depth && chunk.length >= size / 4 && chunk.length > 1 && shared > firstWorthyLevel;
+    const falls = shared < depth && chunk.length >= size / 4 && chunk.length > 1 && shared > minPrefixLevel;
     if (chunk.length >= size || falls) {
       chunks.push(chunk);
       chunk = [];
@@ -121,7 +121,6 @@ function cut(index: InputIndex, group: number[], size: number): number[][] {
   return chunks;
 }
 
-/** The first chunk of every group, then the second of every group, and so on. */
 function stripe(groups: number[][][]): number[][] {
   const striped: number[][] = [];
   const longest = Math.max(0, ...groups.map((group) => group.length));
@@ -145,10 +144,10 @@ function toChunk(batchId: string, seq: number, lines: number[], index: InputInde
   };
 }
 
-/** The deepest hash that all lines share, in hex; '' when that is under 1,024 bytes. */
+/** Deepest hash that all lines share, in hex; '' if it covers less than 1,024 bytes. */
 function commonPrefix(index: InputIndex, lines: number[]): string {
   const first = lines[0]!;
   const depth = Math.min(...lines.map((line) => sharedDepth(index, first, line)));
-  if (depth <= firstWorthyLevel) return '';
+  if (depth <= minPrefixLevel) return '';
   return index.hashes[first * prefixLevels + depth - 1]!.toString(16).padStart(8, '0');
 }

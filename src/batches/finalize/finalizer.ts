@@ -18,15 +18,15 @@ import { ChunkLines } from '../lines/chunk-lines.ts';
 import { readAhead } from '../lines/read-ahead.ts';
 import { assembleResultFile } from './result-file.ts';
 
-/** Lines that never ran are recorded as errors this many at a time. */
+/** Lines without a result are recorded as errors in slices of this size. */
 const missingSlice = 500;
-/** How many batches write their result files at the same time; orgs take turns. Waiting for last answers takes no turn. */
-const writingAtOnce = 2;
-/** How many leases of a closing chunk insist on reading an input that is there; most of them half a minute apart. */
+/** Batches that write their result files at a time; orgs take turns. */
+const maxWriting = 2;
+/** Leases of a closing chunk that retry reading an existing input; most are half a minute apart. */
 const maxInputReads = 20;
-/** How often a batch is closed that is itself at fault when that fails, the last time whatever is wrong with it. */
+/** Attempts to close a batch that itself makes them fail; the last one ends it as failed. */
 const maxTries = 4;
-/** Rows of a finished batch are deleted this many at a time. */
+/** Rows of a finished batch are deleted in slices of this size. */
 const purgeSlice = 2_000;
 
 const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
@@ -41,39 +41,39 @@ const endings: Record<FinalStatus, { code: ErrorCode; message: string }> = {
 
 interface LineInput {
   line: number;
-  /** Null where the input cannot be read any more. */
+  /** Null if the input is unreadable. */
   customId: string | null;
   model: string;
 }
 
 type ResultFiles = Record<'output' | 'errors', StoredFile | null>;
 
-/** What is published of a batch and what it counted are not the same. */
-class Disagreement extends Error {}
+/** The published results of a batch differ from its counts. */
+class ResultMismatch extends Error {}
 
 /**
- * Closes a batch (batch-engine.md, "Close"): waits for the last answers, shuts the gate, records the lines that never ran,
- * writes the result files and publishes them with the final status. Every step may be repeated by another process.
+ * Closes a batch (batch-engine.md, "Close"): waits for the last answers, stops accepting results, records lines without one as
+ * errors, writes the result files and publishes them with the final status. Another process can repeat every step.
  *
- * A batch that cannot be closed for its own sake ends as failed after a few tries, with what there is of its results.
+ * A batch that makes closing fail ends as failed after a few attempts, with the results that are readable.
  */
 export class Finalizer {
   #deps: BatchContext;
   #stopped = new AbortController();
-  #turns = createFairGate({ capacity: writingAtOnce, maxPerOwner: writingAtOnce });
-  /** Tries that failed because of the batch itself, by its id. */
+  #turns = createFairGate({ capacity: maxWriting, maxPerOwner: maxWriting });
+  /** Failed attempts caused by the batch itself, by its id. */
   #failures = new Map<string, { times: number; error: unknown }>();
 
   constructor(deps: BatchContext) {
     this.#deps = deps;
   }
 
-  /** Stops waiting; what is being written is finished or left to the next lease. */
+  /** Ends all waiting; a file being written is finished, or left to the next lease. */
   stop(): void {
     this.#stopped.abort();
   }
 
-  /** Rejects when the batch must be closed again, after a while. */
+  /** Rejects if the batch must be closed again later. */
   async close(lease: Lease): Promise<void> {
     const { batchId } = lease;
     try {
@@ -81,24 +81,24 @@ export class Finalizer {
       this.#failures.delete(batchId);
     } catch (error) {
       const { times } = this.#failures.get(batchId) ?? { times: 0 };
-      if (await this.#isBatchs(error)) this.#failures.set(batchId, { times: times + 1, error });
+      if (await this.#isBatchFault(error)) this.#failures.set(batchId, { times: times + 1, error });
       throw error;
     }
   }
 
-  /** Neither the disk's fault nor the database's as a whole: those pass. */
-  async #isBatchs(error: unknown): Promise<boolean> {
+  /** False for faults of the disk or the whole database, which pass. */
+  async #isBatchFault(error: unknown): Promise<boolean> {
     return !(error instanceof BlobError) && !(await this.#deps.isAway(error));
   }
 
-  /** What a batch ends with at its last try. */
+  /** Fault with which a batch ends at its last attempt. */
   #faultOf(batchId: string): BatchFault | undefined {
     const failures = this.#failures.get(batchId);
     if (!failures || failures.times < maxTries - 1) return undefined;
     const message =
-      failures.error instanceof Disagreement
+      failures.error instanceof ResultMismatch
         ? 'The results of the batch and its counts differ.'
-        : 'The database does not take or give all results of the batch.';
+        : 'The database cannot read or write all results of the batch.';
     return { code: 'batch_failed', message, param: null, line: null };
   }
 
@@ -107,17 +107,14 @@ export class Finalizer {
     const batch = await store.batches.find(lease.batchId);
     if (!batch || batch.closing === null) return;
     const incomplete = batch.ok + batch.err < batch.total;
-    if (incomplete) {
-      await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
-    }
+    if (incomplete) await sleep(clock, Math.max(0, batch.acceptUntil - time.now()), this.#stopped.signal);
     await this.#turns.within(batch.orgId, 1, undefined, () => this.#finish(batch, lease, incomplete));
   }
 
   /** Deletes the rows of a finished batch, slice by slice. */
   async purge(batchId: string): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
+    while (!this.#stopped.signal.aborted)
       if (await this.#deps.store.results.purge(batchId, purgeSlice)) return;
-    }
   }
 
   async #finish(batch: Batch, lease: Lease, incomplete: boolean): Promise<void> {
@@ -130,20 +127,19 @@ export class Finalizer {
     }
     const files = await this.#assemble(batch, fault);
     const outcome = await this.#publish(batch, lease, files, fault);
-    // Fenced may also mean that our own publication got through and only its answer was lost: the blobs are then the
-    // batch's. If they are nobody's, the sweeper removes them.
+    // The lease is lost, or the answer to our own publication was: then the files belong to the batch. Unused files are swept.
     if (outcome === 'fenced') return;
     const { closing, total } = batch;
     log.info({ batch: batch.id, status: closing, total, fault: fault?.message }, 'batch closed');
     await this.purge(batch.id);
   }
 
-  /** What `step` comes to; for a batch that is given up `instead`, where the step fails for the batch's sake. */
+  /** Runs `step`. If it fails because of the batch, a batch that is given up gets `instead`. */
   async #orElse<T>(instead: T | undefined, step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
-      if (instead === undefined || !(await this.#isBatchs(error))) throw error;
+      if (instead === undefined || !(await this.#isBatchFault(error))) throw error;
       return instead;
     }
   }
@@ -151,7 +147,7 @@ export class Finalizer {
   async #recordMissing(batch: Batch, lease: Lease): Promise<boolean> {
     const { store, worker, time } = this.#deps;
     const { code, message } = endings[batch.closing ?? 'failed'];
-    // It never ran: sent again, it may be answered.
+    // The line never ran, so a retry may succeed.
     const error = new ApiError(code, message, { blame: transient });
     const input = await this.#input(batch, lease);
     for (let from = 0; ;) {
@@ -167,8 +163,8 @@ export class Finalizer {
   }
 
   /**
-   * Reads custom_ids for lines that never ran. What cannot be read is left to the next lease a few times; where the input
-   * is gone for good, the lines still end, without their custom_ids.
+   * Reads the custom_ids of lines that never ran. An unreadable input is left to the next leases a few times; then, or if it
+   * is lost, the lines end without custom_ids.
    */
   async #input(batch: Batch, lease: Lease): Promise<(lines: readonly number[]) => Promise<LineInput[]>> {
     const { store, blobs, files, log } = this.#deps;
@@ -177,10 +173,10 @@ export class Finalizer {
     const file = await store.files.find(batch.inputFileId);
     if (!file) return allUnknown;
     const giveUp = async (error: unknown): Promise<undefined> => {
-      // Throws while the place of files is away: then no result file could be written either, and nothing is given up.
+      // Throws while the blob store is unavailable: result files could not be written either.
       const isThere = !isBlobLost(error) && (await blobs.size(file.blobId)) !== undefined;
       if (isThere && lease.epoch < maxInputReads) throw error;
-      log.error({ err: error, batch: batch.id }, 'the input of a batch that ends cannot be read');
+      log.error({ err: error, batch: batch.id }, 'the input of a closing batch is unreadable');
     };
     const index = await files.index(file).catch(giveUp);
     if (!index) return allUnknown;
@@ -221,15 +217,15 @@ export class Finalizer {
     try {
       const outcome = await store.batches.publish(worker, lease, files, time.now(), fault);
       if (outcome !== 'incomplete') return outcome;
-      throw new Disagreement(`The results and the counts of ${batch.id} differ.`);
+      throw new ResultMismatch(`The results and the counts of ${batch.id} differ.`);
     } catch (error) {
-      // Where the answer was lost, the publication may have got through: those the sweeper looks after.
+      // In an outage, the publication may have succeeded: unused files are swept.
       if (!(await isAway(error))) await this.#remove(files);
       throw error;
     }
   }
 
-  /** Blobs that no row names and none will; the sweeper removes those that stay. */
+  /** Removes unpublished files; the sweeper removes those that stay. */
   async #remove({ output, errors }: ResultFiles): Promise<void> {
     const { blobs, log } = this.#deps;
     for (const file of [output, errors])

@@ -6,19 +6,16 @@ import type { StoredFile } from '../../core/file.ts';
 import type { Store } from '../../store/store.ts';
 import type { PageSize } from '../../store/contract/results.ts';
 
-/** What is fetched at a time while a result file is written. */
+/** Results per read while a file is written. */
 const page: PageSize = { rows: 500, bytes: 4 << 20 };
 const newline = Uint8Array.of(0x0a);
 
-/** `batch_<id>_output.jsonl`, `batch_<id>_errors.jsonl` (api.md, section 4). */
+/** `batch_<id>_output.jsonl` or `batch_<id>_errors.jsonl`. */
 export function resultFilename(batchId: string, stream: ResultStream): string {
   return `${batchId}_${stream}.jsonl`;
 }
 
-/**
- * Writes one result stream of a batch, in commit order, into a durable blob. Returns the file it will be, without a row
- * yet, or null when the stream is empty.
- */
+/** Writes one result stream of a batch, in commit order, to a durable blob. Returns the file without inserting its row; null if the stream is empty. */
 export async function assembleResultFile(
   { store, blobs, ids }: { store: Store; blobs: Blobs; ids: Ids },
   batch: Batch,

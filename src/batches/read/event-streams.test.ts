@@ -7,23 +7,23 @@ import type { BatchView } from '../../wire/batch/present.ts';
 import { BatchEventStreams } from './event-streams.ts';
 
 let clock: ManualClock;
-let looks: number;
+let reads: number;
 let batch: Partial<Batch>;
 let broken: boolean;
 let followers: BatchEventStreams;
 
 beforeEach(() => {
   clock = createManualClock();
-  looks = 0;
+  reads = 0;
   batch = { status: 'in_progress' };
   broken = false;
   followers = new BatchEventStreams({
     clock,
     log: silent,
-    async look() {
-      looks++;
+    async read() {
+      reads++;
       if (broken) throw new Error('the database is away');
-      return { batch: makeBatch(batch), running: 0, waiting: null, eta: looks } as unknown as BatchView;
+      return { batch: makeBatch(batch), running: 0, waiting: null, eta: reads } as unknown as BatchView;
     },
   });
 });
@@ -50,16 +50,16 @@ describe('followers of a batch', () => {
   it('are told what it is and each change, all by one look a second, the same value', async () => {
     const many = Array.from({ length: 500 }, () => record());
     await clock.advance(0);
-    expect(looks).toBe(1);
+    expect(reads).toBe(1);
     await clock.advance(3_500);
-    expect([looks, many[0]!.told]).toEqual([4, [0]]);
+    expect([reads, many[0]!.told]).toEqual([4, [0]]);
     batch = { status: 'in_progress', ok: 5 };
     await clock.advance(1_000);
     expect(many.every(({ views }) => views[1] === many[0]!.views[1])).toBe(true);
     expect(clock.pending).toBe(1);
     const late = record();
     await clock.advance(0);
-    expect([late.told, looks]).toEqual([[5], 5]);
+    expect([late.told, reads]).toEqual([[5], 5]);
     batch = { status: 'completed', ok: 8 };
     await clock.advance(1_000);
     await Promise.all([...many, late].map(({ ended }) => ended));
@@ -78,7 +78,7 @@ describe('followers of a batch', () => {
     await ended;
     expect(told).toEqual([0, 'gone']);
     await clock.advance(60_000);
-    expect([looks, clock.pending]).toEqual([3, 0]);
+    expect([reads, clock.pending]).toEqual([3, 0]);
   });
 
   it('wait while the batch cannot be read', async () => {

@@ -5,30 +5,27 @@ import { ApiError, notFound } from '../../core/errors.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
 import type { BatchContext } from '../batch-context.ts';
 
-/** How often a batch is looked at while anybody follows it. */
-const lookMs = 1_000;
+/** Interval between two reads of a followed batch. */
+const readMs = 1_000;
 
 export interface BatchEventStreamsDeps extends Pick<BatchContext, 'clock' | 'log'> {
-  /** The batch as it is now; undefined when there is no such batch any more. */
-  look: (batchId: string) => Promise<BatchView | undefined>;
+  /** Reads a batch; undefined if it no longer exists. */
+  read: (batchId: string) => Promise<BatchView | undefined>;
 }
 
-/** A batch that somebody follows. */
-interface WatchedState {
+/** Shared state of the followers of one batch. */
+interface Followed {
   followers: number;
   latest: BatchView | undefined;
-  /** Settles when there is a later one, or none will come. */
-  news: PromiseWithResolvers<void>;
+  /** Settles with the next state, or when there will be none. */
+  change: PromiseWithResolvers<void>;
   timer: Timer | undefined;
 }
 
-/**
- * Tells whoever follows a batch how it changes. One look a second at each such batch serves all its followers; nobody
- * looks at batches that nobody follows. Who is slow misses states in between and never the last one.
- */
+/** Streams of batch states. One read a second serves all followers of a batch. A slow follower skips states, but never the last one. */
 export class BatchEventStreams {
   #deps: BatchEventStreamsDeps;
-  #followed = new Map<string, WatchedState>();
+  #followed = new Map<string, Followed>();
   #stopped = false;
 
   constructor(deps: BatchEventStreamsDeps) {
@@ -36,8 +33,8 @@ export class BatchEventStreams {
   }
 
   /**
-   * The batch as it is, then whenever it has changed, the same value for all; over once it is final.
-   * @throws ApiError `shutting_down` when the engine stops, `not_found` when the batch goes; the reason of `signal`
+   * Yields the batch, then again whenever it changes, the same value for all, until it is final.
+   * @throws ApiError `shutting_down` when the engine stops, `not_found` when the batch is deleted; the reason of `signal`
    */
   async *follow(batchId: string, signal: AbortSignal): AsyncGenerator<BatchView> {
     const followed = this.#join(batchId);
@@ -46,7 +43,7 @@ export class BatchEventStreams {
         signal.throwIfAborted();
         if (this.#stopped) throw shuttingDown();
         while (!followed.latest || followed.latest === seen)
-          await unlessAborted(followed.news.promise, signal);
+          await unlessAborted(followed.change.promise, signal);
         seen = followed.latest;
         yield seen;
         if (isFinal(seen.batch.status)) return;
@@ -57,64 +54,64 @@ export class BatchEventStreams {
     }
   }
 
-  /** Ends all following. */
+  /** Ends all streams. */
   stop(): void {
     this.#stopped = true;
     for (const [batchId, followed] of this.#followed) this.#fail(batchId, followed, shuttingDown());
   }
 
-  #join(batchId: string): WatchedState {
+  #join(batchId: string): Followed {
     let followed = this.#followed.get(batchId);
     if (!followed) {
-      followed = { followers: 0, latest: undefined, news: newsOf(), timer: undefined };
+      followed = { followers: 0, latest: undefined, change: newChange(), timer: undefined };
       this.#followed.set(batchId, followed);
-      void this.#look(batchId, followed);
+      void this.#read(batchId, followed);
     }
     followed.followers++;
     return followed;
   }
 
-  async #look(batchId: string, followed: WatchedState): Promise<void> {
-    const { look, clock, log } = this.#deps;
+  async #read(batchId: string, followed: Followed): Promise<void> {
+    const { read, clock, log } = this.#deps;
     try {
-      const view = await look(batchId);
+      const view = await read(batchId);
       if (!view) return this.#fail(batchId, followed, notFound('batch'));
       if (!followed.latest || stateOf(view) !== stateOf(followed.latest)) {
         followed.latest = view;
-        followed.news.resolve();
-        followed.news = newsOf();
+        followed.change.resolve();
+        followed.change = newChange();
       }
       if (isFinal(view.batch.status)) return;
     } catch (error) {
-      // The next look may do; the followers wait.
-      log.warn({ err: error, batch: batchId }, 'a batch that is followed could not be read');
+      // The followers wait for the next read.
+      log.warn({ err: error, batch: batchId }, 'a followed batch could not be read');
     }
     if (followed.followers > 0 && !this.#stopped)
-      followed.timer = clock.after(lookMs, () => void this.#look(batchId, followed));
+      followed.timer = clock.after(readMs, () => void this.#read(batchId, followed));
   }
 
-  #fail(batchId: string, followed: WatchedState, reason: ApiError): void {
+  #fail(batchId: string, followed: Followed, reason: ApiError): void {
     this.#forget(batchId, followed);
-    followed.news.reject(reason);
+    followed.change.reject(reason);
   }
 
-  #forget(batchId: string, followed: WatchedState): void {
+  #forget(batchId: string, followed: Followed): void {
     followed.timer?.cancel();
     if (this.#followed.get(batchId) === followed) this.#followed.delete(batchId);
   }
 }
 
-/** What is worth telling when it has changed. How fast the batch is and when it will end, changes with every look. */
+/** The part of a view whose change is an event; rate and ETA differ at every read. */
 function stateOf({ batch, running, waiting, ahead, atRisk }: BatchView): string {
   const { status, ok, err }: Batch = batch;
   return JSON.stringify([status, ok, err, running, waiting, ahead, atRisk]);
 }
 
-/** Whoever waits for it hears why none comes; where nobody does, nobody has to. */
-function newsOf(): PromiseWithResolvers<void> {
-  const news = Promise.withResolvers<void>();
-  news.promise.catch(() => {});
-  return news;
+function newChange(): PromiseWithResolvers<void> {
+  const change = Promise.withResolvers<void>();
+  // A rejection without followers is no error.
+  change.promise.catch(() => {});
+  return change;
 }
 
 function shuttingDown(): ApiError {

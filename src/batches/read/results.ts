@@ -7,12 +7,12 @@ import type { Store } from '../../store/store.ts';
 import type { PageSize, ResultRow } from '../../store/contract/results.ts';
 import type { ResultLines } from '../batches.ts';
 
-/** What is read before the answer begins. */
+/** Size of the read before the answer begins. */
 const firstPage: PageSize = { rows: 500, bytes: 64 << 10 };
-/** What all readers of rows together may have on their way to their clients, however slow those are, but for one result each. */
+/** Memory limit for the pages of all readers, however slow their clients are; a single result may exceed it. */
 const maxTotalBytes = 64 << 20;
 const maxPageBytes = 1 << 20;
-/** Of each reader: one is being sent while the next waits behind it. */
+/** Pages in memory per reader: one is sent while the next one waits. */
 const pagesEach = 2;
 const newline = Uint8Array.of(0x0a);
 
@@ -22,7 +22,7 @@ export interface ResultsDeps {
   readers: ResultReaders;
 }
 
-/** How many read results from rows at present: the more they are, the smaller are the pages of each. */
+/** Counts the readers of result rows: the more there are, the smaller their pages. */
 export class ResultReaders {
   #reading = 0;
 
@@ -42,9 +42,9 @@ export class ResultReaders {
 }
 
 /**
- * Result lines `after < n <= last` of a stream, where `last` is what is committed now: from the rows while the batch runs,
- * from the result file once they are gone. The bytes are the same (batch-engine.md, "Live tail").
- * @throws ApiError `not_found` when the file was deleted or has expired, BlobError when it is damaged
+ * Result lines `after < n <= last` of a stream, where `last` is the number committed now. They come from rows while the batch
+ * runs, and from the result file later; the bytes are the same (batch-engine.md, "Live tail").
+ * @throws ApiError `not_found` if the file was deleted or has expired, BlobError if it is damaged
  */
 export async function readResults(
   deps: ResultsDeps,
@@ -73,7 +73,7 @@ interface Range {
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
-/** What can be wrong is found out before the answer begins: afterwards an error can only break it off. */
+/** Reads the first page before the answer begins, because a later error can only break the answer off. */
 async function begin(deps: ResultsDeps, range: Range): Promise<AsyncIterable<Uint8Array>> {
   const rows = await nextRows(deps, range, firstPage);
   if (!rows) return fromFile(await openFile(deps, range), range);
@@ -91,21 +91,21 @@ async function* fromRows(
     if (!rows) return yield* fromFile(await openFile(deps, rest), rest);
     const lines = Buffer.concat(rows.flatMap((row) => [row.body, newline]));
     after = rows.at(-1)!.n;
-    // While a client takes its time, nothing is kept twice.
+    // A page is free while a slow client takes the lines.
     rows = undefined;
     yield lines;
     if (after >= range.last) return;
   }
 }
 
-/** Rows are deleted from the front once the file is there: undefined where the rest stands in the file. */
+/** Next rows; undefined if they have been deleted, from the front, because the result file exists. */
 async function nextRows(
   { store }: ResultsDeps,
   { batchId, stream, after, last }: Range,
   page: PageSize,
 ): Promise<ResultRow[] | undefined> {
-  const most = { ...page, rows: Math.min(page.rows, last - after) };
-  const rows = await store.results.tail(batchId, stream, after, most);
+  const size = { ...page, rows: Math.min(page.rows, last - after) };
+  const rows = await store.results.tail(batchId, stream, after, size);
   return rows[0]?.n === after + 1 ? rows : undefined;
 }
 
@@ -126,10 +126,7 @@ async function openFile({ store, files }: ResultsDeps, { batchId, stream }: Rang
   return { file, bytes: await files.read(file) };
 }
 
-/**
- * The lines of a range of the result file, which may have more of them than there were when `last` was told. It is read to
- * its end all the same: only then it is known to be whole.
- */
+/** Lines of a range of the result file, which may have more. It is read to its end, because only that verifies it. */
 async function* fromFile({ file, bytes }: ResultFile, { after, last }: Range): AsyncGenerator<Uint8Array> {
   let line = 0;
   for await (const chunk of bytes) {
@@ -148,11 +145,11 @@ async function* fromFile({ file, bytes }: ResultFile, { after, last }: Range): A
     );
 }
 
-/** Goes `most` lines on from `start`, or to the end of the chunk. */
-function skipLines(chunk: Uint8Array, start: number, most: number): { end: number; lines: number } {
+/** Skips `max` lines from `start`, or to the end of the chunk. */
+function skipLines(chunk: Uint8Array, start: number, max: number): { end: number; lines: number } {
   let end = start;
   let count = 0;
-  while (count < most) {
+  while (count < max) {
     const at = chunk.indexOf(0x0a, end);
     if (at === -1) return { end: chunk.length, lines: count };
     end = at + 1;

@@ -10,7 +10,7 @@ import type { BatchView } from '../../wire/batch/present.ts';
 
 const minuteMs = 60_000;
 
-/** What a batch costs: token sums by model times the frozen prices, rounded once per model (api.md, section 8). */
+/** Cost of a batch: token sums by model times the frozen prices, rounded once per model. */
 export function totalAmount(
   usages: ReadonlyMap<string, Usage>,
   prices: Record<string, Prices>,
@@ -30,7 +30,7 @@ export function usageByModel(rows: readonly LedgerRow[]): Map<string, Usage> {
   return sums;
 }
 
-/** A batch with what is added up on reading: tokens and money from its ledger rows, progress from its counts. */
+/** A batch with derived values: tokens and cost from its ledger rows, progress from its counts. */
 export function toBatchView(
   batch: Batch,
   ledger: readonly LedgerRow[],
@@ -38,7 +38,7 @@ export function toBatchView(
     running: number;
     errorSummary: ErrorSummary[];
     waiting: Waiting | null;
-    /** Batches that go before it; null unless it is queued. */
+    /** Number of batches before a queued batch; else null. */
     ahead: number | null;
     times: RunTimes;
   },
@@ -57,12 +57,12 @@ export function toBatchView(
     ahead,
     atRisk: isAtRisk(batch, times),
     ratePerMinute,
-    // What was done so far says nothing of when somebody takes requests again, but hours do.
+    // The rate so far does not tell when a model takes requests again; hours do.
     eta: waiting && waiting.reason !== 'hours' ? null : eta,
   };
 }
 
-/** By its own pace where there is one, which may have become better since it was first seen to be late. */
+/** Judges by the batch's own rate if known: it may have recovered since it was first seen at risk. */
 function isAtRisk(batch: Batch, times: RunTimes): boolean {
   if (isFinal(batch.status) || batch.closing !== null) return false;
   return missesWindow(batch, times) ?? (batch.atRiskAt !== null || timeLeft(batch, times) === 0);
@@ -72,7 +72,7 @@ function pace(batch: Batch, { now, hours }: RunTimes): { ratePerMinute: number |
   if (batch.inProgressAt === null) return { ratePerMinute: null, eta: null };
   const end = batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt ?? now;
   const finished = batch.ok + batch.err;
-  // Batches that ran before there were such hours have a pace, too.
+  // A batch may have run before its model had hours.
   const elapsed = Math.max(1, workingTime(batch, end, hours) || workingTime(batch, end, undefined));
   const ratePerMinute = Math.round((finished * minuteMs * 10) / elapsed) / 10;
   if (isFinal(batch.status) || finished === 0) return { ratePerMinute, eta: null };

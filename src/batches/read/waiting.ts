@@ -7,28 +7,27 @@ import type { Peers } from '../../inference/peers.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
 
-/** What a batch may wait for, as far as this process knows. */
+/** Reasons for which a batch may wait, as far as this process knows. */
 export interface WaitSources {
-  /** Why an org may spend nothing more. */
+  /** Reason why an org may not spend. */
   budget: (orgId: string) => Waiting | null;
-  /** What a batch cannot read or write at present. */
+  /** Reason why the stored data of a batch is unavailable. */
   storage: (batchId: string) => Waiting | null;
-  /** Why no requests of a model are sent, by its name. @param priced those that may answer in its place */
+  /** Reason why no requests of a model are sent. @param priced names of models that may answer instead */
   waiting: (model: string, priced: readonly string[]) => Waiting | null;
-  /** How many more requests of a model may be sent now. */
+  /** Number of further requests that may be sent to a model now. */
   room: (model: string) => number;
 }
 
-/** Those that its requests name. */
+/** Models that the requests of a batch name. */
 export function namedModels({ prices }: Batch): string[] {
   return Object.keys(prices).filter((model) => !prices[model]!.isFallback);
 }
 
 /**
- * Why nothing of a batch goes on at present: it is paused; or its files cannot be used; or its org may spend nothing more; or
- * no requests of its models are sent, of which the first is told; or others have all places. Null where something of it may be
- * sent, or was to a model that takes requests.
- * @param inFlight its requests that were sent and not answered
+ * Reason why a batch makes no progress: paused, storage, budget, its first unavailable model, or a queue for slots. Null if
+ * some of its lines can be sent or are in flight to an available model.
+ * @param inFlight lines sent and not answered
  */
 export function findWaiting(
   batch: Batch,
@@ -38,30 +37,30 @@ export function findWaiting(
   const { status, closing, pausedAt, total, ok, err } = batch;
   if (isFinal(status)) return null;
   const noStorage = storage(batch.id);
-  // Whoever closes it has its files to write.
+  // A closing batch only has its files to write.
   if (closing !== null) return noStorage;
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
   if (noStorage) return noStorage;
-  const noMoney = budget(batch.orgId);
-  if (noMoney) return { ...noMoney, since: Math.max(noMoney.since, batch.createdAt) };
+  const noBudget = budget(batch.orgId);
+  if (noBudget) return { ...noBudget, since: Math.max(noBudget.since, batch.createdAt) };
   const models = namedModels(batch);
   const causes = models.flatMap((model) => waiting(model, Object.keys(batch.prices)) ?? []);
-  // What other processes hold unsent counts as in flight: of models that all wait it tells nothing.
+  // Unsent lines of other processes count as in flight, which means nothing if all models are unavailable.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))
     return { ...causes[0], since: Math.max(causes[0].since, batch.createdAt) };
   const isQueued =
     inFlight <= 0 && ok + err < total && models.length > 0 && models.every((model) => room(model) <= 0);
   if (!isQueued) return null;
   const since = batch.inProgressAt ?? batch.createdAt;
-  return { reason: 'queued', message: 'Other requests have all places of the model.', since };
+  return { reason: 'queued', message: 'All slots of the model are in use.', since };
 }
 
-/** What was running when its processes died waits for its turn to be tried alone. */
+/** Lines that were running when their processes died wait to be tried alone. */
 export function crashSuspected({ inProgressAt, createdAt }: Batch): Waiting {
   const message =
-    'The server died more than once while these requests were running. They are tried again one at a time, ' +
-    'by a process that has lived for a minute.';
+    'The server crashed more than once while these requests were running. They run again one at a time, ' +
+    'on a process that has been up for a minute.';
   return { reason: 'crash_suspected', message, since: inProgressAt ?? createdAt };
 }
 
@@ -75,19 +74,11 @@ export interface WaitSourcesDeps {
   hours: Pick<OpenHours, 'waiting'>;
 }
 
-/** What batches may wait for: a model waits only where neither this process nor another one sends its requests. */
-export function createWaitSources({
-  storage,
-  budgets,
-  catalog,
-  capacity,
-  peers,
-  missing,
-  hours,
-}: WaitSourcesDeps): WaitSources {
+/** Wait reasons across processes: a model waits only if no process sends its requests. */
+export function createWaitSources(deps: WaitSourcesDeps): WaitSources {
+  const { storage, budgets, catalog, capacity, peers, missing, hours } = deps;
   const causeOf = (name: string, priced: readonly string[]) =>
     catalog.find(name) ? capacity.waiting(catalog.idOf(name), priced) : peers.waitingElsewhere(name);
-
   return {
     storage,
     budget: (orgId) => budgets.waiting(orgId),
@@ -99,7 +90,7 @@ export function createWaitSources({
     room(name) {
       const id = catalog.idOf(name);
       const isHere = catalog.find(name) !== undefined && capacity.waiting(id) === null;
-      // Nobody here knows how much room others have.
+      // The room of peers is unknown.
       return !isHere && peers.isAvailableElsewhere(name) ? Number.POSITIVE_INFINITY : capacity.room(id);
     },
   };
