@@ -1,37 +1,37 @@
 import type { Clock } from '../base/clock.ts';
 import type { Pool } from '../engines/engines.ts';
 
-/** How long after the last interactive call batches may use the slots kept free for the next one. */
+/** Time after the last interactive call at which batches get the slots kept free for the next one. */
 const idleMs = 10_000;
-/** The share of the slots that is there for interactive calls that come at once. */
+/** Share of the slots that is kept free for interactive calls that arrive together. */
 const spareShare = 1 / 8;
-/** How long one of those may wait for a slot that a line gives back. */
+/** Acceptable wait of such a call for a slot that a line gives back. */
 const shortWaitMs = 10;
-/** One line in so many is how much the mean time of a line moves. */
+/** Weight of a new line in the mean line time is 1 / `meanOver`. */
 const meanOver = 64;
 
 type AdmittedPool = Pick<Pool, 'slots' | 'maxInFlight' | 'waiting'>;
 
 /**
- * Counts what one model has in flight and says how many more batch lines it can take (batch-engine.md, "Running"):
+ * Counts the requests of one model in flight, and computes the room for batch lines (batch-engine.md, "Running"):
  *
- *   room = interactive idle for 10 s ? most : min(most, max(1, floor(L - S)) - I)
+ *   room = interactive idle for 10 s ? max : min(max, max(1, floor(L - S)) - I)
  *   S = max(1, L x (1/8 - 10 ms / D))
  *
- * L = slots, most = what keeps them busy, I = interactive calls here and elsewhere, S = slots kept free for an eighth of L
- * that come at once: less those that lines, which take D each, give back within 10 ms. Processes that ask the same servers
- * lease it from one another. Where they cannot, P of them take 1/P each, but one line at least while there is any room: few slots
- * among many processes must not mean that nobody runs anything. Servers that take nothing are tried by each for itself.
+ * L = slots, max = requests that keep them busy, I = interactive calls of all processes, D = mean time of a line, S = slots kept
+ * free: an eighth of L, less those that lines give back within 10 ms. Processes that share replicas lease the room from one
+ * another. Where they cannot, P processes take 1/P each, but at least one line, so that few slots among many processes do not
+ * stop everything. Unavailable models are probed by each process.
  */
 export class Admission {
   #pool: AdmittedPool;
   #clock: Clock;
   #interactive = 0;
   #lines = 0;
-  #others = 0;
+  #peersInteractive = 0;
   #processes = 1;
   #leased: number | null = null;
-  /** The mean time of a line, taken to be long until enough of them have shown that it is not. */
+  /** Mean time of a line in milliseconds; long until enough lines show otherwise. */
   #lineMs = 60_000;
   #lastInteractive = Number.NEGATIVE_INFINITY;
   #onIdle: (() => void)[] = [];
@@ -46,15 +46,14 @@ export class Admission {
     return this.#interactive;
   }
 
-  /** Lines that all processes together may have in flight. */
+  /** Number of lines that all processes together may have in flight. */
   get limit(): number {
-    const here = this.#interactive + this.#others;
-    if (here > 0) this.#lastInteractive = this.#clock.monotonic();
-    const idle = here === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs;
-    const { slots, maxInFlight: most } = this.#pool;
-    if (idle) return most;
+    const interactive = this.#interactive + this.#peersInteractive;
+    if (interactive > 0) this.#lastInteractive = this.#clock.monotonic();
+    const { slots, maxInFlight: max } = this.#pool;
+    if (interactive === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs) return max;
     const spare = Math.max(1, slots * (spareShare - shortWaitMs / this.#lineMs));
-    return Math.min(most, Math.max(1, Math.floor(slots - spare)) - here);
+    return Math.min(max, Math.max(1, Math.floor(slots - spare)) - interactive);
   }
 
   get room(): number {
@@ -66,17 +65,18 @@ export class Admission {
     return Math.min(all, this.#leased ?? Math.max(1, Math.floor(all / this.#processes)));
   }
 
+  /** @param interactive calls of other processes in flight. @param processes that share the model, this one included */
   setPeers(interactive: number, processes: number): void {
-    this.#others = interactive;
+    this.#peersInteractive = interactive;
     this.#processes = Math.max(1, processes);
   }
 
-  /** How many lines this process may have in flight among those that share; null where that is not known. */
+  /** Sets the number of lines that this process may have in flight; null if no share was agreed. */
   lease(lines: number | null): void {
     this.#leased = lines;
   }
 
-  /** Counts a call in; the returned function counts it out, once. What failed tells nothing of how long a line takes. */
+  /** Counts a call in and returns a function that counts it out. Only answered lines count for the mean line time. */
   enter(priority: 'interactive' | 'batch'): (isAnswered?: boolean) => void {
     if (priority === 'interactive') this.#interactive++;
     else this.#lines++;
@@ -96,7 +96,7 @@ export class Admission {
     };
   }
 
-  /** Resolves when nothing of this process is in flight. */
+  /** Resolves when this process has no request in flight. */
   whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isIdle) resolve();

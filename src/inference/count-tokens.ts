@@ -4,15 +4,15 @@ import type { Engine } from '../engines/engines.ts';
 import type { ChatRequest } from '../wire/chat/chat.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../wire/embeddings/embeddings.ts';
 
-/** No vocabulary in use has a longer token: 128 spaces, or 128 dashes. */
+/** Longest token of the vocabularies in use: 128 spaces or dashes. */
 const maxTokenBytes = 128;
-/** More text is not sent to a server for the sake of a number. */
+/** Longer texts are not sent to a server for a count. */
 const maxSentBytes = 4 * 2 ** 20;
-/** Counts of one model that run at once; of one org half of them. */
+/** Concurrent counts of one model; half of them for one org. */
 const maxConcurrent = 4;
 const maxWaiting = 1_000;
 
-/** Tokens of the prompt as the engine counts them; undefined where it cannot tell. */
+/** Tokens of the prompt as the engine counts them; undefined if it cannot. */
 export type CountPrompt = (
   request: ChatRequest | EmbeddingsRequest,
   orgId: string,
@@ -20,8 +20,8 @@ export type CountPrompt = (
 ) => Promise<number | undefined>;
 
 /**
- * Counts for one model, a few at once and orgs in turns: an engine reads a long prompt for a while.
- * @throws ApiError `context_length_exceeded` for what cannot fit the model's context, `rate_limit_exceeded`
+ * Counts for one model, a few at a time with orgs in turn, because an engine takes long for a long prompt.
+ * @throws ApiError `context_length_exceeded` for prompts that cannot fit the model's context, `rate_limit_exceeded`
  */
 export function createCountPrompt(engine: Engine): CountPrompt {
   const gate = createFairGate({
@@ -29,9 +29,7 @@ export function createCountPrompt(engine: Engine): CountPrompt {
     maxPerOwner: maxConcurrent / 2,
     maxWaiting,
     fullError: () =>
-      new ApiError('rate_limit_exceeded', 'Too many requests wait to have their tokens counted.', {
-        retryAfter: 1,
-      }),
+      new ApiError('rate_limit_exceeded', 'Too many token counts are waiting.', { retryAfter: 1 }),
   });
   return async (request, orgId, signal) => {
     const bytes = textBytes(request);
@@ -46,13 +44,13 @@ function requirePossible(bytes: number, contextLength: number): void {
   if (bytes <= contextLength * maxTokenBytes) return;
   throw new ApiError(
     'context_length_exceeded',
-    `The messages have ${bytes} bytes of text. This model's context holds ${contextLength} tokens, and tokens have ` +
-      `${maxTokenBytes} bytes at most, so they cannot fit and are not counted. Shorten the messages.`,
+    `The messages have ${bytes} bytes of text. This model's context holds ${contextLength} tokens of at most ` +
+      `${maxTokenBytes} bytes, so the messages cannot fit and are not counted. Shorten them.`,
     { param: 'messages' },
   );
 }
 
-/** Bytes of what the messages say, as UTF-8. Pictures, sounds and files are no text. */
+/** UTF-8 bytes of the messages' text, without images, audio and files. */
 function textBytes(request: ChatRequest | EmbeddingsRequest): number {
   if (isEmbeddings(request)) return JSON.stringify(request.input).length;
   const { messages } = request;

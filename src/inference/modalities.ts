@@ -5,21 +5,20 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import { imageUrlPaths, imageUrlsOff } from '../wire/chat/request/image-urls.ts';
 import { type AddFault, collectFaults } from '../wire/schema/validate.ts';
 
-/** What an engine must take for a part of a message. Text is taken by all. */
+/** Modality of a content part; text needs none. */
 const needs: Readonly<Record<string, ModelInput>> = {
   image_url: 'image',
   input_audio: 'audio',
   file: 'file',
 };
 
-const noTools =
-  'the model behind this server calls no tools of its own choice; force one with tool_choice, or ask another model';
+const noTools = 'this model cannot choose tools by itself; force one with tool_choice, or use another model';
 
-const named: Readonly<Record<ModelInput, string>> = { image: 'images', audio: 'audio', file: 'files' };
+const labels: Readonly<Record<ModelInput, string>> = { image: 'images', audio: 'audio', file: 'files' };
 
 /**
- * Refuses what the engine cannot take: left out silently, the answer would be about something else.
- * @throws ApiError `validation_error` (422) with every part that is too much
+ * Rejects parts that the engine cannot process; dropped silently, they would change the question.
+ * @throws ApiError `validation_error` (422) with a fault for each part
  */
 export function requireModalities(
   request: ChatRequest,
@@ -27,30 +26,30 @@ export function requireModalities(
   model: Pick<Model, 'imageUrls'>,
 ): void {
   const { messages, tools, tool_choice: choice = 'auto' } = request;
-  requireNone((add) => {
-    // A call that must be made is made of JSON, and with `none` no tools are sent.
+  throwFaults((add) => {
+    // A forced call is emulated as JSON, and `none` sends no tools.
     if (choice === 'auto' && tools?.length && engine.capabilities.tools === false) add('tools', noTools);
     for (const [at, { custom }] of (tools ?? []).entries())
       if (custom?.format?.grammar?.syntax === 'lark' && !engine.capabilities.customTools)
         add(
           `tools[${at}].custom.format.grammar.syntax`,
-          'expected "regex", the only grammar that is held for this model: describe it in the description',
+          'expected "regex", the only grammar that this model supports; put other grammars into the description',
         );
     for (const [at, { content }] of messages.entries()) {
       if (typeof content === 'string') continue;
       for (const [index, { type }] of (content ?? []).entries()) {
         const input = needs[type];
         if (input !== undefined && !engine.capabilities.inputs.includes(input))
-          add(`messages[${at}].content[${index}]`, `this model takes no ${named[input]}`);
+          add(`messages[${at}].content[${index}]`, `this model takes no ${labels[input]}`);
       }
     }
     addImageUrls(request, model, add);
   });
 }
 
-/** Refuses images at an address, unless the server of the model fetches them. @throws ApiError `validation_error` (422) */
+/** Rejects image URLs unless the model's server fetches them. @throws ApiError `validation_error` (422) */
 export function requireNoImageUrls(request: ChatRequest, model: Pick<Model, 'imageUrls'>): void {
-  requireNone((add) => addImageUrls(request, model, add));
+  throwFaults((add) => addImageUrls(request, model, add));
 }
 
 function addImageUrls(
@@ -58,16 +57,13 @@ function addImageUrls(
   { imageUrls = false }: Pick<Model, 'imageUrls'>,
   add: AddFault,
 ): void {
-  if (!imageUrls) for (const place of imageUrlPaths(messages)) add(place, imageUrlsOff);
+  if (!imageUrls) for (const path of imageUrlPaths(messages)) add(path, imageUrlsOff);
 }
 
-function requireNone(find: (add: AddFault) => void): void {
-  const faults = collectFaults(find);
+function throwFaults(find: (add: AddFault) => void): void {
+  const faults = collectFaults(find).slice(0, 100);
   const [first] = faults;
   if (!first) return;
   const message = `${first.param}: ${first.message}`;
-  throw new ApiError('validation_error', message, {
-    param: first.param ?? null,
-    faults: faults.slice(0, 100),
-  });
+  throw new ApiError('validation_error', message, { param: first.param ?? null, faults });
 }

@@ -2,16 +2,16 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { CompletionsRequest } from '../wire/completions/completions.ts';
 import { splitTextInputs } from '../wire/shared/text-inputs.ts';
 
-/** So much of the first message tells conversations apart. */
+/** Characters of the first message that distinguish conversations. */
 const prefixChars = 256;
 
-/** Conversations that begin with the same instructions share a prompt prefix; so do the turns of one without any. */
+/** Key of a shared prompt prefix: the same for conversations with the same instructions, and for the turns of one without any. */
 export function promptPrefix({ messages: [first], tools }: ChatRequest): string {
-  const said = typeof first?.content === 'string' ? first.content : '';
-  return said === '' ? '' : `${tools?.length ?? 0} ${said.slice(0, prefixChars)}`;
+  const text = typeof first?.content === 'string' ? first.content : '';
+  return text === '' ? '' : `${tools?.length ?? 0} ${text.slice(0, prefixChars)}`;
 }
 
-/** Token ids are a few characters each, and so are the texts that they stand for. */
+/** Key of a raw prompt. A token id takes about as many characters as its text. */
 export function textPromptPrefix({ prompt }: CompletionsRequest): string {
   const [first] = splitTextInputs('prompt', prompt);
   const text =

@@ -115,16 +115,16 @@ describe('a check', () => {
       withSchema(place),
       'Well, the city',
       'length',
-      'The answer is not JSON. The answer was cut by max_tokens.',
+      'The answer is not JSON. The answer was truncated by max_tokens.',
     ],
     [withSchema(place), 'Well, the city', 'stop', 'The answer is not JSON.'],
     [
       { ...withSchema(place), stop: '}' },
       '{"city":"Oslo"',
       'stop',
-      'The answer is not JSON. A stop sequence of the request may have cut it.',
+      'The answer is not JSON. A stop sequence of the request may have truncated it.',
     ],
-    [required, 'I should', 'length', "The model did not call 'f'. The answer was cut by max_tokens."],
+    [required, 'I should', 'length', "The model did not call 'f'. The answer was truncated by max_tokens."],
   ] as const)('of %j tells what may have cut %j (%s)', async (more, content, finish, message) => {
     const check = (await checkOf(more))!;
     await expect(check(chatResponse(content, { finish }))).rejects.toMatchObject({ message });

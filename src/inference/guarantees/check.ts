@@ -6,8 +6,8 @@ import { type AdmittedSchema, type GivenSchema, type Schemas, sourceOf } from '.
 import { type ExpectedStart, startsAsExpected, isComplete } from './truncated-answer.ts';
 
 /**
- * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) when an answer breaks the promise: a complete one, or one
- * that was cut before it had begun to keep it; with an `UnfitCall` when the arguments of a call do.
+ * Rejects with ApiError `schema_not_met` or `tool_not_called` (502) if an answer breaks a guarantee, with `InvalidCall` if the
+ * arguments of a call do. A truncated answer passes if it starts as expected.
  */
 export type Check = (response: Pick<ChatResponse, 'choices'>) => Promise<void>;
 
@@ -22,9 +22,9 @@ export class InvalidCall extends ApiError {
 }
 
 /**
- * How an answer is checked; null where there is nothing to check, of text and of calls that are neither forced nor strict.
- * @param signal of the request: once it aborts, nothing is begun for it any more
- * @throws ApiError (422) for a schema over the budget or that cannot be compiled
+ * Creates the check of an answer; null for text and for calls that are neither forced nor strict.
+ * @param signal of the request: after it aborts, no schema is compiled or applied for it
+ * @throws ApiError (422) for a schema over the limits or that cannot be compiled
  */
 export async function createCheck(
   request: ChatRequest,
@@ -48,13 +48,10 @@ export async function createCheck(
 }
 
 type Choice = ChatResponse['choices'][number];
-/** By name; null for a tool without parameters, which takes any. */
+/** Schemas by tool name; null for a tool without parameters, which takes any. */
 type ToolSchemas = ReadonlyMap<string, AdmittedSchema | null>;
 
-/**
- * Admits the schemas of the guaranteed tools, and that of the response format, if it has one. The other tools go to the engine
- * as they came: only their size is limited.
- */
+/** Admits the schemas of the guaranteed tools and of the response format. Other tools go to the engine as they are, if small enough. */
 async function admitAll(
   request: ChatRequest,
   admit: (given: readonly GivenSchema[]) => Promise<AdmittedSchema[]>,
@@ -82,21 +79,20 @@ async function admitAll(
 }
 
 /**
- * An answer that was refused or filtered tells so itself, and is not held to the promise. Neither is one that the token limit
- * cut (`finish_reason: "length"`) where the call or the JSON was under way: one that talks instead is checked like any other,
- * and so is one that is whole all the same.
+ * Checks each choice. Refused and filtered answers are skipped: they say so themselves. So are truncated ones
+ * (`finish_reason: "length"`) that start as expected, unless they are complete all the same.
  */
 function ofChoices(
-  beginning: ExpectedStart | null,
+  expected: ExpectedStart | null,
   hint: Hint,
   check: (choice: Choice) => Promise<void>,
 ): Check {
   return async ({ choices }) => {
     for (const choice of choices) {
       const { finish_reason: finish, message } = choice;
-      const isUnderWay = beginning === null || startsAsExpected(message, beginning);
-      const wasCut = finish === 'length' && isUnderWay && !isComplete(message);
-      if (wasCut || finish === 'content_filter' || message.refusal) continue;
+      const isUnderWay = expected === null || startsAsExpected(message, expected);
+      const isTruncated = finish === 'length' && isUnderWay && !isComplete(message);
+      if (isTruncated || finish === 'content_filter' || message.refusal) continue;
       await check(choice).catch((error: unknown) => {
         const cause = hint(choice);
         if (cause === null || !isMiss(error)) throw error;
@@ -111,18 +107,18 @@ function isMiss(error: unknown): error is ApiError {
   return error.code === 'schema_not_met' || error.code === 'tool_not_called';
 }
 
-/** Likely reasons for a miss, from the end of the answer. */
+/** Likely reason for a miss, from the end of the answer. */
 type Hint = (choice: Choice) => string | null;
 
 function hintOf({ stop }: ChatRequest): Hint {
   return ({ finish_reason: finish, message: { content } }) => {
-    if (finish === 'length') return 'The answer was cut by max_tokens.';
+    if (finish === 'length') return 'The answer was truncated by max_tokens.';
     const isOpen = finish === 'stop' && stop?.length && parseOrUndefined(content ?? '') === undefined;
-    return isOpen ? 'A stop sequence of the request may have cut it.' : null;
+    return isOpen ? 'A stop sequence of the request may have truncated it.' : null;
   };
 }
 
-/** Every call must fit: a client runs them all. */
+/** Checks every call, because clients run them all. */
 async function checkCalls({ message }: Choice, { names }: AnswerRule, tools: ToolSchemas): Promise<void> {
   const calls = message.tool_calls ?? [];
   if (calls.length === 0) {
@@ -137,13 +133,14 @@ async function checkArguments(
   tools: ToolSchemas,
 ): Promise<void> {
   const parameters = tools.get(name);
-  if (parameters === undefined) throw notCalled(`The model called '${name}', and there is no such tool.`);
+  if (parameters === undefined)
+    throw notCalled(`The model called '${name}', which is not a tool of the request.`);
   if (!isObject(parseOrUndefined(args))) throw new InvalidCall(name, 'are not a JSON object.');
   const fault = await parameters?.fault(args);
   if (fault) throw new InvalidCall(name, `do not fit its parameters: ${fault}`);
 }
 
-/** Calls of these tools; others are the model's own affair. */
+/** Checks calls of guaranteed tools; other calls have no guarantee. */
 async function checkCallsOf({ message }: Choice, tools: ToolSchemas): Promise<void> {
   for (const { function: called } of message.tool_calls ?? [])
     if (tools.has(called.name)) await checkArguments(called, tools);

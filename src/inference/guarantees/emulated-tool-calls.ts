@@ -5,19 +5,18 @@ import { stripCodeFence } from './code-fence.ts';
 import { relocateSchema } from '../schemas/relocate-schema.ts';
 
 /**
- * A call of a tool for an engine that cannot be made to call one: the tools are left out, their arguments are asked for as
- * JSON under a schema, and the call is made of the text (wire-formats.md, section 2.4). Whether it fits the tool's
- * parameters is checked afterwards, like any call.
- * @param tools the ones of which one must be called; at least one
+ * Emulates a forced tool call on an engine without them: the request asks for the arguments as JSON under a schema instead, and
+ * the answer's text becomes the call. The call is checked afterwards like any other.
+ * @param tools at least one, of which one must be called
  */
 export function emulateToolCall(tools: readonly Tool[], newCallId: () => string) {
   const [only] = tools;
   const one = tools.length === 1 && only ? only : null;
   return {
     format: one ? formatOfOne(one) : formatOfSeveral(tools),
-    /** What the system says about it: the model sees neither the tools nor the schema otherwise. */
+    /** Instruction for the system message; otherwise the model sees neither the tools nor the schema. */
     line: one ? lineForOne(one) : lineForSeveral(tools),
-    /** The answer as one with a call, or as it came where its text is none. */
+    /** Converts the answer's text to a call; leaves other text alone. */
     read: (response: ChatResponse): ChatResponse => ({
       ...response,
       choices: response.choices.map((choice) => readChoice(choice, one, newCallId)),
@@ -30,7 +29,7 @@ function formatOfOne({ function: { name, parameters, strict } }: Tool): Response
   return { type: 'json_schema', json_schema: { name, schema, ...(strict === true && { strict }) } };
 }
 
-/** Which tool, and its arguments. Each tool's schema keeps the names it refers to by becoming a definition of its own. */
+/** Schema of a tool name and its arguments. Each tool's schema becomes a definition, so that its references still work. */
 function formatOfSeveral(tools: readonly Tool[]): ResponseFormat {
   const definitions: Record<string, JsonSchema> = {};
   const branches = tools.map(({ function: { name, parameters } }, index) => {
@@ -47,24 +46,24 @@ function formatOfSeveral(tools: readonly Tool[]): ResponseFormat {
   return { type: 'json_schema', json_schema: { name: 'tool_call', schema } };
 }
 
-/** The arguments of a tool that takes none. */
+/** Parameters of a tool without any. */
 const nothing: JsonSchema = { type: 'object', properties: {}, additionalProperties: false };
 
 function lineForOne(tool: Tool): string {
   return (
     `You call the function ${JSON.stringify(tool.function.name)} now: answer with its arguments, one JSON object ` +
-    `that conforms to its parameters, and with nothing else.\n${told(tool)}`
+    `that conforms to its parameters, and with nothing else.\n${describe(tool)}`
   );
 }
 
 function lineForSeveral(tools: readonly Tool[]): string {
   return (
     'You call one of these functions now: answer with {"name": <its name>, "arguments": <its arguments>}, one JSON ' +
-    `object, and with nothing else.\n${tools.map(told).join('\n')}`
+    `object, and with nothing else.\n${tools.map(describe).join('\n')}`
   );
 }
 
-function told({ function: { name, description, parameters } }: Tool): string {
+function describe({ function: { name, description, parameters } }: Tool): string {
   return JSON.stringify({ name, description, parameters: parameters ?? nothing });
 }
 
@@ -84,7 +83,7 @@ function readChoice(choice: ChatChoice, tool: Tool | null, newCallId: () => stri
   };
 }
 
-/** Models that learnt to name what they call do so here too, where nothing confines them. */
+/** Unwraps `{"name", "arguments"}`, which some models write even when only the arguments are asked for. */
 function callOf({ function: { name, parameters } }: Tool, text: string): Called {
   const called = calledIn(text);
   const properties = isObject(parameters) ? parameters['properties'] : undefined;
@@ -99,7 +98,7 @@ interface Called {
   arguments: string;
 }
 
-/** The name and the JSON text of the arguments, to the digit; also of a text that was cut within the arguments. */
+/** Name and exact JSON text of the arguments, also of a text that was truncated within them. */
 function calledIn(text: string): Called | null {
   const value = parseOrUndefined(text);
   if (value === undefined) {

@@ -2,10 +2,10 @@ import type { Capabilities } from '../../engines/engines.ts';
 import type { ChatRequest } from '../../wire/chat/chat.ts';
 import { type AnswerRule, guaranteedTools, answerRule } from '../../wire/chat/answer-rule.ts';
 
-/** What a call is filtered by. */
+/** The calls that an answer may hold. */
 export type CallRule = Pick<AnswerRule, 'names' | 'maxCalls'>;
 
-/** Whether any answer is right: nothing is said of calls, nor of the content. */
+/** True if any answer is right: the request restricts neither calls nor content. */
 export function needsNoGuarantee({
   tools,
   tool_choice: choice,
@@ -15,12 +15,12 @@ export function needsNoGuarantee({
   return !tools && !choice && parallel !== false && !format;
 }
 
-/** Whether the engine writes nothing else by itself, so that the answer may be seen as it comes. */
+/** True if the engine cannot write anything else, so that the answer can be streamed as it is generated. */
 export function isEngineEnforced({ kind }: AnswerRule, { jsonSchema, forcedTool }: Capabilities): boolean {
   return kind === 'text' || (kind === 'call' ? forcedTool : jsonSchema) === 'exact';
 }
 
-/** Whether the engine itself keeps all that is promised, so that nobody has to look at the answer. */
+/** True if the engine enforces all guarantees, so that the answer need not be checked. */
 export function engineGuarantees(chat: ChatRequest, { jsonSchema, forcedTool }: Capabilities): boolean {
   const { kind, maxCalls } = answerRule(chat);
   const hasFormat = (chat.response_format?.type ?? 'text') !== 'text';
@@ -28,7 +28,7 @@ export function engineGuarantees(chat: ChatRequest, { jsonSchema, forcedTool }: 
   return (!ofCalls || forcedTool === 'exact') && (!hasFormat || jsonSchema === 'exact');
 }
 
-/** Whether there are calls that an answer may not hold, or must end with. */
+/** True if the request restricts or requires calls. */
 export function restrictsCalls({ kind, names, maxCalls }: AnswerRule): boolean {
   return kind === 'call' || names !== null || maxCalls !== Infinity;
 }

@@ -6,17 +6,17 @@ type Choice = ChatResponse['choices'][number];
 type Piece = ChatChunk['choices'][number];
 
 /**
- * An answer with the calls that `rule` allows: those of other tools and those beyond the number are taken out. A choice ends
- * with `tool_calls` exactly when it holds calls, unless it was cut.
- * @throws ApiError `tool_not_called` when nothing is left of a choice
+ * Removes calls that `rule` does not allow. A choice ends with `tool_calls` if and only if it holds calls, unless it was
+ * truncated.
+ * @throws ApiError `tool_not_called` if nothing is left of a choice
  */
 export function filterToolCalls(response: ChatResponse, rule: CallRule): ChatResponse {
   return { ...response, choices: response.choices.map((choice) => new CallFilter(rule).whole(choice)) };
 }
 
 /**
- * The same for an answer that is streamed as it comes.
- * @throws ApiError `tool_not_called` at the end of a choice of which nothing was left
+ * Filters a streamed answer in the same way.
+ * @throws ApiError `tool_not_called` at the end of a choice of which nothing is left
  */
 export async function* filterStreamedToolCalls(lists: ChatChunks, rule: CallRule): ChatChunks {
   const filters = new Map<number, CallFilter>();
@@ -34,14 +34,13 @@ export async function* filterStreamedToolCalls(lists: ChatChunks, rule: CallRule
   }
 }
 
-/** Decides about the calls of one choice, whether they come at once or in pieces. */
+/** Filters the calls of one choice, whole or in pieces. */
 class CallFilter {
   #rule: CallRule;
-  /** Where a call of the engine stands among those that are kept. */
-  #places = new Map<number, number>();
+  /** Index among the calls left, by index in the engine's answer. */
+  #indexes = new Map<number, number>();
   #dropped: string | null = null;
-  /** It holds something beside calls. */
-  #said = false;
+  #hasContent = false;
 
   constructor(rule: CallRule) {
     this.#rule = rule;
@@ -49,20 +48,20 @@ class CallFilter {
 
   whole(choice: Choice): Choice {
     const { tool_calls: given = [], ...message } = choice.message;
-    const calls = given.filter(({ function: { name } }, index) => this.#place(index, name) !== undefined);
-    this.#said = Boolean(message.content || message.refusal);
+    const calls = given.filter(({ function: { name } }, index) => this.#indexOf(index, name) !== undefined);
+    this.#hasContent = Boolean(message.content || message.refusal);
     const finish = this.#finish(choice.finish_reason);
     if (calls.length === given.length && finish === choice.finish_reason) return choice;
     const kept = calls.length > 0 ? { tool_calls: calls } : { content: message.content ?? '' };
     return { ...choice, message: { ...message, ...kept }, finish_reason: finish };
   }
 
-  /** What is left of a piece: one piece or none. */
+  /** Returns the rest of a piece, or nothing. */
   piece(piece: Piece): Piece[] {
     const { tool_calls: given, ...delta } = piece.delta;
-    this.#said ||= Boolean(delta.content || delta.refusal);
+    this.#hasContent ||= Boolean(delta.content || delta.refusal);
     const calls = given?.flatMap((call) => {
-      const index = this.#place(call.index, call.function?.name);
+      const index = this.#indexOf(call.index, call.function?.name);
       return index === undefined ? [] : [{ ...call, index }];
     });
     const finish = piece.finish_reason && this.#finish(piece.finish_reason);
@@ -72,34 +71,30 @@ class CallFilter {
   }
 
   /**
-   * Where a call goes; undefined when it is taken out.
+   * New index of a call; undefined if it is removed.
    * @param name undefined for the later pieces of a call
    */
-  #place(index: number, name: string | undefined): number | undefined {
+  #indexOf(index: number, name: string | undefined): number | undefined {
     const { names, maxCalls } = this.#rule;
-    if (name !== undefined && !this.#places.has(index)) {
-      if ((names?.has(name) ?? true) && this.#places.size < maxCalls)
-        this.#places.set(index, this.#places.size);
+    if (name !== undefined && !this.#indexes.has(index)) {
+      if ((names?.has(name) ?? true) && this.#indexes.size < maxCalls)
+        this.#indexes.set(index, this.#indexes.size);
       else this.#dropped ??= name;
     }
-    return this.#places.get(index);
+    return this.#indexes.get(index);
   }
 
-  /** One that was filtered says itself why nothing is left of it. */
   #finish(given: FinishReason): FinishReason {
-    if (this.#places.size > 0) return given === 'stop' ? 'tool_calls' : given;
+    if (this.#indexes.size > 0) return given === 'stop' ? 'tool_calls' : given;
     const finish = given === 'tool_calls' ? 'stop' : given;
-    if (this.#dropped !== null && !this.#said && finish !== 'content_filter')
+    // `content_filter` already explains an empty choice.
+    if (this.#dropped !== null && !this.#hasContent && finish !== 'content_filter')
       throw nothingLeft(this.#dropped, this.#rule.maxCalls);
     return finish;
   }
 }
 
-function nothingLeft(name: string, most: number): ApiError {
-  return new ApiError(
-    'tool_not_called',
-    most === 0
-      ? `The model called '${name}' instead of answering, and no tool may be called.`
-      : `The model called '${name}', and that is none of the tools it may call.`,
-  );
+function nothingLeft(name: string, maxCalls: number): ApiError {
+  const why = maxCalls === 0 ? ', but the request allows no calls' : ', which the request does not allow';
+  return new ApiError('tool_not_called', `The model called the tool '${name}'${why}.`);
 }

@@ -297,7 +297,7 @@ describe('a tool that must be called', () => {
     expect(outcome).toMatchObject({
       code: 'schema_not_met',
       message:
-        'The answer is not JSON. The engine was asked in words, because it refused the form of the request: failed to parse grammar',
+        'The answer is not JSON. The format was requested in words, because the engine rejected the form of the request: failed to parse grammar',
     });
   });
 

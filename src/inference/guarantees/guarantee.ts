@@ -25,32 +25,31 @@ import {
 } from './strategies.ts';
 
 /**
- * What a request is promised beyond text: calls of tools, JSON under a schema (docs/decisions/0005-guarantees.md). What that is
- * tells its `Rule`. The engine is asked by its own means (`ways.ts`), calls that the rule does not allow are taken out of the
- * answer (`keep.ts`), and what is left is looked at (`check.ts`). One that misses is asked for once more by the other means,
- * then the error (api.md, section 6): never a silent miss.
+ * Properties of an answer beyond text: tool calls, or JSON under a schema (docs/decisions/0005-guarantees.md), as the request's
+ * `AnswerRule` says. The engine gets the request in its own form first (`strategies.ts`). Calls that the rule does not allow are
+ * removed from the answer (`filter-tool-calls.ts`), and the rest is checked (`check.ts`). After a miss the request is sent once
+ * more in another form; a second miss is an error, never silent.
  */
 export interface Guarantee {
   /**
-   * Runs the request and holds its answer to the promise. The usage is that of the answer; what another one before it took as
-   * well is billed, and stands in `billed`.
-   * @throws ApiError `schema_not_met` or `tool_not_called` (502) after the second miss; what the engine throws
+   * Runs the request and checks its answer. `usage.billed` includes a first answer that was rejected.
+   * @throws ApiError `schema_not_met` or `tool_not_called` (502) after the second miss; errors of the engine
    */
-  run(asking: EngineRequest, call: EngineCall): Promise<ChatResponse>;
+  run(request: EngineRequest, call: EngineCall): Promise<ChatResponse>;
   /**
-   * The same as a stream. Where something was promised that the engine does not hold by itself, the answer is made and checked
-   * first and streamed afterwards: what a client has seen cannot be taken back. Everything else streams as it comes, and what
-   * the engine holds is checked at its end.
-   * @param produced told of the usage of an answer that was made first, before anybody sees it
+   * Streams the answer. If the engine does not enforce a guarantee, the whole answer is generated and checked first, because
+   * sent text cannot be taken back. Otherwise it streams as generated, and is checked at its end.
+   * @param onUsage called with the usage of an answer generated first, before any of it is yielded
    */
-  stream(asking: EngineRequest, call: EngineCall, produced: (usage: ChatUsage) => void): ChatChunks;
+  stream(request: EngineRequest, call: EngineCall, onUsage: (usage: ChatUsage) => void): ChatChunks;
 }
 
 /**
- * Response formats and tools with a guarantee (`guaranteedTools`) pass the gate for schemas.
+ * Creates the guarantee of a request and admits its schemas: those of response formats and of guaranteed tools
+ * (`guaranteedTools`).
  * @param orgId for whom the schemas are compiled and applied
- * @param signal of the request: no schema is compiled or applied for one that has gone
- * @throws ApiError (422) for a schema over the budget or that cannot be compiled
+ * @param signal of the request: after it aborts, no schema is compiled or applied for it
+ * @throws ApiError (422) for a schema over the limits or that cannot be compiled
  */
 export function createGuarantee(
   request: ChatRequest,
@@ -58,10 +57,10 @@ export function createGuarantee(
   orgId: string,
   signal?: AbortSignal,
 ): Guarantee | Promise<Guarantee> {
-  return needsNoGuarantee(request) ? nothing : createOf(request, schemas, orgId, signal);
+  return needsNoGuarantee(request) ? none : createChecked(request, schemas, orgId, signal);
 }
 
-async function createOf(
+async function createChecked(
   request: ChatRequest,
   schemas: Schemas,
   orgId: string,
@@ -70,52 +69,52 @@ async function createOf(
   const rule = answerRule(request);
   const check = await createCheck(request, rule, schemas, orgId, signal);
   return {
-    run: (asking, call) => run({ ...asking, rule, check }, call),
-    stream: (asking, call, produced) => stream({ ...asking, rule, check }, call, produced),
+    run: (engineRequest, call) => run({ ...engineRequest, rule, check }, call),
+    stream: (engineRequest, call, onUsage) => stream({ ...engineRequest, rule, check }, call, onUsage),
   };
 }
 
-/** Most requests are for text, which goes as it comes. */
-const nothing: Guarantee = {
+/** For plain text, the most common case. */
+const none: Guarantee = {
   run: ({ engine, request }, call) => engine.generate(request, call),
   stream: ({ engine, request }, call) => engine.stream(request, call),
 };
 
-async function run(question: GuardedRequest, call: EngineCall): Promise<ChatResponse> {
-  const { first, second } = strategiesFor(question);
-  const before = await attempt(question, first(question, null), call);
-  if (before.kept) return before.kept;
-  const { problem, answer } = before;
-  // Where nothing was promised of the whole answer, there is no other form to ask for it in.
-  if (!answer && question.rule.kind === 'text') throw problem;
-  question.onMiss(problem);
-  const after = await attempt(question, second(question, problemOf(problem)), call);
-  // Of a request that is refused in every form, the client knows the first.
-  if (!after.kept) throw after.answer ? withRefusal(after.problem, answer ? null : problem) : problem;
-  if (!answer) return after.kept;
-  const { usage } = after.kept;
-  return { ...after.kept, usage: { ...usage, billed: billedFor(answer.usage, usage) } };
+async function run(request: GuardedRequest, call: EngineCall): Promise<ChatResponse> {
+  const { first, second } = strategiesFor(request);
+  const before = await attempt(request, first(request, null), call);
+  if (before.accepted) return before.accepted;
+  const { error, answer } = before;
+  // Text has no other form.
+  if (!answer && request.rule.kind === 'text') throw error;
+  request.onMiss(error);
+  const after = await attempt(request, second(request, toMiss(error)), call);
+  // If the engine refuses both forms, the client gets the error of its own.
+  if (!after.accepted) throw after.answer ? withRefusal(after.error, answer ? null : error) : error;
+  if (!answer) return after.accepted;
+  const { usage } = after.accepted;
+  return { ...after.accepted, usage: { ...usage, billed: sumBilled(answer.usage, usage) } };
 }
 
 async function* stream(
-  question: GuardedRequest,
+  guarded: GuardedRequest,
   call: EngineCall,
-  produced: (usage: ChatUsage) => void,
+  onUsage: (usage: ChatUsage) => void,
 ): ChatChunks {
-  const { engine, request, rule, check } = question;
+  const { engine, request, rule, check } = guarded;
   if (!isEngineEnforced(rule, engine.capabilities)) {
     const whole = editBody(request, { stream: undefined, stream_options: undefined });
-    const response = await run({ ...question, request: whole }, call);
-    produced(response.usage);
+    const response = await run({ ...guarded, request: whole }, call);
+    onUsage(response.usage);
     yield [...toChunks(response)];
     return;
   }
-  const given = engine.stream(strategiesFor(question).first(question, null).request, call);
+  const given = engine.stream(strategiesFor(guarded).first(guarded, null).request, call);
   const chunks = restrictsCalls(rule) ? filterStreamedToolCalls(given, rule) : given;
   yield* check ? checkedAtEnd(chunks, check) : chunks;
 }
 
-type Outcome = { kept: ChatResponse } | { kept: null; answer: ChatResponse | null; problem: ApiError };
+type Outcome = { accepted: ChatResponse } | { accepted: null; answer: ChatResponse | null; error: ApiError };
 
 async function attempt(
   { engine, rule, check }: GuardedRequest,
@@ -125,20 +124,20 @@ async function attempt(
   let answer: ChatResponse | null = null;
   try {
     answer = await engine.generate(request, call);
-    const kept = filterToolCalls(read(answer), rule);
-    await check?.(kept);
-    return { kept };
+    const accepted = filterToolCalls(read(answer), rule);
+    await check?.(accepted);
+    return { accepted };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const counts = answer ? broken.has(error.code) : isRefused(error);
-    if (!counts) throw error;
-    return { kept: null, answer, problem: error };
+    const isMiss = answer ? missCodes.has(error.code) : isRefused(error);
+    if (!isMiss) throw error;
+    return { accepted: null, answer, error };
   }
 }
 
 /**
- * Looked at although the engine keeps the promise: there are keywords that its grammar does not hold. Every choice is checked
- * before its finish reason is told.
+ * Checks a stream that the engine enforces, because its grammars do not cover every keyword. Each choice is checked before its
+ * finish reason is yielded.
  * @throws ApiError `schema_not_met` or `tool_not_called`, which ends the stream with an error
  */
 async function* checkedAtEnd(lists: ChatChunks, check: Check): ChatChunks {
@@ -152,31 +151,31 @@ async function* checkedAtEnd(lists: ChatChunks, check: Check): ChatChunks {
   }
 }
 
-const broken: ReadonlySet<ErrorCode> = new Set(['schema_not_met', 'tool_not_called']);
+const missCodes: ReadonlySet<ErrorCode> = new Set(['schema_not_met', 'tool_not_called']);
 
-/** An engine that would not take the request: perhaps it knows no response formats, or no forced calls. */
+/** True if the engine rejected the request, perhaps because it lacks response formats or forced calls. */
 function isRefused({ code, blame }: ApiError): boolean {
   return code === 'request_refused' || (code === 'upstream_error' && !blame.retry);
 }
 
-/** A miss of the second form, with why the engine refused the first: often that is the cause. */
+/** Adds to a miss why the engine rejected the first form, which is often the cause. */
 function withRefusal(miss: ApiError, refusal: ApiError | null): ApiError {
   if (!refusal) return miss;
   return new ApiError(
     miss.code,
-    `${miss.message} The engine was asked in words, because it refused the form of the request: ${refusal.message}`,
+    `${miss.message} The format was requested in words, because the engine rejected the form of the request: ${refusal.message}`,
   );
 }
 
-function problemOf(error: ApiError): Miss {
+function toMiss(error: ApiError): Miss {
   return {
     message: error.message,
-    isRefusal: !broken.has(error.code),
-    unfitCall: error instanceof InvalidCall ? error.tool : null,
+    isRefusal: !missCodes.has(error.code),
+    invalidCall: error instanceof InvalidCall ? error.tool : null,
   };
 }
 
-function billedFor(first: Billed, second: Billed): Billed {
+function sumBilled(first: Billed, second: Billed): Billed {
   const { cached_tokens: cached } = first.prompt_tokens_details;
   return {
     prompt_tokens: first.prompt_tokens + second.prompt_tokens,

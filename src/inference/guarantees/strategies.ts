@@ -1,122 +1,116 @@
 import { truncate } from '../../base/truncate.ts';
 import type { ApiError } from '../../core/errors.ts';
 import type { Capabilities, Engine } from '../../engines/engines.ts';
-import type { ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
+import type { ChatMessage, ChatRequest, ChatResponse, Tool } from '../../wire/chat/chat.ts';
 import type { AnswerRule } from '../../wire/chat/answer-rule.ts';
 import { type Changes as ChangesOf, editBody } from '../../wire/json/edit-body.ts';
 import type { JsonBody } from '../../wire/json/json-body.ts';
 import type { Check } from './check.ts';
 import { stripCodeFence } from './code-fence.ts';
 import { emulateToolCall } from './emulated-tool-calls.ts';
-import { withSystemLine } from './system-line.ts';
 
-/** The engine that is asked, and for what. */
 export interface EngineRequest {
   engine: Engine;
-  /** The one of which it was found out what is promised. */
+  /** The request that the guarantee was created for. */
   request: JsonBody<ChatRequest>;
-  /** Ids for calls that are made of text. */
+  /** Creates ids of emulated calls. */
   newCallId: () => string;
-  /** Told why an answer was not taken, before the engine is asked again. */
-  onMiss: (problem: ApiError) => void;
+  /** Called with the reason before a request is sent again. */
+  onMiss: (error: ApiError) => void;
 }
 
-/** The same with what its answer is held to. */
 export interface GuardedRequest extends EngineRequest {
   rule: AnswerRule;
-  /** Null where there is nothing to check. */
+  /** Null if the answer need not be checked. */
   check: Check | null;
 }
 
-/** Why the answer before was not taken. */
+/** Reason why the first answer was not accepted. */
 export interface Miss {
   message: string;
-  /** The engine refused the request: it may be the response format that it does not know. */
+  /** True if the engine rejected the request, perhaps for its response format. */
   isRefusal: boolean;
-  /** The tool that was called with arguments that do not fit. */
-  unfitCall: string | null;
+  /** Name of the tool that was called with invalid arguments. */
+  invalidCall: string | null;
 }
 
-/** A request as the engine understands it. */
+/** A request in a form that the engine supports. */
 export interface Attempt {
   request: JsonBody<ChatRequest>;
-  /** The answer as the client's request wants it. */
+  /** Converts the answer to the form of the client's request. */
   read: (response: ChatResponse) => ChatResponse;
 }
 
 type Changes = ChangesOf<ChatRequest>;
-type Strategy = (question: GuardedRequest, problem: Miss | null) => Attempt;
+type Strategy = (guarded: GuardedRequest, miss: Miss | null) => Attempt;
 
 interface Strategies {
   first: Strategy;
-  /** Once the first came to nothing. */
+  /** Used after a miss of the first. */
   second: Strategy;
 }
 
-/** The engine's own means where it has any (`Capabilities`), then others: JSON that a call is made of, or words. */
+/** Prefers the engine's own means (`Capabilities`) to emulated calls and to instructions in words. */
 export function strategiesFor({ rule: { kind }, engine }: GuardedRequest): Strategies {
   return table[kind](engine.capabilities);
 }
 
 const table: Record<AnswerRule['kind'], (capabilities: Capabilities) => Strategies> = {
-  call: ({ forcedTool }) => ({ first: forcedTool === 'none' ? asJson : natively, second: asJson }),
+  call: ({ forcedTool }) => ({ first: forcedTool === 'none' ? emulated : natively, second: emulated }),
   json: ({ jsonSchema }) => ({ first: jsonSchema === 'none' ? inWords : natively, second: again }),
   text: () => ({ first: natively, second: again }),
 };
 
-/** By the engine's own means. */
-function natively(question: GuardedRequest): Attempt {
-  return { request: editBody(question.request, callChanges(question)), read: readerOf(question.rule) };
+/** Uses the engine's own means. */
+function natively(guarded: GuardedRequest): Attempt {
+  return { request: editBody(guarded.request, callChanges(guarded)), read: readerOf(guarded.rule) };
 }
 
-/** One of the tools that may be called is called. */
-function asJson(question: GuardedRequest, problem: Miss | null): Attempt {
-  return callAsJson(question, question.rule.names ?? noNames, problem);
+/** Emulates a call of an allowed tool. */
+function emulated(guarded: GuardedRequest, miss: Miss | null): Attempt {
+  return emulate(guarded, guarded.rule.names ?? new Set(), miss);
 }
 
-/** What is expected as a line of the system, for engines that do not hold it by themselves. */
-function inWords(question: GuardedRequest, problem: Miss | null): Attempt {
-  const { request, rule, engine } = question;
-  const isUnknown = engine.capabilities.jsonSchema === 'none' || problem?.isRefusal === true;
+/** Describes the format in the system message. */
+function inWords(guarded: GuardedRequest, miss: Miss | null): Attempt {
+  const { request, rule, engine } = guarded;
+  const isUnsupported = engine.capabilities.jsonSchema === 'none' || miss?.isRefusal === true;
   const changes: Changes = {
-    ...callChanges(question),
-    messages: withSystemLine(request.value.messages, withProblem(expectation(question), problem)),
-    ...(isUnknown && { response_format: undefined }),
+    ...callChanges(guarded),
+    messages: withSystemLine(request.value.messages, withMiss(expectation(guarded), miss)),
+    ...(isUnsupported && { response_format: undefined }),
   };
   return { request: editBody(request, changes), read: readerOf(rule) };
 }
 
-/** In words; but a tool that the model chose to call, and not as its parameters say, is the one to be called now. */
-function again(question: GuardedRequest, problem: Miss | null): Attempt {
-  const name = problem?.unfitCall ?? null;
-  if (name === null) return inWords(question, problem);
-  if (question.engine.capabilities.forcedTool !== 'exact')
-    return callAsJson(question, new Set([name]), problem);
+/** Describes the format in words; but if the model called a tool with invalid arguments, forces that tool. */
+function again(guarded: GuardedRequest, miss: Miss | null): Attempt {
+  const name = miss?.invalidCall ?? null;
+  if (name === null) return inWords(guarded, miss);
+  if (guarded.engine.capabilities.forcedTool !== 'exact') return emulate(guarded, new Set([name]), miss);
   const changes: Changes = {
     tool_choice: { type: 'function', function: { name } },
     response_format: undefined,
   };
-  return { request: editBody(question.request, changes), read: (response) => response };
+  return { request: editBody(guarded.request, changes), read: (response) => response };
 }
 
-const noNames: ReadonlySet<string> = new Set();
-
-/** @param names of the tools of which one is to be called */
-function callAsJson(
+/** @param names of tools, of which one must be called */
+function emulate(
   { request, engine: { capabilities }, newCallId }: GuardedRequest,
   names: ReadonlySet<string>,
-  problem: Miss | null,
+  miss: Miss | null,
 ): Attempt {
   const { value } = request;
   const tools = (value.tools ?? []).filter(({ function: { name } }) => names.has(name));
   const { format, line, read } = emulateToolCall(tools, newCallId);
-  const wasAskedSo = capabilities.forcedTool === 'none';
-  const isUnknown = capabilities.jsonSchema === 'none' || (wasAskedSo && problem?.isRefusal === true);
+  const wasEmulated = capabilities.forcedTool === 'none';
+  const isUnsupported = capabilities.jsonSchema === 'none' || (wasEmulated && miss?.isRefusal === true);
   const changes: Changes = {
     ...withoutTools,
-    messages: withSystemLine(value.messages, withProblem(line, problem)),
-    response_format: isUnknown ? undefined : format,
-    // It is meant for text, and would cut the JSON.
+    messages: withSystemLine(value.messages, withMiss(line, miss)),
+    response_format: isUnsupported ? undefined : format,
+    // Stop sequences are meant for text, and could truncate the JSON.
     stop: undefined,
     logprobs: undefined,
     top_logprobs: undefined,
@@ -124,7 +118,7 @@ function callAsJson(
   return { request: editBody(request, changes), read };
 }
 
-function expectation({ request: { value }, rule: { kind, names, maxCalls: most } }: GuardedRequest): string {
+function expectation({ request: { value }, rule: { kind, names, maxCalls } }: GuardedRequest): string {
   const format = value.response_format;
   if (kind === 'json' && format?.type === 'json_schema')
     return (
@@ -132,23 +126,23 @@ function expectation({ request: { value }, rule: { kind, names, maxCalls: most }
       JSON.stringify(format.json_schema.schema ?? {})
     );
   if (kind === 'json') return 'Answer with one JSON object and with nothing else.';
-  if (most === 0) return 'Answer without calling a function.';
+  if (maxCalls === 0) return 'Answer without calling a function.';
   return `The only functions that can be called are ${[...(names ?? [])].join(', ')}.`;
 }
 
 const withoutTools = { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
 
-/** What has to differ in the fields about tools so that the engine understands them. */
+/** Changes to the tool fields that the engine needs. */
 function callChanges({ request: { value }, rule, engine }: GuardedRequest): Changes {
   const { forcedTool } = engine.capabilities;
   const choice = value.tool_choice;
   if (forcedTool === 'exact') return {};
-  // Engines differ in what they make of "none"; without tools none is called.
+  // Engines interpret "none" differently; without tools, none is called.
   if (choice === 'none') return withoutTools;
   if (rule.kind !== 'call') return {};
-  // The call is the answer; some engines refuse to be confined twice.
+  // The answer is a call, and some engines reject two constraints.
   const changes: Changes = value.response_format ? { response_format: undefined } : {};
-  // The parameters of the others may be no schema that its grammars take.
+  // Only forced tools become strict: the engine's grammars may not support the schemas of the others.
   if (forcedTool === 'strict')
     return {
       ...changes,
@@ -163,7 +157,7 @@ function strictly(tool: Tool): Tool {
   return { ...tool, function: { ...tool.function, strict: true } };
 }
 
-/** Models like to write JSON as a code block, which is not what was asked for. */
+/** Strips the code fence in which some models wrap JSON. */
 function readerOf({ kind }: AnswerRule): Attempt['read'] {
   if (kind !== 'json') return (response) => response;
   return (response) => ({
@@ -176,8 +170,20 @@ function readerOf({ kind }: AnswerRule): Attempt['read'] {
   });
 }
 
-/** The next answer should not be the same one. */
-function withProblem(line: string, problem: Miss | null): string {
-  if (!problem || problem.isRefusal) return line;
-  return `${line}\nAn answer before this one was not accepted: ${truncate(problem.message, 500)}`;
+/** Tells the model why its first answer was rejected, so that it does not repeat it. */
+function withMiss(line: string, miss: Miss | null): string {
+  if (!miss || miss.isRefusal) return line;
+  return `${line}\nAn answer before this one was not accepted: ${truncate(miss.message, 500)}`;
+}
+
+/** Appends `line` to the first system message, because many chat templates take only one, at the start. */
+export function withSystemLine(messages: readonly ChatMessage[], line: string): ChatMessage[] {
+  const [first, ...rest] = messages;
+  if (first?.role !== 'system' && first?.role !== 'developer')
+    return [{ role: 'system', content: line }, ...messages];
+  const { content } = first;
+  const longer = Array.isArray(content)
+    ? [...content, { type: 'text', text: `\n\n${line}` }]
+    : [content ?? '', line].filter((text) => text !== '').join('\n\n');
+  return [{ ...first, content: longer }, ...rest];
 }

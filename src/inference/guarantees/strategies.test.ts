@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ChatMessage } from '../../wire/chat/chat.ts';
-import { withSystemLine } from './system-line.ts';
+import { withSystemLine } from './strategies.ts';
 
 const user: ChatMessage = { role: 'user', content: 'hi' };
 
