@@ -1,11 +1,11 @@
 import type { BlobWriter } from '../blobs/blobs.ts';
 
-/** Each write wakes a thread, however little it brings: in larger blocks an upload costs a tenth less. */
+/** Block size: every write wakes a thread, so that larger blocks make an upload a tenth cheaper. */
 const blockBytes = 256 * 1024;
 
 /**
- * A writer that takes small pieces and passes on large ones; one is written while the next is filled. A fault is told by a
- * later call, by `commit` at the latest. The pieces are not kept.
+ * Writer that copies small pieces into large blocks, and fills one block while another is written. An error is thrown by a later
+ * call, at the latest by `commit`.
  */
 export function bufferedWriter(writer: BlobWriter): BlobWriter {
   let block: Buffer | undefined;
@@ -17,14 +17,14 @@ export function bufferedWriter(writer: BlobWriter): BlobWriter {
     await writing;
     if (!block || filled === 0) return;
     writing = writer.write(block.subarray(0, filled));
-    // Awaited before the next one; until then a failure must not count as unhandled.
+    // Awaited before the next write; until then, a rejection must not count as unhandled.
     writing.catch(() => {});
     [block, spare] = [spare, block];
     filled = 0;
   }
 
   return {
-    /** Of the block being filled, and of the one being written. */
+    /** Bytes of both blocks. */
     get bufferedBytes() {
       return (block?.length ?? 0) + (spare?.length ?? 0) + writer.bufferedBytes;
     },

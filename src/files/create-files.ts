@@ -29,7 +29,7 @@ export function createFiles(deps: FilesDeps): Files {
     return file;
   }
 
-  /** What was deleted since it was found is not there: nothing is damaged. */
+  /** Turns the loss of a blob into `not_found` if the file was deleted meanwhile. */
   async function unlessGone<T>(file: StoredFile, reading: Promise<T>): Promise<T> {
     return reading.catch(async (error: unknown) => {
       if (isBlobLost(error) && !(await store.files.find(file.id))) throw notFound('file');
@@ -54,14 +54,14 @@ export function createFiles(deps: FilesDeps): Files {
     return { file, index, discard, commit: (creation) => commit(file, creation, discard) };
   }
 
-  /** Whatever does not become a row leaves no blob. */
+  /** Inserts the row; a file without one keeps no blob. */
   async function commit(
     file: StoredFile,
     creation: IdempotencyToken | undefined,
     discard: () => Promise<void>,
   ) {
-    const most = deps.userFiles?.bytesPerOrg;
-    const inserted = await store.files.insert(file, creation, clock.now(), most);
+    const maxBytes = deps.userFiles?.bytesPerOrg;
+    const inserted = await store.files.insert(file, creation, clock.now(), maxBytes);
     if (inserted.outcome === 'created') return { file, replayed: false };
     await discard();
     if (inserted.outcome === 'mismatch')
@@ -72,20 +72,20 @@ export function createFiles(deps: FilesDeps): Files {
     if (inserted.outcome === 'too_much')
       throw new ApiError(
         'storage_quota_exceeded',
-        `With this file the org would store more than its ${most} bytes. Delete some files or responses, or wait until some expire.`,
+        `With this file the org would store more than its ${maxBytes} bytes. Delete some files or responses, or wait until some expire.`,
       );
     const first = await store.files.find(inserted.id);
     if (!first) throw notFound('file');
     return { file: first, replayed: true };
   }
 
-  const parts: InlineDeps = { find, read };
-  const keepsOthers = (deps.userFiles?.purposes.length ?? 0) > 0;
+  const inlineDeps: InlineDeps = { find, read };
+  const purposes = deps.userFiles?.purposes ?? [];
 
   return {
-    inline: async (orgId, text, mostBytes, hold) =>
-      keepsOthers ? inlineFiles(parts, orgId, text, mostBytes, hold) : text,
-    purposes: ['batch', ...(deps.userFiles?.purposes ?? [])],
+    inline: async (orgId, text, maxBytes, hold) =>
+      purposes.length > 0 ? inlineFiles(inlineDeps, orgId, text, maxBytes, hold) : text,
+    purposes: ['batch', ...purposes],
     get,
     start: () => sweeper.start(),
     stop: () => sweeper.stop(),
@@ -113,7 +113,7 @@ export function createFiles(deps: FilesDeps): Files {
       if (removed.outcome === 'in_use')
         throw new ApiError(
           'file_in_use',
-          `${id} is read by a batch that is not finished; cancel that batch first.`,
+          `A batch that is not finished reads ${id}; cancel that batch first.`,
         );
       if (removed.outcome !== 'removed') return;
       const { blobId } = removed.file;
@@ -121,7 +121,7 @@ export function createFiles(deps: FilesDeps): Files {
         await removeContent(blobs, blobId);
         await store.files.forgetRemoved([blobId]);
       } catch (error) {
-        // For the client it is gone with its row.
+        // The client's file is gone with its row.
         log.error({ err: error, file: id, blob: blobId }, stillThere);
       }
     },

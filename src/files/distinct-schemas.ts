@@ -4,22 +4,15 @@ import type { ChatBody } from '../wire/chat/request/body.ts';
 import { type PlacedSchema, guaranteedSchemas } from '../wire/chat/request/guaranteed-schemas.ts';
 
 /**
- * Why a schema cannot be used, or null when it can, or when nobody could find out.
- * It never rejects.
- * @param orgId for whom it is tried: orgs take turns
+ * Finds the fault of a schema; null if it works or could not be tried. Never rejects.
+ * @param orgId orgs take turns
  */
 export type CheckSchema = (given: PlacedSchema, orgId: string) => Promise<Fault | null>;
 
-/**
- * What is tried of one file. The lines behind are not worse off than without the check: they tell themselves what is
- * wrong when they run.
- */
+/** Limits per file. Schemas beyond them are checked when their lines run. */
 const limits = { schemas: 256, characters: 4 << 20, atOnce: 8, waitMs: 5_000 } as const;
 
-/**
- * The schemas in the lines of one upload: each distinct one is tried once, while further lines come in, so that one which
- * no engine could be given is told at once and not ten thousand times at night.
- */
+/** Checks each distinct schema of an upload once, while further lines arrive: a bad one is reported now, and not for each line later. */
 export class DistinctSchemas {
   readonly #check: CheckSchema;
   readonly #orgId: string;
@@ -35,8 +28,8 @@ export class DistinctSchemas {
   }
 
   /**
-   * @param textOf what a string of the body says
-   * @param placed puts the place of the line before that of the schema
+   * @param textOf decodes a string of the body
+   * @param placed adds the line to a fault
    */
   add(body: ChatBody, textOf: (characters: string) => string, placed: (fault: Fault) => Fault): void {
     if (!body.response_format && !body.tools && !body.functions) return;
@@ -56,7 +49,7 @@ export class DistinctSchemas {
     this.#begin();
   }
 
-  /** The faults there are, in the order of the lines, when all are known or that has taken too long. */
+  /** Returns the faults in line order, when all schemas are checked or after `limits.waitMs`. */
   async faults(clock: Clock): Promise<Fault[]> {
     const late = new AbortController();
     const wait = sleep(clock, limits.waitMs, late.signal).then(() => this.drop());
@@ -65,12 +58,12 @@ export class DistinctSchemas {
     return this.#faults.toSorted((a, b) => a.order - b.order).map(({ fault }) => fault);
   }
 
-  /** The faults are of no use any more. */
+  /** Skips the remaining checks. */
   drop(): void {
     this.#waiting.length = 0;
   }
 
-  /** False when the time is over. */
+  /** False after the time limit. */
   async #settled(wait: Promise<unknown>): Promise<boolean> {
     const one = Promise.all(this.#running).then(() => true);
     return Promise.race([one, wait.then(() => false)]);

@@ -5,7 +5,7 @@ import type { ChatRequest } from '../wire/chat/chat.ts';
 import type { InputIndex } from './input-index.ts';
 import { prefixHashes, prefixLevels } from './prefix-hashes.ts';
 
-/** Collects the index of an input file, line by line. */
+/** Builds the index of an input file, line by line. */
 export class IndexBuilder {
   readonly #models = new Map<string, number>();
   readonly #offset: number[] = [];
@@ -13,14 +13,14 @@ export class IndexBuilder {
   readonly #sum: number[] = [];
   readonly #model: number[] = [];
   readonly #est: number[] = [];
-  /** In one piece that grows: an array a line would cost more to keep than to fill. */
+  /** One array that grows: an array per line would cost more to allocate than to fill. */
   #hashes = new Uint32Array(256 * prefixLevels);
 
   add(line: SplitLine, checked: CheckedLine): void {
     const { model, prompt } = checked;
     const at = this.#offset.length * prefixLevels;
     if (at === this.#hashes.length) this.#grow();
-    // Embeddings share no prompt.
+    // Embeddings have no prompt.
     if (prompt) prefixHashes(prompt.chat as ChatRequest, this.#hashes, at);
     if (!this.#models.has(model)) this.#models.set(model, this.#models.size);
     this.#offset.push(line.offset);

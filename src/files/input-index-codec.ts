@@ -3,18 +3,18 @@ import { BlobError } from '../core/blob-error.ts';
 import { type InputIndex, prefixLevels } from './input-index.ts';
 
 /**
- * The index as bytes, about 54 a request: a header, the model names as JSON, then one column after the other, widest
- * first so that each is aligned. Little-endian, as every platform of Node is.
+ * Binary form of the index, about 54 bytes a request: a header, the model names as JSON, then one column after the other, widest
+ * first so that each is aligned. Little-endian, like every platform of Node.
  *
- *   0  magic "OPIX"      4  version      8  requests     12  bytes of the names    16  CRC-32 of all behind the header
+ *   0  magic "OPIX"      4  version      8  requests     12  bytes of the names    16  CRC-32 of everything after the header
  */
 const magic = 0x5849504f;
 const version = 2;
-/** Without the sums of the lines, which then cannot be told from damaged ones. */
+/** Without checksums, so that damaged lines are not detected. */
 const versionWithoutSums = 1;
 const headerBytes = 24;
 
-/** Each with its kind, and how many there are a request. */
+/** Name, element type, and elements per request. */
 const columns = [
   ['offset', Float64Array, 1],
   ['length', Uint32Array, 1],
@@ -36,13 +36,13 @@ export function encodeIndex(index: InputIndex): Uint8Array {
   return bytes;
 }
 
-/** @throws BlobError `damaged` when the bytes are no index, of another version, or damaged */
+/** @throws BlobError `damaged` also for another format or version */
 export function decodeIndex(bytes: Uint8Array): InputIndex {
   if (bytes.length < headerBytes) throw damaged('it is too short');
-  // A copy of its own starts at an aligned address.
+  // The copy starts at an aligned address.
   const { buffer } = new Uint8Array(bytes);
   const [mark, format, count, namesLength, checksum] = new Uint32Array(buffer, 0, headerBytes / 4);
-  if (mark !== magic) throw damaged('it does not begin like one');
+  if (mark !== magic) throw damaged('it does not start with OPIX');
   if (format !== version && format !== versionWithoutSums)
     throw damaged(`its version is ${format}, not ${version}`);
   const { views, end } = layOut(count!, namesLength!, format);
@@ -66,9 +66,6 @@ function layOut(count: number, namesLength: number, format: number) {
 }
 
 function damaged(why: string): BlobError {
-  return new BlobError(
-    'damaged',
-    `An index of an input file cannot be read: ${why}.`,
-    'Restore the files from a backup.',
-  );
+  const message = `The index of an input file cannot be read: ${why}.`;
+  return new BlobError('damaged', message, 'Restore the files from a backup.');
 }

@@ -104,17 +104,17 @@ describe('a database and a folder', () => {
     );
   });
 
-  it('without ids refuse to start when the database knows none of the files', async () => {
+  it('without ids refuse to start when the database has none of the files', async () => {
     await addFile(pair, 'blob');
-    await expect(begin(pair)).rejects.toMatchObject(refusal(/knows none of the files/));
+    await expect(begin(pair)).rejects.toMatchObject(refusal(/has none of the files/));
     await addFile(pair, 'row');
-    await expect(begin(pair)).rejects.toMatchObject(refusal(/knows none of the files/));
+    await expect(begin(pair)).rejects.toMatchObject(refusal(/has none of the files/));
     expect(await marks(pair)).toEqual([undefined, undefined]);
   });
 
-  it('refuse to start when the folder is empty and the database knows files', async () => {
+  it('refuse to start when the folder is empty and the database lists files', async () => {
     await addFile(pair, 'row');
-    await expect(begin(pair)).rejects.toMatchObject(refusal(/none in the folder: is its disk mounted/));
+    await expect(begin(pair)).rejects.toMatchObject(refusal(/the folder has none: is its disk mounted/));
     await pair.store.installation.claim('inst_1', 0);
     await expect(begin(pair)).rejects.toMatchObject(refusal(/none in the folder/));
   });

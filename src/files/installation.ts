@@ -13,20 +13,19 @@ export interface InstallationDeps {
   clock: Clock;
   ids: Ids;
   log: Log;
-  /** Of the blobs, as an operator knows it. */
+  /** Location of the blobs, for messages. */
   folder: string;
 }
 
-/** What an operator writes in place of an id, to join a database and a folder that were not known to belong together. */
+/** Label that an operator writes instead of an id, to join a database and a folder. */
 const adopt = 'adopt';
-/** So many of the newest files are looked for when nothing else tells that folder and database belong together. */
+/** Number of the newest files that are looked up if nothing else shows that folder and database belong together. */
 const sampled = 1000;
-const askedAtOnce = 50;
+const concurrency = 50;
 
 /**
- * Sees at the start that database and blobs are of one installation: both bear its id. With another database every blob
- * would look as if nobody needed it. What bears no id yet, because it is new or older than the ids, is given one where
- * its content agrees.
+ * Verifies at the start that database and blobs belong to one installation: both carry its id. With another database, every
+ * blob would look unused. A new side without an id gets one if the contents match.
  * @throws StoreError `mismatch` from `start`
  */
 export function createInstallation(deps: InstallationDeps): Service {
@@ -34,7 +33,7 @@ export function createInstallation(deps: InstallationDeps): Service {
 
   return {
     async start() {
-      // In this order: whoever starts both for the first time writes the label last.
+      // The label is written last, so that an interrupted first start can be repeated.
       const label = await blobs.readLabel();
       const id = await store.installation.id();
       if (id !== undefined && label === id) return;
@@ -42,7 +41,7 @@ export function createInstallation(deps: InstallationDeps): Service {
       const wanted = label === undefined || label === adopt ? ids.next('inst_') : label;
       const installation = await store.installation.claim(wanted, clock.now());
       if (label !== installation) await blobs.label(installation);
-      log.info({ installation, folder }, 'Database and files are marked as belonging together.');
+      log.info({ installation, folder }, 'The database and the files are marked as one installation.');
     },
     async stop() {},
   };
@@ -56,25 +55,25 @@ async function requireFit(
   if (id !== undefined && label !== undefined)
     throw mismatch(folder, `the database is of installation ${id}, the folder of ${label}`);
   const names = await store.files.newestBlobs(sampled);
-  for (let at = 0; at < names.length; at += askedAtOnce) {
-    const sizes = await Promise.all(names.slice(at, at + askedAtOnce).map((name) => blobs.size(name)));
+  for (let at = 0; at < names.length; at += concurrency) {
+    const sizes = await Promise.all(names.slice(at, at + concurrency).map((name) => blobs.size(name)));
     if (sizes.some((size) => size !== undefined)) return;
   }
   const empty = (await blobs.list()[Symbol.asyncIterator]().next()).done === true;
   if (label !== undefined)
     throw mismatch(folder, `the folder is of installation ${label}, the database is new or of another one`);
-  if (!empty) throw mismatch(folder, 'the database knows none of the files in the folder');
+  if (!empty) throw mismatch(folder, 'the database has none of the files in the folder');
   if (names.length > 0)
     throw mismatch(
       folder,
-      'the database knows files, and there is none in the folder: is its disk mounted, or the right bucket named?',
+      'the database lists files, but the folder has none: is its disk mounted, or the right bucket named?',
     );
 }
 
-function mismatch(folder: string, found: string): StoreError {
+function mismatch(folder: string, why: string): StoreError {
   return new StoreError(
     'mismatch',
-    `The database and the files in ${folder} do not belong together: ${found}.`,
-    `Start with the database and the data folder that do, or restore both from one backup. To join these two all the same, write the word ${adopt} into ${folder}/installation: files that the database does not know are then set aside, and removed days later.`,
+    `The database and the files in ${folder} do not belong together: ${why}.`,
+    `Start with a database and a data folder that belong together, or restore both from one backup. To join these two anyway, write the word ${adopt} into ${folder}/installation: files that the database does not list are then quarantined, and removed days later.`,
   );
 }

@@ -1,24 +1,24 @@
 import type { ChatMessage, ChatRequest } from '../wire/chat/chat.ts';
 
 /**
- * What two prompts share, known without rendering either (batch-engine.md, "From upload to chunks"): cumulative
- * 32-bit hashes of the tools and then of role and content of every message, one each at 256, 512 ... 32 K characters.
- * Every cut moves back to the last message boundary since the previous cut, so that prompts which share a whole system
- * message meet there whatever its length. 0 where the prompt is shorter than the level.
+ * Hashes of prompt prefixes, without rendering the prompt (batch-engine.md, "From upload to chunks"): cumulative 32-bit hashes of
+ * the tools and of role and content of every message, at 256, 512 ... 32 K characters. Each cut moves back to the last message
+ * boundary since the previous cut, so that prompts with the same system message share a hash whatever its length. 0 where
+ * the prompt is shorter than the level.
  *
- * Of a character only the lower byte counts: where prompts differ, they differ there. It runs for every line of an
- * upload: the beginning of a prompt is copied out natively and hashed four characters at a time.
+ * Only the lower byte of each character counts. Every line of an upload is hashed, so the prompt is copied natively and hashed
+ * four characters at a time.
  */
 export const prefixLevels = 8;
 const firstLevel = 256;
 const longest = firstLevel << (prefixLevels - 1);
 
-/** The beginning of the prompt at hand. One is enough: hashing is synchronous. */
+/** Buffer for the start of the prompt; hashing is synchronous, so that one suffices. */
 const bytes = Buffer.alloc(longest);
 const words = new Uint32Array(bytes.buffer, bytes.byteOffset, longest / 4);
 
 /**
- * @param hashes where they are put, from `at` on; it holds zeros there
+ * @param hashes target, zeroed from `at` on
  * @returns `hashes`
  */
 export function prefixHashes(
@@ -26,7 +26,7 @@ export function prefixHashes(
   hashes = new Uint32Array(prefixLevels),
   at = 0,
 ): Uint32Array {
-  /** Where tools and messages end. */
+  /** Ends of the tools and of each message. */
   const ends: number[] = [];
   let length = 0;
   if (tools && tools.length > 0) {
@@ -43,12 +43,12 @@ export function prefixHashes(
   return hashes;
 }
 
-/** @returns where it ends, or where the room does */
+/** @returns the end of the text, or of the buffer */
 function put(text: string, at: number): number {
   return at + bytes.write(text, at, 'latin1');
 }
 
-/** A few characters and a zero behind them. */
+/** Writes a short text and a zero. */
 function putMark(text: string, at: number): number {
   const end = Math.min(longest, at + text.length + 1);
   for (let to = at; to < end; to += 1) bytes[to] = text.charCodeAt(to - at);
@@ -75,15 +75,15 @@ function hashLevels(length: number, ends: readonly number[], hashes: Uint32Array
   }
 }
 
-/** Two lanes that do not wait for each other. */
-interface Lanes {
+/** Two independent accumulators, which the processor can mix in parallel. */
+interface HashState {
   even: number;
   odd: number;
   /** Words mixed so far, an even number. */
   words: number;
 }
 
-function mixWords(state: Lanes, to: number): void {
+function mixWords(state: HashState, to: number): void {
   let { even, odd } = state;
   for (let at = state.words; at < to; at += 2) {
     const one = Math.imul(words[at]!, 0xcc9e2d51);
@@ -96,8 +96,8 @@ function mixWords(state: Lanes, to: number): void {
   state.words = to;
 }
 
-/** The hash of the first `end` characters, most of which are mixed. Never 0, which means "shorter". */
-function finish(state: Lanes, end: number): number {
+/** Hash of the first `end` characters. Never 0, which means "shorter". */
+function finish(state: HashState, end: number): number {
   let hash = state.even ^ ((state.odd << 16) | (state.odd >>> 16)) ^ end;
   for (let at = state.words * 4; at < end; at += 1) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

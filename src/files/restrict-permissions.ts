@@ -2,37 +2,37 @@ import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../base/log.ts';
 
-/** What a data folder holds of ours that nobody else may read. The folders close what is in them. */
-const ours = ['offpeak.db', 'offpeak.db-wal', 'offpeak.db-shm', 'lock.db', 'lock.pid', 'blobs'];
+/** Private entries of a data folder; folders protect their contents. */
+const privateEntries = ['offpeak.db', 'offpeak.db-wal', 'offpeak.db-shm', 'lock.db', 'lock.pid', 'blobs'];
 
 const othersBits = 0o077;
 
 /**
- * Closes what an earlier start left open to other users of the machine, and warns of it and of a data folder that is open.
- * The folder itself may have been made so by its owner, who alone can tell what else is in it.
+ * Removes the permissions of other users from the private entries of the data folder, and warns if there were any. The folder
+ * itself stays as it is: its owner decides about its other contents.
  */
 export async function restrictPermissions(folder: string, log: Log): Promise<void> {
-  const mended: string[] = [];
-  for (const name of ours) {
+  const restricted: string[] = [];
+  for (const name of privateEntries) {
     const path = join(folder, name);
     const mode = await modeOf(path);
     if (mode === undefined || (mode & othersBits) === 0) continue;
-    // Of another user's file only that user can decide.
+    // Only the owner of a file can change its permissions.
     await chmod(path, mode & ~othersBits).then(
-      () => mended.push(name),
+      () => restricted.push(name),
       (error: unknown) =>
-        log.warn({ err: error, path }, 'A file is open to other users and cannot be closed.'),
+        log.warn({ err: error, path }, 'Other users can open a file, and that cannot be changed.'),
     );
   }
   const mode = (await modeOf(folder)) ?? 0;
-  if (mended.length === 0 && (mode & othersBits) === 0) return;
+  if (restricted.length === 0 && (mode & othersBits) === 0) return;
   log.warn(
-    { folder, mode: mode.toString(8), closed: mended },
-    'Other users of this machine can look into the data folder. Its files were closed to them; close the folder with chmod 700.',
+    { folder, mode: mode.toString(8), closed: restricted },
+    'Other users of this machine can open the data folder. Its files are private now; make the folder private with chmod 700.',
   );
 }
 
-/** The permission bits, or nothing where there is no such file. */
+/** Permission bits; undefined if there is no such file. */
 async function modeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).mode & 0o777;

@@ -10,39 +10,38 @@ export interface SweeperDeps {
   store: { files: FileStore; installation: InstallationStore; scrub(): Promise<void> };
   blobs: Blobs;
   clock: Clock;
-  /** The one by which the disk dates its files. */
+  /** Clock that dates the blobs. */
   diskClock: Clock;
   log: Log;
-  /** How long what no row names is kept aside. */
+  /** Milliseconds that unused blobs stay in quarantine. */
   quarantineMs: number;
 }
 
 export interface Sweeper extends Service {
-  /** One round, at once. Resolves when it is done. */
+  /** Sweeps once, now. */
   sweep(): Promise<void>;
 }
 
 const hour = 3_600_000;
-/** The first round waits until the start is over. */
+/** Delay of the first round after the start. */
 const firstRound = 60_000;
 const expiredAtOnce = 100;
 const namesAtOnce = 500;
 
 /**
- * Removes what is of no use any more, every hour: what was deleted while its blob could not be, files past their expiry
- * (which answer 404 from that instant on by themselves), and blobs that no row has named for an hour, left by a crash
- * between writing and committing (F02). These last are set aside for some days first: a database restored from a backup
- * knows none of what was stored after it, and the blobs come back when a later one does.
+ * Removes unused blobs every hour: of deleted files whose blobs could not be removed, of expired files (which answer 404 from
+ * their expiry on), and blobs that no row has named for an hour, left by a crash between writing and committing (F02). The last
+ * are quarantined for some days first: a database restored from a backup does not list later files, and a later backup does.
  */
 export function createSweeper({ store, blobs, clock, diskClock, log, quarantineMs }: SweeperDeps): Sweeper {
-  // What a clock that was set wrong has removed does not come back when it is set right.
+  // Lower bounds, because a removal by a wrong clock cannot be undone.
   const time = createTimeBounds(clock);
   const diskTime = createTimeBounds(diskClock);
   let timer: Timer | undefined;
   let round: Promise<void> | undefined;
   let stopped = true;
 
-  /** The content of all files whose rows are gone. One that cannot be removed does not keep the others. */
+  /** Removes the content of all deleted files. One that fails does not keep the others. */
   async function removeDeleted(): Promise<void> {
     for (;;) {
       const deleted = await store.files.removedBlobs(namesAtOnce);
@@ -70,15 +69,15 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
     }
   }
 
-  async function setOrphansAside(): Promise<number> {
+  async function quarantineOrphans(): Promise<number> {
     const [now, diskNow] = [time.earliest(), diskTime.earliest()];
     let orphans = 0;
     for await (const names of inGroups(blobs.list())) {
       if (stopped) break;
       const old = names.filter(({ modifiedAt }) => modifiedAt <= diskNow - hour);
-      const known = await knownOf(old);
+      const referenced = await referencedOf(old);
       for (const { name } of old) {
-        if (known.has(ownerOf(name))) continue;
+        if (referenced.has(ownerOf(name))) continue;
         await blobs.quarantine(name, now);
         orphans++;
       }
@@ -86,14 +85,14 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
     return orphans;
   }
 
-  /** Brings back what a row names after all, and ends what has rested long enough. */
-  async function lookAtAside(): Promise<{ ended: number; broughtBack: number }> {
+  /** Restores quarantined blobs that a row names, and removes those whose time is over. */
+  async function reviewQuarantine(): Promise<{ ended: number; broughtBack: number }> {
     const before = time.earliest() - quarantineMs;
     const counts = { ended: 0, broughtBack: 0 };
-    for await (const rested of inGroups(blobs.listQuarantined())) {
-      const known = await knownOf(rested);
-      for (const { name, since } of rested) {
-        if (known.has(ownerOf(name))) {
+    for await (const quarantined of inGroups(blobs.listQuarantined())) {
+      const referenced = await referencedOf(quarantined);
+      for (const { name, since } of quarantined) {
+        if (referenced.has(ownerOf(name))) {
           await blobs.restore(name);
           counts.broughtBack++;
         } else if (since <= before) {
@@ -105,13 +104,13 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
     return counts;
   }
 
-  async function knownOf(names: { name: string }[]): Promise<Set<string>> {
+  async function referencedOf(names: { name: string }[]): Promise<Set<string>> {
     const owners = [...new Set(names.map(({ name }) => ownerOf(name)))];
     return new Set(owners.length > 0 ? await store.files.referencedBlobs(owners) : []);
   }
 
-  /** Asked each time: the disk under the folder may have been changed, or the database. */
-  async function requireOurs(): Promise<void> {
+  /** Checks in every round: disk or database may have been exchanged. */
+  async function requireMatch(): Promise<void> {
     const [label, installation] = await Promise.all([blobs.readLabel(), store.installation.id()]);
     if (label !== installation)
       throw new Error(`The files are of installation ${label}, the database of ${installation}.`);
@@ -119,11 +118,11 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
 
   async function once(): Promise<void> {
     try {
-      await requireOurs();
+      await requireMatch();
       const expired = await removeExpired();
       await removeDeleted();
-      const { ended, broughtBack } = await lookAtAside();
-      const orphans = await setOrphansAside();
+      const { ended, broughtBack } = await reviewQuarantine();
+      const orphans = await quarantineOrphans();
       await store.scrub();
       if (expired + orphans + ended + broughtBack > 0)
         log.info({ expired, orphans, ended, broughtBack }, 'swept files');
@@ -133,9 +132,7 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
   }
 
   function sweep(): Promise<void> {
-    round ??= once().finally(() => {
-      round = undefined;
-    });
+    round ??= once().finally(() => (round = undefined));
     return round;
   }
 
@@ -152,8 +149,8 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
     async start() {
       if (!stopped) return;
       stopped = false;
-      // Before anybody asks for them.
-      await lookAtAside();
+      // Restores files before the first request for them.
+      await reviewQuarantine();
       plan(firstRound);
     },
     async stop() {
@@ -166,7 +163,7 @@ export function createSweeper({ store, blobs, clock, diskClock, log, quarantineM
 
 export const stillThere = 'a deleted file is still on the disk; the next sweep tries again';
 
-/** Removes a blob and what stands beside it. */
+/** Removes a blob and its index. */
 export async function removeContent(blobs: Blobs, blobId: string): Promise<void> {
   await blobs.remove(blobId);
   await blobs.remove(indexName(blobId));

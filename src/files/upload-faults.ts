@@ -2,7 +2,7 @@ import { pluralize } from '../base/words.ts';
 import { ApiError, type Fault } from '../core/errors.ts';
 import { maxFaults } from '../wire/schema/validate.ts';
 
-/** What is wrong with an upload: the first hundred faults, and how many there are. */
+/** Faults of an upload: the first hundred, and the totals. */
 export class UploadFaults {
   readonly #faults: Fault[] = [];
   #total = 0;
@@ -12,21 +12,21 @@ export class UploadFaults {
     return this.#total > 0;
   }
 
-  /** The faults of one line. */
+  /** Adds the faults of one line. */
   add(faults: readonly Fault[]): void {
     this.#badLines += 1;
     this.#total += faults.length;
     for (const fault of faults) if (this.#faults.length < maxFaults) this.#faults.push(fault);
   }
 
-  /** A fault of the file as a whole, told before all others. */
+  /** Adds a fault of the whole file, before all others. */
   addFirst(fault: Fault): void {
     this.#total += 1;
     this.#faults.unshift(fault);
     this.#faults.length = Math.min(this.#faults.length, maxFaults);
   }
 
-  /** One 422 for all of them; the message holds the first fault and the totals. */
+  /** One 422 for all faults; the message holds the first fault and the totals. */
   error(): ApiError {
     const first = this.#faults[0]!;
     const place = [first.line === undefined ? '' : `line ${first.line}`, first.param ?? ''];

@@ -17,20 +17,19 @@ import { IndexBuilder } from './index-builder.ts';
 import { encodeIndex } from './input-index-codec.ts';
 import { UploadFaults } from './upload-faults.ts';
 
-/** The caps of one file (api.md, section 4). */
 export interface FileLimits {
   fileBytes: number;
-  /** Requests in a file. */
+  /** Requests per file. */
   lines: number;
   lineBytes: number;
 }
 
-/** Files that are kept as they come, for other purposes than batches. */
+/** Limits of files for other purposes than batches, which are stored as they are. */
 export interface UserFiles {
   purposes: readonly UploadPurpose[];
-  /** Of one file. */
+  /** Per file. */
   fileBytes: number;
-  /** That an org stores altogether. */
+  /** Per org, for all files together. */
   bytesPerOrg: number;
 }
 
@@ -40,9 +39,9 @@ export interface UploadDeps {
   clock: Clock;
   ids: Ids;
   limits: FileLimits;
-  /** Of batches, that are open; the usual ones if absent. */
+  /** Endpoints of batches; the usual ones by default. */
   endpoints?: readonly BatchEndpoint[];
-  /** None are taken if absent. */
+  /** Only batch files are accepted if absent. */
   userFiles?: UserFiles;
   checkSchema: CheckSchema;
 }
@@ -51,22 +50,20 @@ export interface UploadTarget {
   caller: Caller;
   source: 'file' | 'inline';
   purpose: UploadPurpose | 'unknown';
-  /** What becomes of the upload when its bytes are durable. */
+  /** Called when the bytes are durable. */
   sealed: (file: StoredFile, index: SealedUpload['index']) => SealedUpload;
 }
 
-/** Lines are checked in slices of this many bytes, and everybody else gets a turn in between. */
+/** Lines are checked in slices of this size, with a turn of the event loop between them. */
 const sliceBytes = 64 * 1024;
-
-/** The name of the index beside a blob. */
 export function indexName(blobId: string): string {
   return `${blobId}.index`;
 }
 
 /**
- * An upload under way: every chunk is spooled, hashed, cut into lines and checked before the next one is taken, so that
- * memory holds one line and one chunk. After the first fault nothing is spooled any more; the rest is only checked. What is not
- * for a batch is spooled and hashed alone, and both is done while nobody has said what it is for.
+ * An upload in progress. Every chunk is spooled, hashed, split into lines and checked before the next one, so that memory holds
+ * one line and one chunk. After the first fault, lines are only checked. Files for other purposes are only spooled and
+ * hashed; while the purpose is unknown, everything is done.
  */
 export class SpooledUpload implements Upload {
   readonly #deps: UploadDeps;
@@ -81,11 +78,11 @@ export class SpooledUpload implements Upload {
   readonly #schemas: DistinctSchemas;
   #bytes = 0;
   #requests = 0;
-  /** A fault after which the lines that follow say nothing. */
+  /** True after a fault that makes the checks of later lines useless. */
   #fatal = false;
   #ended = false;
-  /** It was asked what the other processes serve now. */
-  #heard = false;
+  /** True once the peers' models were refreshed. */
+  #refreshed = false;
 
   constructor(deps: UploadDeps, target: UploadTarget, blobId: string, writer: BlobWriter) {
     const { caller, source } = target;
@@ -153,16 +150,14 @@ export class SpooledUpload implements Upload {
   }
 
   async #requireSize(purpose: UploadPurpose | 'unknown'): Promise<void> {
-    const { limits, userFiles: others } = this.#deps;
+    const { limits, userFiles } = this.#deps;
     const mayBeBatch = purpose === 'batch' || purpose === 'unknown';
-    const forOthers = purpose === 'batch' ? 0 : (others?.fileBytes ?? 0);
-    const most = Math.max(mayBeBatch ? limits.fileBytes : 0, forOthers);
-    if (this.#bytes <= most) return;
+    const userBytes = purpose === 'batch' ? 0 : (userFiles?.fileBytes ?? 0);
+    const maxBytes = Math.max(mayBeBatch ? limits.fileBytes : 0, userBytes);
+    if (this.#bytes <= maxBytes) return;
     await this.abort();
-    const advice = mayBeBatch
-      ? ', which limits.bytes_per_batch of the server sets; offpeak batch run splits such a file into several batches'
-      : '';
-    throw new ApiError('payload_too_large', `The file is larger than ${most} bytes${advice}.`);
+    const advice = mayBeBatch ? `, the server's limits.bytes_per_batch; ${splitAdvice}` : '';
+    throw new ApiError('payload_too_large', `The file is larger than ${maxBytes} bytes${advice}.`);
   }
 
   async #requireGoodLines(): Promise<void> {
@@ -176,22 +171,22 @@ export class SpooledUpload implements Upload {
     throw this.#faults.error();
   }
 
-  /** The index first: a blob without its index would never be named by a row. */
+  /** Commits the index first: a row must never name a blob without its index. */
   async #makeDurable(index: Uint8Array | null): Promise<void> {
     const name = indexName(this.#blobId);
     const content = this.#writer;
-    const beside = index && (await this.#deps.blobs.create(name));
-    let stands = false;
+    const indexWriter = index && (await this.#deps.blobs.create(name));
+    let isIndexDurable = false;
     try {
-      if (index) await beside?.write(index);
-      await beside?.commit();
-      stands = beside !== null;
+      if (index) await indexWriter?.write(index);
+      await indexWriter?.commit();
+      isIndexDurable = indexWriter !== null;
       await content?.commit();
     } catch (error) {
-      await beside?.abort();
+      await indexWriter?.abort();
       await this.abort();
-      // What cannot be removed is swept later; what is told is what failed first.
-      if (stands) await this.#deps.blobs.remove(name).catch(() => {});
+      // An index that stays is swept; the first error is the one to report.
+      if (isIndexDurable) await this.#deps.blobs.remove(name).catch(() => {});
       throw error;
     }
     this.#writer = undefined;
@@ -201,7 +196,7 @@ export class SpooledUpload implements Upload {
   async #slice(bytes: Uint8Array): Promise<void> {
     this.#hash.update(bytes);
     const written = this.#writer?.write(bytes);
-    // Awaited below; until then a failure must not count as unhandled.
+    // Awaited below; until then, a rejection must not count as unhandled.
     written?.catch(() => {});
     const { purpose } = this.#target;
     if (purpose === 'batch' || purpose === 'unknown') await this.#take(this.#splitter.push(bytes));
@@ -224,8 +219,12 @@ export class SpooledUpload implements Upload {
       if (item.fault && item.fatal) this.#fatal = true;
       if (item.line) {
         let verdict = this.#checker.check(item.line.bytes, item.line.number);
-        if (!verdict.ok && !this.#heard && verdict.faults.some(({ code }) => code === 'model_not_found')) {
-          this.#heard = true;
+        if (
+          !verdict.ok &&
+          !this.#refreshed &&
+          verdict.faults.some(({ code }) => code === 'model_not_found')
+        ) {
+          this.#refreshed = true;
           await this.#deps.catalog.refresh();
           verdict = this.#checker.check(item.line.bytes, item.line.number);
         }
@@ -250,11 +249,11 @@ export class SpooledUpload implements Upload {
 
   #tooMany(): void {
     this.#fatal = true;
-    const message = `more than ${this.#deps.limits.lines} requests in one file, the limit that limits.requests_per_batch of the server's configuration sets; offpeak batch run splits such a file into several batches`;
+    const message = `more than ${this.#deps.limits.lines} requests in one file, the server's limits.requests_per_batch; ${splitAdvice}`;
     this.#faults.addFirst({ code: 'too_many_tasks', message });
   }
 
-  /** The splitter counts lines; an inline batch has requests. */
+  /** Converts a line number to the request of an inline batch. */
   #inLine(fault: Fault): Fault {
     const { line, param, ...rest } = fault;
     if (this.#target.source === 'file' || line === undefined) return fault;
@@ -265,6 +264,8 @@ export class SpooledUpload implements Upload {
     if (this.#ended) throw new Error('This upload has ended.');
   }
 }
+
+const splitAdvice = 'offpeak batch run splits such a file into several batches';
 
 function refusal(resolve: () => unknown): ApiError | undefined {
   try {

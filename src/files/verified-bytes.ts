@@ -4,34 +4,33 @@ import { BlobError } from '../core/blob-error.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { ByteRange } from './files.ts';
 
-/** Files up to this size are held in memory, checked, and given away. */
-const heldBytes = 1 << 20;
-/** Files up to this size are read twice: once to check them before the first byte, and once to give them away. */
+/** Files up to this size are verified in memory. */
+const inMemoryBytes = 1 << 20;
+/** Files up to this size are read twice, to verify them before the first byte is sent. */
 const checkedFirstBytes = 64 << 20;
-/** How many files are remembered to have been whole when they were read last. */
-const remembered = 1000;
+/** Files remembered as intact at their last read. */
+const maxRemembered = 1000;
 
-/** Resolves with the content of a file, or a range of it, once that is known to be whole, as far as its size allows. */
+/** Resolves with the content of a file or a range, after verifying as much as the size allows. */
 export type ReadVerified = (file: StoredFile, range?: ByteRange) => Promise<AsyncIterable<Uint8Array>>;
 
 /**
- * Reads files against their length and SHA-256: never wrong bytes, and never too few (reliability.md, F52). What is
- * damaged throws before the first byte. A file too large to be read twice, or one that was whole when it was read last,
- * is checked while it is given away: its last chunk is held back until the sum is known, so that a damaged one ends with
- * an error instead of looking whole. A range has no sum of its own: the whole file is read first, unless it was whole when it
- * was read last.
+ * Verifies files by length and SHA-256, so that readers never get wrong or too few bytes (reliability.md, F52). A damaged file
+ * throws before the first byte. A file that is too large to be read twice, or was intact at its last read, is verified while it
+ * streams: its last chunk is held back until the checksum is known, so that a damaged file ends with an error. For a range, the
+ * whole file is read first unless it was intact at its last read.
  * @throws BlobError `missing` or `damaged`, naming file and blob
  */
 export function createVerifiedReads(blobs: Blobs): ReadVerified {
-  const whole = new Set<string>();
+  const intact = new Set<string>();
 
   const remember = (blobId: string) => {
-    whole.delete(blobId);
-    whole.add(blobId);
-    if (whole.size > remembered) whole.delete(whole.values().next().value!);
+    intact.delete(blobId);
+    intact.add(blobId);
+    if (intact.size > maxRemembered) intact.delete(intact.values().next().value!);
   };
 
-  /** Opened when the first chunk is asked for: a reader that goes away before leaves no file open. */
+  /** Opens the blob at the first read, so that a reader that leaves before it leaves no file open. */
   async function* streamed(file: StoredFile): AsyncGenerator<Uint8Array> {
     const hash = createHash('sha256');
     let held: Uint8Array | undefined;
@@ -41,7 +40,7 @@ export function createVerifiedReads(blobs: Blobs): ReadVerified {
       held = chunk;
     }
     if (hash.digest('hex') !== file.sha256) {
-      whole.delete(file.blobId);
+      intact.delete(file.blobId);
       throw wrongSum(file);
     }
     remember(file.blobId);
@@ -51,8 +50,8 @@ export function createVerifiedReads(blobs: Blobs): ReadVerified {
   return async (file, range) => {
     await requireLength(blobs, file);
     const size = file.bytes;
-    if (size <= heldBytes) return once((await checked(blobs, file)).subarray(range?.start, range?.end));
-    const isChecked = whole.has(file.blobId) || (!range && size > checkedFirstBytes);
+    if (size <= inMemoryBytes) return once((await checked(blobs, file)).subarray(range?.start, range?.end));
+    const isChecked = intact.has(file.blobId) || (!range && size > checkedFirstBytes);
     if (!isChecked) for await (const _ of streamed(file));
     return range ? blobs.read(file.blobId, range) : streamed(file);
   };
@@ -76,7 +75,7 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 function wrongSum(file: StoredFile): BlobError {
-  return damaged(file, 'its SHA-256 is not the one it was stored with');
+  return damaged(file, 'its SHA-256 differs from the stored one');
 }
 
 function damaged(file: StoredFile, why: string, code: 'missing' | 'damaged' = 'damaged'): BlobError {

@@ -290,7 +290,7 @@ describe('a line that cannot be', () => {
       '/v1/responses',
       { input: 'x', tools: [{ type: 'function', name: 'f', parameters: open, strict: true }] },
       'body.tools[0].parameters#/properties/a/$ref',
-      'points to no schema',
+      'does not point to a schema',
     ],
     [
       'lacks max_tokens',
@@ -318,7 +318,7 @@ describe('a line that cannot be', () => {
       '/v1/messages',
       { ...messages('x'), tools: [{ name: 'f', input_schema: open, strict: true }] },
       'body.tools[0].input_schema#/properties/a/$ref',
-      'points to no schema',
+      'does not point to a schema',
     ],
   ])('%s (%s, %j) is refused with its place', async (_, url, body, param, words) => {
     const answer = await api.sendFile(`${JSON.stringify(lines(url, [{ model: 'tiny', ...body }])[0])}\n`);

@@ -197,8 +197,8 @@ async function insertBatch(
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
     await refreshPeerModels(catalog, opened);
-    const batch = newBatch();
-    return { batch, chunks: planChunks(batch.id, opened.index, catalog.idOf) };
+    const made = newBatch();
+    return { batch: made, chunks: planChunks(made.id, opened.index, catalog.idOf) };
   }
 
   function newBatch(): Batch {

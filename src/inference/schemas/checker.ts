@@ -18,7 +18,7 @@ import type { PostedStep, SchemaVerdict } from './job.ts';
 import { patterns } from './patterns.ts';
 import { subschemas } from './subschemas.ts';
 
-/** Tried on every new schema: one that never ends shows it here, before an answer was paid for. */
+/** Values checked against every new schema, so that one that never ends is detected before an answer is paid for. */
 const probes: readonly unknown[] = [
   null,
   true,
@@ -41,17 +41,17 @@ const options: Options = {
   ownProperties: true,
   code: { regExp: patterns },
 };
-/** Formats are looked at in answers; a schema's own addresses may be written as they like. */
+/** For compiling: the schema was validated before, and formats apply to answers only. */
 const unjudged: Options = { ...options, meta: false, validateSchema: false, validateFormats: true, formats };
 
-/** Read in schemas of an earlier dialect as well, which had the list under another name: the embedded engine writes it. */
+/** Supports `prefixItems` in older dialects too, where the list was named `items`: the embedded engine supports it. */
 const prefixItems = {
   keyword: 'prefixItems',
   metaSchema: { type: 'array', items: { type: ['object', 'boolean'] } },
   macro: (items: AnySchema[]) => ({ items }),
 };
 
-/** As numbers are written, where Ajv goes by what a division of doubles leaves: an eighth of all cents were none. */
+/** Decides by decimal digits. Ajv uses the remainder of a division of doubles, which fails for an eighth of all cents. */
 const multipleOf: FuncKeywordDefinition = {
   keyword: 'multipleOf',
   type: 'number',
@@ -61,11 +61,11 @@ const multipleOf: FuncKeywordDefinition = {
   compile: (step: number) => (value: number) => isMultiple(value, step),
 };
 
-/** Compiles schemas and holds texts against them. Synchronous and without a time limit: that is its caller's part. */
+/** Compiles schemas and checks texts against them, synchronously and without a time limit. */
 export function createSchemaChecker() {
   const compiled = new Map<number, ValidateFunction>();
   const values = new JsonValueIds();
-  // The judges only judge schemas; compiling happens in an instance a schema, which goes with it.
+  // `judge` instances only validate schemas. Each schema is compiled in an instance of its own, which is garbage with it.
   const withOurs = (ajv: Ajv) =>
     withLinearKeywords(ajv.removeKeyword('multipleOf').addKeyword(multipleOf), values);
   const dialects = [
@@ -110,7 +110,7 @@ export function createSchemaChecker() {
   }
 
   return {
-    /** A step whose schema was seen before, and was not forgotten, needs no source. */
+    /** Judges a step; its source may be absent if the schema is compiled. */
     judge({ number, source, text }: PostedStep): SchemaVerdict {
       try {
         const schema: unknown = source === undefined ? undefined : JSON.parse(source);
@@ -127,25 +127,24 @@ export function createSchemaChecker() {
 }
 
 function refusal(error: unknown): SchemaVerdict {
-  // Out of stack: no fault of the schema's grammar.
+  // A stack overflow says nothing about the schema's grammar.
   if (error instanceof RangeError) return { kind: 'too much' };
   if (error instanceof SchemaRejected) {
     const { code, at, message } = error;
     return { kind: 'refused', code, at, message };
   }
   const why = shortened(error instanceof Error ? error.message : String(error));
-  const message = `not a JSON Schema that can be used: ${why}`;
-  return { kind: 'refused', code: 'validation_error', at: '', message };
+  return { kind: 'refused', code: 'validation_error', at: '', message: `not a valid JSON Schema: ${why}` };
 }
 
-/** Names that a schema gives itself mean nothing here, and would only collide with others. */
+/** Removes a schema's own identifiers, which could collide with those of other schemas. */
 function withoutNames(given: AnySchema): { schema: AnySchema; isOld: boolean } {
   if (typeof given === 'boolean') return { schema: given, isOld: false };
   const { $schema, $id: _id, id: _oldId, ...schema } = given;
   return { schema, isOld: typeof $schema === 'string' && /draft-0[4-7]/.test($schema) };
 }
 
-/** A word of OpenAPI, which means something beside a `type` alone. Ajv refuses it elsewhere. */
+/** Removes OpenAPI's `nullable` where there is no `type`, because Ajv rejects it there. */
 function forgetNullable(schema: Record<string, unknown>): void {
   if (schema['type'] === undefined) delete schema['nullable'];
   for (const { value } of subschemas(schema, '')) forgetNullable(value);

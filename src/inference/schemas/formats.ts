@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The formats of strings that answers are held to, those that the embedded engine writes (docs/structured-output.md), each in
- * the whole width of its standard. All take a time that grows with the text alone. A format that is not here asks for nothing.
+ * String formats that answers are checked for: those that the embedded engine can write (docs/structured-output.md), each to the
+ * full extent of its standard. Checks take linear time. Other formats are ignored.
  */
 export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
@@ -38,7 +38,7 @@ function isLeap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-/** Seconds may leap. */
+/** Accepts leap seconds. */
 function isTime(text: string): boolean {
   const hour = '(?:[01]\\d|2[0-3])';
   return new RegExp(`^${hour}:[0-5]\\d:(?:[0-5]\\d|60)(?:\\.\\d+)?(?:[Zz]|[+-]${hour}:[0-5]\\d)$`).test(text);
@@ -60,7 +60,7 @@ function isUri(text: string): boolean {
   return /^[a-z][a-z\d+.-]*:/i.test(text) && uriText.test(text);
 }
 
-/** The characters that addresses are written with. */
+/** Characters of a URI. */
 const uriText = /^(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[\da-f]{2})*$/i;
 
 const pointer = /^(?:\/(?:[^~/]|~[01])*)*$/;

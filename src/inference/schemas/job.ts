@@ -1,58 +1,60 @@
 import type { ErrorCode } from '../../core/errors.ts';
 
-/** What is done about schemas in one go, for one org: those of a request are tried together, an answer is checked alone. */
+/** Steps that run together for one org: all schemas of a request, or the check of one answer. */
 export interface SchemaJob {
-  /** Who waits for it: orgs take turns. */
+  /** Orgs take turns. */
   orgId: string;
   steps: readonly SchemaStep[];
-  /** How much of the processor's time it may take. */
+  /** Processor time limit. */
   limitMs: number;
 }
 
-/** A schema to try, or a text to hold against one. */
+/** A schema to try, or a text to check against one. */
 export interface SchemaStep {
-  /** The schema's own: who has seen it with its source knows it by that. */
+  /** Id of the schema; a thread that has compiled it needs no source. */
   number: number;
   /** The schema as JSON text. */
   source: string;
-  /** What should be JSON and conform. Null to try the schema itself. */
+  /** JSON text to check; null to try the schema itself. */
   text: string | null;
 }
 
 export type SchemaVerdict =
   | { kind: 'fine' }
-  /** The schema cannot be used. `at` is the place in it, such as `#/properties/a/$ref`, and empty for the whole. */
+  /** The schema is invalid or not supported. `at` is the place in it, such as `#/properties/a/$ref`; empty for the whole. */
   | { kind: 'refused'; code: ErrorCode; at: string; message: string }
   /** The text does not conform. */
   | { kind: 'missed'; how: string }
-  /** It took longer, or more memory, than it may. */
+  /** The step exceeded its time or memory. */
   | { kind: 'too much' };
 
-/** Where jobs run: threads in the service, none in the simulation. */
+/** Runs jobs: in threads in the service, in the same thread in the simulation. */
 export interface SchemaRunner {
-  /** Jobs of an org that did not begin yet. */
+  /** Number of an org's jobs that have not begun. */
   waiting(orgId: string): number;
   /**
-   * @param signal when it aborts, a job that did not begin yet is left out
-   * @returns a verdict for each step; after one that was too much the rest are missing
+   * @param signal cancels a job that has not begun
+   * @returns a verdict for each step; after a step that was too much, the rest are missing
    * @throws the signal's reason
    */
   run(job: SchemaJob, signal?: AbortSignal): Promise<SchemaVerdict[]>;
   stop(): Promise<void>;
 }
 
+/** A step as a thread gets it, without a source that it has already. */
+
 /** A step as a thread gets it: without the source where it has that already. */
 export type PostedStep = Omit<SchemaStep, 'source'> & { source?: string };
 
 export interface ToSchemaWorker {
   steps: PostedStep[];
-  /** Numbers that will not be asked for again. */
+  /** Numbers of schemas to drop. */
   forget: number[];
 }
 
-/** One verdict for each step, in order, as soon as it is known; before them one without, when the thread is ready. */
+/** A verdict for each step, in order. The first message, without a verdict, means that the thread is ready. */
 export interface FromSchemaWorker {
   verdict: SchemaVerdict | null;
-  /** Processor time that the thread has taken so far, in milliseconds. */
+  /** Processor time of the thread so far, in milliseconds. */
   spentMs: number;
 }

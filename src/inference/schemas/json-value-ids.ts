@@ -1,14 +1,13 @@
 /**
- * Numbers for JSON values, of which equal values share one: the order of members does not matter, and 1 and 1.0 are equal.
- * The number of a list or an object is found by those of its parts, so that each value is looked at once, however often it
- * is compared.
+ * Ids of JSON values, shared by equal values: member order does not matter, and 1 equals 1.0. The id of a list or object derives
+ * from those of its parts, so that each value is visited once, however often it is compared.
  */
 export class JsonValueIds {
   #numbers = new Map<unknown, number>();
-  /** Of lists and objects: those inside others are not looked at again. */
+  /** Ids of lists and objects, which are not visited again inside others. */
   #seen = new WeakMap<object, number>();
 
-  /** The number of a value, a new one if need be. */
+  /** Id of a value, new if necessary. */
   idOf(value: unknown): number {
     if (!isPlural(value)) return this.#assigned(keyOf(value));
     let number = this.#seen.get(value);
@@ -19,7 +18,7 @@ export class JsonValueIds {
     return number;
   }
 
-  /** The number of a value that was given one; nothing is kept of others. */
+  /** Id of a value that has one. */
   find(value: unknown): number | undefined {
     const key = isPlural(value) ? keyOfParts(value, (part) => this.find(part)) : keyOf(value);
     return key === undefined ? undefined : this.#numbers.get(key);
@@ -38,17 +37,16 @@ export class JsonValueIds {
   }
 }
 
-/** A list or an object. */
 function isPlural(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** What tells texts apart from the keys of lists and objects, and from numbers. */
+/** Distinguishes strings from the keys of lists and objects. */
 function keyOf(value: unknown): unknown {
   return typeof value === 'string' ? `"${value}` : value;
 }
 
-/** Undefined when one of the parts has no number. */
+/** Key of a list or object; undefined if a part has no id. */
 function keyOfParts(value: object, numberOf: (part: unknown) => number | undefined): string | undefined {
   const parts: string[] = [];
   const isList = Array.isArray(value);

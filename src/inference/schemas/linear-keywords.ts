@@ -2,9 +2,9 @@ import type { Ajv } from 'ajv';
 import { JsonValueIds } from './json-value-ids.ts';
 
 /**
- * Puts implementations that take time in proportion to the text in the place of those of Ajv, which compare each item with
- * each (`uniqueItems`) or with each of thousands of values (`enum`): an answer of 43 kB took seconds.
- * @param values for `uniqueItems`; to be cleared after each check
+ * Replaces keywords of Ajv by linear-time implementations. Ajv compares each item with every other (`uniqueItems`) or with each
+ * of thousands of values (`enum`), which took seconds for an answer of 43 kB.
+ * @param values ids for `uniqueItems`; the caller clears them after each check
  */
 export function withLinearKeywords<A extends Ajv>(ajv: A, values: JsonValueIds): A {
   ajv.removeKeyword('uniqueItems').addKeyword({
@@ -13,8 +13,8 @@ export function withLinearKeywords<A extends Ajv>(ajv: A, values: JsonValueIds):
     schemaType: 'boolean',
     errors: false,
     error: { message: 'must NOT have duplicate items' },
-    compile: (isAsked: boolean) => (items: unknown[]) =>
-      !isAsked || items.length < 2 || new Set(items.map((item) => values.idOf(item))).size === items.length,
+    compile: (isUnique: boolean) => (items: unknown[]) =>
+      !isUnique || items.length < 2 || new Set(items.map((item) => values.idOf(item))).size === items.length,
   });
   ajv.removeKeyword('enum').addKeyword({
     keyword: 'enum',

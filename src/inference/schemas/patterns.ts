@@ -1,15 +1,14 @@
 import { RE2JS } from 're2js';
 
-/** A pattern as Ajv applies it. */
+/** A pattern in the form that Ajv needs; `toString` identifies it. */
 interface Pattern {
   test(text: string): boolean;
   toString(): string;
 }
 
 /**
- * Patterns run on RE2, which cannot be made to backtrack (reliability.md, C14). Those that RE2 does not know (look-around,
- * back references, more than 1,000 repetitions) run on the regular expressions of JavaScript, which may never end: only the
- * time limit of the thread stops them. Ajv identifies the patterns of a schema by their text.
+ * Regular expressions run on RE2, which never backtracks (reliability.md, C14). Those that RE2 does not support (look-around,
+ * back references, more than 1,000 repetitions) run in JavaScript and may never end; the thread's time limit stops them.
  */
 export const patterns = Object.assign(
   (pattern: string): Pattern => {
@@ -28,7 +27,7 @@ function linear(pattern: string): Pattern['test'] | null {
   }
 }
 
-/** Ordinary texts: a pattern that hangs on one of them is detected before an answer is paid for. */
+/** Ordinary texts, on which a pattern that hangs is detected before an answer is paid for. */
 const probes = ['', ...['a', '0', 'a.', ' ', '-'].map((part) => part.repeat(1_000))];
 
 function backtracking(pattern: string): Pattern['test'] {
@@ -37,12 +36,12 @@ function backtracking(pattern: string): Pattern['test'] {
   return (text) => expression.test(text);
 }
 
-/** @throws SyntaxError for what is no regular expression of JavaScript */
+/** @throws SyntaxError for an invalid regular expression */
 function javaScript(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'u');
   } catch (error) {
-    // Needless escapes (`\@`) are taken without the flag; but so are those of other dialects (`\Z`), as the letter alone.
+    // Without the flag, needless escapes (`\@`) are valid. So are those of other dialects (`\Z`), with another meaning.
     if (foreignEscape.test(pattern.replaceAll('\\\\', ''))) throw error;
     return new RegExp(pattern);
   }

@@ -9,9 +9,9 @@ import { SchemaThread, type SchemaThreadDeps, type SchemaWork } from './thread.t
 export interface SchemaPoolDeps {
   clock: Clock;
   log: Log;
-  /** Two at least; when absent, one less than there are cores, and four at most. */
+  /** At least 2; by default the number of cores less one, at most 4. */
   threads?: number;
-  newThread?: (parts: SchemaThreadDeps) => PoolThread;
+  newThread?: (deps: SchemaThreadDeps) => PoolThread;
 }
 
 type PoolThread = Pick<SchemaThread, 'isIdle' | 'knows' | 'take' | 'stop'>;
@@ -19,32 +19,32 @@ type PoolThread = Pick<SchemaThread, 'isIdle' | 'knows' | 'take' | 'stop'>;
 const maxJobsPerTake = 8;
 const shortMs = 5;
 
-/** What an org wants and has got. */
+/** The jobs and thread time of one org. */
 interface Share {
   waiting: SchemaWork[];
-  /** Threads at work for it. */
+  /** Threads that work for the org. */
   running: number;
-  /** Jobs that a thread is given at once: more while they are short, because a message costs more than a short job. */
-  atOnce: number;
-  /** Thread time it was given, in milliseconds of virtual time. */
+  /** Jobs per message to a thread; several while they are short, because a message costs more than a short job. */
+  jobsPerTake: number;
+  /** Thread time so far, in milliseconds of virtual time. */
   served: number;
 }
 
 interface Member {
   thread: PoolThread;
-  /** For whom it is at work, and since when. */
+  /** The share that the thread works for, and since when. */
   share: Share | null;
   began: number;
 }
 
 /**
- * Threads for schemas, and whose turn it is: the org that was given the least of their time goes first, however many jobs
- * another has sent, and one thread is always left for the others. An org that was away re-enters at the time of those at
- * work, so that idling earns no credit (start-time fair queuing).
+ * Thread pool with start-time fair queuing: the org with the least thread time goes first, however many jobs another has sent,
+ * and one thread is always left for other orgs. An org that returns starts at the time of the active orgs, so that idling earns
+ * no credit.
  */
-export function createSchemaPool(parts: SchemaPoolDeps): SchemaRunner {
-  const { clock, log, threads = Math.min(4, availableParallelism() - 1) } = parts;
-  const { newThread = (of: SchemaThreadDeps) => new SchemaThread(of) } = parts;
+export function createSchemaPool(deps: SchemaPoolDeps): SchemaRunner {
+  const { clock, log, threads = Math.min(4, availableParallelism() - 1) } = deps;
+  const { newThread = (threadDeps: SchemaThreadDeps) => new SchemaThread(threadDeps) } = deps;
   const size = Math.max(2, threads);
   const shares = new Map<string, Share>();
   const members: Member[] = [];
@@ -53,11 +53,11 @@ export function createSchemaPool(parts: SchemaPoolDeps): SchemaRunner {
 
   function shareOf(orgId: string): Share {
     let share = shares.get(orgId);
-    if (!share) shares.set(orgId, (share = { waiting: [], running: 0, atOnce: 1, served: 0 }));
+    if (!share) shares.set(orgId, (share = { waiting: [], running: 0, jobsPerTake: 1, served: 0 }));
     return share;
   }
 
-  /** The share whose turn it is. Those that want nothing and owe nothing are forgotten on the way. */
+  /** Finds the next share, and drops those without jobs and debt. */
   function next(): Share | null {
     if (stopped) return null;
     let first: Share | null = null;
@@ -70,12 +70,12 @@ export function createSchemaPool(parts: SchemaPoolDeps): SchemaRunner {
     return first;
   }
 
-  /** The thread that has compiled the schema already, if it is idle. */
+  /** Finds an idle thread, preferably one that has compiled the schema. */
   function threadFor(number: number | undefined): Member | null {
     const idle = members.filter(({ thread }) => thread.isIdle);
     const found = idle.find(({ thread }) => number !== undefined && thread.knows(number)) ?? idle[0];
     if (found || members.length === size) return found ?? null;
-    const thread = newThread({ clock, log, onIdle: () => rest(member) });
+    const thread = newThread({ clock, log, onIdle: () => release(member) });
     const member: Member = { thread, share: null, began: 0 };
     members.push(member);
     return member;
@@ -89,19 +89,18 @@ export function createSchemaPool(parts: SchemaPoolDeps): SchemaRunner {
       share.running++;
       member.share = share;
       member.began = clock.monotonic();
-      member.thread.take(share.waiting.splice(0, share.atOnce));
+      member.thread.take(share.waiting.splice(0, share.jobsPerTake));
     }
   }
 
-  /** What the work has cost is known only now. */
-  function rest(member: Member): void {
+  function release(member: Member): void {
     const { share, began } = member;
     member.share = null;
     if (share) {
       const ms = clock.monotonic() - began;
       share.running--;
       share.served += ms;
-      share.atOnce = ms <= shortMs ? Math.min(maxJobsPerTake, share.atOnce * 2) : 1;
+      share.jobsPerTake = ms <= shortMs ? Math.min(maxJobsPerTake, share.jobsPerTake * 2) : 1;
     }
     dispatch();
   }

@@ -1,6 +1,6 @@
 import type { SchemaNode } from './subschemas.ts';
 
-/** A schema that refers to itself without a value in between: to check it would never end. Null when there is none. */
+/** Finds a schema that refers to itself for the same value, so that a check would never end. */
 export function findEndlessReference(nodes: Iterable<SchemaNode>): SchemaNode | null {
   const open = new Set<SchemaNode>();
   const closed = new Set<SchemaNode>();
@@ -29,42 +29,42 @@ function* inPlace({ ref, children }: SchemaNode): Generator<SchemaNode> {
 }
 
 /**
- * How many references a schema unfolds to when each is replaced by what it names, as some engines do. Schemas that refer
- * to one another in a circle cannot be unfolded; a circle counts as its references, once.
+ * Number of references after each is replaced by its schema, as some engines do. A cycle cannot be expanded; it counts as its
+ * references, once.
  */
 export function expandedReferences(root: SchemaNode): number {
   const order = new Map<SchemaNode, number>();
   const lowest = new Map<SchemaNode, number>();
   const stack: SchemaNode[] = [];
-  const circleOf = new Map<SchemaNode, { references: number }>();
+  const cycleOf = new Map<SchemaNode, { references: number }>();
 
-  // Tarjan's strongly connected components: a circle is finished after everything it leads to.
+  // Tarjan's strongly connected components: a cycle is finished after everything it leads to.
   const visit = (node: SchemaNode): void => {
     order.set(node, order.size);
     lowest.set(node, order.get(node)!);
     stack.push(node);
     for (const next of successors(node)) {
       if (!order.has(next)) visit(next);
-      if (!circleOf.has(next)) lowest.set(node, Math.min(lowest.get(node)!, lowest.get(next)!));
+      if (!cycleOf.has(next)) lowest.set(node, Math.min(lowest.get(node)!, lowest.get(next)!));
     }
     if (lowest.get(node) !== order.get(node)) return;
     const members = stack.splice(stack.indexOf(node));
-    const circle = { references: 0 };
-    for (const member of members) circleOf.set(member, circle);
-    for (const member of members) circle.references += leading(member, circle);
+    const cycle = { references: 0 };
+    for (const member of members) cycleOf.set(member, cycle);
+    for (const member of members) cycle.references += leading(member, cycle);
   };
 
-  const leading = (node: SchemaNode, circle: object): number => {
+  const leading = (node: SchemaNode, cycle: object): number => {
     let references = node.ref ? 1 : 0;
     for (const next of successors(node)) {
-      const other = circleOf.get(next)!;
-      if (other !== circle) references += other.references;
+      const other = cycleOf.get(next)!;
+      if (other !== cycle) references += other.references;
     }
     return references;
   };
 
   visit(root);
-  return circleOf.get(root)!.references;
+  return cycleOf.get(root)!.references;
 }
 
 function successors({ ref, children }: SchemaNode): SchemaNode[] {

@@ -3,10 +3,7 @@ import { isObject } from '../../base/fields.ts';
 import { ownField, decodeReference, resolvePointer } from '../../base/json-pointer.ts';
 import { subschemas } from './subschemas.ts';
 
-/**
- * A schema whose references work when it stands at `at` (`#/$defs/a`) in another one: `#/...` then means a place in
- * itself. What is data (`enum`, `default`, names of properties) is left alone.
- */
+/** Copies a schema so that its references work at `at` (`#/$defs/a`) in another schema. Data (`enum`, `default`) stays as it is. */
 export function relocateSchema(schema: JsonSchema, at: string): JsonSchema {
   if (!isObject(schema)) return schema;
   const copy = structuredClone(schema);
@@ -21,11 +18,11 @@ export function relocateSchema(schema: JsonSchema, at: string): JsonSchema {
     for (const { value } of subschemas(node, '')) visit(value);
     const reference = ownField(node, '$ref');
     if (typeof reference !== 'string' || !reference.startsWith('#')) continue;
-    // Some schemas keep definitions where no keyword leads.
+    // Definitions may be at places that are no keywords.
     visit(resolvePointer(copy, decodeReference(reference)));
     node['$ref'] = at + reference.slice(1);
   }
-  // The whole has one identifier and one dialect, and they were this schema's own.
+  // Only a whole schema has an identifier and a dialect.
   delete copy['$id'];
   delete copy['$schema'];
   return copy;

@@ -1,15 +1,15 @@
 import { isObject } from '../../base/fields.ts';
 import { escapePointerPart } from '../../base/json-pointer.ts';
 
-/** One place of a schema that is a schema itself. */
+/** A schema inside a schema. */
 export interface SchemaNode {
   /** JSON pointer from the root, such as `#/properties/a`. */
   pointer: string;
   schema: Record<string, unknown>;
-  /** Levels of schemas above it. */
+  /** Number of schemas above it. */
   depth: number;
   children: SchemaEdge[];
-  /** What `$ref` names, once resolved. */
+  /** Target of `$ref`, once resolved. */
   ref: SchemaNode | null;
 }
 
@@ -18,12 +18,12 @@ export interface SchemaEdge {
   applies: Applies;
 }
 
-/** What a schema inside another is applied to: the same value, a part of it, or nothing before it is referred to. */
+/** Whether a subschema applies to the same value, to a part of it, or only where it is referred to. */
 export type Applies = 'to the value' | 'to a part' | 'by reference';
 
 interface Keyword {
   applies: Applies;
-  /** A schema or a list of them, or schemas by name. */
+  /** `schemas`: a schema or a list of them. */
   holds: 'schemas' | 'named schemas';
 }
 
@@ -45,9 +45,8 @@ interface Child {
 }
 
 /**
- * Every schema inside `schema`, found by the keywords that hold schemas: what stands under `enum`, `default` or a name of
- * one's own is data. Booleans and what is no schema at all are left out. One after the other, so that whoever has seen too
- * many need not pay for the rest.
+ * Schemas directly inside `schema`, under the keywords that hold schemas. Values of `enum`, `default` and unknown names are data.
+ * Lazy, so that a caller that has seen too many can stop.
  */
 export function* subschemas(schema: Record<string, unknown>, pointer: string): Generator<Child> {
   for (const name of Object.keys(schema)) {

@@ -10,57 +10,56 @@ import type { FromSchemaWorker, SchemaJob, SchemaStep, SchemaVerdict, ToSchemaWo
 export interface SchemaThreadDeps {
   clock: Clock;
   log: Log;
-  /** Told when it has done all its work, and when it can take some again. */
+  /** Called when all work is done, and when a new thread is ready. */
   onIdle: () => void;
 }
 
-/** A job and who waits for it. */
+/** A job and its pending result. */
 export interface SchemaWork {
   job: SchemaJob;
-  /** Those that are known; one for each step in the end. */
   verdicts: SchemaVerdict[];
   resolve(verdicts: SchemaVerdict[]): void;
   reject(error: Error): void;
 }
 
 const limits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
-/** So many times its limit a job may last by the clock, however little of the processor it was given. */
-const patience = 10;
-/** What a thread keeps compiled; a batch usually repeats one schema. */
-const kept = { schemas: 256, characters: 1_048_576 } as const;
+/** Wall-clock limit of a job, as a multiple of its processor time limit. */
+const wallClockFactor = 10;
+/** Limits of the compiled schemas of a thread; a batch usually repeats one schema. */
+const maxCompiled = { schemas: 256, characters: 1_048_576 } as const;
 
 /**
- * A worker thread that does one job after the other, started with its first. A job that takes too much time, or all memory,
- * costs the thread its life and nobody else anything: another one takes its place, and the jobs behind it.
+ * A worker thread that runs jobs in order, started with the first. A job that exceeds its time or memory ends the thread, and a
+ * new thread takes over the jobs after it.
  */
 export class SchemaThread {
-  #parts: SchemaThreadDeps;
+  #deps: SchemaThreadDeps;
   #worker: Worker | null = null;
   #isReady = false;
-  /** The first one is being done. */
+  /** Jobs; the first is running. */
   #work: SchemaWork[] = [];
   #timer: Timer | null = null;
-  /** Processor time that the thread had taken when the first job began, and the monotonic instant of that. */
+  /** Processor time of the thread when the first job began, and that instant in monotonic milliseconds. */
   #spentMs = 0;
   #begunAt = 0;
-  /** By number: how long the source is of each schema that it has compiled. The one used last stands last. */
-  #held = new Map<number, number>();
+  /** Source lengths of the compiled schemas by number, ordered by last use. */
+  #compiled = new Map<number, number>();
   #characters = 0;
 
-  constructor(parts: SchemaThreadDeps) {
-    this.#parts = parts;
+  constructor(deps: SchemaThreadDeps) {
+    this.#deps = deps;
   }
 
-  /** A thread that takes the place of another is no thread for a job before it is there. */
+  /** False while a replacement thread is starting. */
   get isIdle(): boolean {
     return this.#work.length === 0 && (this.#isReady || !this.#worker);
   }
 
   knows(number: number): boolean {
-    return this.#held.has(number);
+    return this.#compiled.has(number);
   }
 
-  /** Only while it is idle. All of it goes in one message. */
+  /** Takes jobs, in one message to the thread. Call it only while idle. */
   take(work: SchemaWork[]): void {
     this.#work = work;
     if (!this.#worker) this.#launch();
@@ -75,10 +74,9 @@ export class SchemaThread {
 
   #launch(): void {
     const script = programFile('inference/schemas/worker');
-    // None of the parent's flags, and nothing of its environment but where Node keeps what it made of the sources: else the
-    // thread would make all of it anew, with Node's compiler in its memory.
-    const versions = getCompileCacheDir();
-    const env = versions === undefined ? {} : { NODE_COMPILE_CACHE: dirname(versions) };
+    // A clean environment, except for Node's compile cache: without it, the thread would compile all sources again.
+    const cacheFolder = getCompileCacheDir();
+    const env = cacheFolder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cacheFolder) };
     const worker = new Worker(script, { execArgv: [], env, resourceLimits: limits });
     this.#worker = worker;
     worker.unref();
@@ -107,60 +105,57 @@ export class SchemaThread {
     }
   }
 
-  /** Gives the thread all that there is to do. */
   #begin(): void {
-    if (this.#work.length === 0) return this.#parts.onIdle();
-    this.#worker?.postMessage(this.#posted(this.#work.flatMap(({ job }) => job.steps)));
+    if (this.#work.length === 0) return this.#deps.onIdle();
+    this.#worker?.postMessage(this.#toMessage(this.#work.flatMap(({ job }) => job.steps)));
     this.#watchFirst();
   }
 
   #watchFirst(): void {
-    this.#begunAt = this.#parts.clock.monotonic();
+    this.#begunAt = this.#deps.clock.monotonic();
     this.#watch(this.#work[0]!.job.limitMs);
   }
 
   #watch(leftMs: number): void {
-    this.#timer = this.#parts.clock.after(leftMs, () => void this.#look());
+    this.#timer = this.#deps.clock.after(leftMs, () => void this.#checkLimit());
   }
 
-  /**
-   * Gives the first job up if it has had its time. What the machine gave to others, on a busy day most of it, is not counted,
-   * unless it is so much that those who wait behind it would wait for ever.
-   */
-  async #look(): Promise<void> {
+  /** Kills the first job if it has used up its processor time, or, on a machine busy with other work, its wall-clock time. */
+  async #checkLimit(): Promise<void> {
     const worker = this.#worker;
     const [first] = this.#work;
     if (!worker || !first) return;
     const totalMs = await processorMs(worker);
     if (worker !== this.#worker || first !== this.#work[0]) return;
     const { job, verdicts } = first;
-    const passedMs = this.#parts.clock.monotonic() - this.#begunAt;
+    const passedMs = this.#deps.clock.monotonic() - this.#begunAt;
     const takenMs = totalMs === null ? passedMs : totalMs - this.#spentMs;
-    const leftMs = Math.min(job.limitMs - takenMs, patience * job.limitMs - passedMs);
+    const leftMs = Math.min(job.limitMs - takenMs, wallClockFactor * job.limitMs - passedMs);
     if (leftMs > 0) return this.#watch(Math.max(20, leftMs));
     const bytes = job.steps[verdicts.length]?.source.length;
-    this.#parts.log.warn({ org: job.orgId, schema_bytes: bytes }, 'a schema took too long and was given up');
-    this.#sacrifice();
+    this.#deps.log.warn({ org: job.orgId, schema_bytes: bytes }, 'a schema took too long and was stopped');
+    this.#kill();
   }
 
-  /** The sources that the thread does not have go with the steps. */
-  #posted(steps: SchemaStep[]): ToSchemaWorker {
+  /** Adds the sources that the thread has not compiled. */
+  #toMessage(steps: SchemaStep[]): ToSchemaWorker {
     const posted = steps.map(({ number, source, text }) => {
-      const isHeld = this.#held.delete(number);
-      this.#held.set(number, source.length);
-      if (!isHeld) this.#characters += source.length;
-      return isHeld && text !== null ? { number, text } : { number, source, text };
+      const isCompiled = this.#compiled.delete(number);
+      this.#compiled.set(number, source.length);
+      if (!isCompiled) this.#characters += source.length;
+      return isCompiled && text !== null ? { number, text } : { number, source, text };
     });
     return { steps: posted, forget: this.#excess(steps.length) };
   }
 
-  /** What is given up for new schemas: what was not used for the longest time, and nothing of the present job. */
+  /** Removes and returns the least recently used schemas over the limits, but none of the `used` last ones. */
   #excess(used: number): number[] {
     const forget: number[] = [];
-    for (const [number, length] of this.#held) {
-      if (this.#held.size <= kept.schemas && this.#characters <= kept.characters) break;
-      if (this.#held.size <= used) break;
-      this.#held.delete(number);
+    for (const [number, length] of this.#compiled) {
+      const isWithinLimits =
+        this.#compiled.size <= maxCompiled.schemas && this.#characters <= maxCompiled.characters;
+      if (isWithinLimits || this.#compiled.size <= used) break;
+      this.#compiled.delete(number);
       this.#characters -= length;
       forget.push(number);
     }
@@ -173,25 +168,25 @@ export class SchemaThread {
     const done = this.#work.shift();
     done?.resolve(done.verdicts);
     if (this.#work.length > 0) this.#watchFirst();
-    else this.#parts.onIdle();
+    else this.#deps.onIdle();
   }
 
-  /** The step at work ends as too much; the other jobs begin again in a new thread, which is made ready in any case. */
-  #sacrifice(): void {
+  /** Ends the running step as too much, and runs the other jobs in a new thread, which is started in any case. */
+  #kill(): void {
     void this.#dismiss()?.terminate();
-    const given = this.#work.shift();
-    given?.verdicts.push({ kind: 'too much' });
-    given?.resolve(given.verdicts);
+    const killed = this.#work.shift();
+    killed?.verdicts.push({ kind: 'too much' });
+    killed?.resolve(killed.verdicts);
     this.#launch();
-    if (this.#work.length === 0) this.#parts.onIdle();
+    if (this.#work.length === 0) this.#deps.onIdle();
   }
 
   #lose(error: Error): void {
-    if (this.#isReady && this.#work.length > 0) return this.#sacrifice();
+    if (this.#isReady && this.#work.length > 0) return this.#kill();
     this.#dismiss();
-    this.#parts.log.error({ err: error }, 'the thread for schemas is gone');
-    this.#rejectAll(new Error('the thread for schemas cannot be started', { cause: error }));
-    this.#parts.onIdle();
+    this.#deps.log.error({ err: error }, 'the schema thread has died');
+    this.#rejectAll(new Error('the schema thread cannot be started', { cause: error }));
+    this.#deps.onIdle();
   }
 
   #rejectAll(error: Error): void {
@@ -204,13 +199,13 @@ export class SchemaThread {
     this.#isReady = false;
     this.#timer?.cancel();
     this.#timer = null;
-    this.#held.clear();
+    this.#compiled.clear();
     this.#characters = 0;
     return worker;
   }
 }
 
-/** Processor time that a thread has taken since its start; null where it has ended, and of a Node before 24.6, which does not tell. */
+/** Processor time of a thread so far; null after its end, and before Node 24.6. */
 async function processorMs(worker: Worker): Promise<number | null> {
   try {
     const { user, system } = await worker.cpuUsage();

@@ -3,12 +3,11 @@ import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { FromSchemaWorker, SchemaVerdict, ToSchemaWorker } from './job.ts';
 
-// On Linux this is the priority of the thread alone: the one that answers everybody goes first where cores are few. What
-// is loaded takes its time, too.
+// On Linux this is the priority of the thread alone, so that the main thread goes first on few cores. It also covers loading.
 if (process.platform === 'linux') setPriority(10);
 const { createSchemaChecker } = await import('./checker.ts');
 
-/** The thread in which schemas of strangers are compiled and applied; its parent ends it when that takes too long. */
+/** Compiles and applies untrusted schemas; the parent kills this thread if that takes too long. */
 const port = parentPort!;
 const checker = createSchemaChecker();
 
@@ -16,7 +15,7 @@ port.on('message', ({ steps, forget }: ToSchemaWorker) => {
   for (const number of forget) checker.forget(number);
   for (const step of steps) answer(checker.judge(step));
 });
-// What is made once, the meta-schemas above all, is no job's time.
+// Warm up before the first job: one-time costs, mostly for the meta-schemas.
 for (const source of [
   '{"$schema":"http://json-schema.org/draft-07/schema#","pattern":"a"}',
   '{"pattern":"a"}',
@@ -24,7 +23,7 @@ for (const source of [
   checker.judge({ number: 0, source, text: null });
 checker.forget(0);
 answer(null);
-// Otherwise written at its end, which a kill never reaches.
+// Node writes the cache at exit, which a killed thread does not reach.
 flushCompileCache();
 
 function answer(verdict: SchemaVerdict | null): void {
