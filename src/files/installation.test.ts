@@ -116,7 +116,7 @@ describe('a database and a folder', () => {
     await addFile(pair, 'row');
     await expect(begin(pair)).rejects.toMatchObject(refusal(/the folder has none: is its disk mounted/));
     await pair.store.installation.claim('inst_1', 0);
-    await expect(begin(pair)).rejects.toMatchObject(refusal(/none in the folder/));
+    await expect(begin(pair)).rejects.toMatchObject(refusal(/but the folder has none/));
   });
 
   it('are joined when an operator says so', async () => {

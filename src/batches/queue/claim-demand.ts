@@ -131,12 +131,12 @@ export class ClaimDemand {
     const leastDue = this.#leastDue();
     return this.models().flatMap((model) => {
       const wants = this.wants(model);
-      const before = this.onlyProbes(model) ? {} : (leastDue.get(model) ?? {});
-      if (!wants && Object.keys(before).length === 0) return [];
+      const claimedDue = this.onlyProbes(model) ? {} : (leastDue.get(model) ?? {});
+      if (!wants && Object.keys(claimedDue).length === 0) return [];
       const { aliases = [] } = catalog.find(model) ?? {};
       const lines = wants ? this.#lines(model) : 0;
       const chunks = wants ? this.#lackingChunks(model) : 0;
-      return { model, names: [model, ...aliases], lines, chunks, before };
+      return { model, names: [model, ...aliases], lines, chunks, claimedDue };
     });
   }
 
