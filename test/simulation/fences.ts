@@ -73,7 +73,7 @@ export class Fences {
   judge(deed: Deed): void {
     if (
       deed.name === 'batches.publish' ||
-      deed.name === 'batches.shut' ||
+      deed.name === 'batches.closeGate' ||
       deed.name === 'results.recordMissing'
     )
       this.#judgeClosing(deed);

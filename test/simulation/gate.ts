@@ -19,7 +19,7 @@ const repeatable = new Set<Operation>([
   'batches.cancel',
   'batches.expire',
   'batches.fail',
-  'batches.shut',
+  'batches.closeGate',
   'workers.beat',
   'workers.reap',
 ]);
@@ -28,7 +28,7 @@ const repeatable = new Set<Operation>([
 const seldom = new Set<Operation>([
   'batches.release',
   'batches.split',
-  'batches.shut',
+  'batches.closeGate',
   'batches.publish',
   'batches.release',
   'results.missing',

@@ -56,7 +56,7 @@ const changing = new Set<Operation>([
   'batches.cancel',
   'batches.expire',
   'batches.fail',
-  'batches.shut',
+  'batches.closeGate',
   'batches.split',
   'batches.publish',
   'batches.reopen',

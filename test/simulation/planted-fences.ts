@@ -12,7 +12,7 @@ export const plantedFences: Record<string, Plant> = {
   'a release is not fenced': inSql('batches.release', ...anyLease),
   'a chunk is finished under any lease': inSql('results.record', ...anyLease),
   'a batch is published under any lease': inSql('batches.publish', ...anyLease),
-  'the gate is shut under any lease': inSql('batches.shut', ...anyLease),
+  'the gate is shut under any lease': inSql('batches.closeGate', ...anyLease),
   'missing lines are recorded under any lease': inSql('results.recordMissing', ...anyLease),
   'a suspect is split under any lease': inSql('batches.split', ...anyLease, [
     "state = 'leased'",
@@ -33,7 +33,7 @@ export const plantedFences: Record<string, Plant> = {
     around(parts, { workers: { reap: (before) => parts.store.workers.reap(before + 25_000) } }),
   'leaving keeps its leases': inSql('workers.leave', ["AND state = 'leased'", "AND state = 'gone'"]),
 
-  'the gate is never shut': inSql('batches.shut', ['accept_until = 0', 'accept_until = accept_until']),
+  'the gate is never shut': inSql('batches.closeGate', ['accept_until = 0', 'accept_until = accept_until']),
   'answers are taken after the gate was shut': inSql('results.record', ['accept_until AS', '9e15 AS']),
   'answers are taken after the end': inSql('results.record', [
     'status, closing',

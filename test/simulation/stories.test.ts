@@ -54,7 +54,7 @@ it('lists finished batches without a question for each', async () => {
   const { batches } = await single.settle(single.batches.list(owner, { limit: 20, status: 'completed' }));
   expect(batches.map(({ usage }) => usage.outputTokens > 0)).toEqual([true, true, true]);
   const asked = single.calls.filter((name) => /^(ledger|results)|list|running/.test(name));
-  expect(asked.toSorted()).toEqual(['batches.list', 'ledger.ofMany']);
+  expect(asked.toSorted()).toEqual(['batches.list', 'ledger.forSources']);
 });
 
 it('gives fifty orgs the same of an engine, whether they have one batch or a thousand', async () => {
