@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ByteRange } from './blobs.ts';
 import { readRanges } from './read-ranges.ts';
 
-/** Bytes that tell where they stand, and what was read. */
+/** Storage whose bytes depend on their offset, with a record of reads. */
 function storage() {
   const read: ByteRange[] = [];
   const get = async (offset: number, length: number) => {
@@ -15,7 +15,7 @@ function storage() {
 const gap = 16 * 1024;
 const of = (length: number, ...offsets: number[]) => offsets.map((offset) => ({ offset, length }));
 
-it('reads places that stand together at once, and keeps only them, in the order asked for', async () => {
+it('reads close ranges together, without keeping the gaps, and returns the given order', async () => {
   const { read, get } = storage();
   const found = await readRanges(of(300, 4_000, 0, 90_000, 2_000, 1_000, 3_000), gap, get);
   expect(read).toEqual([
@@ -28,13 +28,13 @@ it('reads places that stand together at once, and keeps only them, in the order 
   expect(found[0]!.buffer.byteLength).toBe(1_500);
 });
 
-it('keeps what was read where most of it was asked for', async () => {
+it('shares one buffer where the gaps are small', async () => {
   const { get } = storage();
   const [first, second] = await readRanges(of(300, 0, 310), gap, get);
   expect([first!.buffer === second!.buffer, second![0]]).toEqual([true, 310 % 251]);
 });
 
-it('reads no more than a mebibyte at a time, and nothing for nothing', async () => {
+it('reads at most a mebibyte at a time, and nothing for empty ranges', async () => {
   const { read, get } = storage();
   const places = of(400_000, 0, 400_000, 800_000, 1_200_000, 1_600_000);
   const found = await readRanges([...places, { offset: 7, length: 0 }], gap, get);
@@ -42,7 +42,7 @@ it('reads no more than a mebibyte at a time, and nothing for nothing', async () 
   expect(found.at(-1)).toHaveLength(0);
 });
 
-it('reads places that overlap', async () => {
+it('reads overlapping ranges', async () => {
   const { read, get } = storage();
   const found = await readRanges([...of(500, 0), ...of(10, 100, 495)], gap, get);
   expect(read).toEqual([{ offset: 0, length: 505 }]);

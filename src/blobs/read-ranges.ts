@@ -1,55 +1,55 @@
 import type { ByteRange } from './blobs.ts';
 
-const longestRead = 1024 * 1024;
+const maxReadBytes = 1024 * 1024;
 
-interface Run extends ByteRange {
-  places: { at: number; place: ByteRange }[];
+interface MergedRead extends ByteRange {
+  parts: { at: number; range: ByteRange }[];
 }
 
 /**
- * Many places of a blob in as few reads as are worth it; in the order asked for.
- * @param gapBytes places closer than this are one read: another one costs more than reading so much for nothing
- * @param get exactly these bytes
+ * Reads many ranges of a blob with few reads, and returns them in the given order.
+ * @param gapBytes ranges closer than this are read together, because the gap costs less than another read
+ * @param get reads exactly `length` bytes
  */
 export async function readRanges(
-  places: readonly ByteRange[],
+  ranges: readonly ByteRange[],
   gapBytes: number,
   get: (offset: number, length: number) => Promise<Uint8Array>,
 ): Promise<Uint8Array[]> {
-  const found = places.map((): Uint8Array => new Uint8Array());
-  const handOut = async (run: Run) => {
-    const bytes = await get(run.offset, run.length);
-    const size = run.places.reduce((sum, { place }) => sum + place.length, 0);
-    // What is read together stays together in memory; what stood between does not, where it is more.
-    const isKept = size > bytes.length / 2;
-    const kept = isKept ? bytes : new Uint8Array(size);
+  const results = ranges.map((): Uint8Array => new Uint8Array());
+  const readMerged = async ({ offset, length, parts }: MergedRead) => {
+    const bytes = await get(offset, length);
+    const size = parts.reduce((sum, { range }) => sum + range.length, 0);
+    // Views on `bytes` keep the gaps in memory, so the ranges are copied out when the gaps are larger.
+    const isShared = size > bytes.length / 2;
+    const buffer = isShared ? bytes : new Uint8Array(size);
     let next = 0;
-    for (const { at, place } of run.places) {
-      const from = place.offset - run.offset;
-      if (isKept) next = from;
-      else kept.set(bytes.subarray(from, from + place.length), next);
-      found[at] = kept.subarray(next, next + place.length);
-      next += place.length;
+    for (const { at, range } of parts) {
+      const from = range.offset - offset;
+      if (isShared) next = from;
+      else buffer.set(bytes.subarray(from, from + range.length), next);
+      results[at] = buffer.subarray(next, next + range.length);
+      next += range.length;
     }
   };
-  await Promise.all(runsOf(places, gapBytes).map(handOut));
-  return found;
+  await Promise.all(mergeRanges(ranges, gapBytes).map(readMerged));
+  return results;
 }
 
-function runsOf(places: readonly ByteRange[], gapBytes: number): Run[] {
-  const sorted = places
-    .map((place, at) => ({ at, place }))
-    .filter(({ place }) => place.length > 0)
-    .toSorted((a, b) => a.place.offset - b.place.offset);
-  const runs: Run[] = [];
-  for (const each of sorted) {
-    const { offset, length } = each.place;
-    const run = runs.at(-1);
-    const joined = run && Math.max(run.length, offset + length - run.offset);
-    if (run && joined! <= longestRead && offset - run.offset - run.length < gapBytes) {
-      run.length = joined!;
-      run.places.push(each);
-    } else runs.push({ offset, length, places: [each] });
+function mergeRanges(ranges: readonly ByteRange[], gapBytes: number): MergedRead[] {
+  const sorted = ranges
+    .map((range, at) => ({ at, range }))
+    .filter(({ range }) => range.length > 0)
+    .toSorted((a, b) => a.range.offset - b.range.offset);
+  const reads: MergedRead[] = [];
+  for (const part of sorted) {
+    const { offset, length } = part.range;
+    const read = reads.at(-1);
+    const merged = read && Math.max(read.length, offset + length - read.offset);
+    if (read && merged! <= maxReadBytes && offset - read.offset - read.length < gapBytes) {
+      read.length = merged!;
+      read.parts.push(part);
+    } else reads.push({ offset, length, parts: [part] });
   }
-  return runs;
+  return reads;
 }

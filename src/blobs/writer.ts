@@ -1,16 +1,16 @@
 import type { BlobWriter } from './blobs.ts';
 
-/** What each kind of storage does for a writer. */
+/** Operations of a writer for one kind of storage. */
 interface WriterSteps {
-  held: () => number;
+  bufferedBytes: () => number;
   write: (chunk: Uint8Array) => Promise<void>;
   commit: () => Promise<void>;
-  /** Clears away whatever there is. */
+  /** Removes everything written so far. */
   discard: () => Promise<void>;
 }
 
-/** A writer that is committed or discarded once: a fault leaves nothing behind, whether or not the caller aborts. */
-export function createWriter({ held, write, commit, discard }: WriterSteps): BlobWriter {
+/** Writer that is committed or discarded once. An error discards the blob even if the caller does not abort. */
+export function createWriter({ bufferedBytes: held, write, commit, discard }: WriterSteps): BlobWriter {
   let isOpen = true;
 
   async function orDiscard(work: () => Promise<void>): Promise<void> {

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Blobs } from '../../src/blobs/blobs.ts';
 
-/** Where blobs are kept, as whoever stands outside sees it. Places are relative, such as `a7/blob_...`. */
+/** Storage under a `Blobs`, as seen from outside. Paths are relative, such as `a7/blob_...`. */
 export interface BlobsPlace {
-  /** Blobs of it that nobody has started. */
+  /** Creates a `Blobs` that is not started. */
   make(): Blobs;
-  /** The same, started. */
+  /** Creates and starts a `Blobs`. */
   open(): Promise<Blobs>;
-  /** All places where something is kept. */
+  /** Paths of everything stored. */
   kept(): string[];
   leave(at: string, text: string): Promise<void> | void;
   cut(at: string, length: number): Promise<void> | void;
@@ -31,10 +31,10 @@ export async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer
 
 const most = Buffer.from(Uint32Array.from({ length: 5_000_000 }, (_, i) => i).buffer);
 
-/** Bytes that differ everywhere, so that a wrong offset shows. */
+/** Bytes without repetition, so that a wrong offset shows. */
 export const pattern = (length: number) => most.subarray(0, length);
 
-/** What holds of blobs wherever they are kept. `fresh` gives an empty place, which the caller clears away. */
+/** Tests for every kind of store. `fresh` makes an empty place, which the caller removes. */
 export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
   describe(title, () => {
     let place: BlobsPlace;
@@ -43,7 +43,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
     });
 
     describe('a blob', () => {
-      test('comes back as it was written, whole and by ranges', async () => {
+      test('is read back whole and by ranges', async () => {
         const blobs = await place.open();
         const bytes = pattern(1_000_000);
         await put(blobs, name, bytes.subarray(0, 10), bytes.subarray(10, 700_000), bytes.subarray(700_000));
@@ -79,18 +79,16 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
         expect(await collect(await blobs.read(name))).toHaveLength(0);
       });
 
-      test('gives exact slices, or none', async () => {
+      test('returns exact slices or an error', async () => {
         const blobs = await place.open();
         const bytes = pattern(1_000);
         await put(blobs, name, bytes);
         expect(bytes.subarray(990, 1_000).equals(await blobs.slice(name, 990, 10))).toBe(true);
         expect(await blobs.slice(name, 0, 0)).toHaveLength(0);
-        await expect(blobs.slice(name, 990, 11)).rejects.toThrow(
-          'ends at byte 1000; it was expected to reach 1001',
-        );
+        await expect(blobs.slice(name, 990, 11)).rejects.toThrow('ends at byte 1000, before byte 1001');
       });
 
-      test('gives many slices at once in the order asked for, all or none', async () => {
+      test('returns many slices in the given order, all or none', async () => {
         const blobs = await place.open();
         const bytes = pattern(4_000_000);
         await put(blobs, name, bytes);
@@ -107,12 +105,12 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
         for (const [at, { offset, length }] of places.entries())
           expect(bytes.subarray(offset, offset + length).equals(slices[at]!)).toBe(true);
         await expect(blobs.slices(name, [...places, { offset: 3_999_999, length: 2 }])).rejects.toThrow(
-          'ends at byte 4000000; it was expected to reach 4000001',
+          'ends at byte 4000000, before byte 4000001',
         );
         expect(await blobs.slices(name, [])).toEqual([]);
       });
 
-      test('does not exist before its commit, and survives a new start after it', async () => {
+      test('does not exist before its commit and survives a restart after it', async () => {
         const blobs = await place.open();
         const writer = await blobs.create(name);
         await writer.write(pattern(8));
@@ -141,7 +139,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
         expect(await blobs.size(name)).toBe(0);
       });
 
-      test('is gone once removed, and may be removed twice', async () => {
+      test('is missing after its removal, and can be removed twice', async () => {
         const blobs = await place.open();
         await put(blobs, name, pattern(8));
         await put(blobs, `${name}.index`, pattern(4));
@@ -151,7 +149,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
         expect(await blobs.size(`${name}.index`)).toBe(4);
       });
 
-      test('that was cut outside is an error and never fewer bytes', async () => {
+      test('that was truncated from outside fails instead of returning fewer bytes', async () => {
         const blobs = await place.open();
         await put(blobs, name, pattern(3_000_000));
         const stream = await blobs.read(name);
@@ -181,17 +179,17 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       `${name}.index.index`,
     ])('the name %j is refused by every operation', async (bad) => {
       const blobs = await place.open();
-      await expect(blobs.create(bad)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.read(bad)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.slice(bad, 0, 1)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.size(bad)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.remove(bad)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.quarantine(bad, 0)).rejects.toThrow('Not the name of a blob');
-      await expect(blobs.restore(bad)).rejects.toThrow('Not the name of a blob');
+      await expect(blobs.create(bad)).rejects.toThrow('Invalid blob name');
+      await expect(blobs.read(bad)).rejects.toThrow('Invalid blob name');
+      await expect(blobs.slice(bad, 0, 1)).rejects.toThrow('Invalid blob name');
+      await expect(blobs.size(bad)).rejects.toThrow('Invalid blob name');
+      await expect(blobs.remove(bad)).rejects.toThrow('Invalid blob name');
+      await expect(blobs.quarantine(bad, 0)).rejects.toThrow('Invalid blob name');
+      await expect(blobs.restore(bad)).rejects.toThrow('Invalid blob name');
       expect(place.kept()).toEqual([]);
     });
 
-    test('lists what is committed, with its age, and nothing else', async () => {
+    test('lists only committed blobs, with their modification times', async () => {
       const blobs = await place.open();
       await put(blobs, name, pattern(8));
       await put(blobs, `${name}.index`, pattern(8));
@@ -207,14 +205,14 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       await writer.abort();
     });
 
-    describe('a blob set aside', () => {
+    describe('a quarantined blob', () => {
       async function aside(blobs: Blobs) {
         const found: { name: string; since: number }[] = [];
         for await (const each of blobs.listQuarantined()) found.push(each);
         return found;
       }
 
-      test('is missing, tells since when, and comes back whole', async () => {
+      test('is missing, listed with its time, and restored whole', async () => {
         const blobs = await place.open();
         expect(await aside(blobs)).toEqual([]);
         await put(blobs, name, pattern(8));
@@ -238,7 +236,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
         expect(place.kept()).toEqual([]);
       });
 
-      test('may be set aside and brought back by two at once', async () => {
+      test('can be quarantined and restored twice at the same time', async () => {
         const blobs = await place.open();
         await put(blobs, name, pattern(8));
         await Promise.all([blobs.quarantine(name, 1_000), blobs.quarantine(name, 1_000)]);
@@ -249,7 +247,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       });
     });
 
-    test('the label stays until it is written anew', async () => {
+    test('the label lasts until it is overwritten', async () => {
       const blobs = await place.open();
       expect(await blobs.readLabel()).toBeUndefined();
       await blobs.label('inst_1');
@@ -259,7 +257,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       expect(place.kept()).toEqual(['installation']);
     });
 
-    test('start and stop may come in any number and order', async () => {
+    test('start and stop can be called any number of times in any order', async () => {
       const blobs = place.make();
       await blobs.stop();
       await Promise.all([blobs.start(), blobs.start(), blobs.stop()]).catch(() => {});
@@ -270,7 +268,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       expect(place.kept()).toEqual([]);
     });
 
-    test('what looks like an answer of a store is bytes like any others', async () => {
+    test('content that looks like a response of a store is stored unchanged', async () => {
       const blobs = await place.open();
       const bytes = Buffer.from('<?xml version="1.0"?><Error><Code>InternalError</Code></Error>');
       await put(blobs, name, bytes);
@@ -278,7 +276,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       expect(bytes.equals(await collect(await blobs.read(name)))).toBe(true);
     });
 
-    test('a writer may fill its memory anew when a write is done', async () => {
+    test('a caller may reuse the memory of a chunk after its write', async () => {
       const blobs = await place.open();
       const memory = Buffer.from('first');
       const writer = await blobs.create(name);
@@ -289,7 +287,7 @@ export function blobsConformance(title: string, fresh: () => BlobsPlace): void {
       expect(String(await blobs.slice(name, 0, 10))).toBe('firstother');
     });
 
-    test('a blob that is gone is missing, one that is cut is damaged', async () => {
+    test('a removed blob is missing, a truncated one is damaged', async () => {
       const blobs = await place.open();
       await put(blobs, name, pattern(8));
       await expect(blobs.slice(other, 0, 1)).rejects.toMatchObject({ code: 'missing' });

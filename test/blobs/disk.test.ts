@@ -74,7 +74,7 @@ test('many slices open the file once', async () => {
   expect(opened).toHaveLength(1);
 });
 
-test('a reader that goes away early, or never begins, keeps no file open', async () => {
+test('a reader that returns early or never starts leaves no file open', async () => {
   let opened = 0;
   const fs: DiskFs = {
     ...nodeFs,
@@ -98,12 +98,12 @@ test('a reader that goes away early, or never begins, keeps no file open', async
   expect(opened).toBe(0);
 });
 
-test('a start removes what dead processes left and keeps what living ones write', async () => {
+test('a start removes the temporary files of dead processes only', async () => {
   const dead = spawnSync('true').pid;
   mkdirSync(join(folder, 'tmp'));
   const leave = (file: string) => writeFileSync(join(folder, 'tmp', file), 'half');
   leave(`${host}.${dead}.1`);
-  leave(`${host}.${process.pid}.9`); // an earlier process with the number of this one
+  leave(`${host}.${process.pid}.9`); // an earlier process with the same pid
   leave(`${host}.${process.ppid}.1`);
   leave('elsewhere.1.1');
   leave('elsewhere.1.2');
@@ -112,14 +112,14 @@ test('a start removes what dead processes left and keeps what living ones write'
   expect(files().toSorted()).toEqual(['elsewhere.1.1', `${host}.${process.ppid}.1`].toSorted());
 });
 
-test('a folder that cannot be one is told apart at start', async () => {
+test('a start fails where the folder cannot be created', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
   const blobs = createDiskBlobs({ folder: join(file, 'blobs'), log: silent });
   await expect(blobs.start()).rejects.toMatchObject({
     name: 'BlobError',
     code: 'unavailable',
-    message: `The folder ${join(file, 'blobs')} cannot be written to.`,
+    message: `The folder ${join(file, 'blobs')} is not writable.`,
     hint: expect.stringContaining('read-only'),
   });
 });
@@ -127,7 +127,7 @@ test('a folder that cannot be one is told apart at start', async () => {
 describe('on a failing disk', () => {
   const full = () => Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
 
-  /** A file system whose files fail at `method` from the given call on. */
+  /** File system whose files fail at `method` from the given call on. */
   function failing(method: 'write' | 'sync', from: number): DiskFs {
     let calls = 0;
     return {
@@ -147,7 +147,7 @@ describe('on a failing disk', () => {
     ['the first write', 'write', 1],
     ['a later write', 'write', 3],
     ['the flush', 'sync', 1],
-  ] as const)('%s: insufficient_storage, and nothing stays', async (_, method, from) => {
+  ] as const)('%s fails: insufficient_storage, and nothing is left', async (_, method, from) => {
     const blobs = await open(failing(method, from));
     const writer = await blobs.create(name);
     const attempt = async () => {
@@ -160,7 +160,7 @@ describe('on a failing disk', () => {
     expect(await blobs.size(name)).toBeUndefined();
   });
 
-  test('F36: no room for the name: insufficient_storage, and nothing stays', async () => {
+  test('F36: the rename fails: insufficient_storage, and nothing is left', async () => {
     const blobs = await open({ ...nodeFs, rename: () => Promise.reject(full()) });
     const writer = await blobs.create(name);
     await writer.write(pattern(8));
@@ -168,7 +168,7 @@ describe('on a failing disk', () => {
     expect(files()).toEqual([]);
   });
 
-  test('no room for the first byte: create and ping say so', async () => {
+  test('the first byte fails: create and ping report insufficient_storage', async () => {
     let fail = false;
     const blobs = await open({
       ...nodeFs,
@@ -179,7 +179,7 @@ describe('on a failing disk', () => {
     await expect(blobs.ping()).rejects.toMatchObject({ code: 'insufficient_storage' });
   });
 
-  /** A file system on which `operation` is refused from now on. */
+  /** File system that refuses `operation`. */
   function refusing(operation: 'open' | 'stat' | 'read' | 'rm', code: string): DiskFs {
     const refuse = () => Promise.reject(Object.assign(new Error(`${code}: refused`), { code }));
     if (operation !== 'read') return { ...nodeFs, [operation]: refuse };
@@ -210,7 +210,7 @@ describe('on a failing disk', () => {
     },
   );
 
-  test('a folder that is gone as a whole says nothing about its blobs', async () => {
+  test('blobs of a missing folder are unavailable, not missing', async () => {
     const blobs = await open();
     await put(blobs, name, pattern(8));
     rmSync(folder, { recursive: true });
@@ -220,7 +220,7 @@ describe('on a failing disk', () => {
     await expect(blobs.size(name)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('short writes are carried on until all bytes are there', async () => {
+  test('short writes are repeated until all bytes are written', async () => {
     const blobs = await open({
       ...nodeFs,
       open: async (...args) => {

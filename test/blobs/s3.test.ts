@@ -15,7 +15,7 @@ const prefix = 'off/peak/';
 const key = `${prefix}a7/${name}`;
 const random = { bytes: randomBytes, float: () => 1 };
 
-/** Pauses pass at once and are noted; what waits for an hour waits until it is called. */
+/** Clock that records pauses and skips them; an hourly timer fires only when the test calls it. */
 let clock: Clock & { pauses: number[]; elapsed: number; hourly: (() => void) | undefined };
 let store: ObjectStore;
 const made: Blobs[] = [];
@@ -71,7 +71,7 @@ async function open(): Promise<Blobs> {
   return blobs;
 }
 
-/** Fails the requests that `fits`, so often. */
+/** Fails the first `times` requests that match. */
 function failing(fits: RegExp, fault: ReturnType<ObjectStore['fault']>, times = Infinity): void {
   let left = times;
   store.fault = (asked) => (fits.test(asked) && left-- > 0 ? fault : undefined);
@@ -83,7 +83,7 @@ const asked = (fits: RegExp) => store.requests.filter((each) => fits.test(each))
 blobsConformance('blobs in a bucket', () => ({
   make,
   open,
-  // An object that every answer of /readyz writes anew is no blob.
+  // Every /readyz overwrites this object; it is not a blob.
   kept: () => keys().filter((each) => each !== 'ping'),
   leave: (at, text) =>
     void store.objects.set(prefix + at, { body: Buffer.from(text), modifiedAt: Date.now() }),
@@ -95,7 +95,7 @@ blobsConformance('blobs in a bucket', () => ({
 }));
 
 describe('an upload', () => {
-  test('of one part is one request, a larger one comes in parts, and it is there when it is whole', async () => {
+  test('of one part is one request, a larger one is sent in parts, and only a complete one exists', async () => {
     const blobs = await open();
     await put(blobs, name, pattern(1000));
     expect(store.requests).toEqual([`PUT ${key}`]);
@@ -111,7 +111,7 @@ describe('an upload', () => {
     expect(store.uploads.size).toBe(0);
   });
 
-  test('keeps no more than two parts in memory: the third waits for the first', async () => {
+  test('holds at most two parts in memory: the third waits for the first', async () => {
     const blobs = await open();
     failing(/partNumber=1/, 'hang');
     const writer = await blobs.create(name);
@@ -140,17 +140,17 @@ describe('an upload', () => {
     expect([store.uploads.size, store.objects.size]).toEqual([0, 0]);
   });
 
-  test('F38: that fails asks once that its parts be removed, and is told then', async () => {
+  test('F38: that fails tries once to remove its parts, then reports the error', async () => {
     const blobs = await open();
     store.fault = (request) => {
       if (request.startsWith('DELETE')) return { status: 503, code: 'SlowDown' };
       return request.includes('partNumber=2') ? { status: 403, code: 'AccessDenied' } : undefined;
     };
-    await expect(put(blobs, name, pattern(part + 4))).rejects.toThrow('too few rights');
+    await expect(put(blobs, name, pattern(part + 4))).rejects.toThrow('lacks permissions');
     expect(asked(/^DELETE/)).toHaveLength(1);
   });
 
-  test('F38: what it left when its process died is aborted a day later, at a start and every hour', async () => {
+  test('F38: of a dead process is aborted a day later, at a start and every hour', async () => {
     const now = clock.now();
     const leave = (id: string, of: string, begun: number) =>
       void store.uploads.set(id, { key: of, begun, parts: new Map() });
@@ -182,7 +182,7 @@ describe('F38: a store that fails', () => {
   const bytes = pattern(part + 4);
   const steps = [/^POST.*uploads/, /^PUT.*partNumber=1/, /^POST.*uploadId/, /^PUT [^?]*$/];
 
-  /** Each step fails so often, then goes well. */
+  /** Makes each step fail `times` times, then succeed. */
   function failingAtEach(fault: ReturnType<ObjectStore['fault']>, times: number): void {
     const left = steps.map(() => times);
     store.fault = (request) => {
@@ -191,11 +191,11 @@ describe('F38: a store that fails', () => {
     };
   }
 
-  test.each(passing)('with %j is asked again, longer and longer, and nothing is lost', async (fault) => {
+  test.each(passing)('with %j is retried with back-off, and nothing is lost', async (fault) => {
     const blobs = await open();
     failingAtEach(fault, 3);
     await put(blobs, name, bytes);
-    // Once more for a completion that had taken place: there is nothing left that could fail.
+    // The completion has taken place by now, so no step is left to fail.
     const completions = fault === 'lose answer' ? 1 : 3;
     const pauses = [200, 400, 800];
     const expected = [...pauses, ...pauses, ...pauses.slice(0, completions)];
@@ -213,7 +213,7 @@ describe('F38: a store that fails', () => {
     expect(await blobs.readLabel()).toBe('inst_1');
   });
 
-  test('for longer than a few tries is unavailable, and in the end nothing hangs', async () => {
+  test('at every retry is unavailable, and nothing hangs', async () => {
     const blobs = await open();
     await put(blobs, name, pattern(8));
     failing(/./, { status: 503, code: 'SlowDown' });
@@ -231,7 +231,7 @@ describe('F38: a store that fails', () => {
       {
         connectMs: 1000,
         headersMs: 1,
-        storedMs: 1,
+        writeHeadersMs: 1,
         idleMs: 1,
         totalMs: 0,
       },
@@ -240,7 +240,7 @@ describe('F38: a store that fails', () => {
     await expect(impatient.read(name)).rejects.toThrow('did not answer in time');
   });
 
-  test('by losing a part refuses the whole, which is not there then', async () => {
+  test('by losing a part rejects the upload, and no blob exists', async () => {
     const blobs = await open();
     const writer = await blobs.create(name);
     await writer.write(pattern(part + 4));
@@ -253,7 +253,7 @@ describe('F38: a store that fails', () => {
     expect(store.uploads.size).toBe(0);
   });
 
-  test('by losing an upload says so, and does not take what was there before for it', async () => {
+  test('by losing an upload is an error, even where an earlier object exists', async () => {
     const blobs = await open();
     await put(blobs, name, pattern(8));
     failing(/^POST.*uploadId/, { status: 404, code: 'NoSuchUpload' });
@@ -274,11 +274,11 @@ describe('F38: a store that fails', () => {
   });
 });
 
-describe('F39: a store that does not know yet what it has taken', () => {
+describe('F39: an eventually consistent store', () => {
   const young = () => `blob_${clock.now().toString(16).padStart(12, '0')}${'7'.repeat(20)}`;
   const stale = { status: 404, code: 'NoSuchKey' };
 
-  test('is asked again for what is young', async () => {
+  test('is asked again for a new blob', async () => {
     const blobs = await open();
     const fresh = young();
     await put(blobs, fresh, pattern(8));
@@ -291,7 +291,7 @@ describe('F39: a store that does not know yet what it has taken', () => {
     expect(clock.pauses).toEqual([200, 400, 200, 400, 200, 400]);
   });
 
-  test('says at once of what is old, and soon of what never comes, that it is missing', async () => {
+  test('reports an old blob as missing at once, and a new one after a few tries', async () => {
     const blobs = await open();
     await expect(blobs.read(name)).rejects.toMatchObject({ code: 'missing' });
     expect(clock.pauses).toEqual([]);
@@ -300,7 +300,7 @@ describe('F39: a store that does not know yet what it has taken', () => {
   });
 });
 
-test('/readyz asks the store again after a while, once for all who ask', async () => {
+test('/readyz asks the store at most every 10 seconds, once for all callers', async () => {
   const blobs = await open();
   for (let n = 0; n < 3; n++) await Promise.all([blobs.ping(), blobs.ping()]);
   expect(store.requests).toEqual([`PUT ${prefix}ping`]);
@@ -311,7 +311,7 @@ test('/readyz asks the store again after a while, once for all who ask', async (
   expect(store.requests).toHaveLength(3);
 });
 
-test('places close together are one request, and those far away others', async () => {
+test('ranges close together are one request, distant ones are separate', async () => {
   const blobs = await open();
   const bytes = pattern(4_000_000);
   await put(blobs, name, bytes);
@@ -322,7 +322,7 @@ test('places close together are one request, and those far away others', async (
   expect(store.requests).toHaveLength(3);
 });
 
-test('a listing of many pages tells each blob once, and of nobody else', async () => {
+test('a listing of many pages contains each blob of the store once', async () => {
   const blobs = await open();
   const names = Array.from({ length: 7 }, (_, at) => `blob_${String(at).repeat(32)}`);
   for (const each of names) await put(blobs, each, pattern(4));
@@ -338,11 +338,11 @@ test('a listing of many pages tells each blob once, and of nobody else', async (
 describe('a start', () => {
   test.each<[string, Partial<BucketConfig>, string, string]>([
     ['bucket', { bucket: 'filse' }, 'There is no bucket filse at 127.0.0.1', 'Create it'],
-    ['key', { accessKey: 'AKIAOTHER' }, 'does not take the key AKIAOTHER', 'AWS_ACCESS_KEY_ID'],
+    ['key', { accessKey: 'AKIAOTHER' }, 'rejected the key AKIAOTHER', 'AWS_ACCESS_KEY_ID'],
     ['secret', { secretKey: 'x' }, 'the secret of the key AKIATEST is wrong', 's3.secret_key'],
-    ['token', { sessionToken: 'old' }, 'does not take the key AKIATEST (InvalidToken)', 's3.secret_key'],
+    ['token', { sessionToken: 'old' }, 'rejected the key AKIATEST (InvalidToken)', 's3.secret_key'],
     ['region', { region: 'us-east-1' }, 'is not in the region us-east-1', 'Set s3.region'],
-  ])('with a wrong %s says so', async (_, wrong, message, hint) => {
+  ])('with a wrong %s reports it', async (_, wrong, message, hint) => {
     await expect(make(wrong).start()).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining(message),
@@ -351,10 +351,10 @@ describe('a start', () => {
   });
 
   test.each([
-    [{ status: 403, code: 'RequestTimeTooSkewed' }, 'too far apart', 'NTP'],
-    [{ status: 403, code: 'AccessDenied' }, 'too few rights', 'put and delete'],
+    [{ status: 403, code: 'RequestTimeTooSkewed' }, 'differ too much', 'NTP'],
+    [{ status: 403, code: 'AccessDenied' }, 'lacks permissions', 'put and delete'],
     [{ status: 301, code: 'PermanentRedirect' }, 'is not in the region', 's3.endpoint'],
-  ])('that is refused with %j says so', async (fault, message, hint) => {
+  ])('that is refused with %j reports it', async (fault, message, hint) => {
     failing(/^PUT/, fault);
     await expect(make().start()).rejects.toMatchObject({
       message: expect.stringContaining(message),
@@ -362,27 +362,27 @@ describe('a start', () => {
     });
   });
 
-  test('where nobody answers says so', async () => {
+  test('fails with the reason where no store listens', async () => {
     failing(/./, 'reset');
     await expect(make().start()).rejects.toMatchObject({
-      message: expect.stringContaining('The stored files cannot be reached: the connection to 127.0.0.1'),
+      message: expect.stringContaining('The object store cannot be reached: the connection to 127.0.0.1'),
       hint: expect.stringContaining('s3.endpoint'),
     });
   });
 
-  test('that cannot read what it wrote leaves nothing', async () => {
+  test('that cannot read its probe leaves nothing', async () => {
     failing(/^GET .*ping/, { status: 403, code: 'AccessDenied' });
-    await expect(make().start()).rejects.toThrow('too few rights');
+    await expect(make().start()).rejects.toThrow('lacks permissions');
     expect(keys()).toEqual([]);
   });
 
-  test('goes on where uploads cannot be listed', async () => {
+  test('continues if uploads cannot be listed', async () => {
     failing(/\?uploads/, { status: 501, code: 'NotImplemented' });
     await make().start();
   });
 });
 
-test('a bucket that is gone says nothing about its blobs', async () => {
+test('blobs of a missing bucket are unavailable, not missing', async () => {
   const blobs = await open();
   await put(blobs, name, pattern(8));
   failing(/./, { status: 404, code: 'NoSuchBucket' });

@@ -18,18 +18,18 @@ import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 import { collect, put } from './conformance.ts';
 
-// Stores that others wrote hold what is asked of them, as far as they can be had here.
+// The tests of blobs against real object stores, as far as they are installed here.
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url));
 const [user, secret] = ['offpeak', 'offpeak-secret'];
 
 interface Store {
   name: string;
-  /** The program, or why there is none. */
+  /** The program, or the reason for skipping. */
   find: () => string | { reason: string };
   args: (port: number, folder: string) => string[];
   env: Record<string, string>;
-  /** Whether uploads are listed by the beginning of their keys. */
+  /** True if the store lists uploads by key prefix. */
   listsUploads: boolean;
 }
 
@@ -43,7 +43,7 @@ const stores: readonly Store[] = [
     listsUploads: true,
   },
   {
-    // It ends uploads that nobody goes on with by itself.
+    // It aborts abandoned uploads by itself.
     name: 'minio',
     find: () => onPath('minio') ?? { reason: 'minio is not on the PATH' },
     args: (port, folder) => ['server', '--address', `127.0.0.1:${port}`, folder],
@@ -182,7 +182,7 @@ function storeTests({ args, env, listsUploads }: Store, program: string): void {
     const late = { ...systemClock, now: () => systemClock.now() - 3_600_000 };
     const tries: [Blobs, string][] = [
       [make({ bucket: 'nosuch' }), 'There is no bucket nosuch'],
-      [make({ accessKey: 'other' }), 'does not take the key other'],
+      [make({ accessKey: 'other' }), 'rejected the key other'],
       [make({ secretKey: 'mistyped' }), 'the secret of the key offpeak is wrong'],
       [make({}, late), 'too far apart'],
     ];

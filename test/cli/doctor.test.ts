@@ -121,7 +121,7 @@ describe('offpeak doctor', () => {
       const told = await runCli(['config', 'check', '--probe'], wrong);
       expect(told.code).toBe(5);
       expect(told.out).toMatch(
-        /fault +store +127.0.0.1:\d+ says that the secret .* is wrong\. Look at s3\.access_key/,
+        /fault +store +127.0.0.1:\d+ rejected the signature: the secret .* is wrong\. Check s3\.access_key/,
       );
       const { out: json } = await runCli(['doctor', '--no-generate', '--json'], wrong);
       expect(JSON.parse(json)).toMatchObject([
@@ -133,7 +133,7 @@ describe('offpeak doctor', () => {
       const limited = await runCli(['doctor', '--no-generate'], { cwd, env });
       expect(limited.code).toBe(1);
       expect(limited.out).toMatch(
-        /has too few rights in the bucket files.*list the bucket and its multipart uploads/,
+        /lacks permissions for the bucket files.*list the bucket and its multipart uploads/,
       );
       const usable = await runCli(['config', 'check', '--probe', '--json'], { cwd, env });
       expect(usable.code).toBe(1);

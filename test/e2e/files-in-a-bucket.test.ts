@@ -67,6 +67,6 @@ function serverTests(database: PostgresServer): void {
     const wrong = await onMachine(bucketYaml(store, { secretKey: 'mistyped' })).runToExit();
     expect(wrong.code).not.toBe(0);
     expect(wrong.stderr).toContain('the secret of the key AKIATEST is wrong');
-    expect(wrong.stderr).toContain('Look at s3.access_key and s3.secret_key');
+    expect(wrong.stderr).toContain('Check s3.access_key and s3.secret_key');
   });
 }

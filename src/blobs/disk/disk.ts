@@ -6,65 +6,62 @@ import { pid } from 'node:process';
 import type { Log } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
-import { isName } from '../names.ts';
+import { isBlobName } from '../names.ts';
 import { readRanges } from '../read-ranges.ts';
 import { createWriter } from '../writer.ts';
 import type { DiskFs } from './fs.ts';
 import { truncatedBlob, withBlobErrors, ifExists, isMissing, missingBlob, toBlobError } from './faults.ts';
-import { modifiedAtOf, pathOf } from './paths.ts';
+import { readModifiedAt, blobPath } from './paths.ts';
 import { readRange, readSlice } from './read.ts';
-import { createQuarantine } from './quarantine.ts';
+import { createDiskQuarantine } from './quarantine.ts';
 import { removeLeftovers, temporaryName } from './temporary.ts';
 import { type Spool, discard, flushFolder, writeAll } from './write.ts';
 
 export interface DiskBlobsOptions {
-  /** Made if need be. Everything in it belongs to the blobs. */
+  /** Created if missing; must hold nothing else. */
   folder: string;
   log: Log;
   fs?: DiskFs;
 }
 
-/** To read costs more than to read so much for nothing. */
+/** Reading a gap of this size costs less than a second read. */
 const gapBytes = 16 * 1024;
 
 /**
- * Blobs as files: `<folder>/<two hex digits>/<name>`. A blob is written under a name in `<folder>/tmp`, flushed, renamed
- * into place, and the entry in its folder flushed too: after `commit` it survives a power cut, before it nobody can see
- * it. A write that fails cleans everything of that blob away.
- * @throws BlobError from `start`, when the folder cannot be written to
+ * Stores blobs as files, `<folder>/<two hex digits>/<name>`. A blob is written in `<folder>/tmp`, flushed and renamed, and its folder
+ * is flushed: it is invisible before `commit` and survives a power cut after it. A failed write removes all of the blob.
+ * @throws BlobError from `start` if the folder is not writable
  */
 export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions): Blobs {
   const temporary = join(folder, 'tmp');
   const labelPath = join(folder, 'installation');
-  const { pathOf: asidePath, ...aside } = createQuarantine(fs, folder);
-  const fans = new Set<string>();
+  const { pathOf: quarantinePath, ...quarantine } = createDiskQuarantine(fs, folder);
+  const durableFolders = new Set<string>();
   let counter = 0;
   let starting: Promise<void> | undefined;
 
-  /** Makes the folder of a blob, durably, the first time it is needed. */
-  const prepareFan = async (fan: string) => {
-    if (fans.has(fan)) return;
-    await fs.mkdir(fan, { recursive: true, mode: 0o700 });
+  const makeBlobFolder = async (path: string) => {
+    if (durableFolders.has(path)) return;
+    await fs.mkdir(path, { recursive: true, mode: 0o700 });
     await flushFolder(fs, folder);
-    fans.add(fan);
+    durableFolders.add(path);
   };
 
-  const begin = async (): Promise<Spool> => {
+  const openSpool = async (): Promise<Spool> => {
     const path = join(temporary, temporaryName(pid, ++counter));
     return { path, handle: await fs.open(path, 'wx', 0o600) };
   };
 
-  /** @param prepare makes the folder it will stand in */
-  const createFile = async (path: string, prepare = async () => {}) => {
-    const spool = await withBlobErrors(() => begin());
+  const createFile = async (path: string, makeFolder = async () => {}) => {
+    const spool = await withBlobErrors(() => openSpool());
     return createWriter({
-      held: () => 0,
+      bufferedBytes: () => 0,
       write: (chunk) => withBlobErrors(() => writeAll(spool.handle, chunk)),
       commit: () =>
         withBlobErrors(async () => {
           await spool.handle.sync();
           await spool.handle.close();
-          await prepare();
+          await makeFolder();
           await fs.rename(spool.path, path);
           await flushFolder(fs, dirname(path));
         }),
@@ -76,7 +73,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     isMissing(error) ? missingBlob(fs, temporary, name, error) : toBlobError(error);
 
   const openBlob = async (name: string): Promise<FileHandle> => {
-    const path = pathOf(folder, name);
+    const path = blobPath(folder, name);
     try {
       return await fs.open(path, constants.O_RDONLY);
     } catch (error) {
@@ -84,14 +81,14 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     }
   };
 
-  const slices: Blobs['slices'] = async (name, places) => {
+  const slices: Blobs['slices'] = async (name, ranges) => {
     const handle = await openBlob(name);
     try {
       return await withBlobErrors(() =>
-        readRanges(places, gapBytes, (offset, length) => readSlice(handle, name, offset, length)),
+        readRanges(ranges, gapBytes, (offset, length) => readSlice(handle, name, offset, length)),
       );
     } finally {
-      // Waits for reads that are still under way when one has failed.
+      // After a failed read, waits for the others.
       await handle.close();
     }
   };
@@ -100,12 +97,12 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     try {
       await fs.mkdir(temporary, { recursive: true, mode: 0o700 });
       const removed = await removeLeftovers(fs, temporary, pid);
-      if (removed > 0) log.info({ removed }, 'Removed what earlier processes had not finished writing.');
+      if (removed > 0) log.info({ removed }, 'Removed unfinished files of earlier processes.');
     } catch (error) {
       throw new BlobError(
         'unavailable',
-        `The folder ${folder} cannot be written to.`,
-        'Create it, let this user own it, and check that its disk is neither full nor mounted read-only.',
+        `The folder ${folder} is not writable.`,
+        'Create it, make this user its owner, and check that its disk is neither full nor mounted read-only.',
         { cause: error },
       );
     }
@@ -113,17 +110,17 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
   return {
     start() {
-      // Two at once would take each other's files for those of an earlier process.
+      // Two at once would remove each other's files as leftovers.
       starting ??= prepare().finally(() => (starting = undefined));
       return starting;
     },
 
-    // Writers that are still open belong to their callers, who commit or abort them.
+    // Callers commit or abort their open writers.
     async stop() {},
 
     async create(name) {
-      const path = pathOf(folder, name);
-      return createFile(path, () => prepareFan(dirname(path)));
+      const path = blobPath(folder, name);
+      return createFile(path, () => makeBlobFolder(dirname(path)));
     },
 
     async read(name, range = {}) {
@@ -147,7 +144,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     slices,
 
     async size(name) {
-      const path = pathOf(folder, name);
+      const path = blobPath(folder, name);
       try {
         return (await fs.stat(path)).size;
       } catch (error) {
@@ -158,24 +155,25 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
     },
 
     async remove(name) {
-      const path = pathOf(folder, name);
+      const path = blobPath(folder, name);
       await withBlobErrors(async () => {
         await fs.rm(path, { force: true });
-        await fs.rm(asidePath(name), { force: true });
+        await fs.rm(quarantinePath(name), { force: true });
       });
     },
 
     async *list() {
-      for (const fan of await fs.readdir(folder)) {
-        if (!/^[0-9a-f]{2}$/.test(fan)) continue;
-        for (const name of await fs.readdir(join(folder, fan))) {
-          const modifiedAt = isName(name) ? await modifiedAtOf(fs, join(folder, fan, name)) : undefined;
+      for (const digits of await fs.readdir(folder)) {
+        if (!/^[0-9a-f]{2}$/.test(digits)) continue;
+        for (const name of await fs.readdir(join(folder, digits))) {
+          const path = join(folder, digits, name);
+          const modifiedAt = isBlobName(name) ? await readModifiedAt(fs, path) : undefined;
           if (modifiedAt !== undefined) yield { name, modifiedAt: Math.floor(modifiedAt) };
         }
       }
     },
 
-    ...aside,
+    ...quarantine,
 
     readLabel: async () =>
       (await withBlobErrors(() => ifExists(() => fs.readFile(labelPath, 'utf8'))))?.trim(),
@@ -188,7 +186,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
     ping: () =>
       withBlobErrors(async () => {
-        const spool = await begin();
+        const spool = await openSpool();
         try {
           await spool.handle.write(new Uint8Array(1));
           await spool.handle.sync();

@@ -1,6 +1,6 @@
 import type * as nodeFs from 'node:fs/promises';
 
-/** The part of the file system that blobs need; tests pass one that fails. */
+/** File system functions that blobs use; tests pass failing ones. */
 export type DiskFs = Pick<
   typeof nodeFs,
   'open' | 'rename' | 'mkdir' | 'rm' | 'stat' | 'readdir' | 'readFile' | 'utimes'

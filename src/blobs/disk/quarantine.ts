@@ -1,22 +1,22 @@
 import { dirname, join } from 'node:path';
 import type { Blobs } from '../blobs.ts';
-import { isName } from '../names.ts';
+import { isBlobName } from '../names.ts';
 import { withBlobErrors, ifExists } from './faults.ts';
 import type { DiskFs } from './fs.ts';
-import { modifiedAtOf, pathOf } from './paths.ts';
+import { readModifiedAt, blobPath } from './paths.ts';
 import { flushFolder } from './write.ts';
 
-export type Quarantine = Pick<Blobs, 'quarantine' | 'restore' | 'listQuarantined'> & {
-  /** Where a blob stands that was set aside. */
+export type DiskQuarantine = Pick<Blobs, 'quarantine' | 'restore' | 'listQuarantined'> & {
+  /** Path of a quarantined blob. */
   pathOf: (name: string) => string;
 };
 
-/** Blobs out of use, in `<folder>/quarantine`. Since when each is there is the time of its file. */
-export function createQuarantine(fs: DiskFs, folder: string): Quarantine {
+/** Keeps quarantined blobs in `<folder>/quarantine`. The modification time of the file is the start of its quarantine. */
+export function createDiskQuarantine(fs: DiskFs, folder: string): DiskQuarantine {
   const quarantine = join(folder, 'quarantine');
-  const asidePath = (name: string) => join(quarantine, name);
+  const quarantinePath = (name: string) => join(quarantine, name);
 
-  /** Of two processes that move the same blob, one comes too late. */
+  /** Does nothing if another process has moved the blob already. */
   const move = (from: string, to: string, at?: number) =>
     withBlobErrors(() =>
       ifExists(async () => {
@@ -28,14 +28,14 @@ export function createQuarantine(fs: DiskFs, folder: string): Quarantine {
     );
 
   return {
-    pathOf: asidePath,
+    pathOf: quarantinePath,
 
-    quarantine: async (name, at) => move(pathOf(folder, name), asidePath(name), at),
-    restore: async (name) => move(asidePath(name), pathOf(folder, name)),
+    quarantine: async (name, at) => move(blobPath(folder, name), quarantinePath(name), at),
+    restore: async (name) => move(quarantinePath(name), blobPath(folder, name)),
 
     async *listQuarantined() {
       for (const name of (await ifExists(() => fs.readdir(quarantine))) ?? []) {
-        const since = isName(name) ? await modifiedAtOf(fs, asidePath(name)) : undefined;
+        const since = isBlobName(name) ? await readModifiedAt(fs, quarantinePath(name)) : undefined;
         if (since !== undefined) yield { name, since: Math.round(since) };
       }
     },

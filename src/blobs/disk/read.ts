@@ -4,8 +4,8 @@ import { truncatedBlob, withBlobErrors } from './faults.ts';
 const chunkBytes = 256 * 1024;
 
 /**
- * Reads from `start` to `end` chunk by chunk and closes the file at the end. Not a generator: one that was never begun
- * would keep the file open when its reader goes away.
+ * Reads from `start` to `end` in chunks, then closes the file. Not a generator: a generator that was never started would
+ * leave the file open when its reader returns early.
  */
 export function readRange(
   handle: FileHandle,
@@ -40,7 +40,7 @@ export function readRange(
   return { [Symbol.asyncIterator]: () => ({ next, return: close }) };
 }
 
-/** Exactly `length` bytes: fewer would be somebody else's line. */
+/** Reads exactly `length` bytes. */
 export async function readSlice(
   handle: FileHandle,
   name: string,

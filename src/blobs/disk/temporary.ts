@@ -2,12 +2,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { kill } from 'node:process';
 import type { DiskFs } from './fs.ts';
-import { modifiedAtOf } from './paths.ts';
+import { readModifiedAt } from './paths.ts';
 
-/** What nobody can be writing any more, whoever began it. */
+/** Age at which a temporary file of another host counts as abandoned. */
 const abandonedMs = 24 * 3_600_000;
 
-/** Hosts may share the folder, so a name tells both. */
+/** Part of the name, because hosts may share the folder. */
 const host = hostname().replaceAll(/[^A-Za-z0-9-]/g, '_');
 
 /** `<host>.<pid>.<counter>` */
@@ -16,15 +16,15 @@ export function temporaryName(pid: number, counter: number): string {
 }
 
 /**
- * Removes the temporary files of dead processes. Called before this process makes one of its own, so files that bear its
- * number are from an earlier life (in a container it is often the same). Returns how many.
+ * Removes the temporary files of dead processes and returns their number. Runs before this process creates its own, so a file with
+ * its pid is from an earlier process: pids repeat in containers.
  */
 export async function removeLeftovers(fs: DiskFs, folder: string, pid: number): Promise<number> {
   const now = await fileSystemTime(fs, folder, pid);
   let removed = 0;
   for (const name of await fs.readdir(folder)) {
     const path = join(folder, name);
-    const modifiedAt = (await modifiedAtOf(fs, path)) ?? now;
+    const modifiedAt = (await readModifiedAt(fs, path)) ?? now;
     if (!isDead(name, pid) && now - modifiedAt <= abandonedMs) continue;
     await fs.rm(path, { force: true });
     removed++;
@@ -46,7 +46,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The clock that the modification times come from. Also the first proof that the folder can be written to. */
+/** Time by the clock of the modification times. Fails if the folder is not writable. */
 async function fileSystemTime(fs: DiskFs, folder: string, pid: number): Promise<number> {
   const path = join(folder, temporaryName(pid, 0));
   await fs.rm(path, { force: true });

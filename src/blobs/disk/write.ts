@@ -2,13 +2,13 @@ import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { DiskFs } from './fs.ts';
 
-/** A file that nobody knows of yet. */
+/** Temporary file of an uncommitted blob. */
 export interface Spool {
   path: string;
   handle: FileHandle;
 }
 
-/** The system may take less than it was given. */
+/** Repeats short writes. */
 export async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.byteLength;) {
     const { bytesWritten } = await handle.write(chunk, at, chunk.byteLength - at);
@@ -21,7 +21,7 @@ export async function discard(fs: DiskFs, { path, handle }: Spool): Promise<void
   await fs.rm(path, { force: true });
 }
 
-/** A new name is durable when its folder is flushed. */
+/** Makes new names in a folder durable. */
 export async function flushFolder(fs: DiskFs, path: string): Promise<void> {
   const handle = await fs.open(path, constants.O_RDONLY);
   try {

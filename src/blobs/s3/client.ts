@@ -9,54 +9,54 @@ import { createSteadyLookup } from '../../base/steady-lookup.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { BucketConfig } from '../../core/config.ts';
 import { toFault, isTransient, type Refusal } from './faults.ts';
-import { textOf } from './xml.ts';
+import { findText } from './xml.ts';
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** Below the prefix; the bucket as a whole if absent. */
+  /** Key below the prefix; without it the request is for the bucket. */
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
-  /** Codes that are an answer, too; `404` for one without a body. */
-  may?: readonly string[];
-  /** Milliseconds until its answer begins; it is then tried once. As `S3Timeouts` has it if absent, and tried again. */
-  withinMs?: number;
+  /** Error codes to return instead of throwing; the status, such as `404`, where the answer has no body. */
+  accept?: readonly string[];
+  /** Milliseconds for the response headers, without retries; by default `S3Timeouts` apply, with retries. */
+  timeoutMs?: number;
 }
 
 export interface S3Answer {
   status: number;
   headers: Refusal['headers'];
   body: Buffer;
-  /** Of a refusal that was asked for by `may`. */
+  /** One of `accept`. */
   code?: string;
 }
 
-/** Signed requests to one bucket. What passes by itself is tried again. */
+/** Sends signed requests to one bucket and retries transient failures. */
 export interface S3Client {
   /** @throws BlobError `unavailable`, or ApiError `insufficient_storage` */
   send(request: S3Request): Promise<S3Answer>;
-  /** Some stores refuse to remove what is not there. */
+  /** Removes an object; does nothing if it is missing. */
   remove(key: string): Promise<void>;
-  /** Resolves after a while, or when the client is closed. */
+  /** Waits for the back-off of an attempt, or until the client is closed. */
   pause(attempt: number): Promise<void>;
   readonly bucket: string;
-  /** The name of a key in the bucket, with the prefix. */
-  nameOf(key: string): string;
-  /** After `close`: until then everything fails. */
+  /** Key in the bucket, with the prefix. */
+  objectName(key: string): string;
+  /** Reopens a closed client. */
   open(): void;
   close(): Promise<void>;
 }
 
 export interface S3Timeouts {
   connectMs: number;
-  /** Until the headers of an answer come. */
+  /** Limit for the response headers. */
   headersMs: number;
-  /** The same of what stores something: a part may be long on its way. */
-  storedMs: number;
-  /** Between two pieces of a body. */
+  /** Limit for the response headers of a write, which includes its upload. */
+  writeHeadersMs: number;
+  /** Limit between two chunks of a response body. */
   idleMs: number;
-  /** No further try is begun after that. */
+  /** No retry begins after this time. */
   totalMs: number;
 }
 
@@ -67,24 +67,23 @@ export interface S3ClientOptions {
   timeouts?: S3Timeouts;
 }
 
-const usualTimeouts: S3Timeouts = {
+const defaultTimeouts: S3Timeouts = {
   connectMs: 5_000,
   headersMs: 15_000,
-  storedMs: 60_000,
+  writeHeadersMs: 60_000,
   idleMs: 15_000,
   totalMs: 60_000,
 };
-const mostTries = 6;
+const maxAttempts = 6;
 const pauses = { initialMs: 200, maxMs: 5_000 };
-/** At the same time; others wait for one of them to end. */
-const connections = 64;
-const noBody = hash('sha256', '');
+const maxConnections = 64;
+const emptyBodyHash = hash('sha256', '');
 
 export function createS3Client({
   bucket: config,
   clock,
   random,
-  timeouts = usualTimeouts,
+  timeouts = defaultTimeouts,
 }: S3ClientOptions): S3Client {
   const { bucket, prefix, region, accessKey, secretKey, sessionToken } = config;
   const endpoint = new URL(config.endpoint);
@@ -97,80 +96,81 @@ export function createS3Client({
   let closing = new AbortController();
   let pool: Pool | undefined;
 
-  /** The SHA-256 of the body is a part of the signature: what arrives is what was sent, or is refused. */
-  function signed({ method, key, query = {}, headers, body }: S3Request) {
+  /** Signs a request with the SHA-256 of its body, so that the store rejects a corrupted body. */
+  function sign({ method, key, query = {}, headers, body }: S3Request) {
     const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
     const path = `${root}/${key === undefined ? '' : nameOf(key)}${search && `?${search}`}`;
     const now = new Date(clock.now()).toISOString().replaceAll(/[:-]|\.\d+/g, '');
-    const sums = { 'x-amz-date': now, 'x-amz-content-sha256': body ? hash('sha256', body) : noBody };
+    const sums = { 'x-amz-date': now, 'x-amz-content-sha256': body ? hash('sha256', body) : emptyBodyHash };
     const request = { service: 's3', region, host, method, path, headers: { ...headers, ...sums } };
     return aws4.sign(request, credentials) as { path: string; headers: Record<string, string> };
   }
 
-  async function once(request: S3Request, signal: AbortSignal): Promise<S3Answer | Refusal> {
+  async function exchange(request: S3Request, signal: AbortSignal): Promise<S3Answer | Refusal> {
     signal.throwIfAborted();
     pool ??= new Pool(endpoint.origin, {
-      connections,
+      connections: maxConnections,
       allowH2: false,
       connect: { timeout: timeouts.connectMs, lookup },
       bodyTimeout: timeouts.idleMs,
     });
     const { method, body = null } = request;
-    const usualMs = method === 'PUT' || method === 'POST' ? timeouts.storedMs : timeouts.headersMs;
-    const headersTimeout = request.withinMs ?? usualMs;
-    const answer = await pool.request({ ...signed(request), method, body, headersTimeout, signal });
-    const { statusCode: status, headers } = answer;
-    const bytes = Buffer.from(await answer.body.arrayBuffer());
-    const found = { status, headers, body: bytes };
-    // A store may find out that it failed when it has said 200 already.
-    const isLate = status < 300 && method !== 'GET' && bytes.includes('<Error>');
-    if (status < 300 && !isLate) return found;
+    const defaultMs = method === 'PUT' || method === 'POST' ? timeouts.writeHeadersMs : timeouts.headersMs;
+    const headersTimeout = request.timeoutMs ?? defaultMs;
+    const response = await pool.request({ ...sign(request), method, body, headersTimeout, signal });
+    const { statusCode: status, headers } = response;
+    const bytes = Buffer.from(await response.body.arrayBuffer());
+    const answer = { status, headers, body: bytes };
+    // A store can fail after it has sent status 200.
+    const isLateError = status < 300 && method !== 'GET' && bytes.includes('<Error>');
+    if (status < 300 && !isLateError) return answer;
     const xml = bytes.toString();
-    const code = textOf(xml, 'Code') ?? '';
-    if (request.may?.includes(code || String(status))) return { ...found, code };
-    return { status: isLate ? 500 : status, code, headers, xml };
+    const code = findText(xml, 'Code') ?? '';
+    if (request.accept?.includes(code || String(status))) return { ...answer, code };
+    return { status: isLateError ? 500 : status, code, headers, xml };
   }
 
   async function attempt(
     request: S3Request,
     signal: AbortSignal,
-  ): Promise<S3Answer | { fault: Error; passing: boolean }> {
+  ): Promise<S3Answer | { fault: Error; retry: boolean }> {
     try {
-      const answer = await once(request, signal);
+      const answer = await exchange(request, signal);
       if ('body' in answer) return answer;
-      const place = { host, bucket, region, accessKey };
-      return { fault: toFault(answer, place), passing: isTransient(answer) };
+      const access = { host, bucket, region, accessKey };
+      return { fault: toFault(answer, access), retry: isTransient(answer) };
     } catch (cause) {
       const reason = signal.aborted ? 'this server is stopping' : networkReason(cause, endpoint.host);
-      const message = `The stored files cannot be reached: ${reason}.`;
-      const hint = 'Look at s3.endpoint, and whether the store runs.';
-      return { fault: new BlobError('unavailable', message, hint, { cause }), passing: !signal.aborted };
+      const message = `The object store cannot be reached: ${reason}.`;
+      const hint = 'Check s3.endpoint, and that the store is running.';
+      return { fault: new BlobError('unavailable', message, hint, { cause }), retry: !signal.aborted };
     }
   }
 
-  const pause = (tried: number) => sleep(clock, backoffMs(tried, pauses, random.float()), closing.signal);
+  const pause = (tries: number) => sleep(clock, backoffMs(tries, pauses, random.float()), closing.signal);
 
   const send: S3Client['send'] = async (request) => {
-    const began = clock.monotonic();
+    const startedAt = clock.monotonic();
     const { signal } = closing;
-    for (let tried = 1; ; tried++) {
+    for (let tries = 1; ; tries++) {
       const answer = await attempt(request, signal);
       if (!('fault' in answer)) return answer;
-      const isOver =
-        request.withinMs !== undefined ||
-        tried === mostTries ||
-        clock.monotonic() - began >= timeouts.totalMs;
-      if (!answer.passing || isOver) throw answer.fault;
-      await pause(tried);
+      const isLast =
+        request.timeoutMs !== undefined ||
+        tries === maxAttempts ||
+        clock.monotonic() - startedAt >= timeouts.totalMs;
+      if (!answer.retry || isLast) throw answer.fault;
+      await pause(tries);
     }
   };
 
   return {
     send,
-    remove: async (key) => void (await send({ method: 'DELETE', key, may: ['NoSuchKey'] })),
+    // Some stores reject the removal of a missing object.
+    remove: async (key) => void (await send({ method: 'DELETE', key, accept: ['NoSuchKey'] })),
     pause,
     bucket,
-    nameOf,
+    objectName: nameOf,
     open() {
       if (closing.signal.aborted) closing = new AbortController();
     },

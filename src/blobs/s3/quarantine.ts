@@ -1,29 +1,29 @@
 import type { Blobs } from '../blobs.ts';
-import { isName, blobKey } from '../names.ts';
+import { isBlobName, blobKey } from '../names.ts';
 import type { S3Client } from './client.ts';
 import { listObjects } from './listing.ts';
 
-/** A blob is copied there and then removed where it was; since when is in the key, because listings tell nothing else. */
+/** Prefix of quarantined blobs. The key contains the start of the quarantine, because listings return no other metadata. */
 const folder = 'quarantine/';
 
-export type Quarantine = Pick<Blobs, 'quarantine' | 'restore' | 'listQuarantined'> & {
-  /** Removes what was set aside under this name. */
-  removeAside: (name: string) => Promise<void>;
+export type S3Quarantine = Pick<Blobs, 'quarantine' | 'restore' | 'listQuarantined'> & {
+  /** Removes the quarantined blob of this name. */
+  removeQuarantined: (name: string) => Promise<void>;
 };
 
-export function createQuarantine(client: S3Client): Quarantine {
-  /** Of two processes that do the same with a blob, one comes too late. */
+export function createS3Quarantine(client: S3Client): S3Quarantine {
+  /** Copies an object, then removes the original. Does nothing if another process has moved it already. */
   async function move(from: string, to: string): Promise<void> {
-    const headers = { 'x-amz-copy-source': `/${client.bucket}/${client.nameOf(from)}` };
-    const { code } = await client.send({ method: 'PUT', key: to, headers, may: ['NoSuchKey'] });
+    const headers = { 'x-amz-copy-source': `/${client.bucket}/${client.objectName(from)}` };
+    const { code } = await client.send({ method: 'PUT', key: to, headers, accept: ['NoSuchKey'] });
     if (code === undefined) await client.remove(from);
   }
 
   async function* entries(name = '') {
     for await (const { key, modifiedAt } of listObjects(client, `${folder}${name}`)) {
-      const [, found = '', since] = /^([^/]+?)(?:\.(\d+))?$/.exec(key.slice(folder.length)) ?? [];
-      if (isName(found) && (name === '' || found === name))
-        yield { key, name: found, since: since === undefined ? modifiedAt : Number(since) };
+      const [, blob = '', since] = /^([^/]+?)(?:\.(\d+))?$/.exec(key.slice(folder.length)) ?? [];
+      if (isBlobName(blob) && (name === '' || blob === name))
+        yield { key, name: blob, since: since === undefined ? modifiedAt : Number(since) };
     }
   }
 
@@ -33,15 +33,15 @@ export function createQuarantine(client: S3Client): Quarantine {
     },
 
     async restore(name) {
-      const place = blobKey(name);
-      for await (const { key } of entries(name)) await move(key, place);
+      const target = blobKey(name);
+      for await (const { key } of entries(name)) await move(key, target);
     },
 
     async *listQuarantined() {
       for await (const { name, since } of entries()) yield { name, since };
     },
 
-    async removeAside(name) {
+    async removeQuarantined(name) {
       for await (const { key } of entries(name)) await client.remove(key);
     },
   };

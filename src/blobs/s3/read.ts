@@ -1,60 +1,60 @@
 import { BlobError } from '../../core/blob-error.ts';
 import type { S3Client } from './client.ts';
 
-/** What one request brings; a reader who is slow holds no more than that, and no connection. */
-const pieceBytes = 1024 * 1024;
+/** Limit of one request, so that a slow reader holds little memory and no connection. */
+const maxRangeBytes = 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
-export interface Piece {
+export interface ObjectRange {
   bytes: Buffer;
-  /** Of the whole object. */
+  /** Bytes of the whole object. */
   size: number;
 }
 
-/** Bytes of an object, fewer where it ends before; undefined where there is none. */
-export async function getPiece(
+/** Reads up to `length` bytes of an object; undefined if it is missing. */
+export async function getRange(
   client: S3Client,
   key: string,
   start: number,
   length: number,
-): Promise<Piece | undefined> {
+): Promise<ObjectRange | undefined> {
   const headers = { range: `bytes=${start}-${start + length - 1}` };
-  const may = ['NoSuchKey', 'InvalidRange', '404', '416'];
-  const { status, headers: said, body } = await client.send({ method: 'GET', key, headers, may });
+  const accept = ['NoSuchKey', 'InvalidRange', '404', '416'];
+  const { status, headers: answered, body } = await client.send({ method: 'GET', key, headers, accept });
   if (status === 404) return undefined;
   if (status === 416) {
-    const size = await sizeOf(client, key);
+    const size = await getSize(client, key);
     return size === undefined ? undefined : { bytes: Buffer.alloc(0), size };
   }
-  const size = /\/(\d+)$/.exec(String(said['content-range']))?.[1];
+  const size = /\/(\d+)$/.exec(String(answered['content-range']))?.[1];
   if (status === 206 && size !== undefined) return { bytes: body, size: Number(size) };
   if (start === 0 && body.length <= length) return { bytes: body, size: body.length };
   throw new BlobError(
     'unavailable',
-    'The object store does not give parts of objects.',
+    'The object store does not support range requests.',
     'Use one that does.',
   );
 }
 
-export async function sizeOf(client: S3Client, key: string): Promise<number | undefined> {
-  const { status, headers } = await client.send({ method: 'HEAD', key, may: ['404'] });
+export async function getSize(client: S3Client, key: string): Promise<number | undefined> {
+  const { status, headers } = await client.send({ method: 'HEAD', key, accept: ['404'] });
   return status === 404 ? undefined : Number(headers['content-length']);
 }
 
-/** Hands out `first`, then what follows up to `end`, piece by piece. */
-export async function* piecesFrom(
+/** Yields `first`, then the bytes up to `end`, in chunks. */
+export async function* streamRanges(
   first: Buffer,
   start: number,
   end: number,
   get: (offset: number, length: number) => Promise<Buffer>,
 ): AsyncGenerator<Uint8Array> {
-  for (let at = start, piece = first; at < end;) {
-    for (let from = 0; from < piece.length; from += chunkBytes) yield piece.subarray(from, from + chunkBytes);
-    at += piece.length;
-    if (at < end) piece = await get(at, pieceLength(at, end));
+  for (let at = start, range = first; at < end;) {
+    for (let from = 0; from < range.length; from += chunkBytes) yield range.subarray(from, from + chunkBytes);
+    at += range.length;
+    if (at < end) range = await get(at, rangeLength(at, end));
   }
 }
 
-export function pieceLength(start: number, end = Infinity): number {
-  return Math.min(pieceBytes, end - start);
+export function rangeLength(start: number, end = Infinity): number {
+  return Math.min(maxRangeBytes, end - start);
 }

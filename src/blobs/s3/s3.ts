@@ -2,11 +2,11 @@ import type { Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
 import { BlobError } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
-import { isName, madeAt, blobKey } from '../names.ts';
-import { createQuarantine } from './quarantine.ts';
+import { isBlobName, createdAt, blobKey } from '../names.ts';
+import { createS3Quarantine } from './quarantine.ts';
 import { createS3Client, type S3Client, type S3ClientOptions } from './client.ts';
 import { abortLeftovers, listObjects } from './listing.ts';
-import { getPiece, type Piece, pieceLength, piecesFrom, sizeOf } from './read.ts';
+import { getRange, type ObjectRange, rangeLength, streamRanges, getSize } from './read.ts';
 import { readRanges } from '../read-ranges.ts';
 import { createUpload } from './write.ts';
 
@@ -14,95 +14,92 @@ export interface S3BlobsOptions extends S3ClientOptions {
   log: Log;
 }
 
-const hour = 3_600_000;
-/** An upload that nobody can be writing any more. */
-const abandonedMs = 24 * hour;
-/** A store may not know yet what it has taken a moment ago: so often it is asked again. */
-const rereads = 4;
-/** So long a write that succeeded speaks for the next. */
-const provenMs = 10_000;
-/** Whoever asks whether the store works does not wait for as long as a request that needs it. */
-const proofMs = 5_000;
-/** A request costs more than to read so much for nothing. */
+const hourMs = 3_600_000;
+/** Age at which an upload counts as abandoned. */
+const abandonedMs = 24 * hourMs;
+/** Retries for a new blob that an eventually consistent store may not show yet. */
+const maxRereads = 4;
+/** Time for which a successful probe is reused: `/readyz` is public, and requests cost money. */
+const probeValidMs = 10_000;
+/** Shorter than the timeout of other requests, because `ping` has a caller who waits. */
+const probeTimeoutMs = 5_000;
+/** Reading a gap of this size costs less than a second request. */
 const gapBytes = 256 * 1024;
 const probeKey = 'ping';
 const labelKey = 'installation';
 
 /**
- * Blobs as objects of a bucket, at the same places as on a disk, so that `aws s3 sync` moves them from one to the other:
- * `<prefix>/<two hex digits>/<name>`, what is set aside under `<prefix>/quarantine`. Nothing is kept on this machine.
- * @throws BlobError from `start`, with a hint, when the bucket cannot be used as it is configured
+ * Stores blobs as objects of a bucket, `<prefix>/<two hex digits>/<name>`. Keys equal the paths on a disk, so that `aws s3 sync`
+ * can migrate between the two. Nothing is stored on this machine.
+ * @throws BlobError from `start` if the bucket cannot be used as configured
  */
 export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs {
   const client = createS3Client({ clock, ...options });
-  const { removeAside, ...aside } = createQuarantine(client);
+  const { removeQuarantined, ...quarantine } = createS3Quarantine(client);
   let timer: Timer | undefined;
-  let provenAt = -Infinity;
-  let proving: Promise<void> | undefined;
+  let probedAt = -Infinity;
+  let probing: Promise<void> | undefined;
 
-  /** What is missing though its name is young may only not be known yet (F39). */
-  async function settled<T>(
-    name: string,
-    ask: (key: string) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
+  /** Retries while a new blob is not found, for eventually consistent stores (F39). */
+  async function find<T>(name: string, get: (key: string) => Promise<T | undefined>): Promise<T | undefined> {
     const key = blobKey(name);
-    for (let tried = 1; ; tried++) {
-      const found = await ask(key);
-      if (found !== undefined || tried > rereads || clock.now() - madeAt(name) > hour) return found;
-      await client.pause(tried);
+    for (let tries = 1; ; tries++) {
+      const found = await get(key);
+      if (found !== undefined || tries > maxRereads || clock.now() - createdAt(name) > hourMs) return found;
+      await client.pause(tries);
     }
   }
 
-  const piece = async (name: string, offset: number, length: number): Promise<Piece> => {
-    const found = await settled(name, (key) => getPiece(client, key, offset, length));
-    return found ?? raise('missing', `The blob ${name} is missing.`);
+  const findRange = async (name: string, offset: number, length: number): Promise<ObjectRange> => {
+    const range = await find(name, (key) => getRange(client, key, offset, length));
+    return range ?? fail('missing', `The blob ${name} is missing.`);
   };
 
-  const sizeIn = async (name: string): Promise<number | undefined> => {
-    const size = await settled(name, (key) => sizeOf(client, key));
-    // A bucket that is gone says the same to that question, and something else to this one.
-    return size ?? (await getPiece(client, blobKey(name), 0, 1))?.size;
+  const findSize = async (name: string): Promise<number | undefined> => {
+    const size = await find(name, (key) => getSize(client, key));
+    // HEAD has no body to tell a missing bucket from a missing object; GET does.
+    return size ?? (await getRange(client, blobKey(name), 0, 1))?.size;
   };
 
-  const exactly = async (name: string, offset: number, length: number): Promise<Buffer> => {
-    const { bytes, size } = await piece(name, offset, length);
-    return bytes.length === length ? bytes : cut(name, size, offset + length);
+  const readExactly = async (name: string, offset: number, length: number): Promise<Buffer> => {
+    const { bytes, size } = await findRange(name, offset, length);
+    return bytes.length === length ? bytes : failTruncated(name, size, offset + length);
   };
 
-  const slices: Blobs['slices'] = (name, places) =>
-    readRanges(places, gapBytes, (offset, length) => exactly(name, offset, length));
+  const slices: Blobs['slices'] = (name, ranges) =>
+    readRanges(ranges, gapBytes, (offset, length) => readExactly(name, offset, length));
 
-  const prove = async () => {
-    await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.'), withinMs: proofMs });
-    provenAt = clock.monotonic();
+  const probe = async () => {
+    await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.'), timeoutMs: probeTimeoutMs });
+    probedAt = clock.monotonic();
   };
 
-  const clearUploads = async () => {
+  const abortAbandoned = async () => {
     try {
       const aborted = await abortLeftovers(client, clock.now() - abandonedMs);
-      if (aborted > 0) log.info({ aborted }, 'Aborted uploads that earlier processes had not finished.');
+      if (aborted > 0) log.info({ aborted }, 'Aborted abandoned uploads.');
     } catch (error) {
-      log.warn({ err: error }, 'Uploads that nobody finished could not be looked for.');
+      log.warn({ err: error }, 'Cannot look for abandoned uploads.');
     }
   };
 
-  const clearEveryHour = () => {
-    timer = clock.after(hour, () => {
-      void clearUploads();
-      clearEveryHour();
+  const abortEveryHour = () => {
+    timer = clock.after(hourMs, () => {
+      void abortAbandoned();
+      abortEveryHour();
     });
   };
 
   return {
     async start() {
       client.open();
-      await tryOut(client);
-      await clearUploads();
+      await checkAccess(client);
+      await abortAbandoned();
       timer?.cancel();
-      clearEveryHour();
+      abortEveryHour();
     },
 
-    // Writers that are still open belong to their callers, who commit or abort them.
+    // Callers commit or abort their open writers.
     async stop() {
       timer?.cancel();
       await client.close();
@@ -112,13 +109,13 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
 
     async read(name, { start = 0, end } = {}) {
       if (end !== undefined && end <= start) {
-        const size = (await sizeIn(name)) ?? raise('missing', `The blob ${name} is missing.`);
-        if (end > size) cut(name, size, end);
-        return nothing();
+        const size = (await findSize(name)) ?? fail('missing', `The blob ${name} is missing.`);
+        if (end > size) failTruncated(name, size, end);
+        return emptyStream();
       }
-      const first = await piece(name, start, pieceLength(start, end));
-      if (end !== undefined && end > first.size) cut(name, first.size, end);
-      return piecesFrom(first.bytes, start, end ?? first.size, (...place) => exactly(name, ...place));
+      const first = await findRange(name, start, rangeLength(start, end));
+      if (end !== undefined && end > first.size) failTruncated(name, first.size, end);
+      return streamRanges(first.bytes, start, end ?? first.size, (...range) => readExactly(name, ...range));
     },
 
     async slice(name, offset, length) {
@@ -128,24 +125,24 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
 
     slices,
 
-    size: sizeIn,
+    size: findSize,
 
     async remove(name) {
       await client.remove(blobKey(name));
-      await removeAside(name);
+      await removeQuarantined(name);
     },
 
     async *list() {
       for await (const { key, modifiedAt } of listObjects(client, '')) {
         const name = key.slice(3);
-        if (isName(name) && key === blobKey(name)) yield { name, modifiedAt };
+        if (isBlobName(name) && key === blobKey(name)) yield { name, modifiedAt };
       }
     },
 
-    ...aside,
+    ...quarantine,
 
     async readLabel() {
-      const found = await getPiece(client, labelKey, 0, 100);
+      const found = await getRange(client, labelKey, 0, 100);
       return found?.bytes.toString().trim();
     },
 
@@ -153,32 +150,31 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
       await client.send({ method: 'PUT', key: labelKey, body: Buffer.from(`${installation}\n`) });
     },
 
-    // Anybody may ask for /readyz, as often as he likes, and requests cost money.
     async ping() {
-      if (clock.monotonic() - provenAt < provenMs) return;
-      proving ??= prove().finally(() => (proving = undefined));
-      await proving;
+      if (clock.monotonic() - probedAt < probeValidMs) return;
+      probing ??= probe().finally(() => (probing = undefined));
+      await probing;
     },
   };
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+async function* emptyStream(): AsyncGenerator<Uint8Array> {}
 
-/** Each right that is needed, once: what is wrong is told at the start, not by the first upload. */
-async function tryOut(client: S3Client): Promise<void> {
+/** Uses each needed permission once, so that the start reports a missing one. */
+async function checkAccess(client: S3Client): Promise<void> {
   await listObjects(client, '', 1).next();
   await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.') });
   try {
-    await getPiece(client, probeKey, 0, 1);
+    await getRange(client, probeKey, 0, 1);
   } finally {
     await client.remove(probeKey);
   }
 }
 
-function cut(name: string, size: number, expected: number): never {
-  return raise('damaged', `The blob ${name} ends at byte ${size}; it was expected to reach ${expected}.`);
+function failTruncated(name: string, size: number, expected: number): never {
+  return fail('damaged', `The blob ${name} ends at byte ${size}, before byte ${expected}.`);
 }
 
-function raise(code: 'missing' | 'damaged', message: string): never {
+function fail(code: 'missing' | 'damaged', message: string): never {
   throw new BlobError(code, message, 'Restore the files from a backup.');
 }

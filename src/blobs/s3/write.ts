@@ -2,37 +2,37 @@ import { BlobError } from '../../core/blob-error.ts';
 import type { BlobWriter } from '../blobs.ts';
 import { createWriter } from '../writer.ts';
 import type { S3Client } from './client.ts';
-import { sizeOf } from './read.ts';
-import { escaped, textOf } from './xml.ts';
+import { getSize } from './read.ts';
+import { escapeXml, findText } from './xml.ts';
 
-/** All parts of an upload but its last are of one size, as some stores want it, and none is smaller than any store takes. */
+/** Size of all parts but the last: some stores require equal parts, and every store accepts this size. */
 export const partBytes = 8 * 1024 * 1024;
 
-/** Whoever was refused by a store that is silent is not kept waiting for what is cleared away there. */
-const lastWordMs = 5_000;
+/** Short, so that a failed write to a silent store ends soon. */
+const abortTimeoutMs = 5_000;
 
 interface Multipart {
   id: string;
-  /** The tags of what was sent, by which the store knows the parts. */
+  /** ETags of the parts. */
   tags: string[];
 }
 
 /**
- * What fits into one part is put at once, everything else is a multipart upload: in both cases the object is there whole, or
- * not at all. One part is on its way while the next is filled; a fault is told by a later call, by `commit` at the latest.
+ * Writes an object of one part with a single PUT and a larger one as a multipart upload; both are atomic. One part is sent while
+ * the next one fills, so an error appears in a later call, at the latest in `commit`.
  */
 export function createUpload(client: S3Client, key: string): BlobWriter {
   let chunks: Uint8Array[] = [];
-  let held = 0;
+  let filled = 0;
   let size = 0;
   let upload: Multipart | undefined;
   let sending: Promise<void> | undefined;
-  let onTheWay = 0;
+  let sendingBytes = 0;
 
-  const taken = () => {
-    const body = Buffer.concat(chunks, held);
+  const takePart = () => {
+    const body = Buffer.concat(chunks, filled);
     chunks = [];
-    held = 0;
+    filled = 0;
     return body;
   };
 
@@ -42,40 +42,40 @@ export function createUpload(client: S3Client, key: string): BlobWriter {
     const part = tags.length;
     tags.push('');
     const query = { partNumber: String(part + 1), uploadId: id };
-    const body = taken();
-    onTheWay = body.length;
+    const body = takePart();
+    sendingBytes = body.length;
     sending = client.send({ method: 'PUT', key, query, body }).then(({ headers }) => {
-      onTheWay = 0;
+      sendingBytes = 0;
       tags[part] = String(headers['etag']);
     });
-    // Awaited before the next one; until then a failure must not count as unhandled.
+    // The next call awaits it; until then a failure must not count as unhandled.
     sending.catch(() => {});
   }
 
-  /** What cannot be cleared away now is found by the sweeper, or as an upload that nobody goes on with. */
+  /** Leaves the rest to the sweeper and to `abortLeftovers` if the store does not answer. */
   async function discard(): Promise<void> {
-    taken();
+    takePart();
     await sending?.catch(() => {});
-    onTheWay = 0;
-    await (upload && abortUpload(client, key, upload.id, lastWordMs).catch(() => {}));
+    sendingBytes = 0;
+    await (upload && abortUpload(client, key, upload.id, abortTimeoutMs).catch(() => {}));
   }
 
   return createWriter({
-    held: () => held + onTheWay,
+    bufferedBytes: () => filled + sendingBytes,
     async write(chunk) {
       for (let from = 0; from < chunk.length;) {
-        // A copy: whoever writes fills the same memory again.
-        const piece = Uint8Array.prototype.slice.call(chunk, from, from + partBytes - held);
-        chunks.push(piece);
-        held += piece.length;
-        from += piece.length;
-        if (held === partBytes) await sendPart();
+        // Copied, because the caller may reuse the memory of the chunk.
+        const copy = Uint8Array.prototype.slice.call(chunk, from, from + partBytes - filled);
+        chunks.push(copy);
+        filled += copy.length;
+        from += copy.length;
+        if (filled === partBytes) await sendPart();
       }
       size += chunk.length;
     },
     async commit() {
-      if (!upload) return void (await client.send({ method: 'PUT', key, body: taken() }));
-      if (held > 0) await sendPart();
+      if (!upload) return void (await client.send({ method: 'PUT', key, body: takePart() }));
+      if (filled > 0) await sendPart();
       await sending;
       await completeUpload(client, key, upload, size);
     },
@@ -85,12 +85,12 @@ export function createUpload(client: S3Client, key: string): BlobWriter {
 
 async function beginUpload(client: S3Client, key: string): Promise<string> {
   const { body } = await client.send({ method: 'POST', key, query: { uploads: '' } });
-  const id = textOf(body.toString(), 'UploadId');
-  if (id === undefined) throw notUnderstood('began an upload without an UploadId');
+  const id = findText(body.toString(), 'UploadId');
+  if (id === undefined) throw protocolError('began an upload without an UploadId');
   return id;
 }
 
-/** An upload that is gone may have been completed by a try whose answer was lost: then the object is there. */
+/** Completes an upload. If the upload is gone, an attempt without an answer may have completed it: then the object exists. */
 async function completeUpload(
   client: S3Client,
   key: string,
@@ -98,26 +98,32 @@ async function completeUpload(
   size: number,
 ): Promise<void> {
   const parts = tags.map(
-    (tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`,
+    (tag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${escapeXml(tag)}</ETag></Part>`,
   );
   const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
-  const request = { method: 'POST', key, query: { uploadId: id }, body, may: ['NoSuchUpload'] } as const;
-  const { code } = await client.send(request);
+  const query = { uploadId: id };
+  const { code } = await client.send({ method: 'POST', key, query, body, accept: ['NoSuchUpload'] });
   if (code === undefined) return;
-  if ((await sizeOf(client, key)) !== size) throw notUnderstood('lost an upload that was to be completed');
+  if ((await getSize(client, key)) !== size) throw protocolError('lost an upload before its completion');
 }
 
-/** @param withinMs of its answer; as of any request, and tried again, if absent */
+/** Aborts an upload; does nothing if it is gone. With `timeoutMs` it is tried only once. */
 export async function abortUpload(
   client: S3Client,
   key: string,
   uploadId: string,
-  withinMs?: number,
+  timeoutMs?: number,
 ): Promise<void> {
-  const may = ['NoSuchUpload'];
-  await client.send({ method: 'DELETE', key, query: { uploadId }, may, ...(withinMs && { withinMs }) });
+  const accept = ['NoSuchUpload'];
+  await client.send({
+    method: 'DELETE',
+    key,
+    query: { uploadId },
+    accept,
+    ...(timeoutMs && { timeoutMs }),
+  });
 }
 
-function notUnderstood(what: string): BlobError {
-  return new BlobError('unavailable', `The object store ${what}.`, 'Look for the cause in its log.');
+function protocolError(what: string): BlobError {
+  return new BlobError('unavailable', `The object store ${what}.`, 'Its log may show the cause.');
 }
