@@ -13,33 +13,17 @@ export interface Reservation {
   sent: SentRequest;
 }
 
-/** Admission of requests to replicas: at once, in turn, or not at all. */
-export interface AdmissionQueue {
-  /** Reason why no replica takes requests; null while one does. */
-  readonly waiting: WaitingCause | null;
-  /**
-   * Returns a reservation, at once where there is room and otherwise when it is the call's turn.
-   * @throws ApiError the reason why no replica takes requests, or that the queue is full
-   */
-  reserve(call: EngineCall): Reservation | Promise<Reservation>;
-  /** Returns a reservation at a replica that was not tried; null where no such replica works. */
-  reserveElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Reservation | Promise<Reservation> | null;
-  /** Admits waiting requests where there is room. */
-  admitWaiting(): void;
-  /** Rejects waiting requests that no replica will take. */
-  rejectWaiting(): void;
-  close(reason: ApiError): void;
-}
+export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 
 /** Longest queue of interactive requests: for each slot, and at least. */
 const maxWaiting = { perSlot: 16, min: 64 } as const;
 
-/** @param replicas the list may change; @param queueMs longest wait of an interactive request */
-export function createAdmissionQueue(
-  replicas: readonly Replica[],
-  clock: Clock,
-  queueMs: number,
-): AdmissionQueue {
+/**
+ * Admission of requests to replicas: at once, in turn, or not at all.
+ * @param replicas the list may change
+ * @param queueMs longest wait of an interactive request
+ */
+export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock, queueMs: number) {
   const queue = new WaitQueue<Reservation>();
   const draining: WaitingCause = {
     scope: 'model',
@@ -111,10 +95,15 @@ export function createAdmissionQueue(
   }
 
   return {
+    /** Reason why no replica takes requests; null while one does. */
     get waiting() {
       return waiting();
     },
-    reserve(call) {
+    /**
+     * Returns a reservation, at once where there is room and otherwise when it is the call's turn.
+     * @throws ApiError the reason why no replica takes requests, or that the queue is full
+     */
+    reserve(call: EngineCall): Reservation | Promise<Reservation> {
       call.signal.throwIfAborted();
       // Waiting requests go first.
       const free = queue.count(call.priority) === 0 ? find(call) : undefined;
@@ -125,18 +114,21 @@ export function createAdmissionQueue(
       if (isFull && !queue.makeRoom('interactive', call.org ?? '', queueFull())) throw queueFull();
       return wait(call, () => find(call));
     },
-    reserveElsewhere(call, tried) {
+    /** Returns a reservation at a replica that was not tried; null where no such replica works. */
+    reserveElsewhere(call: EngineCall, tried: ReadonlySet<Replica>) {
       const found = findElsewhere(call, tried);
       return found === undefined ? wait(call, () => findElsewhere(call, tried) ?? find(call)) : found;
     },
+    /** Admits waiting requests where there is room. */
     admitWaiting: () => queue.admit(),
+    /** Rejects waiting requests that no replica will take. */
     rejectWaiting() {
       for (const priority of ['interactive', 'batch'] as const) {
         const refused = refusal(priority);
         if (refused) queue.reject(priority, refused);
       }
     },
-    close(reason) {
+    close(reason: ApiError) {
       queue.reject('interactive', reason);
       queue.reject('batch', reason);
     },

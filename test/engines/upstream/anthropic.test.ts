@@ -60,7 +60,7 @@ describe('the request', () => {
     expect(headers.authorization).toBeUndefined();
   });
 
-  it('has the limit and the sampling that were asked for', async () => {
+  it('has the requested limit and sampling', async () => {
     expect(await sent({ max_completion_tokens: 5, max_tokens: 9, top_p: 0.9, top_k: 20 })).toMatchObject({
       max_tokens: 5,
       top_p: 0.9,
@@ -68,7 +68,7 @@ describe('the request', () => {
     });
   });
 
-  it('has a conversation with tools, pictures and documents as turns', async () => {
+  it('turns a conversation with tools, images and documents into turns', async () => {
     const messages: ChatRequest['messages'] = [
       { role: 'system', content: 'Be brief.' },
       {
@@ -135,7 +135,7 @@ describe('the request', () => {
     ]);
   });
 
-  it('has no text of nothing but white space, which is refused', async () => {
+  it('has no blank text, which would be refused', async () => {
     const called = { id: 'c1', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
     const { system, messages: turns } = await sent({
       messages: [
@@ -159,7 +159,7 @@ describe('the request', () => {
     ]);
   });
 
-  it('has results of tools before what the user said between them', async () => {
+  it('has tool results before user text between them', async () => {
     const called = (id: string) => ({
       id,
       type: 'function' as const,
@@ -184,7 +184,7 @@ describe('the request', () => {
     });
   });
 
-  it('has what the system says as the turn to be answered where nobody else speaks', async () => {
+  it('turns a conversation of system messages alone into the user turn', async () => {
     const messages: ChatRequest['messages'] = [
       { role: 'system', content: 'Be brief.' },
       { role: 'developer', content: 'Say hi.' },
@@ -202,7 +202,7 @@ describe('the request', () => {
     { type: 'function', function: { name: 'g' } },
   ];
 
-  it('has tools, and which of them is to be called', async () => {
+  it('has the tools and the tool choice', async () => {
     expect((await sent({ tools })).tools).toEqual([
       { name: 'f', description: 'Does f.', strict: true, input_schema: { type: 'object' } },
       { name: 'g', input_schema: { type: 'object' } },
@@ -221,7 +221,7 @@ describe('the request', () => {
     });
   });
 
-  it('has the format of the answer', async () => {
+  it('has the response format', async () => {
     const schema = { type: 'object', properties: {}, additionalProperties: false };
     const format = { type: 'json_schema' as const, json_schema: { name: 'a', schema } };
     expect((await sent({ response_format: format })).output_config).toEqual({
@@ -281,7 +281,7 @@ describe('the request', () => {
     if (thinking && thinking.type !== 'disabled') expect(temperature).toBeUndefined();
   });
 
-  it('is counted by the server, with all that takes tokens', async () => {
+  it('is counted by the server with everything that takes tokens', async () => {
     fake.answer = (response) => send(response, 200, { input_tokens: 42 });
     const request = ask({ tools, stop: 'END', temperature: 0 }).value;
     expect(await engine.countTokens(request)).toBe(42);
@@ -292,7 +292,7 @@ describe('the request', () => {
 });
 
 describe('the answer', () => {
-  it('is read with its text, thinking, calls and usage', async () => {
+  it('is read with its text, reasoning, calls and usage', async () => {
     const content = [
       { type: 'thinking', thinking: 'Hm.', signature: 's' },
       { type: 'text', text: 'Let me ', citations: null },
@@ -349,13 +349,13 @@ describe('the answer', () => {
     expect(choices[0]).toMatchObject(expected);
   });
 
-  it('that is a refusal says why', async () => {
+  it('passes on the explanation of a refusal', async () => {
     const details = { type: 'refusal', category: 'cyber', explanation: 'No.' };
     const refused = message('', { content: [], stop_reason: 'refusal', stop_details: details });
     expect((await answered(refused)).choices[0]!.message.refusal).toBe('No.');
   });
 
-  it('that is no message is none', async () => {
+  it('is rejected if it is not a message', async () => {
     await expect(answered({ choices: [] })).rejects.toMatchObject({ code: 'invalid_upstream_response' });
   });
 });
@@ -424,13 +424,13 @@ describe('the stream', () => {
     });
   });
 
-  it('tells the stop sequence', async () => {
+  it('reports the stop sequence', async () => {
     const text = open(0, { type: 'text', text: '' }) + delta(0, { type: 'text_delta', text: 'a' }) + close(0);
     const chunks = await read(start, text, ended('stop_sequence', { stop_sequence: 'END' }));
     expect(chunks.at(-2)!.choices[0]).toMatchObject({ finish_reason: 'stop', stop_reason: 'END' });
   });
 
-  it('is whole once it told why it ended and what it cost, though its connection breaks then', async () => {
+  it('is complete with its stop reason and usage, even if the connection breaks then', async () => {
     const [end] = ended('end_turn').split('event: message_stop') as [string];
     fake.answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -441,13 +441,13 @@ describe('the stream', () => {
     expect([said(chunks), chunks.at(-1)!.usage]).toMatchObject(['a', { completion_tokens: 7 }]);
   });
 
-  it('that stops in the middle is an error', async () => {
+  it('is an error if it stops early', async () => {
     await expect(read(start, open(0, { type: 'text', text: 'a' }))).rejects.toMatchObject({
       code: 'invalid_upstream_response',
     });
   });
 
-  it('that never begins a message is an error', async () => {
+  it('is an error if it never starts a message', async () => {
     const text = open(0, { type: 'text', text: 'a' }) + close(0);
     await expect(read(text, ended('end_turn'))).rejects.toMatchObject({ code: 'invalid_upstream_response' });
   });
@@ -463,7 +463,7 @@ describe('the stream', () => {
   });
 });
 
-describe('a request that goes on as it is', () => {
+describe('an untranslated request', () => {
   const given = { value: {}, text: '{}' };
   const used = {
     prompt_tokens: 60,
@@ -472,12 +472,12 @@ describe('a request that goes on as it is', () => {
     completion_tokens_details: { reasoning_tokens: 4 },
   };
 
-  it('tells what its answer used', async () => {
+  it('reports the usage of its answer', async () => {
     fake.answer = (response) => send(response, 200, message('Hi.', { usage }));
     expect(await engine.native!.generate('messages', given, call())).toMatchObject({ usage: used });
   });
 
-  it('is estimated by what it says where its server tells no usage, and by nothing around that', async () => {
+  it('has its usage estimated from the generated text alone where the server reports none', async () => {
     const content = [
       { type: 'thinking', thinking: 'Hm.', signature: 'EqoB' },
       { type: 'text', text: 'Hi there.' },
@@ -488,7 +488,7 @@ describe('a request that goes on as it is', () => {
     expect(told.completion_tokens).toBe(5);
   });
 
-  it('tells what its stream used, with the last event', async () => {
+  it('reports the usage of its stream with the last event', async () => {
     fake.answer = streamed([start, delta(0, { type: 'text_delta', text: 'Hi.' }), ended('end_turn')]);
     const events = [];
     for await (const list of engine.native!.stream('messages', given, call())) events.push(...list);
@@ -521,7 +521,7 @@ describe('a failure', () => {
     await expect(engine.generate(ask(), call())).rejects.toMatchObject({ code });
   });
 
-  it('for want of credit is the account, whatever its status, and told to the operator alone', async () => {
+  it('for missing credit concerns the account, whatever its status, and is shown only to the operator', async () => {
     const log = createLogBook();
     const poor = engineAt(fake.url, { flavor: 'anthropic', log });
     const text = 'Your credit balance is too low to access the Anthropic API.';
@@ -537,7 +537,7 @@ describe('a failure', () => {
   });
 });
 
-it('counts what a stream that goes on as it is said, where its server tells no usage', async () => {
+it('estimates the usage of an untranslated stream where the server reports none', async () => {
   const text = 'word '.repeat(40);
   const events = [
     { type: 'message_start', message: { usage: {} } },

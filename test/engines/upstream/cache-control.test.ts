@@ -56,7 +56,7 @@ const fromMessages = () => {
 };
 
 describe.each<Flavor>(['openrouter', 'offpeak'])('%s', (flavor) => {
-  it('is sent those of a chat', async () => {
+  it('gets the marks of a chat', async () => {
     const sent = await bodyTo(flavor, chat);
     expect(sent).toMatchObject({ cache_control, tools: [{ cache_control }] });
     expect(sent['messages']).toEqual([
@@ -68,7 +68,7 @@ describe.each<Flavor>(['openrouter', 'offpeak'])('%s', (flavor) => {
     ]);
   });
 
-  it('is sent those of messages', async () => {
+  it('gets the marks of messages', async () => {
     const sent = await bodyTo(flavor, fromMessages());
     expect(sent).toMatchObject({ cache_control, tools: [{ cache_control }] });
     expect(sent['messages']).toEqual([
@@ -95,14 +95,14 @@ describe('anthropic', () => {
     },
   ];
 
-  it('is sent those of a chat', async () => {
+  it('gets the marks of a chat', async () => {
     const sent = await bodyTo('anthropic', chat);
     expect(sent).toMatchObject({ cache_control, tools: [{ name: 'f', cache_control }] });
     expect(sent['system']).toEqual([kept('a b '), text('c')]);
     expect(sent['messages']).toEqual(turns);
   });
 
-  it('is sent those of messages that are translated', async () => {
+  it('gets the marks of translated messages', async () => {
     const sent = await bodyTo('anthropic', fromMessages());
     expect(sent).toMatchObject({ cache_control, tools: [{ name: 'f', cache_control }] });
     expect(sent['system']).toEqual([kept('a\n\nb\n\n'), text('c')]);
@@ -110,7 +110,7 @@ describe('anthropic', () => {
     expect(said.content[1]).toEqual({ type: 'tool_use', id: 'c1', name: 'f', input: {}, cache_control });
   });
 
-  it('has one string for the system where nothing is marked', async () => {
+  it('gets the system text as one string without marks', async () => {
     const plain = [
       { role: 'system', content: 'a' },
       { role: 'developer', content: [text('b'), text('c')] },

@@ -30,7 +30,7 @@ function sent(fake: FakeUpstream): ChatRequest {
   return JSON.parse(fake.received.at(-1)?.text ?? '') as ChatRequest;
 }
 
-describe('what is sent', () => {
+describe('the request', () => {
   it('forwards the text byte by byte but for the model', async () => {
     const { fake, engine } = await upstream();
     const text =
@@ -43,7 +43,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('sends no authorization without a key, and keeps the path of its address', async () => {
+  it('sends no authorization without a key, and keeps the path of the URL', async () => {
     const fake = await startFakeUpstream();
     const engine = engineAt(`http://127.0.0.1:${fake.port}/deep/v1/`, { apiKey: undefined });
     open.push(fake, engine);
@@ -52,7 +52,7 @@ describe('what is sent', () => {
     expect(fake.received[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('goes where the URL says, with the header of its flavor and those of the configuration', async () => {
+  it('uses the address of the URL, the header of the flavor and the configured headers', async () => {
     const fake = await startFakeUpstream();
     const url = `http://127.0.0.1:${fake.port}/openai/deployments/{model}?api-version=2024-10-21`;
     const engine = engineAt(url, { flavor: 'azure', headers: { 'x-team': 'ours' } });
@@ -65,14 +65,14 @@ describe('what is sent', () => {
     expect(fake.received[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('can be told better than by its flavor what a server does', () => {
+  it('prefers configured capabilities to those of the flavor', () => {
     const capabilities = { jsonSchema: 'exact', forcedTool: 'none' } as const;
     const engine = engineAt('http://127.0.0.1:9/v1', { flavor: 'vllm', capabilities });
     open.push(engine);
     expect(engine.capabilities).toMatchObject({ ...capabilities, prefixCache: 'shared' });
   });
 
-  it('C12: no field of a request changes where it goes or with which credentials, and none is handed on', async () => {
+  it('C12: no field of a request changes its address or credentials, or is passed on as such', async () => {
     const { fake, engine } = await upstream();
     const names =
       'api_base base_url api_key api_version extra_headers extra_body user_config headers custom_llm_provider'
@@ -92,7 +92,7 @@ describe('what is sent', () => {
     expect(second?.text).toBe(first?.text);
   });
 
-  it('names the token limit and the developer role as the server knows them', async () => {
+  it("uses the server's names of the token limit and the developer role", async () => {
     const messages: ChatRequest['messages'] = [
       { role: 'developer', content: 'Be brief.' },
       { role: 'user', content: 'hi' },
@@ -113,7 +113,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('asks for a whole answer even where the request says stream', async () => {
+  it("requests a whole answer even if the client's request says stream", async () => {
     const { fake, engine } = await upstream();
     await engine.generate(ask({ stream: true, stream_options: { include_usage: false } }), call());
     expect(sent(fake).stream).toBe(false);
@@ -127,7 +127,7 @@ describe('several choices', () => {
   const asked = ({ received }: FakeUpstream) =>
     received.map(({ text }) => JSON.parse(text) as ChatRequest).map(({ n, seed }) => [n, seed]);
 
-  it('are asked for one by one where a server makes all, and tells the tokens of one', async () => {
+  it('are requested one by one where a server counts the tokens of one only', async () => {
     const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }), {
       flavor: 'llama-server',
     });
@@ -142,7 +142,7 @@ describe('several choices', () => {
     expect(asked(fake)).toEqual(Array.from({ length: 6 }, (_, at) => [undefined, 5 + (at % 3)]));
   });
 
-  it('beyond the one that was asked for are left out, whatever their numbers', async () => {
+  it('beyond the requested one are dropped, whatever their indexes', async () => {
     const frames = [3, 1, 3].map((index, at) =>
       frame({ content: `${index}` }, at === 0 ? null : 'stop', index),
     );
@@ -176,7 +176,7 @@ describe('several choices', () => {
     },
   );
 
-  it('are asked for one by one where a server makes one whatever is said', async () => {
+  it('are requested one by one where a server ignores n', async () => {
     const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }));
     const body = await engine.generate(request, call());
     expect(body.choices.map(({ index, message }) => [index, message.content])).toEqual([
@@ -197,7 +197,7 @@ describe('several choices', () => {
     ]);
   });
 
-  it('are asked for once where a server makes them', async () => {
+  it('are requested together where a server makes them', async () => {
     const choices = [0, 1, 2].map((index) => ({
       index,
       message: { content: `${index}` },
@@ -228,7 +228,7 @@ describe('several choices', () => {
   });
 });
 
-describe('what comes back', () => {
+describe('the answer', () => {
   const choice = (message: object, finish_reason: unknown = 'stop') =>
     complete('', { choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }] });
 
@@ -262,7 +262,7 @@ describe('what comes back', () => {
     });
   });
 
-  it('takes tool calls without ids, with arguments as objects, and calls the end by its name', async () => {
+  it('reads tool calls without ids and with objects as arguments, and corrects the finish reason', async () => {
     const calls = [{ function: { name: 'f', arguments: { a: 1 } } }, { id: 'x', function: { name: 'g' } }];
     const { engine } = await upstream(choice({ content: null, tool_calls: calls }));
     const body = await engine.generate(ask(), call());
@@ -278,14 +278,14 @@ describe('what comes back', () => {
     ]);
   });
 
-  it('gives calls ids of their own where the server gives one to all', async () => {
+  it('gives calls unique ids where the server gives one to all', async () => {
     const calls = ['f', 'g'].map((name) => ({ id: 'x', function: { name, arguments: '{}' } }));
     const { engine } = await upstream(choice({ content: null, tool_calls: calls }));
     const { message } = (await engine.generate(ask(), call())).choices[0]!;
     expect(message.tool_calls?.map(({ id }) => id)).toEqual(['x', expect.stringMatching(/^call_/)]);
   });
 
-  it('reads a legacy function call, content in parts and either name of reasoning', async () => {
+  it('reads a legacy function call, content in parts and both names of reasoning', async () => {
     const { fake, engine } = await upstream(
       choice({ function_call: { name: 'f', arguments: '{}' } }, 'function_call'),
     );
@@ -377,7 +377,7 @@ describe('what comes back', () => {
     expect(chunks.at(-1)!.usage).toMatchObject({ prompt_tokens: 1_000, completion_tokens: 10 });
   });
 
-  it('logs that a finish reason is unknown', async () => {
+  it('logs an unknown finish reason', async () => {
     const log = createLogBook();
     const { engine } = await upstream(choice({ content: 'hi' }, 'a new reason'), { log });
     await engine.generate(ask(), call());
@@ -386,7 +386,7 @@ describe('what comes back', () => {
     ]);
   });
 
-  it('knows an answer that Gemini filtered, of which it has no message', async () => {
+  it('reads an answer filtered by Gemini, which has no message', async () => {
     const filtered = 'content_filter: PROHIBITED_CONTENT';
     const { fake, engine } = await upstream(
       complete('', { choices: [{ index: 0, finish_reason: filtered }] }),
@@ -426,7 +426,7 @@ describe('what comes back', () => {
     },
   );
 
-  it('streams deltas in the canonical shape, several choices apart', async () => {
+  it('streams several choices in the canonical shape', async () => {
     const piece = (tool: object) => frame({ tool_calls: [tool] });
     const { engine } = await upstream(
       streamed([
@@ -458,7 +458,7 @@ describe('what comes back', () => {
     expect(said(chunks.filter(({ choices }) => choices[0]?.index === 1))).toBe('other');
   });
 
-  it('calls the end of a stream by its tool calls, whatever is said and whatever text came before', async () => {
+  it('ends a stream with tool calls by tool_calls, whatever the server reports', async () => {
     for (const told of ['stop', 'tool_calls', 'function_call', 'eos']) {
       const { engine } = await upstream(
         streamed([
@@ -473,7 +473,7 @@ describe('what comes back', () => {
     }
   });
 
-  it('keeps calls apart that a server gives one position, and pieces together that repeat the id', async () => {
+  it('separates calls at one position, and joins pieces that repeat the id', async () => {
     const piece = (id: string, name: string, args: string) =>
       frame({ tool_calls: [{ index: 0, id, function: { name, arguments: args } }] });
     const { engine } = await upstream(
@@ -512,7 +512,7 @@ describe('what comes back', () => {
     expect(await written('length')).toEqual(['', '', '{"n":1}']);
   });
 
-  it('reads a function call that is streamed as servers did before tools, and a refusal', async () => {
+  it('reads a streamed legacy function call, and a refusal', async () => {
     const { engine } = await upstream(
       streamed([
         frame({ refusal: 'No' }),
@@ -555,7 +555,7 @@ describe('what comes back', () => {
     await expect(collect(inPieces.engine.stream(ask(), call()))).rejects.toMatchObject(expected);
   });
 
-  it('gives log probabilities every key, and leaves out what is no token', async () => {
+  it('gives log probabilities every key, and drops invalid tokens', async () => {
     const told = {
       content: [
         {
@@ -603,7 +603,7 @@ describe('what comes back', () => {
     expect(body.usage.completion_tokens_details).toEqual(told);
   });
 
-  it('estimates the usage that a server gives as zero', async () => {
+  it('estimates a usage of zero', async () => {
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const { engine } = await upstream(complete('Hello there.', { usage }));
     const body = await engine.generate(ask(), call());
@@ -613,7 +613,7 @@ describe('what comes back', () => {
     expect((await cut.engine.generate(ask(), call())).usage.completion_tokens).toBe(0);
   });
 
-  it('keeps up with a reader that is slow', async () => {
+  it('pauses the server for a slow reader', async () => {
     const frames = Array.from({ length: 400 }, (_, i) => frame({ content: `${i} `.padEnd(4096, 'x') }));
     const { engine } = await upstream(streamed([...frames, frame({}, 'stop')]));
     let count = 0;

@@ -61,8 +61,8 @@ const ask = async (request: Partial<Body>) => {
 const textsOf = ({ choices }: { choices: CompletionChoice[] }) =>
   choices.map(({ index, text }) => `${index} ${text}`);
 
-describe('what goes to a server', () => {
-  it('is what the client wrote, with its name of the model, a limit, and without what is none of its business', async () => {
+describe('the request to a server', () => {
+  it("is the client's, with the server's model name, a limit and only permitted members", async () => {
     fake.answer = echoing;
     const request = {
       top_k: 3,
@@ -86,14 +86,14 @@ describe('what goes to a server', () => {
     ]);
   });
 
-  it('has its limit by the one name that raw prompts know, whatever chats call it there', async () => {
+  it('names its limit max_tokens, whatever chats call it at that server', async () => {
     await start('openai');
     fake.answer = echoing;
     await ask({ max_tokens: 4 });
     expect(bodies()).toEqual([{ model: 'real-name', prompt: 'a', max_tokens: 4 }]);
   });
 
-  it('is one question a prompt, and a choice, where it takes no lists and no n', async () => {
+  it('is split by prompts and choices for a server without lists and n', async () => {
     await start('llama-server');
     fake.answer = echoing;
     const answered = await ask({ prompt: ['a', 'b'], n: 2, seed: 5, max_tokens: 4, echo: true });
@@ -108,7 +108,7 @@ describe('what goes to a server', () => {
     expect(answered.usage).toMatchObject({ prompt_tokens: 6, completion_tokens: 8, total_tokens: 14 });
   });
 
-  it('is asked again for choices that did not come', async () => {
+  it('is repeated for missing choices', async () => {
     fake.answer = (response) => send(response, 200, answer([choice(0, 'x')]));
     expect(textsOf(await ask({ n: 3 }))).toEqual(['0 x', '1 x', '2 x']);
     expect(bodies().map(({ n }) => n)).toEqual([3, undefined, undefined]);
@@ -128,13 +128,13 @@ describe('what goes to a server', () => {
     expect(fake.received).toEqual([]);
   });
 
-  it('a server that ignores echo has told no score of a prompt', async () => {
+  it('rejects the answer of a server that ignores echo', async () => {
     fake.answer = (response) => send(response, 200, answer([choice(0, 'x')]));
     await expect(ask({ echo: true, logprobs: 1 })).rejects.toMatchObject({ code: 'request_refused' });
   });
 });
 
-describe('what comes back', () => {
+describe('the answer', () => {
   const told = { token: 'x', logprob: -1, top_logprobs: [{ token: 'y', logprob: -0.5 }] };
   it.each<[string, object]>([
     ['completions', { tokens: ['x'], token_logprobs: [-1], top_logprobs: [{ y: -0.5 }], text_offset: [-1] }],
@@ -157,7 +157,7 @@ describe('what comes back', () => {
     ]);
   });
 
-  it('usage that is not told is estimated, from token ids exactly', async () => {
+  it('has missing usage estimated, from token ids exactly', async () => {
     fake.answer = (response) => send(response, 200, answer([choice(0, '12345678')], { usage: null }));
     expect((await ask({ prompt: [[1, 2, 3]] })).usage).toMatchObject({
       prompt_tokens: 3,
@@ -197,7 +197,7 @@ describe('a stream', () => {
     { choices: [], usage },
   );
 
-  it('without choices is a filtered prompt, as an answer without any is', async () => {
+  it('without choices reports a filtered prompt, like an answer without any', async () => {
     const counted = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 };
     const filtered = [0, 1].map((index) => ({ index, text: '', finish_reason: 'content_filter' }));
     fake.answer = (response) =>
@@ -212,7 +212,7 @@ describe('a stream', () => {
     });
   });
 
-  it('begins with its prompt where that was asked for, and ends with the usage of all', async () => {
+  it('begins with its prompt if requested, and ends with the total usage', async () => {
     await start('llama-server');
     fake.answer = streaming(`${whole}data: [DONE]\n\n`);
     const { pieces, usage: sum } = await stream({ prompt: ['a', 'b'], echo: true });
@@ -232,7 +232,7 @@ describe('a stream', () => {
     });
   });
 
-  it('counts what stands behind a prompt that the server tells', async () => {
+  it('counts only the text after an echoed prompt', async () => {
     const said: (string | undefined)[] = [];
     const request = json({ model: 'public', prompt: 'abcd', echo: true, logprobs: 1 });
     const logprobs = { tokens: ['abcd'], token_logprobs: [null], top_logprobs: [null] };
@@ -244,7 +244,7 @@ describe('a stream', () => {
     expect(said).toEqual(['', 'ef']);
   });
 
-  it('with more choices than were asked for is none before one of them is told as the next', async () => {
+  it('with too many choices fails before one of them appears as the next', async () => {
     await start('llama-server');
     const two = [0, 1].map((index) => ({ choices: [{ index, text: `${index}` }] }));
     fake.answer = streaming(`${chunks(...two)}data: [DONE]\n\n`);
@@ -258,13 +258,13 @@ describe('a stream', () => {
     expect(told.every(({ index, text }) => index === 0 && text === '0')).toBe(true);
   });
 
-  it('that just stops is no answer', async () => {
+  it('that just stops is an error', async () => {
     fake.answer = streaming(chunks({ choices: [{ index: 0, text: 'x' }] }));
     await expect(stream({})).rejects.toMatchObject({ code: 'invalid_upstream_response' });
   });
 });
 
-it('a flavor or a configuration says who can', async () => {
+it('are supported by flavor or configuration', async () => {
   const speaks = async (flavor: Flavor, completions?: 'native' | 'no') => {
     await start(flavor, completions ? { capabilities: { formats: { completions } } } : {});
     return engine.capabilities.formats?.completions;

@@ -35,8 +35,8 @@ const request = ask({
 const messages = [{ role: 'system', content: 'Be brief.' }, request.messages[1]];
 const noThinking = { enable_thinking: false, thinking: false };
 
-describe('counting asks the server', () => {
-  it('vLLM, with the messages as they would be sent', async () => {
+describe('tokens are counted by', () => {
+  it('vLLM, with the messages as sent', async () => {
     const { fake, engine } = await serverWith('vllm', { '/tokenize': { count: 11, max_model_len: 99 } });
     expect(await engine.countTokens(request)).toBe(11);
     expect(sent(fake)).toEqual({
@@ -49,7 +49,7 @@ describe('counting asks the server', () => {
     expect(fake.received[0]!.headers['authorization']).toBe('Bearer secret-upstream-key');
   });
 
-  it('llama-server, which counts requests', async () => {
+  it('llama-server, with the request', async () => {
     const { fake, engine } = await serverWith('llama-server', {
       '/v1/chat/completions/input_tokens': { input_tokens: 7 },
     });
@@ -57,7 +57,7 @@ describe('counting asks the server', () => {
     expect(sent(fake)).toMatchObject({ messages, chat_template_kwargs: noThinking });
   });
 
-  it('an older llama-server, by rendering and cutting; what it has not is asked for once', async () => {
+  it('an older llama-server, by template and tokenizer, trying missing methods once', async () => {
     const { fake, engine } = await serverWith('llama-server', {
       '/apply-template': { prompt: '<s>hi' },
       '/tokenize': { tokens: [1, 2, 3] },
@@ -75,7 +75,7 @@ describe('counting asks the server', () => {
     ]);
   });
 
-  it('SGLang, for the text alone, and adds what stands around the messages', async () => {
+  it('SGLang, with the text alone, plus the tokens around messages', async () => {
     const { fake, engine } = await serverWith('sglang', { '/tokenize': { count: 20 } });
     expect(await engine.countTokens(request)).toBe(28);
     expect(sent(fake)).toEqual({
@@ -93,7 +93,7 @@ describe('counting asks the server', () => {
   });
 });
 
-describe('counting gives up', () => {
+describe('counting tokens gives up', () => {
   it.each<Flavor>(['ollama', 'openai', 'generic'])(
     'on %s, which has no counter, without asking',
     async (flavor) => {
@@ -113,7 +113,7 @@ describe('counting gives up', () => {
     expect(await engine.countTokens(request)).toBeUndefined();
   });
 
-  it('for now when the server fails, for good when it does not know how', async () => {
+  it('for now where the server fails, for good where it lacks the method', async () => {
     const { fake, engine } = await serverWith('vllm', {});
     fake.answer = (response) => send(response, 500, {});
     expect(await engine.countTokens(request)).toBeUndefined();
@@ -125,7 +125,7 @@ describe('counting gives up', () => {
     expect(fake.received).toHaveLength(3);
   });
 
-  it('when the server is gone or the engine stopped', async () => {
+  it('where the server is unreachable or the engine stopped', async () => {
     const { fake, engine } = await serverWith('vllm', {});
     await fake.close();
     expect(await engine.countTokens(request)).toBeUndefined();
@@ -133,7 +133,7 @@ describe('counting gives up', () => {
     expect(await engine.countTokens(request)).toBeUndefined();
   });
 
-  it('never while all connections are busy with answers', async () => {
+  it('never because all connections are busy', async () => {
     const { fake, engine } = await serverWith('vllm', { '/tokenize': { count: 6 } });
     const { answer } = fake;
     fake.answer = (response, received) =>

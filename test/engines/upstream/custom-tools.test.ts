@@ -50,19 +50,22 @@ async function serverOf(flavor: Flavor, more: Partial<UpstreamOptions> = {}) {
 }
 
 describe('tools with free text', () => {
-  it.each<Flavor>(['openai', 'azure'])('go to %s as they were written, and come back so', async (flavor) => {
-    const { engine, sent } = await serverOf(flavor);
-    const { body: request, calls } = body();
-    const got = await engine.generate(request, call());
-    expect(sent()).toMatchObject({
-      tools: [look, patch],
-      tool_choice: { type: 'custom', custom: { name: 'patch' } },
-      messages: [{ role: 'user' }, { role: 'assistant', tool_calls: [called] }, { role: 'tool' }],
-    });
-    expect(JSON.stringify(sent())).not.toContain('elsewhere');
-    const told = presentChat(got, calls) as unknown as typeof answer;
-    expect(told.choices[0]?.message.tool_calls).toEqual([called]);
-  });
+  it.each<Flavor>(['openai', 'azure'])(
+    'are sent to %s unchanged, and their calls returned so',
+    async (flavor) => {
+      const { engine, sent } = await serverOf(flavor);
+      const { body: request, calls } = body();
+      const got = await engine.generate(request, call());
+      expect(sent()).toMatchObject({
+        tools: [look, patch],
+        tool_choice: { type: 'custom', custom: { name: 'patch' } },
+        messages: [{ role: 'user' }, { role: 'assistant', tool_calls: [called] }, { role: 'tool' }],
+      });
+      expect(JSON.stringify(sent())).not.toContain('elsewhere');
+      const told = presentChat(got, calls) as unknown as typeof answer;
+      expect(told.choices[0]?.message.tool_calls).toEqual([called]);
+    },
+  );
 
   it.each<[Flavor, Partial<UpstreamOptions>]>([
     ['vllm', {}],
@@ -92,7 +95,7 @@ describe('tools with free text', () => {
     expect(sent()).toMatchObject({ tools: [look, patch] });
   });
 
-  it('are functions in the format of Anthropic, whatever is said', async () => {
+  it('become functions in the format of Anthropic, whatever is configured', async () => {
     const { engine } = await serverOf('anthropic', { capabilities: { customTools: true } });
     expect(engine.capabilities.customTools).toBe(false);
   });

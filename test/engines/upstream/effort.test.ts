@@ -6,7 +6,7 @@ import { ask, call, engineAt } from './setup.ts';
 
 // How hard to think, in the words of each provider and of its models.
 
-describe('the effort of reasoning', () => {
+describe('the reasoning effort', () => {
   const off = { chat_template_kwargs: { enable_thinking: false, thinking: false } };
   const variables = (reasoning_effort: string) => ({
     reasoning_effort,
@@ -65,7 +65,7 @@ describe('the effort of reasoning', () => {
     },
   );
 
-  it('lets a client switch the thinking itself, and set no other variable of the template', async () => {
+  it('lets a client switch thinking, and set no other template variable', async () => {
     const given = { enable_thinking: true, reasoning_effort: 'low', tokenize: false, other: { x: 1 } };
     const chat_template_kwargs = { enable_thinking: true, reasoning_effort: 'low' };
     expect(await sentTo('vllm', { chat_template_kwargs: given })).toEqual({ chat_template_kwargs });
@@ -112,7 +112,7 @@ describe('the effort of reasoning', () => {
     expect(await sentTo(flavor, { reasoning_effort: effort }, { model })).toEqual(expected);
   });
 
-  it('keeps a thinking switch of the client itself where the server reads one', async () => {
+  it("keeps the client's own thinking switch where the server reads one", async () => {
     const on = { type: 'enabled', budget_tokens: 9, other: 1 };
     const thinking = { type: 'enabled', budget_tokens: 9 };
     for (const flavor of ['deepseek', 'generic', 'offpeak'] as const)
@@ -126,7 +126,7 @@ describe('the effort of reasoning', () => {
     expect(await sentTo('openrouter', { reasoning })).toEqual({ reasoning });
   });
 
-  it('follows the words of a configured row before those of the model', async () => {
+  it('prefers the configured words to those of the model', async () => {
     const ownTraits = {
       paths: {},
       fields: [],
@@ -143,7 +143,7 @@ describe('the effort of reasoning', () => {
   });
 });
 
-it('leaves stop sequences out for models of xAI that reason, and cuts the answer itself', async () => {
+it('omits stop sequences for reasoning models of xAI, and cuts the answer itself', async () => {
   for (const model of ['grok-4.6', 'grok-4', 'grok-3-mini', 'other'])
     expect(await sentTo('xai', { stop: ['END'] }, { model }), model).toEqual({});
   for (const model of ['grok-3', 'grok-4.20-0309-non-reasoning'])
@@ -162,7 +162,7 @@ describe('earlier reasoning at mistral', () => {
   const sent = async (model: string, message: object) =>
     (await bodyTo('mistral', { messages: [user, message, user] }, { model }))['messages'];
 
-  it('is a thinking part of models that think, and left out for others', async () => {
+  it('is a thinking part for reasoning models, and omitted for others', async () => {
     const part = { type: 'thinking', thinking: [{ type: 'text', text: 'r' }] };
     const content = [part, { type: 'text', text: 'yes' }];
     expect(await sent('mistral-medium-latest', thought)).toEqual([

@@ -82,12 +82,12 @@ describe('a server that only embeds with the model', () => {
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(error);
   });
 
-  it('is told from one that is being rolled out, which embeds nothing either', async () => {
+  it('differs from one that is being rolled out, which does not embed either', async () => {
     const { engine } = await upstream(absent);
     await expect(generate(engine)).rejects.toMatchObject(replicas);
   });
 
-  it('is told from one that came up between the refusal and the question: that is asked again', async () => {
+  it('differs from one that came up between the refusal and the probe, which is retried', async () => {
     const { engine } = await upstream(embedding(absent, complete('Up.')));
     expect((await generate(engine)).choices[0]!.message.content).toBe('Up.');
     const { engine: other } = await upstream(embedding(absent, complete('Up.')));
@@ -96,14 +96,14 @@ describe('a server that only embeds with the model', () => {
     await expect(generate(failing)).rejects.toMatchObject({ code: 'engine_overloaded', blame: unavailable });
   });
 
-  it('is told from one that has answered before, which is asked nothing else', async () => {
+  it('differs from one that has answered before, which is not probed', async () => {
     const { engine, fake } = await upstream(embedding(complete(), absent));
     await generate(engine);
     await expect(generate(engine)).rejects.toMatchObject(replicas);
     expect(paths(fake)).toEqual(['completions', 'completions']);
   });
 
-  it('is told from one that lacks another path: what is said there is of the server, as ever', async () => {
+  it('differs from one that lacks another path', async () => {
     const { engine, fake } = await upstream(embedding(absent));
     const body = json({ model: 'public', prompt: 'a', messages: [], input: 'a', max_tokens: 1 });
     for (const op of ['completions', 'responses', 'messages'] as const)
@@ -111,7 +111,7 @@ describe('a server that only embeds with the model', () => {
     expect(paths(fake)).toEqual(['completions', 'responses', 'messages']);
   });
 
-  it('is asked whether it embeds once in 30 s, however many calls it refuses', async () => {
+  it('is probed for embeddings once in 30 s, however many calls it refuses', async () => {
     const clock = createManualClock();
     const { engine, fake } = await upstream(embedding(absent), { clock });
     const asked = () => paths(fake).filter((path) => path === 'embeddings').length;
@@ -125,7 +125,7 @@ describe('a server that only embeds with the model', () => {
     expect(asked()).toBe(2);
   });
 
-  it('is not waited for by those that have gone', async () => {
+  it('is not waited for by aborted calls', async () => {
     const clock = createManualClock();
     const { engine, fake } = await upstream(
       (response, request) => {
@@ -203,7 +203,7 @@ describe('statuses', () => {
     },
   );
 
-  it.each([409, 415])('F21: %i is final', async (code) => {
+  it.each([409, 415])('F21: %i is permanent', async (code) => {
     const { engine } = await upstream(status(code));
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_error',
@@ -212,7 +212,7 @@ describe('statuses', () => {
     });
   });
 
-  it('F21: what a server says of itself is for the log, once a minute', async () => {
+  it("F21: logs a server's message about itself once a minute", async () => {
     const log = createLogBook();
     const { fake, engine } = await upstream(undefined, { log });
     const error = { message: 'CUDA failed in /usr/lib/x.py with secret-upstr', code: 500 };
@@ -232,7 +232,7 @@ describe('statuses', () => {
     ]);
   });
 
-  it('F21: tells a prompt that is too long and a model that is not there', async () => {
+  it('F21: recognizes a prompt that is too long and a missing model', async () => {
     const { fake, engine } = await upstream(
       status(400, { error: { message: "This model's maximum context length is 4096 tokens" } }),
     );
@@ -347,7 +347,7 @@ describe('statuses', () => {
     },
   );
 
-  it('F22: does not take a rate for the account where a server calls it a quota', async () => {
+  it('F22: does not mistake a rate limit for the account where a server calls it a quota', async () => {
     const error = { message: 'You exceeded your current quota', code: 'insufficient_quota' };
     const { engine } = await upstream(status(429, { error }, { 'retry-after': '3' }), { flavor: 'generic' });
     await expect(generate(engine)).rejects.toMatchObject({ code: 'engine_overloaded', retryAfter: 3 });
@@ -362,7 +362,7 @@ describe('statuses', () => {
     await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: permanent });
   });
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const { fake, engine } = await upstream(status(307, '', { location: 'http://169.254.169.254/' }));
     await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: unavailable });
     expect(fake.received).toHaveLength(1);
@@ -379,7 +379,7 @@ describe('time', () => {
     });
   });
 
-  it('F23: gives up on a server that falls silent in the middle', async () => {
+  it('F23: gives up on a server that pauses in the middle of its answer', async () => {
     const { engine } = await damaged('hang-during', 250, complete('x'.repeat(500)), {
       timeouts: { idleMs: 100 },
     });
@@ -389,7 +389,7 @@ describe('time', () => {
     });
   });
 
-  it('F23: gives up on a stream that falls silent', async () => {
+  it('F23: gives up on a stream that pauses', async () => {
     const { engine } = await upstream(
       (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -400,7 +400,7 @@ describe('time', () => {
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ code: 'upstream_timeout' });
   });
 
-  it('F23: finds a server that hangs by its silence where whole answers are asked for as streams', async () => {
+  it('F23: detects a hang by silence where whole answers are streamed', async () => {
     const { fake, engine } = await upstream(
       (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -422,7 +422,7 @@ describe('time', () => {
 });
 
 describe('connections', () => {
-  it('F25: a server that is not there lets lines wait', async () => {
+  it('F25: an unreachable server lets lines wait', async () => {
     const engine = engineAt(`http://127.0.0.1:${await freePort()}/v1`);
     open.push(engine);
     await engine.start();
@@ -455,7 +455,7 @@ describe('connections', () => {
     },
   );
 
-  it('F25: sends once more when a kept-alive connection is reset before a byte came', async () => {
+  it('F25: repeats a request when a kept-alive connection is reset before the first byte', async () => {
     let resets = 0;
     const { fake, engine } = await upstream();
     await generate(engine);
@@ -471,7 +471,7 @@ describe('connections', () => {
     expect(fake.received.map(({ connection }) => connection)).toEqual([0, 0, 1]);
   });
 
-  it('F25: does the same when it is closed politely, but only once', async () => {
+  it('F25: does so once when the connection is closed cleanly', async () => {
     const { fake, engine } = await upstream();
     await generate(engine);
     await nextTurn();
@@ -501,7 +501,7 @@ describe('connections', () => {
     },
   );
 
-  it('keeps connections for the next call', async () => {
+  it('reuses connections', async () => {
     // The end of a stream is waited for as long as it takes.
     const { fake, engine } = await upstream(undefined, { clock: createManualClock() });
     for (let i = 0; i < 3; i++) {
@@ -519,7 +519,7 @@ describe('connections', () => {
     await expect.poll(connectionOfNext).toBe(0);
   });
 
-  it('has slots and an eighth more in flight, and queues the rest', async () => {
+  it('keeps an eighth more than its slots in flight, and queues the rest', async () => {
     const waiting: (() => void)[] = [];
     const { fake, engine } = await upstream(
       (response) => void waiting.push(() => send(response, 200, completion())),
@@ -581,7 +581,7 @@ describe('streams', () => {
     expect(chunks.slice(0, -1).every(({ choices }) => choices.length === 1)).toBe(true);
   });
 
-  it('always asks for the usage, and estimates it when none comes', async () => {
+  it('always requests the usage, and estimates it where none arrives', async () => {
     const { fake, engine } = await upstream(
       streamed([frame({ content: 'word '.repeat(8) }), frame({}, 'stop')]),
     );
@@ -602,7 +602,7 @@ describe('streams', () => {
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ code });
   });
 
-  it('quotes no refusal that it cannot read', async () => {
+  it('does not quote a compressed refusal', async () => {
     const body = gzipSync('{"error":{"message":"x"}}');
     const { engine } = await upstream((reply) => send(reply, 400, body, { 'content-encoding': 'gzip' }));
     await expect(generate(engine)).rejects.toMatchObject({
@@ -611,7 +611,7 @@ describe('streams', () => {
     });
   });
 
-  it('refuses a compressed stream, and soon closes what it does not read', async () => {
+  it('rejects a compressed stream, and soon closes the unread connection', async () => {
     const clock = createManualClock();
     const { fake, engine } = await upstream(
       (response) => {
@@ -631,7 +631,7 @@ describe('streams', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('tells a refusal of a stream like that of any request', async () => {
+  it('reports the refusal of a stream like any other', async () => {
     const { fake, engine } = await upstream(status(429, {}, { 'retry-after': '7' }));
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({
       code: 'engine_overloaded',
@@ -643,7 +643,7 @@ describe('streams', () => {
     });
   });
 
-  it('makes chunks of a whole answer to a request for a stream', async () => {
+  it('turns a whole answer to a request for a stream into chunks', async () => {
     const { engine } = await upstream(complete('All at once.'));
     const chunks = await collect(engine.stream(ask(), call()));
     expect(said(chunks)).toBe('All at once.');
@@ -668,7 +668,7 @@ describe('streams', () => {
   );
 });
 
-it('an answer is over with its usage, though its server never says [DONE] nor closes', async () => {
+it('an answer ends with its usage, even if its server never sends [DONE] or closes', async () => {
   const { engine } = await upstream((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(frame({ content: 'all' }, 'stop') + usageFrame);
@@ -676,7 +676,7 @@ it('an answer is over with its usage, though its server never says [DONE] nor cl
   expect(said(await collect(engine.stream(ask(), call())))).toBe('all');
 });
 
-it('an answer is over a moment after its usage came with its last piece, though its server says nothing more', async () => {
+it('an answer ends a moment after a usage with its last piece, even if nothing follows', async () => {
   const clock = createManualClock();
   const last = {
     ...JSON.parse(frame({ content: 'all' }, 'stop').slice(6)),
@@ -723,7 +723,7 @@ describe('an answer without choices', () => {
     expect(fake.received).toHaveLength(2);
   });
 
-  it('is a filtered prompt as a stream, too, where the server says that it is over', async () => {
+  it('reports a filtered prompt as a stream, too, if the stream has ended', async () => {
     const empty = (more = {}) => `data: ${JSON.stringify({ choices: [], ...more })}\n\n`;
     const { fake, engine } = await upstream(
       streamed([empty({ prompt_filter_results: [] }), empty({ usage }), 'data: [DONE]\n\n']),
@@ -738,7 +738,7 @@ describe('an answer without choices', () => {
   });
 });
 
-describe('answers that are none', () => {
+describe('invalid answers', () => {
   const ok = (body: string | Buffer, headers = {}): Responder => status(200, body, headers);
 
   it.each([
@@ -766,12 +766,12 @@ describe('answers that are none', () => {
     });
   });
 
-  it('F28: so is what is not HTTP', async () => {
+  it('F28: include anything but HTTP', async () => {
     const { engine } = await damaged('garbage', 0, complete());
     await expect(generate(engine)).rejects.toMatchObject({ code: 'invalid_upstream_response' });
   });
 
-  it('F28: so is a body shorter than announced', async () => {
+  it('F28: include a body shorter than announced', async () => {
     const { engine } = await upstream((response) => {
       response.writeHead(200, { 'content-length': '5000' });
       response.write(JSON.stringify(completion()), () => response.socket?.end());
@@ -823,11 +823,11 @@ describe('answers that are none', () => {
   });
 });
 
-describe('an answer that Ollama gave up because the model repeated itself', () => {
+describe('an answer that Ollama aborted because the model repeated itself', () => {
   const nothing = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
   const choices = [{ index: 0, message: { role: 'assistant', content: 'la la la' }, finish_reason: null }];
 
-  it('is none', async () => {
+  it('is rejected', async () => {
     const { fake, engine } = await upstream(complete('', { choices, usage: nothing }));
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'invalid_upstream_response',
@@ -837,18 +837,18 @@ describe('an answer that Ollama gave up because the model repeated itself', () =
     expect((await generate(engine)).choices[0]).toMatchObject({ finish_reason: 'stop' });
   });
 
-  it('is none as a stream either', async () => {
+  it('is rejected as a stream', async () => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: nothing })}\n\n`;
     const { engine } = await upstream(streamed([frame({ content: 'la la' }), usage, 'data: [DONE]\n\n']));
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ blame: ambiguous });
   });
 });
 
-describe('a prompt that Ollama cut', () => {
+describe('a prompt that Ollama truncated', () => {
   const cut = { usage: { prompt_tokens: 4_096, completion_tokens: 3, total_tokens: 4_099 } };
   const tooLong = { code: 'context_length_exceeded', status: 400, blame: permanent };
 
-  it('is refused where its context is known, plain and streamed', async () => {
+  it('is rejected where the context is known, whole and streamed', async () => {
     const known = { flavor: 'ollama' as const, contextLength: 4_096 };
     const { fake, engine } = await upstream(complete('Hm?', cut), known);
     await expect(generate(engine)).rejects.toMatchObject(tooLong);
@@ -885,7 +885,7 @@ describe('a prompt that Ollama cut', () => {
   );
 });
 
-describe('a server whose whole answers are asked for as streams', () => {
+describe('a server whose whole answers are streamed', () => {
   const event = (delta: object, finish: string | null, more: object = {}) =>
     `data: ${JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish, ...more }] })}\n\n`;
   const head = { id: 'c9', created: 7, model: 'm', system_fingerprint: 'b10434' };
@@ -899,7 +899,7 @@ describe('a server whose whole answers are asked for as streams', () => {
   };
   const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }];
 
-  it('gives the answer that it would have given at once', async () => {
+  it('gives the same answer', async () => {
     const whole = {
       ...head,
       choices: [
@@ -934,8 +934,8 @@ describe('a server whose whole answers are asked for as streams', () => {
   });
 });
 
-describe('answers to put right', () => {
-  it('reads a content in parts, with what was thought among them', async () => {
+describe('repaired answers', () => {
+  it('reads content in parts, with the reasoning among them', async () => {
     const content = [
       { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },
       { type: 'text', text: 'Oslo' },
@@ -972,7 +972,7 @@ describe('answers to put right', () => {
     expect(log.warnings.map(({ message }) => message)).toEqual([expect.stringContaining('usage estimated')]);
   });
 
-  it('F30: a picture is not billed by its bytes where the server tells no usage', async () => {
+  it('F30: an image is not billed by its bytes where the server reports no usage', async () => {
     const { engine } = await upstream(complete('a', { usage: undefined }));
     const image_url = { url: `data:image/png;base64,${'A'.repeat(2_000_000)}` };
     const request = ask({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url }] }] });
@@ -980,7 +980,7 @@ describe('answers to put right', () => {
     expect(body.usage.prompt_tokens).toBeLessThan(1_100);
   });
 
-  it('F30: never counts more cached tokens than there were', async () => {
+  it('F30: never counts more cached tokens than the prompt has', async () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 500 } };
     const { engine } = await upstream(complete('a', { usage }));
     const body = await generate(engine);
@@ -1010,7 +1010,7 @@ describe('answers to put right', () => {
   });
 });
 
-describe('leaving', () => {
+describe('cancellation', () => {
   it('closes the connection at once when the signal aborts', async () => {
     const left = new AbortController();
     const { fake, engine } = await upstream(() => left.abort(new Error('the client left')));
@@ -1027,13 +1027,13 @@ describe('leaving', () => {
     await expect.poll(() => fake.received[0]?.aborted).toBe(true);
   });
 
-  it('does not begin for a signal that has aborted already', async () => {
+  it('sends nothing for an aborted signal', async () => {
     const { fake, engine } = await upstream();
     await expect(engine.generate(ask(), call(AbortSignal.abort(new Error('gone'))))).rejects.toThrow('gone');
     expect(fake.received).toHaveLength(0);
   });
 
-  it('fails what is in flight when stopped, and starts again', async () => {
+  it('fails calls in flight when stopped, and starts again', async () => {
     const { fake, engine } = await upstream(() => {});
     const pending = generate(engine);
     const refused = expect(pending).rejects.toMatchObject({ code: 'shutting_down' });
@@ -1055,7 +1055,7 @@ describe('embeddings', () => {
     usage: { prompt_tokens: 4, total_tokens: 4 },
   });
 
-  it('asks for floats and takes floats or base64, in the order of the inputs', async () => {
+  it('requests floats and reads floats or base64, in the order of the inputs', async () => {
     const { fake, engine } = await upstream(
       status(200, {
         ...vectors([1, 2]),
@@ -1118,7 +1118,7 @@ describe('embeddings', () => {
     expect((await engine.embed(request, call())).promptTokens).toBe(7);
   });
 
-  it('says so when the server refuses the dimensions, and only then', async () => {
+  it('reports refused dimensions, and only those', async () => {
     const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
     const words = 'Model "m" does not support matryoshka representation, changing output dimensions';
     const { fake, engine } = await upstream(status(400, { error: { message: words } }));
@@ -1132,7 +1132,7 @@ describe('embeddings', () => {
     await expect(engine.embed(asked, call())).rejects.toMatchObject({ code: 'request_refused' });
   });
 
-  it('says so when the model does not heed the dimensions', async () => {
+  it('reports ignored dimensions', async () => {
     const { engine } = await upstream(status(200, vectors([1, 2], [3, 4])));
     const asked = json({ model: 'public', input: ['a', 'b'], dimensions: 1 });
     await expect(engine.embed(asked, call())).rejects.toMatchObject({

@@ -13,7 +13,7 @@ function told(flavor: string): string[] {
   return names.flatMap((name) => (name in flavorTraits ? told(name) : [name]));
 }
 
-test.each(Object.entries(flavorTraits))('the page tells which fields %s is sent', (flavor, { fields }) => {
+test.each(Object.entries(flavorTraits))('the page lists the fields that %s is sent', (flavor, { fields }) => {
   const names = told(flavor);
   const covers = (pattern: string, name: string) =>
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
@@ -31,7 +31,7 @@ test.each(Object.entries(flavorTraits))('the page tells which fields %s is sent'
 
 const completions = readFileSync(new URL('../../../docs/completions.md', import.meta.url), 'utf8');
 
-test('the page of completions tells what servers of each flavor can', () => {
+test('the page of completions lists the abilities of each flavor', () => {
   const [, cells = ''] = completions.split('| flavor | raw text');
   const rows = cells
     .split('\n\n')[0]!

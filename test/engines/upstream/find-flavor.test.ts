@@ -63,7 +63,7 @@ describe('an upstream whose flavor is not configured', () => {
     expect(asked()).toBe(forcedTool === 'filter' || forcedTool === 'none' ? 1 : 2);
   });
 
-  it('is told what it is told by its flavor from then on', async () => {
+  it('is treated by its flavor once that is detected', async () => {
     const { fake, engine } = await found(serving({ id: 'alias', owned_by: 'vllm' }));
     await engine.generate(ask({ reasoning_effort: 'none' }), call());
     expect(JSON.parse(fake.received.at(-1)!.text)).toHaveProperty('chat_template_kwargs');
@@ -94,7 +94,7 @@ describe('an upstream whose flavor is not configured', () => {
     await expect.poll(() => engine.capabilities.forcedTool).toBe('filter');
   });
 
-  it('holds up the start for three seconds at most when it says nothing', async () => {
+  it('delays the start by at most three seconds if it does not reply', async () => {
     const clock = createManualClock();
     const fake = await serverOf(() => {});
     const engine = engineAt(fake.url, { flavor: 'auto', clock });
@@ -106,7 +106,7 @@ describe('an upstream whose flavor is not configured', () => {
     expect(engine.capabilities.forcedTool).toBe('native');
   });
 
-  it('is left alone once it is stopped, also in the middle of an answer', async () => {
+  it('is not probed after a stop, even in the middle of an answer', async () => {
     const clock = createManualClock();
     const fake = await serverOf(() => {});
     const engine = engineAt(fake.url, { flavor: 'auto', clock });
@@ -118,7 +118,7 @@ describe('an upstream whose flavor is not configured', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('is asked nothing when its flavor is configured', async () => {
+  it('is not probed where its flavor is configured', async () => {
     const fake = await startFakeUpstream();
     const engine = engineAt(fake.url, { flavor: 'ollama' });
     open.push(fake, engine);

@@ -76,7 +76,7 @@ const noScheduler: Responder = (response, { path }) => {
   if (path !== '/health_generate') send(response, path === '/metrics' ? 404 : 200, []);
 };
 
-describe('a server that is silent', () => {
+describe('a silent server', () => {
   it.each<[Flavor, Responder, Responder | undefined]>([
     ['vllm', onlyShort, undefined],
     ['sglang', silence, noScheduler],
@@ -158,7 +158,7 @@ it.each<Flavor>(['deepseek', 'openrouter'])(
   },
 );
 
-it('a request that one of two servers hangs on is answered by the other, and the one that hung is used again later', async () => {
+it('a request that hangs on one server is answered by another, and the first one is used again later', async () => {
   const clock = createManualClock();
   const servers = [await serverOf(silence), await serverOf(silence)] as const;
   const replicas = servers.map((server, at) => ({

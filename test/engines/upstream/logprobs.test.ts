@@ -31,7 +31,7 @@ const whole = (message: object, logprobs: unknown, finish_reason = 'stop') =>
     choices: [{ index: 0, message: { role: 'assistant', ...message }, logprobs, finish_reason }],
   });
 
-describe('an answer without the log probabilities that were asked for', () => {
+describe('an answer without the requested log probabilities', () => {
   it.each<[string, unknown]>([
     ['none', undefined],
     ['null', null],
@@ -46,13 +46,13 @@ describe('an answer without the log probabilities that were asked for', () => {
     ).toEqual([]);
   });
 
-  it('is refused at the end of a stream', async () => {
+  it('is rejected at the end of a stream', async () => {
     const frames = [frame({ content: 'a' }), frame({ content: 'b' }, 'stop'), usageFrame, done];
     const engine = await upstream(streamed(frames));
     await expect(collect(engine.stream(scored, call()))).rejects.toMatchObject(ignored);
   });
 
-  it('is right where there is no text to score', async () => {
+  it('is accepted without text', async () => {
     const calls = [{ id: 'a', function: { name: 'f', arguments: '{}' } }];
     for (const answer of [
       whole({ content: null, tool_calls: calls }, null, 'tool_calls'),
@@ -64,7 +64,7 @@ describe('an answer without the log probabilities that were asked for', () => {
     }
   });
 
-  it('is right at servers that are never asked for them', async () => {
+  it('is accepted from servers that are not sent the field', async () => {
     const answer = streamed([frame({ content: 'a' }, 'stop'), usageFrame, done]);
     const mistral = await upstream(answer, { flavor: 'mistral' });
     expect(said(await collect(mistral.stream(scored, call())))).toBe('a');
@@ -73,7 +73,7 @@ describe('an answer without the log probabilities that were asked for', () => {
   });
 });
 
-it('a stream is right though only some of its pieces have log probabilities', async () => {
+it('is accepted if only some pieces of a stream have log probabilities', async () => {
   const piece = (content: string, logprobs: unknown, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, logprobs, finish_reason }] })}\n\n`;
   const engine = await upstream(
@@ -82,10 +82,10 @@ it('a stream is right though only some of its pieces have log probabilities', as
   expect(said(await collect(engine.stream(scored, call())))).toBe('ab');
 });
 
-describe('a completion without the log probabilities that were asked for', () => {
+describe('a completion without the requested log probabilities', () => {
   const request = (more: object = {}) => json({ model: 'public', prompt: 'x', ...more });
 
-  it('is refused whole, also where none are asked for beside the own one', async () => {
+  it('is rejected, also where no alternatives were requested', async () => {
     const engine = await upstream(
       complete('', { choices: [{ index: 0, text: 'a', finish_reason: 'stop' }] }),
     );
@@ -97,7 +97,7 @@ describe('a completion without the log probabilities that were asked for', () =>
     expect(fields).toMatchObject({ choices: [{ text: 'a', logprobs: null }] });
   });
 
-  it('is refused at the end of a stream', async () => {
+  it('is rejected at the end of a stream', async () => {
     const chunk = (text: string, finish_reason: string | null = null) =>
       `data: ${JSON.stringify({ choices: [{ index: 0, text, finish_reason }] })}\n\n`;
     const engine = await upstream(streamed([chunk('a'), chunk('', 'stop'), usageFrame, done]));

@@ -147,17 +147,17 @@ async function upstream(flavor: Flavor, passThrough?: string[]) {
 
 const sent = ({ received }: FakeUpstream) => JSON.parse(received.at(-1)!.text) as Record<string, unknown>;
 
-it('there are enough of them to mean something', () => {
+it('there are enough dangerous members to test', () => {
   expect(Object.keys(overrides).length).toBeGreaterThanOrEqual(60);
 });
 
 describe.each(flavors)('%s', (flavor) => {
-  it('is sent none of them', async () => {
+  it('gets none of the dangerous members', async () => {
     const { ask } = await upstream(flavor);
     expect(await ask({ ...plain, ...overrides })).toEqual(await ask(plain));
   });
 
-  it('is sent none within the messages, tools and formats either, and numbers to the digit', async () => {
+  it('gets none inside messages, tools and formats, and every digit of numbers', async () => {
     const { fake, engine, ask } = await upstream(flavor);
     const expected = await ask(plain);
     const { cache_salt: _, ...fields } = padded(plain) as Record<string, unknown>;
@@ -169,7 +169,7 @@ describe.each(flavors)('%s', (flavor) => {
     expect(JSON.parse(clean)).toEqual(expected);
   });
 
-  it('is sent what an embedding is made of, and nothing else', async () => {
+  it('gets only the members of an embedding', async () => {
     const { fake, engine } = await upstream(flavor);
     fake.answer = (response) =>
       send(response, 200, { data: [{ index: 0, embedding: [1, 0] }], usage: { prompt_tokens: 1 } });
@@ -181,7 +181,7 @@ describe.each(flavors)('%s', (flavor) => {
     expect(sent(fake)).toEqual(expected);
   });
 
-  it('is sent what its operator lets through, with all that it holds', async () => {
+  it('gets members that its operator lets through, with any content', async () => {
     const { ask } = await upstream(flavor, ['priority', 'provider', 'chat_template_kwargs']);
     const chat_template_kwargs = { anything: [1] };
     const { priority, provider } = overrides;
@@ -193,7 +193,7 @@ describe.each(flavors)('%s', (flavor) => {
     });
   });
 
-  it('is sent none of them where it streams', async () => {
+  it('gets none of them in a stream', async () => {
     const { fake, engine, ask } = await upstream(flavor);
     const { stream_options: _, ...expected } = await ask({ model: 'public', messages: plain.messages });
     fake.answer = (response) => send(response, 200, {});

@@ -47,7 +47,7 @@ const shown = {
   model_info: { 'general.architecture': 'llama', 'llama.context_length': 131_072 },
 };
 
-describe('a server is asked how it is', () => {
+describe('probing a server', () => {
   it.each<[string, Flavor | 'auto', Pages, object]>([
     [
       'vLLM tells its context and its queue',
@@ -178,7 +178,7 @@ describe('a server is asked how it is', () => {
     expect(code === 'model_not_found').toBe(!has);
   });
 
-  it('and Ollama does not have the model', async () => {
+  it('reports that Ollama lacks the model', async () => {
     const { fake, engine } = await serverWith('ollama', {});
     fake.answer = (response) => send(response, 404, { error: "model 'real-name' not found" });
     await expect(engine.probe()).rejects.toMatchObject({
@@ -187,7 +187,7 @@ describe('a server is asked how it is', () => {
     });
   });
 
-  it('and more than it can have to tell is not read', async () => {
+  it('rejects a report that is too long', async () => {
     const { engine } = await serverWith('vllm', {
       '/v1/models': served,
       '/metrics': `${metrics}${'#\n'.repeat(2_200_000)}`,
@@ -198,7 +198,7 @@ describe('a server is asked how it is', () => {
 
 const noTraits = { fields: [], names: {}, without: [], usage: {}, finish: {}, failures: [] };
 
-describe('what a model can do', () => {
+describe('the abilities of a model', () => {
   it.each<[Partial<UpstreamOptions>, string[]]>([
     [{ flavor: 'openai' }, ['chat', 'embeddings']],
     [{ flavor: 'anthropic' }, ['chat']],
@@ -223,7 +223,7 @@ describe('what a model can do', () => {
     expect(engine.capabilities).toMatchObject({ tools });
   });
 
-  it('is known from its server, and better by whoever configures it', async () => {
+  it('are those that its server reports, unless configured', async () => {
     const { engine } = await serverWith('llama-server', { '/props': props });
     expect(engine.capabilities).toMatchObject({ contextLength: null, inputs: ['image', 'audio'] });
     await engine.probe();

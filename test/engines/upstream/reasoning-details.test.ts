@@ -30,7 +30,7 @@ const encrypted = {
 const calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }];
 const done = 'data: [DONE]\n\n';
 
-it('come to the client, whole and streamed', async () => {
+it('are passed to the client, whole and streamed', async () => {
   const message = { role: 'assistant', content: null, reasoning_details: [encrypted], tool_calls: calls };
   const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
   const { fake, engine } = await upstream('generic', complete('', { choices }));
@@ -46,7 +46,7 @@ it('come to the client, whole and streamed', async () => {
   expect(folded.choices[0]!.message).toMatchObject({ reasoning_details: [encrypted], tool_calls: calls });
 });
 
-it('are thoughts where a server tells them there alone, whole and streamed', async () => {
+it('become reasoning where a server sends nothing else, whole and streamed', async () => {
   const detail = (text: string) => ({ type: 'reasoning.text', id: 'r', index: 0, text });
   const message = { role: 'assistant', content: 'so', reasoning_details: [detail('why not')] };
   const { fake, engine } = await upstream(
@@ -64,7 +64,7 @@ it('are thoughts where a server tells them there alone, whole and streamed', asy
   });
 });
 
-it('are told once where a server tells the text beside them', async () => {
+it('appear once where a server also sends the text', async () => {
   const reasoning_details = [{ type: 'reasoning.text', text: 'why' }];
   const message = { role: 'assistant', content: 'so', reasoning: 'why', reasoning_details };
   const { engine } = await upstream(

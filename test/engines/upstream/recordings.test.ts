@@ -50,14 +50,14 @@ const tells: Partial<Record<Flavor, object>> = {
 /** Whether it took the request. */
 const took = (server: string, name: string) => recorded(server, name).status === 200;
 
-describe.each(readdirSync(folder))('what %s says', (server) => {
-  it('tells what it is and what it can do', async () => {
+describe.each(readdirSync(folder))('the recordings of %s', (server) => {
+  it('report the flavor and the abilities', async () => {
     const { engine } = await replaying(server);
     expect(await engine.probe()).toEqual(tells[server as Flavor]);
     expect(engine.capabilities).toMatchObject({ contextLength: 512 });
   });
 
-  it('is an answer', async () => {
+  it('hold an answer', async () => {
     const { generate } = await replaying(server);
     const { choices, usage } = await generate();
     expect(choices[0]!.message.content).not.toBe('');
@@ -65,7 +65,7 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
     expect(usage.completion_tokens).toBe(12);
   });
 
-  it('is a stream with its end and its usage', async () => {
+  it('hold a stream with its end and its usage', async () => {
     const { stream } = await replaying(server, 'stream');
     const chunks = await stream();
     expect(said(chunks)).not.toBe('');
@@ -73,7 +73,7 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
     expect(chunks.at(-1)!.usage).toMatchObject({ completion_tokens: 8 });
   });
 
-  it('is a call, whole and in pieces, or refuses tools as a fault of the request', async () => {
+  it('hold a call, whole and streamed, or a refusal of tools', async () => {
     const isStrict = flavorTraits[server as Flavor].forcedTool === 'strict';
     const { generate } = await replaying(server, isStrict ? 'call-strict' : 'call');
     if (!took(server, 'call')) {
@@ -93,12 +93,12 @@ describe.each(readdirSync(folder))('what %s says', (server) => {
     expect(pieces[0]).toMatchObject({ id: expect.stringMatching(/./), function: { name: 'get_weather' } });
   });
 
-  it('ends before a stop sequence', async () => {
+  it('end before a stop sequence', async () => {
     const { choices } = await (await replaying(server, 'stop')).generate();
     expect(choices[0]!).toMatchObject({ finish_reason: 'stop', message: { content: 'I a' } });
   });
 
-  it('has no alternatives that nobody asked for', async () => {
+  it('have only requested alternatives', async () => {
     const { choices } = await (await replaying(server, 'logprobs')).generate();
     const tokens = choices[0]!.logprobs!.content!;
     expect(tokens).toHaveLength(2);
@@ -166,10 +166,10 @@ const madeOf = (server: string, name: string) =>
 const argumentsOf = (server: string, name: string) => madeOf(server, name)?.arguments ?? '';
 
 const asked = (server: string) => existsSync(`${folder}/${server}/n.json`);
-describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what %s can', (server) => {
+describe.each(readdirSync(folder).filter(asked) as Flavor[])('the traits of %s', (server) => {
   const traits = flavorTraits[server];
 
-  it('has of raw prompts what it showed', () => {
+  it('match its abilities with raw prompts', () => {
     const shown = Object.entries(proofs).filter(([, [name, shows]]) => {
       const answer = answerOf(server, `completion-${name}`);
       return answer && shows(answer);
@@ -177,13 +177,13 @@ describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what 
     expect(traits.completions!.toSorted()).toEqual(shown.map(([ability]) => ability).toSorted());
   });
 
-  it('knows whether the tokens of several choices are told', () => {
+  it('match its usage of several choices', () => {
     const { choices, usage } = answerOf(server, 'n')!;
     const isAlways = usage.completion_tokens !== 3 * choices.length && 'always';
     expect(traits.splitChoices).toBe(isAlways || (took(server, 'n-greedy') ? undefined : 'greedy'));
   });
 
-  it('knows how a call is forced', () => {
+  it('match its forcing of calls', () => {
     const named = madeOf(server, 'call-named')?.name === 'get_time';
     const required = madeOf(server, 'call')?.name === 'get_weather';
     const isNative = argumentsOf(server, 'call').startsWith('{') ? 'native' : 'strict';
@@ -192,13 +192,13 @@ describe.each(readdirSync(folder).filter(asked) as Flavor[])('the table of what 
       expect(JSON.parse(argumentsOf(server, 'call-strict'))).toEqual({ city: 'Paris' });
   });
 
-  it('knows what becomes of what is too long', () => {
+  it('match its handling of long prompts', () => {
     expect(Boolean(traits.truncatesPrompts)).toBe(took(server, 'too-long'));
     expect(Boolean(traits.openLimit)).toBe(!took(server, 'many-tokens'));
   });
 });
 
-it('llama-server tells what it has read of a prompt before the answer, and that is no beginning of it', async () => {
+it('llama-server reports the progress of a prompt, which is not part of the answer', async () => {
   const chunks = await (await replaying('llama-server', 'progress')).stream();
   expect(chunks[0]).toMatchObject({
     choices: [{ delta: { role: 'assistant' } }],

@@ -82,34 +82,34 @@ const hostedBy: Partial<Record<Flavor, readonly string[]>> = {
 const chatFlavors = flavors.filter((flavor) => flavor !== 'anthropic');
 
 describe.each(chatFlavors)('%s', (flavor) => {
-  it('is sent what it can work with, and nothing of what is between the client and us', async () => {
+  it('gets supported members, and none that concern only Offpeak', async () => {
     for (const fields of forAll) {
       const expected = known(flavor, fields);
       expect(await sentTo(flavor, { ...fields, ...ours }), JSON.stringify(fields)).toEqual(expected);
     }
   });
 
-  it('is sent what it has of what only hosted services have', async () => {
+  it('gets its members of hosted services', async () => {
     const names = hostedBy[flavor] ?? [];
     const expected = Object.fromEntries(Object.entries(hosted).filter(([name]) => names.includes(name)));
     expect(await sentTo(flavor, hosted)).toEqual(expected);
   });
 
-  it('is sent the newer limit where both are given', async () => {
+  it('gets the newer of two limits', async () => {
     const fields = Object.values(
       (await sentTo(flavor, { max_tokens: 9, max_completion_tokens: 5 })) as object,
     );
     expect(new Set(fields)).toEqual(new Set([5]));
   });
 
-  it('is never sent the options of a stream with a whole answer', async () => {
+  it('never gets stream options for a whole answer', async () => {
     const options = { include_usage: true, include_obfuscation: true };
     expect(await sentTo(flavor, { stream: false, stream_options: options })).toEqual(
       flavorTraits[flavor].asStream ? {} : { stream: false },
     );
   });
 
-  it('is sent functions as tools, and nothing of tools that run elsewhere', async () => {
+  it('gets functions as tools, and no hosted tools', async () => {
     const { name, parameters } = tool.function;
     expect(await sentTo(flavor, { functions: [{ name, parameters }] })).toEqual({
       tools: [tool],
@@ -158,7 +158,7 @@ describe('sampling', () => {
 
 const user = { role: 'user', content: 'hi' };
 
-it('mistral is sent nothing in messages that it forbids, and not asked for what it tells anyway', async () => {
+it('sends mistral no forbidden members, and no request for the usage', async () => {
   const fake = await startFakeUpstream(
     streamed([frame({ content: 'a' }, 'stop'), usageFrame, 'data: [DONE]\n\n']),
   );
@@ -194,16 +194,19 @@ describe('a last turn of the assistant', () => {
   const lastAt = async (flavor: Flavor, ...messages: object[]) =>
     ((await bodyTo(flavor, { messages }))['messages'] as object[]).at(-1);
 
-  it.each<Flavor>(['vllm', 'llama-server', 'openai', 'generic'])('goes to %s as it is', async (flavor) => {
-    expect(await lastAt(flavor, user, said)).toEqual(said);
-  });
+  it.each<Flavor>(['vllm', 'llama-server', 'openai', 'generic'])(
+    'is sent to %s unchanged',
+    async (flavor) => {
+      expect(await lastAt(flavor, user, said)).toEqual(said);
+    },
+  );
 
-  it('is marked for mistral, which refuses it otherwise', async () => {
+  it('is marked for mistral, which would refuse it', async () => {
     expect(await lastAt('mistral', user, said)).toEqual({ ...said, prefix: true });
     expect(await lastAt('mistral', user, said, user)).toEqual(user);
   });
 
-  it('is continued by servers whose operator lets clients ask for that', async () => {
+  it('is continued by servers whose operator permits that', async () => {
     const fields = { continue_final_message: true, add_generation_prompt: false };
     const passThrough = Object.keys(fields);
     expect(await sentTo('vllm', fields, { passThrough })).toEqual(fields);
@@ -255,7 +258,7 @@ it.each<Flavor>(['openai', 'azure', 'gemini'])(
   },
 );
 
-describe('calls that a server has signed', () => {
+describe('signed calls', () => {
   const signed = { google: { thought_signature: 'c2lnbmVk' } };
   const calls = (...more: object[]) =>
     more.map((extra, at) => ({
@@ -284,11 +287,11 @@ describe('calls that a server has signed', () => {
     return messages[1]!.tool_calls.map(({ extra_content: extra }) => extra);
   }
 
-  it('gemini gets back with its signature, and nothing else that stands there', async () => {
+  it('are returned to gemini with their signature alone', async () => {
     expect(await sent('gemini', { extra_content: { ...signed, other: 1 } }, {})).toEqual([signed, undefined]);
   });
 
-  it('gemini gets with the word that stands for none where it is lost, the first of a message', async () => {
+  it('are sent to gemini with a placeholder for a lost signature, on the first call of a message', async () => {
     const none = { google: { thought_signature: 'skip_thought_signature_validator' } };
     expect(await sent('gemini', {}, {})).toEqual([none, undefined]);
   });
@@ -301,7 +304,7 @@ describe('calls that a server has signed', () => {
     expect(await sent(flavor, { extra_content: signed })).toEqual([expected]);
   });
 
-  it('come to the client with their signatures, whole and streamed', async () => {
+  it('are passed to the client with their signatures, whole and streamed', async () => {
     const tool_calls = calls({ extra_content: signed });
     const fake = await startFakeUpstream(
       complete('', {
@@ -329,7 +332,7 @@ describe('calls that a server has signed', () => {
   });
 });
 
-describe('the thoughts of a message', () => {
+describe('the reasoning of a message', () => {
   const readBy: Partial<Record<Flavor, string[]>> = {
     openai: [],
     azure: [],
@@ -359,7 +362,7 @@ describe('the thoughts of a message', () => {
     return rest;
   }
 
-  it.each(flavors)('are told %s under the names that it reads, whichever the client used', async (flavor) => {
+  it.each(flavors)('is sent to %s under the names that it reads', async (flavor) => {
     const names = readBy[flavor] ?? ['reasoning', 'reasoning_content'];
     const expected = Object.fromEntries(names.map((name) => [name, 'hm']));
     for (const given of [{ reasoning: 'hm' }, { reasoning_content: 'hm' }])

@@ -42,7 +42,7 @@ it('cuts a whole answer, with its log probabilities', async () => {
   expect(told!.logprobs!.content!.map(({ token }) => token)).toEqual(['co', 'c']);
 });
 
-it('cuts a streamed answer whose stop sequence comes in pieces, and tells its usage', async () => {
+it('cuts a streamed answer whose stop sequence arrives in pieces, and reports its usage', async () => {
   const pieces = ['The ', 'answer E', 'is 7', ' E', 'N', 'D', ' and more'];
   const frames = [frame({ role: 'assistant', content: '' }), ...pieces.map((content) => frame({ content }))];
   const engine = await upstream(streamed([...frames, frame({}, 'stop'), usageFrame, done]));
@@ -61,7 +61,7 @@ it('releases the end of a streamed answer that only looked like a stop sequence'
   expect(said(chunks)).toBe('the E EN');
 });
 
-it('cuts each of several streamed choices by itself', async () => {
+it('cuts each of several streamed choices', async () => {
   const frames = ['a', 'b'].flatMap((content, index) => [
     frame({ content: `${content} E` }, null, index),
     frame({ content: index === 0 ? 'ND' : 'nd' }, 'stop', index),
@@ -80,7 +80,7 @@ it('cuts each of several streamed choices by itself', async () => {
   expect(of(1).at(-1)).not.toHaveProperty('stop_reason');
 });
 
-it('leaves thoughts and the arguments of calls as they are', async () => {
+it('does not cut reasoning and arguments of calls', async () => {
   const calls = [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"y":" END"}' } }];
   const engine = await upstream(
     message({ content: 'may', reasoning: 'why', tool_calls: calls }, 'tool_calls'),
@@ -108,7 +108,7 @@ it('cuts an answer that is collected from a stream', async () => {
   expect(told).toMatchObject({ message: { content: 'coc' }, stop_reason: 'y' });
 });
 
-it('leaves stop sequences in where the request wants to see them', async () => {
+it('keeps stop sequences that the request includes', async () => {
   const engine = await upstream(message({ content: 'cocy' }), {
     passThrough: ['include_stop_str_in_output'],
   });
@@ -119,7 +119,7 @@ it('leaves stop sequences in where the request wants to see them', async () => {
 const completions = (more: object) =>
   json<CompletionsRequest>({ model: 'public', prompt: 'say y', ...stops, ...more });
 
-it('cuts completions, with their log probabilities, behind the prompt', async () => {
+it('cuts completions with their log probabilities, after the prompt', async () => {
   const logprobs = {
     tokens: ['co', 'c', 'y'],
     token_logprobs: [-1, -2, -3],

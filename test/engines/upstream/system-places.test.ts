@@ -116,7 +116,7 @@ describe('a server that refuses a later system message', () => {
     },
   );
 
-  it('is asked once more for a stream, too, by a status and by an event', async () => {
+  it('is retried for a stream, too, after an error status or event', async () => {
     const event = streamed([
       `data: ${JSON.stringify({ error: { message: 'System message must be at the beginning.', code: 400 } })}\n\n`,
     ]);
@@ -128,7 +128,7 @@ describe('a server that refuses a later system message', () => {
     }
   });
 
-  it('is sent what it takes without being asked for it until it refuses', async () => {
+  it('gets conversations in the learned place until it refuses', async () => {
     const { engine, sent } = await serverAt('vllm', () => true, late400);
     await engine.generate(asked, call());
     await engine.generate(ask({ messages: [main, late, hi] }), call());
@@ -138,13 +138,13 @@ describe('a server that refuses a later system message', () => {
     ]);
   });
 
-  it('gets leading ones as one', async () => {
+  it('gets leading system messages as one', async () => {
     const { engine, sent } = await serverAt('vllm', first, late400);
     await engine.generate(ask({ messages: [main, late, hi] }), call());
     expect(sent()[1]).toEqual([{ role: 'system', content: 'main\n\ntools: a, b' }, hi]);
   });
 
-  it('gets all in front where the user may not speak after a tool', async () => {
+  it('gets all at the start where no user turn may follow a tool', async () => {
     const refusal: Responder = (reply, request) =>
       error(
         400,
@@ -166,7 +166,7 @@ describe('a server that refuses a later system message', () => {
     expect(sent()).toHaveLength(5);
   });
 
-  it('gets none where the template knows none, at once where it says so', async () => {
+  it('gets none where its template has no system role, at once if it says so', async () => {
     const gemma = await serverAt(
       'llama-server',
       never,
@@ -185,7 +185,7 @@ describe('a server that refuses a later system message', () => {
     expect(llama.sent().at(-1)).toEqual([{ role: 'user', content: 'main\n\ntools: a, b\n\nhi' }]);
   });
 
-  it('is asked no more often than it helps, and its refusal is told', async () => {
+  it('is retried only where the text differs, and its refusal is passed on', async () => {
     const plain = await serverAt('vllm', () => false, late400);
     await expect(plain.engine.generate(ask({ messages: [hi] }), call())).rejects.toMatchObject({
       code: 'request_refused',

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-it('is believed where the configuration names who signed it, and nowhere else', async () => {
+it('is accepted only where the configuration names its issuer', async () => {
   const server = createServer({ key: read('key.pem'), cert: certificate }, (_, response) =>
     response.end(JSON.stringify(completion('hello'))),
   );

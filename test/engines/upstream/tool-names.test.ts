@@ -43,7 +43,7 @@ const sentName = (text: string) =>
 describe.each<Flavor>(['openai', 'azure', 'gemini', 'mistral', 'deepseek', 'xai', 'openrouter', 'generic'])(
   '%s',
   (flavor) => {
-    it('is sent a shorter name, and its call has the own one, in a stream too', async () => {
+    it('gets a short name, and its call has the original one, also in a stream', async () => {
       const { fake, engine, request } = await upstream(flavor);
       fake.answer = (response, received) => {
         const called = {
@@ -82,7 +82,7 @@ it.each<Flavor>(['vllm', 'sglang', 'llama-server', 'ollama'])(
   },
 );
 
-it('anthropic is sent the name as it is', async () => {
+it('anthropic gets the original name', async () => {
   const { fake, engine, request } = await upstream('anthropic');
   fake.answer = (response) => send(response, 200, message('x'));
   await engine.generate(request, call());

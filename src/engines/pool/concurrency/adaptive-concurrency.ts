@@ -4,37 +4,6 @@ import { createRampUp, equalWithin, queueFreeShare, slowdownSince, unknownLatenc
 import { Sample } from './sample.ts';
 import { judge, significance, type Trial } from './trial.ts';
 
-/**
- * Discovers how many requests a server processes at once. By Little's law, throughput is the requests in flight divided by
- * the time of an answer: more in flight are worth it while throughput grows. Beyond that they queue, and the slots are the
- * requests in flight times the share of their time without a queue. Times are relative to the work, so that long answers do
- * not look like a queue.
- *
- *   grow   raises the limit by up to 40 % for each cohort of answers, while none queues or throughput grows (`ramp-up.ts`)
- *   hold   keeps the discovered limit plus headroom. After 1, 2, 4 ... samples it probes a larger or smaller one
- *   trial  tries another limit, because latencies suggest it or as a probe, and keeps it if throughput rose or held
- */
-export interface AdaptiveConcurrency {
-  readonly slots: number;
-  readonly maxInFlight: number;
-  /** Share of `maxInFlight` that the server was never seen to process at once. */
-  readonly unverifiedShare: number;
-  /** @param others requests of other processes in flight at the server */
-  sent(others?: number): SentRequest;
-  /** @param ceiling limit above which the server refuses requests */
-  answered(sent: SentRequest, answer: TimedAnswer, ceiling: number): void;
-  /** Removes a request that failed or was given up, and says nothing about the limit. */
-  dropped(sent: SentRequest): void;
-  /** Starts from a limit discovered earlier, if it is higher than the current one. */
-  seed(limit: number): void;
-  /** Starts over from a limit that another process discovered. */
-  followPeer(limit: number): void;
-  /** Settles below the limit from which the server refuses requests. */
-  refused(ceiling: number): void;
-  /** Applies the length of the queue that the server reports. */
-  setQueued(requests: number): void;
-}
-
 export interface TimedAnswer {
   /** Arrival in monotonic milliseconds, earlier than now where this process was busy. */
   at: number;
@@ -60,11 +29,18 @@ const holdSamples = { initial: 1, max: 8 } as const;
 type Grow = { kind: 'grow'; cohort: Cohort };
 type Hold = { kind: 'hold'; samples: number; isSurprised: boolean };
 
-/** @param start first limit */
-export function createAdaptiveConcurrency(
-  now: () => number,
-  start: number = initialSlots,
-): AdaptiveConcurrency {
+/**
+ * Discovers how many requests a server processes at once. By Little's law, throughput is the requests in flight divided by
+ * the time of an answer: more in flight are worth it while throughput grows. Beyond that they queue, and the slots are the
+ * requests in flight times the share of their time without a queue. Times are relative to the work, so that long answers do
+ * not look like a queue.
+ *
+ *   grow   raises the limit by up to 40 % for each cohort of answers, while none queues or throughput grows (`ramp-up.ts`)
+ *   hold   keeps the discovered limit plus headroom. After 1, 2, 4 ... samples it probes a larger or smaller one
+ *   trial  tries another limit, because latencies suggest it or as a probe, and keeps it if throughput rose or held
+ * @param start first limit
+ */
+export function createAdaptiveConcurrency(now: () => number, start: number = initialSlots) {
   let slots = start;
   let maxInFlight = start;
   let seeded: number = initialSlots;
@@ -194,37 +170,45 @@ export function createAdaptiveConcurrency(
     get maxInFlight() {
       return maxInFlight;
     },
+    /** Share of `maxInFlight` that the server was never seen to process at once. */
     get unverifiedShare() {
       const known = phase.kind === 'grow' ? verified : phase.kind === 'trial' ? phase.slots : slots;
       return 1 - known / maxInFlight;
     },
-    sent(others = 0) {
+    /** @param others requests of other processes in flight at the server */
+    sent(others = 0): SentRequest {
       const sent: SentRequest = { at: now(), inFlight: ++inFlight + others, cohort: null };
       if (phase.kind === 'grow') phase.cohort.join(sent);
       return sent;
     },
-    answered(sent, answer, ceiling) {
+    /** @param ceiling limit above which the server refuses requests */
+    answered(sent: SentRequest, answer: TimedAnswer, ceiling: number) {
       inFlight--;
       addAnswer(sent, answer, ceiling);
     },
-    dropped(sent) {
+    /** Removes a request that failed or was given up, and says nothing about the limit. */
+    dropped(sent: SentRequest) {
       inFlight--;
       sent.cohort?.leave(sent);
     },
-    seed(limit) {
+    /** Starts from a limit discovered earlier, if it is higher than the current one. */
+    seed(limit: number) {
       if (limit <= maxInFlight) return;
       seeded = limit;
       growFrom(limit);
     },
-    followPeer(limit) {
+    /** Starts over from a limit that another process discovered. */
+    followPeer(limit: number) {
       if (limit !== maxInFlight) growFrom(limit);
     },
-    refused(ceiling) {
+    /** Settles below the limit from which the server refuses requests. */
+    refused(ceiling: number) {
       if (ceiling >= maxInFlight) return;
       holdFor = holdSamples.max;
       settle(ceiling / headroom);
     },
-    setQueued: (requests) => void (queued = requests),
+    /** Applies the length of the queue that the server reports. */
+    setQueued: (requests: number) => void (queued = requests),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ProbeReport } from '../../engines.ts';
 import {
   createAdaptiveConcurrency,
   headroom,
@@ -6,28 +7,7 @@ import {
 } from './adaptive-concurrency.ts';
 import type { SentRequest } from './cohort.ts';
 
-/** Limit of requests in flight at one replica. */
-export interface ConcurrencyLimit {
-  readonly slots: number;
-  /** Limit with headroom, so that no slot idles and the server's queue stays short. */
-  readonly maxInFlight: number;
-  /** Share of the limit that the server was never seen to process at once, and so may refuse while it takes the rest. */
-  readonly unverifiedShare: number;
-  /** `maxInFlight` where it was discovered; null where the server reports its slots. */
-  readonly discovered: number | null;
-  /** @param others requests of other processes in flight at the server */
-  sent(others?: number): SentRequest;
-  answered(sent: SentRequest, answer: TimedAnswer): void;
-  /** Removes a request that failed or was given up. */
-  dropped(sent: SentRequest): void;
-  /** Lowers the limit after a refusal. @param accepted requests that the server may have accepted */
-  refused(accepted: number): void;
-  /** Starts from half of a limit discovered earlier: the server may have shrunk since. */
-  seed(limit: number): void;
-  /** Applies the limit that another process discovers; null if none does. */
-  followPeer(limit: number | null): void;
-  applyReport(report: { slots: number | null; queued: number | null }): void;
-}
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>;
 
 /** Rounds of answers without a refusal before a raise, at most after repeated refusals, and the factor of a raise. */
 const raise = { rounds: 20, maxRounds: 320, factor: 1.05 } as const;
@@ -35,17 +15,13 @@ const raise = { rounds: 20, maxRounds: 320, factor: 1.05 } as const;
 const burst = { ms: 250, leaves: 0.7 } as const;
 
 /**
- * Limit from the slots that the configuration or the server states, or discovered under load (`adaptive-concurrency.ts`).
- * Refusals lower it for a while in any case.
+ * Limit of requests in flight at one replica: from the slots that the configuration or the server states, or discovered under
+ * load (`adaptive-concurrency.ts`). Refusals lower it for a while in any case.
  * @param stated configured slots; null if unknown
  * @param now monotonic milliseconds
  * @param before slots discovered earlier, from which the discovery starts
  */
-export function createConcurrencyLimit(
-  stated: number | null,
-  now: () => number,
-  before?: number,
-): ConcurrencyLimit {
+export function createConcurrencyLimit(stated: number | null, now: () => number, before?: number) {
   const adaptive = createAdaptiveConcurrency(now, before);
   let slots = stated;
   let ceiling = Number.POSITIVE_INFINITY;
@@ -71,26 +47,32 @@ export function createConcurrencyLimit(
     get slots() {
       return Math.min(slots ?? adaptive.slots, ceiling);
     },
+    /** Limit with headroom, so that no slot idles and the server's queue stays short. */
     get maxInFlight() {
       return maxInFlight();
     },
+    /** Share of the limit that the server was never seen to process at once, and so may refuse while it takes the rest. */
     get unverifiedShare() {
       // A peer's limit counts as verified but for its headroom.
       const share = slots === null && !isFollowing ? adaptive.unverifiedShare : 1 - 1 / headroom;
       // More refusals than a burst may cost show a rate limit.
       return Math.min(share, 1 - burst.leaves);
     },
+    /** `maxInFlight` where it was discovered; null where the server reports its slots. */
     get discovered() {
       return slots === null ? maxInFlight() : null;
     },
-    sent: (others) => adaptive.sent(others),
-    answered(sent, answer) {
+    /** @param others requests of other processes in flight at the server */
+    sent: (others?: number) => adaptive.sent(others),
+    answered(sent: SentRequest, answer: TimedAnswer) {
       relax();
       if (isFollowing) adaptive.dropped(sent);
       else if (slots === null) adaptive.answered(sent, answer, ceiling);
     },
-    dropped: (sent) => adaptive.dropped(sent),
-    refused(accepted) {
+    /** Removes a request that failed or was given up. */
+    dropped: (sent: SentRequest) => adaptive.dropped(sent),
+    /** Lowers the limit after a refusal. @param accepted requests that the server may have accepted */
+    refused(accepted: number) {
       if (now() >= burstUntil) {
         floor = Math.max(1, Math.floor(maxInFlight() * burst.leaves));
         burstUntil = now() + burst.ms;
@@ -101,12 +83,14 @@ export function createConcurrencyLimit(
       answersBelow = 0;
       adaptive.refused(ceiling);
     },
-    seed: (limit) => adaptive.seed(Math.ceil(limit / 2)),
-    followPeer(limit) {
+    /** Starts from half of a limit discovered earlier: the server may have shrunk since. */
+    seed: (limit: number) => adaptive.seed(Math.ceil(limit / 2)),
+    /** Applies the limit that another process discovers; null if none does. */
+    followPeer(limit: number | null) {
       isFollowing = slots === null && limit !== null;
       if (isFollowing && limit !== null) adaptive.followPeer(limit);
     },
-    applyReport(report) {
+    applyReport(report: Pick<ProbeReport, 'slots' | 'queued'>) {
       if (stated === null && report.slots !== null) slots = report.slots;
       if (report.queued !== null) adaptive.setQueued(report.queued);
     },

@@ -1,22 +1,6 @@
 import type { RateLimitStatus } from '../../engines.ts';
 
-/**
- * Rate limit of a server, reported in its headers or discovered from its refusals. Between two pauses a server takes what it
- * had saved up (a token bucket) plus its rate, so two such intervals of different length show both. A discovered rate is
- * raised now and then, because limits change.
- */
-export interface RateLimit {
-  /** False where no rate is known and requests are not paced. */
-  readonly isKnown: boolean;
-  /** Milliseconds until the next request may be sent. */
-  readonly msLeft: number;
-  sent(): void;
-  reported(status: RateLimitStatus): void;
-  /** Counts a refused request. @param sentAt monotonic milliseconds */
-  refused(sentAt: number): void;
-  /** Handles a `retry-after` of a server that was not given more at once than it processes. */
-  paused(ms: number): void;
-}
+export type RateLimit = ReturnType<typeof createRateLimit>;
 
 /** Interval within which a second pause shows a rate; later ones may mean that the server was busy. */
 const soonMs = 60_000;
@@ -44,8 +28,13 @@ interface Stretch {
   wasGuess: boolean;
 }
 
-/** @param now monotonic milliseconds */
-export function createRateLimit(now: () => number): RateLimit {
+/**
+ * Rate limit of a server, reported in its headers or discovered from its refusals. Between two pauses a server takes what it
+ * had saved up (a token bucket) plus its rate, so two such intervals of different length show both. A discovered rate is
+ * raised now and then, because limits change.
+ * @param now monotonic milliseconds
+ */
+export function createRateLimit(now: () => number) {
   /** Discovered rate, in requests per millisecond. */
   let rate = Number.POSITIVE_INFINITY;
   let changedAt = 0;
@@ -83,9 +72,11 @@ export function createRateLimit(now: () => number): RateLimit {
   }
 
   return {
+    /** False where no rate is known and requests are not paced. */
     get isKnown() {
       return perMs() < Number.POSITIVE_INFINITY;
     },
+    /** Milliseconds until the next request may be sent. */
     get msLeft() {
       return Math.max(0, nextAt - now());
     },
@@ -103,18 +94,20 @@ export function createRateLimit(now: () => number): RateLimit {
       }
       nextAt = Math.max(at - 1 / limit, nextAt) + 1 / limit;
     },
-    reported({ remaining, resetMs }) {
+    reported({ remaining, resetMs }: RateLimitStatus) {
       const intervalMs = resetMs / Math.max(1, remaining);
       reportedRate = intervalMs < plentyMs ? Number.POSITIVE_INFINITY : 1 / intervalMs;
       reportedUntil = now() + resetMs;
       if (remaining <= 0) nextAt = Math.max(nextAt, reportedUntil);
       else if (reportedRate < Number.POSITIVE_INFINITY) nextAt = Math.min(nextAt, now() + intervalMs);
     },
-    refused(sentAt) {
+    /** Counts a refused request. @param sentAt monotonic milliseconds */
+    refused(sentAt: number) {
       const stretch = before && sentAt < current.begunAt ? before : current;
       stretch.sent--;
     },
-    paused(ms) {
+    /** Handles a `retry-after` of a server that was not given more at once than it processes. */
+    paused(ms: number) {
       const at = now();
       const begunAt = at + ms;
       current.ms = at - current.begunAt;

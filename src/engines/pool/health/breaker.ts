@@ -31,6 +31,8 @@ export interface RequestFailure {
   slackMs?: number | undefined;
 }
 
+export type Breaker = ReturnType<typeof createBreaker>;
+
 /**
  * Circuit breaker of one server.
  *
@@ -43,37 +45,10 @@ export interface RequestFailure {
  * short or nothing was answered since the previous one: then it is half-open. A refusal among other requests in flight
  * first lowers the concurrency (`concurrency-limit.ts`), because the server may only lack slots. If it then refuses much of
  * the reduced load too, it limits its rate.
- */
-export interface Breaker {
-  readonly state: 'up' | 'open' | 'half-open';
-  /** Evidence of an open breaker; `suspected` for ambiguous failures and reports of peers. */
-  readonly reason: 'retry-after' | 'certain' | 'suspected' | null;
-  /** Cause for clients and operators; null while up. */
-  readonly waiting: WaitingCause | null;
-  /** Applies the health that the server reports when probed. */
-  reportedHealthy(isHealthy: boolean): void;
-  /** Records the result of a failed probe as the cause. */
-  setCause(error: ApiError): void;
-  answered(): void;
-  /** @returns true where this failure opened the breaker */
-  failed(error: ApiError, request: RequestFailure): boolean;
-  /** Milliseconds until half-open; 0 unless open. */
-  readonly msLeft: number;
-  /** Finding for peers: the server is certainly unavailable, to every process. */
-  readonly openForPeers: OpenBreaker | null;
-  /**
-   * Applies a peer's finding as a suspicion. Ignored where the server last answered this process: the peer's network may be
-   * at fault.
-   * @returns true where the report opened the breaker
-   */
-  applyPeerReport(closed: OpenBreaker): boolean;
-}
-
-/**
  * @param jitter in [0, 1), so that processes do not try at the same moment
  * @param windowMs window of the batches
  */
-export function createBreaker(clock: Clock, jitter: () => number, windowMs: number): Breaker {
+export function createBreaker(clock: Clock, jitter: () => number, windowMs: number) {
   const maxPauseMs = Math.min(
     maxRetryAfterMs,
     Math.max(backoff.maxMs, windowMs * maxRetryAfterShare.ofWindow),
@@ -154,28 +129,39 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
   }
 
   return {
-    get state() {
+    get state(): 'up' | 'open' | 'half-open' {
       if (msLeft() > 0) return 'open';
       return openUntil === null ? 'up' : 'half-open';
     },
-    get reason() {
+    /** Evidence of an open breaker; `suspected` for ambiguous failures and reports of peers. */
+    get reason(): 'retry-after' | 'certain' | 'suspected' | null {
       if (retryAt > now()) return 'retry-after';
       if (openUntil === null) return null;
       return isCertain ? 'certain' : 'suspected';
     },
-    get waiting() {
+    /** Cause for clients and operators; null while up. */
+    get waiting(): WaitingCause | null {
       return openUntil !== null || retryAt > now() ? cause : null;
     },
+    /** Milliseconds until half-open; 0 unless open. */
     get msLeft() {
       return msLeft();
     },
-    reportedHealthy: (healthy) => void (isHealthy = healthy),
+    /** Applies the health that the server reports when probed. */
+    reportedHealthy: (healthy: boolean) => void (isHealthy = healthy),
+    /** Records the result of a failed probe as the cause. */
     setCause,
-    get openForPeers() {
+    /** Finding for peers: the server is certainly unavailable, to every process. */
+    get openForPeers(): OpenBreaker | null {
       const ms = openForPeersUntil - now();
       return ms > 0 && cause ? { ms, cause } : null;
     },
-    applyPeerReport({ ms, cause: reported }) {
+    /**
+     * Applies a peer's finding as a suspicion. Ignored where the server last answered this process: the peer's network may be
+     * at fault.
+     * @returns true where the report opened the breaker
+     */
+    applyPeerReport({ ms, cause: reported }: OpenBreaker): boolean {
       if (msLeft() > 0 || works) return false;
       openUntil = now() + Math.min(ms, maxPauseMs) + peerDelayMs;
       cause = reported;
@@ -191,7 +177,8 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
       trips = 0;
       if (retryAt <= now()) cause = null;
     },
-    failed(error, request) {
+    /** @returns true where this failure opened the breaker */
+    failed(error: ApiError, request: RequestFailure): boolean {
       works = false;
       if (error.code === 'engine_overloaded') return overloaded(error, request);
       if (error.blame.certain || request.isMinimal) return trip(error);
