@@ -31,37 +31,30 @@ export const unknownLatency: LatencyEstimate = {
   count: 0,
 };
 
-/** Slow start: the search for a server's limit with growing concurrency. */
-interface RampUp {
-  /** True where it resumes from a verified limit. Others may share the server, so each step is measured as a whole. */
-  readonly isRegrowth: boolean;
-  /** Pace without a queue. */
-  readonly baseline: LatencyEstimate;
-  /** Largest concurrency that raised throughput although each request took longer. */
-  readonly worthwhileConcurrency: number;
-  /** Returns the factor of the next step; 1 to measure again with all requests in flight, 0 where more only cost time. */
-  next(stats: LatencyStats): number;
-}
-
 /**
+ * Slow start: the search for a server's limit with growing concurrency.
  * @param isSeeded true where the start is near the limit
  * @param before latencies at a verified limit from which growth resumes
  */
-export function createRampUp(isSeeded = false, before: LatencyStats | null = null): RampUp {
+export function createRampUp(isSeeded = false, before: LatencyStats | null = null) {
   let baseline = before?.copy() ?? null;
   let last = before;
   let isDoubtful = false;
   let worthwhileConcurrency = before?.concurrency ?? 0;
 
   return {
+    /** True where it resumes from a verified limit. Others may share the server, so each step is measured as a whole. */
     isRegrowth: before !== null,
+    /** Pace without a queue. */
     get baseline() {
       return baseline?.estimate ?? unknownLatency;
     },
+    /** Largest concurrency that raised throughput although each request took longer. */
     get worthwhileConcurrency() {
       return worthwhileConcurrency;
     },
-    next(stats) {
+    /** Returns the factor of the next step; 1 to measure again with all requests in flight, 0 where more only cost time. */
+    next(stats: LatencyStats): number {
       if (baseline === null || last === null) {
         baseline = stats.copy();
         last = stats;

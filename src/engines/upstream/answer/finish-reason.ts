@@ -1,5 +1,6 @@
 import type { FinishReason } from '../../../wire/chat/chat.ts';
 import type { Fields } from '../../../base/fields.ts';
+import type { CustomTraits } from '../../../core/flavor.ts';
 import { unusable } from '../connection/parse-body.ts';
 import type { Repairs } from '../connection/repairs.ts';
 
@@ -27,12 +28,6 @@ const reasons: ReadonlyMap<string, FinishReason | 'aborted'> = new Map(
   ),
 );
 
-export interface FinishOptions {
-  /** Configured finish reasons of the server. */
-  finishes: Readonly<Record<string, FinishReason>> | undefined;
-  repairs: Repairs;
-}
-
 /**
  * Maps an upstream's finish reason; unknown ones count as `stop` and are logged. A complete answer with tool calls ends with
  * `tool_calls`, whatever its server reports.
@@ -41,7 +36,7 @@ export interface FinishOptions {
 export function finishReason(
   given: unknown,
   hasToolCalls: boolean,
-  { finishes: own, repairs }: FinishOptions,
+  { finishes: own, repairs }: { finishes: CustomTraits['finish'] | undefined; repairs: Repairs },
 ): FinishReason {
   const configured = own && Object.hasOwn(own, String(given)) ? own[String(given)] : undefined;
   const reason = configured ?? knownReason(given);

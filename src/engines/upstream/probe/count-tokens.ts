@@ -16,16 +16,17 @@ export const probeTimeouts: Timeouts = {
 /** Approximate tokens that a chat template adds to each message. */
 const tokensPerMessage = 4;
 
-/** Posts JSON to a path below the server's root, without `/v1`. */
-export type Post = (path: string, body: unknown) => Promise<Reply<Buffer>>;
-
-/** Counts the tokens of a request as it is sent; undefined where the server cannot count them now. */
-export type CountTokens = (request: ChatRequest) => Promise<number | undefined>;
-
-/** Counts by the first method that the server has. Missing ones are not tried again. */
-export function createTokenCounter(methods: () => readonly TokenCounter[], post: Post): CountTokens {
+/**
+ * Counts the tokens of requests as sent, by the first method that the server has. Missing ones are not tried again.
+ * @param post posts JSON to a path below the server's root, without `/v1`
+ * @returns function that resolves undefined where the server cannot count now
+ */
+export function createTokenCounter(
+  methods: () => readonly TokenCounter[],
+  post: (path: string, body: unknown) => Promise<Reply<Buffer>>,
+) {
   const missing = new Set<TokenCounter>();
-  return async (request) => {
+  return async (request: ChatRequest): Promise<number | undefined> => {
     for (const method of methods()) {
       if (missing.has(method)) continue;
       try {

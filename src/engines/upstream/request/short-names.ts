@@ -8,15 +8,11 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 const maxLength = 64;
 const hashLength = 12;
 
-/** A request with shortened tool names, and functions to restore the original ones. */
-export interface ShortNames {
-  request: JsonBody<ChatRequest>;
-  restore(answer: ChatResponse): ChatResponse;
-  restoreAll(lists: ChatChunks): ChatChunks;
-}
-
-/** Shortens tool names of more than 64 characters. @returns undefined where none is longer */
-export function withShortNames(request: JsonBody<ChatRequest>): ShortNames | undefined {
+/**
+ * Shortens tool names of more than 64 characters.
+ * @returns the request, and functions to restore the original names; undefined where none is longer
+ */
+export function withShortNames(request: JsonBody<ChatRequest>) {
   const names = namesIn(request.value);
   if (![...names].some(isLong)) return undefined;
   const shorts = new Map<string, string>();
@@ -59,12 +55,12 @@ export function withShortNames(request: JsonBody<ChatRequest>): ShortNames | und
   }
   return {
     request: exactTools === request.value.tools ? renamed : { ...renamed, text: withTools(exactTools).text },
-    restore(answer) {
+    restore(answer: ChatResponse): ChatResponse {
       for (const { message } of answer.choices)
         for (const call of message.tool_calls ?? []) putBack(call.function);
       return answer;
     },
-    async *restoreAll(lists) {
+    async *restoreAll(lists: ChatChunks): ChatChunks {
       for await (const chunks of lists) {
         for (const { choices } of chunks)
           for (const { delta } of choices) for (const call of delta.tool_calls ?? []) putBack(call.function);
