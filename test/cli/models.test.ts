@@ -85,7 +85,7 @@ describe('models pull', () => {
     server.files.set('/o/r/resolve/main/big.gguf', { bytes: bigGguf(1), holdAfter: 65_536 });
     const { code, err } = await run(['pull', 'hf:o/r/big.gguf'], { interrupt: 1 });
     expect(code).toBe(130);
-    expect(err).toContain('run it again to go on');
+    expect(err).toContain('run it again to resume');
   });
 
   it.each([

@@ -37,7 +37,7 @@ export async function withModelFiles<T>(
   const app = await import('../../app/models.ts');
   const config = configOf({ ...cli, env }, flags, { missingModels: true });
   const files = app.openModelFiles(config, cli);
-  const hint = 'What was fetched is kept: run it again to go on.';
+  const hint = 'Fetched bytes are kept: run it again to resume.';
   const stopped = new CliError('Stopped.', hint, exitCodes.interrupted);
   try {
     return await interruptible(cli, stopped, (signal) => use(files, { signal, config }));

@@ -17,15 +17,14 @@ import type {
   ToChild,
 } from './protocol.ts';
 
-/**
- * The process in which llama.cpp runs. It answers its parent and dies with it; a native crash ends only this process.
- */
+// Process in which llama.cpp runs. It answers its parent and dies with it; a native crash ends only this process.
+
 const working = new Map<number, AbortController>();
 let inference: LlamaInference | undefined;
 
-// Compiling the library is most of a start; the next one finds it done.
+// Compiling the library is most of a start.
 enableCompileCache();
-// A Ctrl-C reaches the whole process group. Only the parent decides when work ends.
+// Ctrl-C reaches the whole process group, but only the parent decides when work ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit(0));
 process.on('message', (message: ToChild) => void receive(message));
@@ -41,7 +40,7 @@ async function receive(message: ToChild): Promise<void> {
     case 'ask':
       return answer(message.id, message.ask);
     case 'abort':
-      working.get(message.id)?.abort(new Error('The caller is gone.'));
+      working.get(message.id)?.abort(new Error('The caller has gone.'));
       return;
     case 'ping':
       send({ type: 'pong', steps: inference?.steps ?? 0, working: working.size });
@@ -65,7 +64,7 @@ async function load(options: LoadOptions): Promise<void> {
   try {
     const loaded = await loadModel(options, { clock: systemClock });
     inference = createLlamaInference(loaded, createIds(systemClock, systemRandom), systemRandom);
-    // Loaded, it steps back: the API's threads come first, and a token late by a moment is a token all the same.
+    // From here on the threads of the API come first.
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
     const { hasDecoder } = loaded.model.fileInsights;
     send({

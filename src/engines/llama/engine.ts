@@ -19,15 +19,15 @@ export interface LlamaEngineOptions extends LoadOptions {
   spawn?: Spawn;
 }
 
-/** The embedded engine, and what only it can tell. */
+/** The embedded engine. */
 export interface LlamaEngine extends Engine {
-  /** The process in which the model runs now. */
+  /** Process of the model. */
   readonly pid: number | undefined;
 }
 
 /**
- * Runs a GGUF model with llama.cpp in a child process of its own. `start` loads it and throws a `StartError` when it
- * cannot be loaded; its capabilities are known from then on. Needs the optional package node-llama-cpp.
+ * Runs a GGUF model with llama.cpp in a child process. `start` loads the model, which makes its capabilities known, or
+ * throws a `StartError`. Needs the optional package node-llama-cpp.
  */
 export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
   const { modelPath, sequences, contextSize, threads, flashAttention, log, clock } = deps;
@@ -40,11 +40,11 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     log,
   });
 
-  /** What every chunk and response of one request carries. */
+  /** Members that all chunks of a request, or its response, begin with. */
   const envelope = () => ({ id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: name });
 
-  /** A request of a kind that is streamed when `onDelta` is there. */
-  function make<Op extends 'generate' | 'complete'>(
+  /** Runs a request, streamed if `onDelta` is given. */
+  function run<Op extends 'generate' | 'complete'>(
     op: Op,
     { value: request }: JsonBody<ChatRequest | NativeRequest>,
     { priority, signal, prefix = '' }: EngineCall,
@@ -67,7 +67,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
         contextLength: supervisor.model?.contextLength ?? null,
         jsonSchema: 'exact',
         forcedTool: 'exact',
-        // Sequences of one context do not share what they have read.
+        // Sequences of a context do not share their caches.
         prefixCache: 'slot',
         formats: { completions: 'native' },
       };
@@ -82,7 +82,7 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     stop: () => supervisor.stop(),
 
     async generate(request, call) {
-      const { choices, usage } = await make('generate', request, call);
+      const { choices, usage } = await run('generate', request, call);
       return { ...envelope(), object: 'chat.completion', choices, usage };
     },
 
@@ -90,21 +90,21 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
       const head = { ...envelope(), object: 'chat.completion.chunk' as const };
       return pushIterable<ChatChunk>(call.signal, async (signal, put) => {
         const onDelta = (delta: Deltas['generate']) => put([{ ...head, ...delta }]);
-        const { usage } = await make('generate', request, { ...call, signal }, onDelta);
+        const { usage } = await run('generate', request, { ...call, signal }, onDelta);
         put([{ ...head, choices: [], usage }]);
       });
     },
 
-    // Nothing else is native here.
+    // Completions are the only native format.
     native: {
       async generate(_, request, call) {
-        const { choices, usage } = await make('complete', request, call);
+        const { choices, usage } = await run('complete', request, call);
         return { text: '', fields: { choices }, usage };
       },
       stream(_, request, call) {
         return pushIterable<NativeEvent>(call.signal, async (signal, put) => {
           const onDelta = (delta: Deltas['complete']) => put([{ type: '', data: '', ...delta }]);
-          const { usage } = await make('complete', request, { ...call, signal }, onDelta);
+          const { usage } = await run('complete', request, { ...call, signal }, onDelta);
           put([{ type: '', data: '', usage }]);
         });
       },

@@ -2,7 +2,7 @@ import { onAbort } from '../../base/on-abort.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { EngineResult, EngineRequest, Delta } from './protocol.ts';
 
-/** A request on its way to the child and back. */
+/** Request for the child process. */
 export interface EngineJob {
   id: number;
   ask: EngineRequest;
@@ -11,15 +11,15 @@ export interface EngineJob {
   onDelta?(delta: Delta): void;
   resolve: (answer: EngineResult) => void;
   reject: (error: unknown) => void;
-  /** Children that died while they had it. */
+  /** Child processes that died with it in work. */
   crashes: number;
-  /** Something of the answer already left: it cannot be repeated. */
+  /** Part of the answer was delivered, so it cannot be repeated. */
   isAnswering: boolean;
 }
 
 export type NewEngineJob = Omit<EngineJob, 'id' | 'crashes' | 'isAnswering'>;
 
-/** Who waits for the child and who is with it. */
+/** Jobs that wait for the child, and jobs in flight there. */
 export function createJobQueue({ capacity }: { capacity: number }) {
   const waiting: EngineJob[] = [];
   const sent = new Map<number, EngineJob>();
@@ -36,13 +36,13 @@ export function createJobQueue({ capacity }: { capacity: number }) {
   }
 
   return {
-    /** What it returns is to be called when the job has ended. */
+    /** Queues a job. Returns a function to call when the job has ended. */
     add(incoming: NewEngineJob, abort: (id: number) => void): () => void {
       const job: EngineJob = { ...incoming, id: ++lastId, crashes: 0, isAnswering: false };
       const giveUp = (): void => {
         const at = waiting.indexOf(job);
         if (at !== -1) waiting.splice(at, 1);
-        // It stays in flight until the child says that it stopped: the slot is not free before.
+        // In flight until the child confirms the abort: its slot is in use until then.
         else if (sent.has(job.id)) abort(job.id);
         job.reject(job.signal.reason);
       };
@@ -58,7 +58,7 @@ export function createJobQueue({ capacity }: { capacity: number }) {
       if (suspectIsOut) return undefined;
       const suspect = waiting.findIndex((job) => job.crashes > 0);
       if (suspect !== -1) return isAlone ? take(suspect) : undefined;
-      // It takes no slot, and the first event of a stream may wait for it.
+      // Counting takes no slot, and the first event of a stream may wait for it.
       const count = waiting.findIndex(({ ask }) => ask.op === 'count');
       if (count !== -1) return take(count);
       if (sent.size >= capacity) return undefined;
@@ -73,20 +73,20 @@ export function createJobQueue({ capacity }: { capacity: number }) {
       job.onDelta?.(delta);
     },
 
-    /** The child is done with the job. */
+    /** Ends a job that the child finished. */
     settle(id: number, finish: (job: EngineJob) => void): void {
       const job = sent.get(id);
       sent.delete(id);
       if (job && !job.signal.aborted) finish(job);
     },
 
-    /** The child is gone with everything it had. */
+    /** Queues the jobs of a child that died again, or rejects them. */
     onCrash(how: string): void {
       const lost = [...sent.values()].filter((job) => !job.signal.aborted);
       sent.clear();
       for (const job of lost.toReversed()) {
         job.crashes++;
-        const fault = faultOf(job, how);
+        const fault = crashError(job, how);
         if (fault) job.reject(fault);
         else waiting.unshift(job);
       }
@@ -104,8 +104,8 @@ export function createJobQueue({ capacity }: { capacity: number }) {
   };
 }
 
-/** Why a job is not done once more whose child is gone. */
-function faultOf({ crashes, isAnswering }: EngineJob, how: string): ApiError | undefined {
+/** Error of a job whose child died, or undefined to run it again. */
+function crashError({ crashes, isAnswering }: EngineJob, how: string): ApiError | undefined {
   const process = `The engine process ${how}`;
   if (crashes > 1)
     return new ApiError('poison_request', `${process} both times it ran this request.`, {

@@ -13,19 +13,19 @@ export type ModelFilesOptions = Omit<ModelFileDeps, 'web' | 'fs' | 'pieceBytes'>
 const usualPieceBytes = 32 * 1024 ** 2;
 
 /**
- * The GGUF files of this machine and how more of them get here. Everything that cannot be done is a `StartError` with a
- * `hint` where there is one; an abort rejects with the signal's reason and keeps what was fetched.
+ * GGUF files of this machine. Failures are `StartError`s, some with a `hint`. An abort rejects with the reason of the
+ * signal and keeps the fetched bytes.
  */
 export function createModelFiles(options: ModelFilesOptions) {
   const web = createHttpClient(options.hub);
   const deps: ModelFileDeps = { fs: nodeFs, pieceBytes: usualPieceBytes, ...options, web };
   const { folder, fs } = deps;
   return {
-    /** Where a model is, or will be once it is pulled. Of a split model, its first file. */
+    /** Path of a model, also of one that is not pulled yet; for a split model, of its first file. */
     pathOf: (source: ModelSource) =>
       source.kind === 'path' ? source.path : localPath(partSources(source)[0]!, folder),
-    /** Fetches what is not here yet. A model that is here is not asked for again. */
-    // A server whose models are all here needs none of these files.
+    // Loaded late: a server that has all its models needs none of these files.
+    /** Fetches the missing files of a model. */
     pull: async (request: PullRequest) => (await import('./files/pull-model.ts')).pullModel(request, deps),
     inspect: async (request: InspectRequest) =>
       (await import('./inspect/inspect-model.ts')).inspectModel(request, deps),

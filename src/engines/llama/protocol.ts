@@ -6,9 +6,8 @@ import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
 import type { Embeddings, NativeEvent } from '../engines.ts';
 
 /**
- * What the engine and its child process say to each other, over Node's IPC with structured clones. Every request
- * carries an id of the parent's choosing; the child answers it with any number of `delta`s and then exactly one
- * `done` or `failed`.
+ * Messages between the engine and its child process, over Node's IPC with structured clones. The child answers each `ask`,
+ * by its id, with any number of `delta`s and then exactly one `done` or `failed`.
  */
 export type ToChild =
   | { type: 'load'; options: LoadOptions }
@@ -18,12 +17,12 @@ export type ToChild =
 
 export type FromChild =
   | { type: 'loaded'; model: LoadedModel }
-  /** The model cannot be loaded, and trying again will not help. */
+  /** The model cannot be loaded; a retry would not help. */
   | { type: 'refused'; message: string }
   | { type: 'delta'; id: number; delta: Delta }
   | { type: 'done'; id: number; answer: EngineResult }
   | { type: 'failed'; id: number; error: Failure }
-  /** `steps` grows with every token evaluated; the parent tells a slow child from a stuck one by it. */
+  /** `steps` grows with every evaluated token, which distinguishes a slow child from a stuck one. */
   | { type: 'pong'; steps: number; working: number };
 
 export type EngineRequest =
@@ -36,13 +35,13 @@ export interface EngineResults {
   generate: ChatResult;
   complete: CompletionResult;
   embed: Embeddings;
-  /** Tokens of the prompt. */
+  /** Number of tokens of the prompt. */
   count: number;
 }
 
 export type EngineResult = EngineResults[EngineRequest['op']];
 
-/** What is told of a streamed answer while it is made, as clients get it. Its usage comes with the end. */
+/** Parts of a streamed answer. The usage comes with the result. */
 export interface Deltas {
   generate: Pick<ChatChunk, 'choices' | 'prompt'>;
   complete: Pick<NativeEvent, 'fields' | 'delta'>;
@@ -52,7 +51,7 @@ export type Delta = Deltas[keyof Deltas];
 
 export interface LoadOptions {
   modelPath: string;
-  /** Requests worked on at once; each has `contextSize` tokens of its own. */
+  /** Requests in work at once, each with `contextSize` tokens. */
   sequences: number;
   contextSize: number | 'auto';
   threads: number | 'auto';
@@ -63,22 +62,22 @@ export interface LoadedModel {
   serves: Serves[];
   contextLength: number;
   threads: number;
-  /** Bytes of the model file and of all key-value caches. */
+  /** Sizes of the model file and of all key-value caches. */
   bytes: { model: number; cache: number };
 }
 
 export interface GenerateOptions {
   priority: 'interactive' | 'batch';
   prefix: string;
-  /** Whether deltas are wanted; a batch line needs only the end. */
+  /** Sends deltas. */
   streamed: boolean;
 }
 
-/** An answer of chat, and of completions, but for its id and its model. */
+/** Answers without ID and model. */
 export type ChatResult = Pick<ChatResponse, 'choices' | 'usage'>;
 export type CompletionResult = Pick<CompletionsResponse, 'choices' | 'usage'>;
 
-/** An `ApiError` on its way between processes. */
+/** An `ApiError` as a message between processes. */
 export interface Failure {
   code: ErrorCode;
   message: string;

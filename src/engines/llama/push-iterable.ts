@@ -1,23 +1,23 @@
 /**
- * What is put while `run` works, in order; what came since the last look comes in one list. A failure of `run` is thrown when
- * all before it was given. A caller that stops reading wants no more of it: then its signal aborts.
+ * Values that `run` puts while it works, in order; those put since the last read come as one list. A failure of `run` is
+ * thrown after all values before it. When the reader stops, the signal that `run` got aborts.
  */
 export async function* pushIterable<T>(
   signal: AbortSignal,
   run: (signal: AbortSignal, put: (list: readonly T[]) => void) => Promise<void>,
 ): AsyncGenerator<T[]> {
-  const left = new AbortController();
+  const abandoned = new AbortController();
   const waiting: T[] = [];
   let isOver = false;
-  let news = Promise.withResolvers<void>();
-  const running = run(AbortSignal.any([signal, left.signal]), (list) => {
+  let change = Promise.withResolvers<void>();
+  const running = run(AbortSignal.any([signal, abandoned.signal]), (list) => {
     waiting.push(...list);
-    news.resolve();
+    change.resolve();
   }).finally(() => {
     isOver = true;
-    news.resolve();
+    change.resolve();
   });
-  // It is looked at when everything before was given.
+  // Awaited at the end.
   running.catch(() => {});
   try {
     for (;;) {
@@ -26,11 +26,11 @@ export async function* pushIterable<T>(
       } else if (isOver) {
         return await running;
       } else {
-        await news.promise;
-        news = Promise.withResolvers();
+        await change.promise;
+        change = Promise.withResolvers();
       }
     }
   } finally {
-    left.abort(new Error('The stream was left.'));
+    abandoned.abort(new Error('The stream was abandoned.'));
   }
 }

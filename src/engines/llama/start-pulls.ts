@@ -6,14 +6,11 @@ import type { PullProgress } from '../../core/model-file.ts';
 import { type RemoteSource, formatSource } from '../../core/model-source.ts';
 import type { ModelFiles } from './model-files.ts';
 
-/** A line of the log for so much of a model. */
-const toldShare = 0.1;
-const toldBytes = 256 * 1024 ** 2;
+/** Progress is logged for each tenth of a model, or for so many bytes if the size is unknown. */
+const loggedShare = 0.1;
+const loggedBytes = 256 * 1024 ** 2;
 
-/**
- * Fetches the models of a configuration that are not here yet; `start` resolves when all are. A stop leaves what was
- * fetched for the next start.
- */
+/** Fetches the missing models of a configuration at `start`. After a stop, the next start resumes. */
 export function createStartPulls(files: ModelFiles, sources: readonly RemoteSource[], log: Log): Service {
   const stopping = new AbortController();
   let pulling: Promise<void> = Promise.resolve();
@@ -23,7 +20,7 @@ export function createStartPulls(files: ModelFiles, sources: readonly RemoteSour
     const { path, files: pulled } = await files.pull({
       source,
       signal: stopping.signal,
-      onProgress: tell(log, from),
+      onProgress: progressLogger(log, from),
       onNote: (note) => log.warn({ from }, note),
     });
     const bytes = sum(pulled.map((file) => file.bytes));
@@ -46,13 +43,13 @@ export function createStartPulls(files: ModelFiles, sources: readonly RemoteSour
   };
 }
 
-function tell(log: Log, from: string): (progress: PullProgress) => void {
-  let told = '';
+function progressLogger(log: Log, from: string): (progress: PullProgress) => void {
+  let logged = '';
   return ({ phase, file, part, parts, done, total }) => {
-    const step = total === null ? Math.floor(done / toldBytes) : Math.floor(done / total / toldShare);
+    const step = total === null ? Math.floor(done / loggedBytes) : Math.floor(done / total / loggedShare);
     const state = `${phase} ${part} ${step}`;
-    if (state === told) return;
-    told = state;
+    if (state === logged) return;
+    logged = state;
     const percent = total === null || total === 0 ? null : Math.floor((done / total) * 100);
     log.info({ from, phase, file: basename(file), part, parts, done, total, percent }, 'Fetching a model.');
   };

@@ -277,7 +277,7 @@ describe('starting', () => {
     const starting = supervisor.start();
     latest().events.onExit('exited with code 1', 'GGML_ASSERT: no');
     await expect(starting).rejects.toThrow(
-      /exited with code 1 while it loaded the model. It said: GGML_ASSERT/,
+      /exited with code 1 while it loaded the model. Its last output: GGML_ASSERT/,
     );
     expect(children).toHaveLength(1);
   });

@@ -28,10 +28,10 @@ export interface SupervisorDeps {
 }
 
 const pauses = { initialMs: 100, maxMs: 10_000 };
-/** A child that lived this long is not part of a series of crashes. */
+/** A child that lived longer ends a series of crashes. */
 const stableMs = 30_000;
-/** After so many starts in a row that came to nothing, requests are no longer held back. */
-const patience = 5;
+/** Failed starts in a row after which waiting requests are rejected. */
+const maxFailures = 5;
 
 /**
  * Keeps one child process alive and gives it work.
@@ -39,11 +39,11 @@ const patience = 5;
  *   stopped --start--> loading --loaded--> ready --exit--> waiting --backoff--> loading
  *                         `--refused or exit at the first start--> stopped
  *
- * When the child dies, the requests it had are tried once more, each alone, so that one that kills the child again is
- * known: it ends as `poison_request`. A stream that already said something cannot be repeated and ends at once.
+ * When the child dies, its requests run once more, each alone. One that kills the child again ends as `poison_request`.
+ * A stream that has already delivered text cannot be repeated and fails.
  */
 export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps) {
-  // As many again as it works on: with one batch all slots may become free, and none shall wait for a message.
+  // Twice its sequences: one batch may free all slots, and none should wait for the next message.
   const jobs = createJobQueue({ capacity: 2 * options.sequences });
   let state: 'stopped' | 'loading' | 'ready' | 'waiting' = 'stopped';
   let child: Child | undefined;
@@ -52,9 +52,9 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
   let backoff: Timer | undefined;
   let failures = 0;
   let readyAt = 0;
-  /** Why requests are refused for now, after starts in vain. */
+  /** Reason to reject requests, after failed starts. */
   let outage: string | undefined;
-  /** Resolves when the latest child is gone. */
+  /** Resolves when the latest child has ended. */
   let gone = Promise.withResolvers<void>();
   let watchdog: Watchdog | undefined;
 
@@ -63,7 +63,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     gone = Promise.withResolvers();
     const launched = spawn({
       onMessage: (message) => child === launched && receive(message),
-      onExit: (how, said) => child === launched && onExit(how, said),
+      onExit: (how, output) => child === launched && onExit(how, output),
     });
     child = launched;
     send({ type: 'load', options });
@@ -80,7 +80,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       case 'refused':
         return onRefused(message.message);
       case 'pong':
-        return watchdog?.heard(message);
+        return watchdog?.onPong(message);
       case 'delta':
         return jobs.onDelta(message.id, message.delta);
       case 'done':
@@ -100,7 +100,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     outage = undefined;
     readyAt = clock.monotonic();
     watchdog = startWatchdog(clock, send, (why) => {
-      log.error({ pid: child?.pid, why }, 'The engine process is stuck and is killed.');
+      log.error({ pid: child?.pid, why }, 'The engine process is stuck; killing it.');
       child?.kill();
     });
     starting?.resolve(loaded);
@@ -124,7 +124,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     starting = undefined;
   }
 
-  function onExit(how: string, said: string): void {
+  function onExit(how: string, output: string): void {
     const livedMs = clock.monotonic() - readyAt;
     const wasReady = state === 'ready';
     child = undefined;
@@ -133,16 +133,16 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     if (state === 'stopped') return;
     if (starting)
       return abandonStart(
-        `The engine process ${how} while it loaded the model.${said && ` It said: ${said}`}`,
+        `The engine process ${how} while it loaded the model.${output && ` Its last output: ${output}`}`,
       );
     failures = wasReady && livedMs > stableMs ? 1 : failures + 1;
     log.error(
-      { how, said, failures, inFlight: jobs.inFlight },
-      'The engine process is gone and is started again.',
+      { how, said: output, failures, inFlight: jobs.inFlight },
+      'The engine process has ended; restarting it.',
     );
     jobs.onCrash(how);
-    if (failures >= patience) {
-      outage ??= `The engine process ${how}, again and again.`;
+    if (failures >= maxFailures) {
+      outage ??= `The engine process ${how} repeatedly.`;
       jobs.rejectWaiting(unreachable());
     }
     state = 'waiting';
@@ -155,7 +155,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     });
   }
 
-  /** @throws ApiError `shutting_down` or `upstream_unreachable` where nothing can be run at present */
+  /** @throws ApiError `shutting_down` or `upstream_unreachable` */
   function requireRunning(): void {
     if (state === 'stopped') throw new ApiError('shutting_down', 'The engine is not running.');
     if (outage !== undefined) throw unreachable();
@@ -172,7 +172,7 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     get model() {
       return model;
     },
-    /** Of the child that runs now. */
+    /** Process ID of the child. */
     get pid() {
       return child?.pid;
     },
@@ -194,7 +194,6 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
     requireRunning,
     async run<Op extends EngineRequest['op']>(ask: EngineRequest & { op: Op }, how: RunOptions) {
       requireRunning();
-      // The child answers what it was asked.
       const { promise, resolve, reject } = Promise.withResolvers<EngineResult>();
       const leave = jobs.add({ ...how, ask, resolve, reject }, (id) => send({ type: 'abort', id }));
       pump();

@@ -29,7 +29,7 @@ const big = bigGguf(1);
 const piece = 64 * 1024;
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** A clock whose pauses between attempts pass at once; what ends a connection that is silent keeps its time. */
+/** A clock that skips the back-off between attempts; limits for silent connections keep their time. */
 const hurried = {
   ...systemClock,
   after: (ms: number, fn: () => void) => systemClock.after(ms >= 10_000 ? ms : ms / 100, fn),
@@ -56,7 +56,6 @@ function modelFiles(options: Partial<ModelFilesOptions> = {}): ModelFiles {
     folder,
     hub,
     clock: hurried,
-    // Of every pause the shortest.
     random: { ...systemRandom, float: () => 0 },
     pieceBytes: piece,
     ...options,
@@ -89,7 +88,7 @@ async function refusal(promise: Promise<unknown>): Promise<{ message: string; hi
   return outcome as { message: string; hint?: string };
 }
 
-/** Everything below the folder of models. */
+/** Paths below the model folder. */
 const kept = () =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((e) => e.isFile())
@@ -100,7 +99,7 @@ const stateOf = (path: string) =>
 const here = (name: string) => join(folder, new URL(server.url).host.replace(':', '_'), name);
 
 describe('pulling', () => {
-  it('fetches pieces at once and leaves the file alone', async () => {
+  it('fetches pieces in parallel and leaves only the file', async () => {
     server.files.set('/m.gguf', { bytes: big });
     const seen: PullProgress[] = [];
     const pulled = await pull(`${server.url}/m.gguf`, { onProgress: (progress) => void seen.push(progress) });
@@ -123,7 +122,7 @@ describe('pulling', () => {
     for (const [i, { done }] of seen.entries()) expect(done).toBeGreaterThanOrEqual(seen[i - 1]?.done ?? 0);
   });
 
-  it('does not ask again for what is here', async () => {
+  it('sends no request for an existing file', async () => {
     server.files.set('/m.gguf', { bytes: big });
     await pull(`${server.url}/m.gguf`);
     const { length } = server.hits;
@@ -131,13 +130,13 @@ describe('pulling', () => {
     expect(server.hits.length).toBe(length);
   });
 
-  it('takes the folder it is given', async () => {
+  it('uses the given folder', async () => {
     server.files.set('/a/m.gguf', { bytes: big });
     const to = join(folder, 'mine', 'deep');
     expect((await pull(`${server.url}/a/m.gguf`, { to })).path).toBe(join(to, 'm.gguf'));
   });
 
-  it('goes on where a connection broke, without a byte twice', async () => {
+  it('resumes where a connection broke, without fetching a byte twice', async () => {
     const breaks = new Set([1, 3, 4]);
     server.files.set('/m.gguf', {
       bytes: big,
@@ -152,7 +151,7 @@ describe('pulling', () => {
     expect(new Set(starts).size).toBe(starts.length);
   });
 
-  it('survives answers that say not now', async () => {
+  it('retries after 429 and 503', async () => {
     const codes = [503, 429, undefined, 500, 502];
     server.files.set('/m.gguf', {
       bytes: big,
@@ -162,14 +161,14 @@ describe('pulling', () => {
     expect((await pull(`${server.url}/m.gguf`)).files[0]!.bytes).toBe(big.length);
   });
 
-  it('gives up on a server that brings nothing, keeps what there is and goes on later', async () => {
+  it('gives up without progress, keeps the fetched bytes and resumes later', async () => {
     server.files.set('/m.gguf', {
       bytes: big,
       status: (hit) => ((hit.range?.[0] ?? 0) >= 512 * 1024 ? 503 : undefined),
     });
     const { message, hint } = await refusal(pull(`${server.url}/m.gguf`));
-    expect(message).toMatch(/answered 503, and 6 times in a row nothing came\.$/);
-    expect(hint).toContain('go on');
+    expect(message).toMatch(/answered 503, and 6 attempts in a row brought nothing\.$/);
+    expect(hint).toContain('resume');
     expect(kept()).toEqual(['m.gguf.part', 'm.gguf.part.json']);
     const before = stateOf(here('m.gguf')).done.reduce((sum, [start, end]) => sum + end - start, 0);
     expect(before).toBeGreaterThan(0);
@@ -192,7 +191,7 @@ describe('pulling', () => {
     expect(kept()).toEqual(['m.gguf.part', 'm.gguf.part.json']);
   });
 
-  it('takes one stream where there are no ranges, and begins it anew when it breaks', async () => {
+  it('fetches one stream without range support, and restarts it when it breaks', async () => {
     server.files.set('/m.gguf', {
       bytes: big,
       noRanges: true,
@@ -204,7 +203,7 @@ describe('pulling', () => {
     expect(kept()).toEqual(['m.gguf']);
   });
 
-  it('takes a stream of unknown length for what its header says', async () => {
+  it('derives the length of a stream of unknown length from its header', async () => {
     const answer =
       (cut: number) => (_: unknown, response: { writeHead(n: number): void; end(b: Buffer): void }) => {
         response.writeHead(200);
@@ -215,14 +214,14 @@ describe('pulling', () => {
     expect((await pull(`${server.url}/m.gguf`)).files[0]!.bytes).toBe(big.length);
     server.files.set('/cut.gguf', { bytes: big, answer: answer(big.length - 1000) });
     expect((await refusal(pull(`${server.url}/cut.gguf`))).message).toMatch(
-      /cut\.gguf is cut short: it has \d+ bytes of \d+/,
+      /cut\.gguf is truncated: it has \d+ of \d+ bytes/,
     );
     expect(kept()).toEqual(['m.gguf']);
   });
 });
 
 describe('a server that lies', () => {
-  it('about the length: less comes than was announced', async () => {
+  it('about the length: fewer bytes than announced', async () => {
     server.files.set('/m.gguf', {
       bytes: big,
       answer(_, response, { range }) {
@@ -236,10 +235,10 @@ describe('a server that lies', () => {
         return true;
       },
     });
-    expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain('sent nothing, and 6 times');
+    expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain('sent nothing, and 6 attempts');
   });
 
-  it('about the length: more comes than was announced', async () => {
+  it('about the length: more bytes than announced', async () => {
     server.files.set('/m.gguf', {
       bytes: big,
       answer(_, response, { range }) {
@@ -250,9 +249,7 @@ describe('a server that lies', () => {
         return true;
       },
     });
-    expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain(
-      'more bytes than it had announced',
-    );
+    expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain('more bytes than announced');
   });
 
   it('about the range', async () => {
@@ -266,17 +263,17 @@ describe('a server that lies', () => {
       },
     });
     expect((await refusal(pull(`${server.url}/m.gguf`))).message).toMatch(
-      /sent the bytes 0 to 100 where \d+ to \d+/,
+      /sent the bytes 0 to 100 instead of \d+ to \d+/,
     );
   });
 
-  it('about the size: the whole is smaller than its weights', async () => {
+  it('about the size: the file is smaller than its weights', async () => {
     server.files.set('/m.gguf', { bytes: big.subarray(0, big.length / 2) });
-    expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain('is cut short: it has');
+    expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain('is truncated: it has');
     expect(kept()).toEqual([]);
   });
 
-  it('by changing the file under way: it is begun anew', async () => {
+  it('by changing the file during the download, which restarts', async () => {
     const other = bigGguf(1, 2);
     server.files.set('/m.gguf', {
       bytes: big,
@@ -289,10 +286,10 @@ describe('a server that lies', () => {
     const notes: string[] = [];
     const { path } = await pull(`${server.url}/m.gguf`, { onNote: (note) => void notes.push(note) });
     expect(readFileSync(path).equals(other)).toBe(true);
-    expect(notes).toEqual([expect.stringContaining('begun anew')]);
+    expect(notes).toEqual([expect.stringContaining('fetching it from the start')]);
   });
 
-  it('between two attempts: nothing of the old file is used', async () => {
+  it('between two attempts: no byte of the old file is used', async () => {
     server.files.set('/m.gguf', {
       bytes: big,
       etag: '"one"',
@@ -306,10 +303,10 @@ describe('a server that lies', () => {
 
   it.each([
     ['a page', '<!DOCTYPE html><html></html>', 'it is a web page'],
-    ['a pointer', 'version https://git-lfs.github.com/spec/v1', 'it is a pointer of Git LFS'],
-    ['nothing', '', 'it has 0 bytes'],
+    ['a pointer', 'version https://git-lfs.github.com/spec/v1', 'it is a Git LFS pointer'],
+    ['nothing', '', 'it has only 0 bytes'],
     ['another format', 'PK\u0003\u0004 and more of it', 'it begins with'],
-    ['a format of the future', 'GGUF\u0009\u0000\u0000\u0000 and more of it', 'its version 9 is not known'],
+    ['a format of the future', 'GGUF\u0009\u0000\u0000\u0000 and more of it', 'its version 9 is unsupported'],
   ])('by sending %s', async (_, text, message) => {
     server.files.set('/m.gguf', {
       bytes: Buffer.concat([Buffer.from(text), Buffer.alloc(text === '' ? 0 : 5_000_000)]),
@@ -329,14 +326,16 @@ describe('checksums', () => {
     const again = await pull(`${server.url}/m.gguf`, { sha256: sha256(big) });
     expect(again.files[0]).toMatchObject({ present: true, sha256: sha256(big) });
     const wrong = await refusal(pull(`${server.url}/m.gguf`, { sha256: 'f'.repeat(64) }));
-    expect(wrong.message).toContain('is here already and has the checksum');
+    expect(wrong.message).toContain('already exists and has the checksum');
     expect(kept()).toEqual(['m.gguf']);
   });
 
   it('that are wrong leave nothing behind', async () => {
     server.files.set('/m.gguf', { bytes: big });
     const { message } = await refusal(pull(`${server.url}/m.gguf`, { sha256: 'f'.repeat(64) }));
-    expect(message).toContain(`came with the checksum ${sha256(big)}, but ${'f'.repeat(64)} was given`);
+    expect(message).toContain(
+      `The checksum of ${server.url}/m.gguf is ${sha256(big)}, but ${'f'.repeat(64)} was given`,
+    );
     expect(kept()).toEqual([]);
   });
 
@@ -350,13 +349,15 @@ describe('checksums', () => {
       path: join(folder, 'o', 'r', 'm.gguf'),
     });
     server.files.set('/o/r/resolve/main/bad.gguf', { bytes: big, etag: `"${'a'.repeat(64)}"` });
-    expect((await refusal(pull('hf:o/r/bad.gguf'))).message).toContain(`but the hub tells ${'a'.repeat(64)}`);
+    expect((await refusal(pull('hf:o/r/bad.gguf'))).message).toContain(
+      `but the hub reports ${'a'.repeat(64)}`,
+    );
     const early = await refusal(pull('hf:o/r/bad.gguf', { sha256: sha256(big) }));
     expect(early.message).toContain('but');
     expect(early.hint).toBe('Nothing was fetched.');
   });
 
-  it('of another server are no checksums', async () => {
+  it('of other servers are not taken from entity tags', async () => {
     const other = await startModelServer();
     try {
       other.files.set('/m.gguf', { bytes: big, etag: `"${'a'.repeat(64)}"` });
@@ -428,14 +429,14 @@ describe('redirects', () => {
   });
 
   it.each([
-    ['in circles', '/m.gguf', 'redirects in circles'],
+    ['in circles', '/m.gguf', 'redirects more than 10 times'],
     [
       'to an open connection',
       'http://example.org/m.gguf',
       'redirects to http://example.org, which is not encrypted',
     ],
     ['to a file of this machine', 'file:///etc/passwd', 'is not encrypted'],
-    ['to nowhere', 'http://', 'redirects to nowhere'],
+    ['to an invalid URL', 'http://', 'redirects to an invalid URL'],
   ])('%s are refused', async (_, location, message) => {
     server.files.set('/m.gguf', {
       bytes: big,
@@ -452,7 +453,7 @@ describe('redirects', () => {
     [401, 'needs permission'],
     [403, 'needs permission'],
     [404, 'there is no /m.gguf'],
-    [418, 'which brings no file'],
+    [418, 'answered 418 instead of a file'],
   ])('a %d is told', async (status, message) => {
     server.files.set('/m.gguf', { bytes: big, status: () => status });
     expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain(message);
@@ -461,16 +462,16 @@ describe('redirects', () => {
 });
 
 describe('the disk', () => {
-  it('is looked at before anything is fetched', async () => {
+  it('is checked before the download', async () => {
     server.files.set('/m.gguf', { bytes: big });
     const fs = { ...nodeFs, statfs: () => Promise.resolve({ bavail: 100, bsize: 4096 }) } as never;
     const { message } = await refusal(pull(`${server.url}/m.gguf`, {}, { fs }));
-    expect(message).toMatch(/^1\.05 MB are still to be fetched, but only 410 KB are free/);
+    expect(message).toMatch(/^1\.05 MB still have to be fetched, but only 410 KB are free/);
     expect(server.hits).toHaveLength(1);
     expect(kept()).toEqual([]);
   });
 
-  it('that becomes full keeps what it has', async () => {
+  it('that fills up keeps the fetched bytes', async () => {
     server.files.set('/m.gguf', { bytes: big });
     let room = 400_000;
     const open: typeof nodeFs.open = async (path, ...rest) => {
@@ -487,7 +488,7 @@ describe('the disk', () => {
     };
     const { message, hint } = await refusal(pull(`${server.url}/m.gguf`, {}, { fs: { ...nodeFs, open } }));
     expect(message).toMatch(/^The disk is full: .*m\.gguf\.part/);
-    expect(hint).toContain('make room');
+    expect(hint).toContain('free some space');
     const before = stateOf(here('m.gguf')).done.reduce((sum, [start, end]) => sum + end - start, 0);
     expect(before).toBeGreaterThan(200_000);
     server.hits.length = 0;
@@ -495,7 +496,7 @@ describe('the disk', () => {
     expect(server.hits.slice(1).reduce((sum, { sent }) => sum + sent, 0)).toBe(big.length - before);
   });
 
-  it('that cannot be written to is told', async () => {
+  it('that is read-only is reported', async () => {
     server.files.set('/m.gguf', { bytes: big });
     writeFileSync(join(folder, 'file'), '');
     expect((await refusal(pull(`${server.url}/m.gguf`, { to: join(folder, 'file') }))).message).toContain(
@@ -503,7 +504,7 @@ describe('the disk', () => {
     );
   });
 
-  it('with a state of nonsense begins anew', async () => {
+  it('with an invalid state file restarts the download', async () => {
     server.files.set('/m.gguf', { bytes: big });
     mkdirSync(dirname(here('m.gguf')), { recursive: true });
     writeFileSync(`${here('m.gguf')}.part`, 'xxxx');
@@ -522,7 +523,7 @@ describe('the disk', () => {
   });
 });
 
-describe('two at once', () => {
+describe('two pulls at once', () => {
   it('fetch a file once', async () => {
     server.files.set('/m.gguf', { bytes: big, holdAfter: 16_384 });
     const notes: string[] = [];
@@ -567,13 +568,13 @@ describe('a split model', () => {
     expect(modelFiles().pathOf(source(`hf:o/r/q/${name(3)}`))).toBe(pulled.path);
   });
 
-  it('is not begun when a part is missing', async () => {
+  it('is not started when a part is missing', async () => {
     server.files.set(`/${name(1)}`, { bytes: parts[0]! });
     expect((await refusal(pull(`${server.url}/${name(1)}`))).message).toContain(name(2));
     expect(kept()).toEqual([]);
   });
 
-  it('has no one checksum', async () => {
+  it('accepts no single checksum', async () => {
     expect((await refusal(pull(`${server.url}/${name(1)}`, { sha256: 'a'.repeat(64) }))).message).toContain(
       'split model',
     );
@@ -590,7 +591,7 @@ describe('inspecting', () => {
       signal: new AbortController().signal,
     });
 
-  it('tells what a file holds', async () => {
+  it('describes a file', async () => {
     const path = join(folder, 'm.gguf');
     writeFileSync(path, model);
     expect(await inspect({ kind: 'path', path })).toEqual({
@@ -634,7 +635,7 @@ describe('inspecting', () => {
     expect(kept()).toEqual([]);
   });
 
-  it('does not ask for what is here', async () => {
+  it('sends no request for an existing file', async () => {
     server.files.set('/o/r/resolve/main/m.gguf', { bytes: model });
     await pull('hf:o/r/m.gguf');
     const { length } = server.hits;
@@ -644,9 +645,9 @@ describe('inspecting', () => {
 
   it.each([
     ['missing', null, 'There is no file'],
-    ['empty', Buffer.alloc(0), 'it has 0 bytes'],
+    ['empty', Buffer.alloc(0), 'it has only 0 bytes'],
     ['cut within its header', model.subarray(0, 3000), 'it ends within its header'],
-    ['cut within its weights', model.subarray(0, -100), 'is cut short'],
+    ['cut within its weights', model.subarray(0, -100), 'is truncated'],
     ['a text', Buffer.from('hello world, I am a text'), 'it begins with'],
   ])('says of a file that is %s', async (_, bytes, message) => {
     const path = join(folder, 'm.gguf');
@@ -654,14 +655,14 @@ describe('inspecting', () => {
     expect((await refusal(inspect({ kind: 'path', path }))).message).toContain(message);
   });
 
-  it('needs ranges', async () => {
+  it('needs range support', async () => {
     server.files.set('/m.gguf', { bytes: model, noRanges: true });
-    expect((await refusal(inspect(source(`${server.url}/m.gguf`)))).message).toContain('only as a whole');
+    expect((await refusal(inspect(source(`${server.url}/m.gguf`)))).message).toContain('does not support range requests');
   });
 });
 
 describe('the local models', () => {
-  it('are listed with what is unfinished and what is broken', async () => {
+  it('are listed, with unfinished and damaged ones', async () => {
     writeFileSync(join(folder, 'a.gguf'), loadableGguf());
     writeFileSync(join(folder, 'b.gguf'), 'nonsense');
     mkdirSync(join(folder, 'c'));
@@ -687,7 +688,7 @@ describe('the local models', () => {
     expect(statSync(join(folder, 'a.gguf')).size).toBeGreaterThan(0);
   });
 
-  it('are none where there is no folder', async () => {
+  it('are empty without a folder', async () => {
     expect(await modelFiles({ folder: join(folder, 'none') }).local()).toEqual([]);
   });
 });

@@ -59,16 +59,16 @@ test.each([
   ['something else', Buffer.from('Not a model at all, but a text.')],
   ['the first half of the header', readFileSync(whole.path).subarray(0, 1000)],
 ])('a file with %s in it', async (_, bytes) => {
-  expect(await complaint(written('broken.gguf', bytes))).toMatch(/is not a GGUF model file|is cut short/);
+  expect(await complaint(written('broken.gguf', bytes))).toMatch(/is not a GGUF model file|is truncated/);
 });
 
 test('a file cut short', async () => {
   const bytes = readFileSync(whole.path);
   expect(await complaint(written('half.gguf', bytes.subarray(0, bytes.length / 2)))).toContain(
-    'is cut short',
+    'is truncated',
   );
   expect(await startFault(written('almost.gguf', bytes.subarray(0, -64)))).toMatch(
-    /almost\.gguf is cut short: it has \d+ bytes of \d+\. Fetch it again\.$/,
+    /almost\.gguf is truncated: it has \d+ of \d+ bytes\. Fetch it again\.$/,
   );
 });
 
@@ -118,7 +118,7 @@ test('a split model takes the memory of all its files, and each must be whole', 
   expect(fileBytes).toBe(statSync(paths[0]).size + statSync(paths[1]).size);
   await llama.dispose();
   writeFileSync(paths[1], readFileSync(paths[1]).subarray(0, -64));
-  expect(await complaint(paths[0])).toMatch(/random-00002-of-00002\.gguf is cut short/);
+  expect(await complaint(paths[0])).toMatch(/random-00002-of-00002\.gguf is truncated/);
   rmSync(paths[1]);
   expect(await complaint(paths[0])).toMatch(/^There is no file .*random-00002-of-00002\.gguf/);
 });

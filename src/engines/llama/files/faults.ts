@@ -1,6 +1,6 @@
 import { StartError } from '../../../base/start-error.ts';
 
-/** A model file that cannot be had: a sentence, and what to do about it. */
+/** Model file that cannot be fetched or read: a sentence, and possibly what to do about it. */
 export class ModelFileError extends StartError {
   readonly hint: string | undefined;
 
@@ -11,9 +11,9 @@ export class ModelFileError extends StartError {
   }
 }
 
-/** A fault of the moment: trying again is worth it. The message is the end of a sentence. */
+/** Temporary fault, worth another attempt. The message is a sentence without a capital and a full stop. */
 export class TransientFault extends Error {
-  /** How long the server asked to wait. */
+  /** `Retry-After` of the server. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
@@ -23,14 +23,14 @@ export class TransientFault extends Error {
   }
 }
 
-/** The file on the server is no longer the one that was begun. */
+/** The file on the server changed since the download began. */
 export class RemoteFileChanged extends ModelFileError {}
 
-/** A fault of the disk as a sentence; anything else as it is. */
+/** Turns a fault of the disk into a `ModelFileError`; returns other errors unchanged. */
 export function diskFault(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
   if (!('syscall' in error) || error instanceof ModelFileError) return error;
-  const again = 'What was fetched is kept: make room and run it again, or choose another folder.';
+  const again = 'Fetched bytes are kept: free some space and run it again, or choose another folder.';
   if (error.code === 'ENOSPC' || error.code === 'EDQUOT')
     return new ModelFileError(`The disk is full: ${path} could not be written.`, again, { cause: error });
   return new ModelFileError(`${path} cannot be written: ${error.message}.`, 'Choose another folder.', {

@@ -7,7 +7,7 @@ import { type RemoteFile, checkAnswer, contentLength, hostOf } from './remote.ts
 import { type RetryCall, withRetries } from './with-retries.ts';
 import type { HttpResponse } from './http-client.ts';
 
-/** At once. More does not help where the line is the limit, and is impolite where the server is. */
+/** More connections would not help where the line is the limit, and would be impolite where the server is. */
 const connections = 4;
 
 export interface FetchCall extends RetryCall {
@@ -15,9 +15,9 @@ export interface FetchCall extends RetryCall {
 }
 
 /**
- * Brings what is missing of a file into its part: in pieces over several connections where the server gives ranges, else
- * as one stream from the beginning. A broken connection is taken up again where it broke.
- * @throws Changed when the file is no longer what it was
+ * Fetches the missing bytes of a file into its part file: over several connections where the server supports ranges, else
+ * as one stream from the start. A broken connection resumes where it broke.
+ * @throws RemoteFileChanged
  */
 export async function fetchFile(
   file: RemoteFile,
@@ -27,12 +27,11 @@ export async function fetchFile(
 ): Promise<void> {
   const host = hostOf(file.url);
 
-  /** Writes a body to its place. More than `wanted` is refused, less is for the caller to notice. */
+  /** Writes a body to its place. Refuses more bytes than `wanted`; the caller notices fewer. */
   async function pour({ body }: HttpResponse, wanted: Range, onEnd: (end: number) => void): Promise<void> {
     let at = wanted.start;
     for await (const chunk of body) {
-      if (at + chunk.length > wanted.end)
-        throw new ModelFileError(`${host} sent more bytes than it had announced.`);
+      if (at + chunk.length > wanted.end) throw new ModelFileError(`${host} sent more bytes than announced.`);
       await part.write(chunk, at);
       at += chunk.length;
       onEnd(at);

@@ -5,7 +5,7 @@ import { TransientFault, ModelFileError } from './faults.ts';
 import type { Range } from './ranges.ts';
 
 export interface Hub {
-  /** Where `hf:` files are, without a slash at the end. */
+  /** Base URL of `hf:` files, without a slash at the end. */
   endpoint: string;
   token: string | null;
 }
@@ -16,22 +16,22 @@ type Body = Dispatcher.ResponseData['body'];
 export interface HttpResponse {
   status: number;
   headers: Headers;
-  /** @throws Broken */
+  /** @throws TransientFault */
   body: AsyncIterable<Buffer>;
-  /** Lets go of a body that nobody reads. */
+  /** Discards the body. */
   leave(): void;
-  /** What the hub said of the file before it sent us to where the bytes are. */
+  /** What the hub reported about the file before it redirected to the storage. */
   linked: { sha256: string | null; size: number | null };
 }
 
 export type HttpClient = ReturnType<typeof createHttpClient>;
 
 const connectMs = 15_000;
-/** Until the headers come, and between two pieces of a body. */
+/** Limit for the headers, and between two pieces of a body. */
 const idleMs = 60_000;
 const maxRedirects = 10;
 
-/** GET requests that follow redirects. The hub's token goes to the hub and nowhere else. */
+/** GET requests that follow redirects. The token of the hub goes to the hub alone. */
 export function createHttpClient(hub: Hub) {
   let dispatcher: Agent | undefined;
   const hubOrigin = new URL(hub.endpoint).origin;
@@ -40,7 +40,7 @@ export function createHttpClient(hub: Hub) {
     const headers: Record<string, string> = { 'accept-encoding': 'identity', 'user-agent': 'offpeak' };
     if (range !== undefined) headers.range = `bytes=${range.start}-${range.end - 1}`;
     if (hub.token !== null && url.origin === hubOrigin) headers.authorization = `Bearer ${hub.token}`;
-    // Most starts fetch nothing.
+    // Loaded late: most starts fetch nothing.
     const { Agent, request } = await import('undici');
     dispatcher ??= new Agent({
       connect: { timeout: connectMs },
@@ -58,8 +58,8 @@ export function createHttpClient(hub: Hub) {
 
   return {
     /**
-     * @throws Broken when trying again is worth it
-     * @throws ModelFileError when it is not
+     * @throws TransientFault if a retry may help
+     * @throws ModelFileError if not
      */
     async open(
       first: string,
@@ -81,7 +81,7 @@ export function createHttpClient(hub: Hub) {
         if (!isRedirect) throw refusal(status, headers, url);
         url = redirected(url, String(headers.location), begin);
       }
-      throw new ModelFileError(`${begin.host} redirects in circles.`);
+      throw new ModelFileError(`${begin.host} redirects more than ${maxRedirects} times.`);
     },
     close: async () => dispatcher?.destroy(),
   };
@@ -93,13 +93,14 @@ function readLinked(headers: Headers, linked: HttpResponse['linked']): void {
   if (Number.isSafeInteger(size)) linked.size ??= size;
 }
 
-/** A checksum in an entity tag, which is what the hub gives for large files. */
+/** Checksum in an entity tag, as the hub sends it for large files. */
 function sha256Of(tag: string | string[] | undefined): string | null {
   return /^(?:W\/)?"?([0-9a-f]{64})"?$/.exec(String(tag ?? ''))?.[1] ?? null;
 }
 
 function redirected(from: URL, location: string, begin: URL): URL {
-  if (!URL.canParse(location, from.href)) throw new ModelFileError(`${from.host} redirects to nowhere.`);
+  if (!URL.canParse(location, from.href))
+    throw new ModelFileError(`${from.host} redirects to an invalid URL.`);
   const next = new URL(location, from);
   if (next.protocol === 'https:' || (begin.protocol === 'http:' && isTrusted(next))) return next;
   throw new ModelFileError(
@@ -116,7 +117,7 @@ async function* piecesOf(body: Body, url: URL, signal: AbortSignal): AsyncGenera
   }
 }
 
-/** What a status that brings no file means. */
+/** Error for a status other than success. */
 function refusal(status: number, headers: Headers, url: URL): Error {
   const said = `${url.host} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500)
@@ -127,7 +128,7 @@ function refusal(status: number, headers: Headers, url: URL): Error {
       'For a private or gated repository set OFFPEAK_HF_TOKEN to a token that may read it.',
     );
   if (status === 404 || status === 410) return new ModelFileError(`${said}: there is no ${url.pathname}.`);
-  return new ModelFileError(`${said}, which brings no file.`);
+  return new ModelFileError(`${said} instead of a file.`);
 }
 
 function retryAfter(value: string | string[] | undefined): number | undefined {
@@ -138,7 +139,7 @@ function retryAfter(value: string | string[] | undefined): number | undefined {
 function networkFault(error: unknown, url: URL): Error {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (/CERT|TLS|SELF_SIGNED|UNABLE_TO/.test(code))
-    return new ModelFileError(`${url.host} cannot prove that it is ${url.host} (${code}).`, undefined, {
+    return new ModelFileError(`The TLS certificate of ${url.host} cannot be trusted (${code}).`, undefined, {
       cause: error,
     });
   return new TransientFault(networkReason(error, url.host), { cause: error });

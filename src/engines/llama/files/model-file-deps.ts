@@ -3,20 +3,20 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
 import type { Hub, HttpClient } from './http-client.ts';
 
-/** What models are fetched with. */
+/** Collaborators and settings of downloads and reads of model files. */
 export interface ModelFileDeps {
   clock: Clock;
   random: Random;
-  /** Where fetched models stand. */
+  /** Folder of fetched models. */
   folder: string;
   hub: Hub;
   fs: ModelFs;
   web: HttpClient;
-  /** The most that is asked for at once. */
+  /** Most bytes of one range request. */
   pieceBytes: number;
 }
 
-/** The part of the file system that downloads need; tests pass one that fails. */
+/** File system operations of downloads; tests pass some that fail. */
 export type ModelFs = Pick<
   typeof nodeFs,
   'mkdir' | 'open' | 'readFile' | 'readdir' | 'rename' | 'rm' | 'stat' | 'statfs' | 'writeFile'

@@ -6,8 +6,8 @@ import { type Range, addRange, bytesIn } from './ranges.ts';
 import { type FileVersion, type RemoteFile, isSameVersion } from './remote.ts';
 
 /**
- * A file that is not whole yet: `<name>.part`, and beside it `<name>.part.json`, which tells what of it is on the disk.
- * The second is written after the first is flushed, so a killed process or a lost machine loses a second of work at most.
+ * An incomplete file, `<name>.part`, with `<name>.part.json`, which lists the bytes that are on the disk. The list is
+ * written after the bytes are flushed, so a crash loses at most a second of work.
  */
 export type PartFile = Awaited<ReturnType<typeof openPart>>;
 
@@ -27,7 +27,7 @@ export async function fileSize(path: string, fs: ModelFs): Promise<number | null
   return found?.isFile() === true ? found.size : null;
 }
 
-/** Opens the part of `path`, with what an earlier attempt left of the same version of the same file. */
+/** Opens the part file of `path`, with the bytes that an earlier attempt left of the same version. */
 export async function openPart(path: string, file: RemoteFile, { fs, clock }: ModelFileDeps) {
   let done = await doneBefore(path, file, fs);
   const handle: FileHandle = await fs.open(partPath(path), done.length > 0 ? 'r+' : 'w');
@@ -44,17 +44,16 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
     await fs.rename(`${statePath(path)}.tmp`, statePath(path));
   }
 
-  /** Flushes and remembers what is there. One after the other: all write the same state. */
+  /** Flushes the bytes and saves their list. Saves run one after another, because all write the same file. */
   function save(): Promise<void> {
     saving = saving.catch(() => {}).then(saveNow);
     return saving;
   }
 
-  /** What is on the way to the disk is remembered soon, whether or not more comes. */
   function saveSoon(): void {
     timer ??= clock.after(saveEveryMs, () => {
       timer = undefined;
-      // A disk that fails is met by the next write, or the last save.
+      // The next write, or the last save, reports a failing disk.
       save().catch(() => {});
     });
   }
@@ -72,7 +71,7 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
       done = addRange(done, { start: at, end: at + chunk.length });
       saveSoon();
     },
-    /** Begins anew. */
+    /** Discards everything that was fetched. */
     async clear() {
       done = [];
       await handle.truncate(0);

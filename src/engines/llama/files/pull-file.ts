@@ -13,11 +13,11 @@ import { readModelFile } from './read-model.ts';
 import { type RemoteFile, probeRemoteFile } from './remote.ts';
 import type { RetryCall } from './with-retries.ts';
 
-/** One file of a model: where it comes from and where it goes. */
+/** One file of a model, with its source and its destination. */
 export interface PlannedFile {
   source: RemoteSource;
   path: string;
-  /** What the server told of it; null when it is here already. */
+  /** Null for a file that is already there. */
   remote: RemoteFile | null;
 }
 
@@ -26,11 +26,11 @@ export interface FileCall extends RetryCall {
   onDone: (phase: PullProgress['phase'], bytes: number) => void;
 }
 
-/** How often a file that changes under way is begun anew. */
+/** Restarts because the file changed on the server. */
 const maxChanges = 2;
-const askAgainMs = 1000;
+const pollMs = 1000;
 
-/** Brings one file to its path, only when it is whole and what it should be. Another process that is at it is waited for. */
+/** Fetches one file to its path once it is complete and verified. Waits for another process that is fetching it. */
 export async function pullFile(
   { source, path, remote }: PlannedFile,
   deps: ModelFileDeps,
@@ -41,7 +41,7 @@ export async function pullFile(
   const shown = formatSource(source);
   const part = partPath(path);
 
-  /** The file, when it is here already. */
+  /** The file if it already exists. */
   async function presentFile(): Promise<PulledFile | undefined> {
     const bytes = await fileSize(path, fs);
     if (bytes === null) return undefined;
@@ -49,18 +49,18 @@ export async function pullFile(
     const sha256 = await sha256Of(path);
     if (sha256 === call.sha256) return { path, bytes, sha256, present: true };
     throw new ModelFileError(
-      `${path} is here already and has the checksum ${sha256}, not ${call.sha256}.`,
-      'Remove it to fetch it again.',
+      `${path} already exists and has the checksum ${sha256}, not ${call.sha256}.`,
+      'Delete it to fetch it again.',
     );
   }
 
-  /** Undefined while another is at it. */
+  /** Returns undefined while another process holds the lease. */
   async function pullAlone(): Promise<PulledFile | undefined> {
     let lease: Lease | undefined;
     try {
       lease = await takeLease(path, fs);
       if (!lease) return undefined;
-      // Whoever had the lease before may have brought it.
+      // The previous holder of the lease may have fetched it.
       return (await presentFile()) ?? (await pullNewest());
     } catch (error) {
       throw diskFault(error, part);
@@ -77,10 +77,10 @@ export async function pullFile(
       } catch (error) {
         if (!(error instanceof RemoteFileChanged)) throw error;
         if (changes === maxChanges)
-          throw new ModelFileError(`${shown} changes faster than it can be fetched.`, undefined, {
+          throw new ModelFileError(`${shown} keeps changing on the server while it is fetched.`, undefined, {
             cause: error,
           });
-        call.onNote(`${shown} changed on the server and is begun anew.`);
+        call.onNote(`${shown} changed on the server; fetching it from the start.`);
         version = null;
       }
     }
@@ -94,7 +94,7 @@ export async function pullFile(
       await fetchFile(version, opened, deps, { ...call, onBytes });
       await opened.save();
     } catch (error) {
-      // So that nothing is fetched twice; what stopped the work is what is told.
+      // The list of fetched bytes survives; the first error is the one to report.
       await opened.save().catch(() => {});
       throw error;
     } finally {
@@ -106,17 +106,17 @@ export async function pullFile(
     return { path, bytes, sha256, present: false };
   }
 
-  /** Refuses what is not the file that was meant, and keeps nothing of it: going on with it would bring the same. */
+  /** Verifies the fetched file. Deletes a wrong one, because resuming it would not help. Returns its checksum. */
   async function checkFetched(expected: string | null): Promise<string | null> {
     try {
       await readModelFile(part, fs, shown);
       if (expected === null) return null;
       const found = await sha256Of(part);
       if (found === expected) return found;
-      const why = call.sha256 === undefined ? `the hub tells ${expected}` : `${expected} was given`;
+      const why = call.sha256 === undefined ? `the hub reports ${expected}` : `${expected} was given`;
       throw new ModelFileError(
-        `${shown} came with the checksum ${found}, but ${why}.`,
-        'It was removed. Fetch it again, or find out which of the two is right.',
+        `The checksum of ${shown} is ${found}, but ${why}.`,
+        'The file was deleted. Fetch it again, or find out which checksum is right.',
       );
     } catch (error) {
       if (error instanceof ModelFileError) {
@@ -127,7 +127,7 @@ export async function pullFile(
     }
   }
 
-  /** In hexadecimal digits. */
+  /** Checksum in hexadecimal digits. */
   async function sha256Of(whole: string): Promise<string> {
     const hash = createHash('sha256');
     const handle = await fs.open(whole, 'r');
@@ -143,16 +143,16 @@ export async function pullFile(
   for (let waited = false; ; waited = true) {
     const pulled = (await presentFile()) ?? (await pullAlone());
     if (pulled) return pulled;
-    if (!waited) call.onNote(`Waiting for another process, which fetches ${path}.`);
+    if (!waited) call.onNote(`Waiting for another process that is fetching ${path}.`);
     onDone('waiting', 0);
-    await sleep(deps.clock, askAgainMs, signal);
+    await sleep(deps.clock, pollMs, signal);
     signal.throwIfAborted();
   }
 }
 
 async function publish(path: string, fs: ModelFs): Promise<void> {
   await fs.rename(partPath(path), path);
-  // A new name is durable when its folder is flushed. Not every system can.
+  // Flushing the folder makes the new name durable, where the system supports it.
   const folder = await fs.open(dirname(path), 'r').catch(() => null);
   await folder?.sync().catch(() => {});
   await folder?.close();

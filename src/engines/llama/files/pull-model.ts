@@ -10,16 +10,18 @@ import { localPath, partSources } from './paths.ts';
 import { type FileCall, type PlannedFile, pullFile } from './pull-file.ts';
 import { probeRemoteFile } from './remote.ts';
 
-/** Left to others on the same disk: their logs and databases have to go on. */
+/** Left free on the disk, for logs and databases. */
 const spareBytes = 64 * 1024 ** 2;
 
-/** Brings all files of a model that are not here yet, after a look at every one of them and at the disk. */
+/** Fetches the missing files of a model, after a check of all of them and of the free space. */
 export async function pullModel(request: PullRequest, deps: ModelFileDeps): Promise<PulledModel> {
   const { source, to, sha256, signal, onProgress = () => {}, onNote = () => {} } = request;
   const { folder, fs } = deps;
   const sources = partSources(source);
   if (sha256 !== undefined && sources.length > 1)
-    throw new ModelFileError('A split model has a checksum for each file, so one cannot be given for all.');
+    throw new ModelFileError(
+      'A split model has one checksum for each file, so a single checksum cannot be given.',
+    );
   const call = { signal, onNote };
   const plan: PlannedFile[] = [];
   const sizes: (number | null)[] = [];
@@ -35,8 +37,8 @@ export async function pullModel(request: PullRequest, deps: ModelFileDeps): Prom
   checkGiven(plan[0]!, sha256);
   await checkSpace(dirname(plan[0]!.path), missing, fs);
 
-  const told = sizes.filter((size) => size !== null);
-  const total = told.length < sizes.length ? null : sum(told);
+  const known = sizes.filter((size) => size !== null);
+  const total = known.length < sizes.length ? null : sum(known);
   const files: PulledFile[] = [];
   for (const [index, planned] of plan.entries()) {
     const before = sum(files.map(({ bytes }) => bytes));
@@ -47,17 +49,17 @@ export async function pullModel(request: PullRequest, deps: ModelFileDeps): Prom
   return { path: files[0]!.path, files };
 }
 
-/** What the hub tells already is not fetched first. */
+/** Compares the checksums before the download where the hub reports one. */
 function checkGiven({ source, remote }: PlannedFile, sha256: string | undefined): void {
-  const told = remote?.sha256 ?? null;
-  if (sha256 === undefined || told === null || told === sha256) return;
+  const reported = remote?.sha256 ?? null;
+  if (sha256 === undefined || reported === null || reported === sha256) return;
   throw new ModelFileError(
-    `The hub tells the checksum ${told} for ${formatSource(source)}, but ${sha256} was given.`,
+    `The hub reports the checksum ${reported} for ${formatSource(source)}, but ${sha256} was given.`,
     'Nothing was fetched.',
   );
 }
 
-/** Makes `folder`, and refuses to begin what cannot end: `bytes` more have to fit on its disk. */
+/** Creates `folder` and requires room for `bytes` more on its disk. */
 async function checkSpace(folder: string, bytes: number, fs: ModelFs): Promise<void> {
   await fs.mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw diskFault(error, folder);
@@ -66,7 +68,7 @@ async function checkSpace(folder: string, bytes: number, fs: ModelFs): Promise<v
   const free = bavail * bsize;
   if (bytes === 0 || bytes + spareBytes <= free) return;
   throw new ModelFileError(
-    `${formatBytes(bytes)} are still to be fetched, but only ${formatBytes(free)} are free in ${folder}.`,
-    'Make room, or choose another folder.',
+    `${formatBytes(bytes)} still have to be fetched, but only ${formatBytes(free)} are free in ${folder}.`,
+    'Free some space, or choose another folder.',
   );
 }

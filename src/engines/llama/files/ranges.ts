@@ -1,10 +1,10 @@
-/** Bytes from `start` up to, not including, `end`. */
+/** Bytes from `start` to before `end`. */
 export interface Range {
   start: number;
   end: number;
 }
 
-/** The union of some ranges and one more: in order, apart, not touching. */
+/** Union of ranges and one more: in order, without overlap, not touching. */
 export function addRange(ranges: readonly Range[], added: Range): Range[] {
   if (added.end <= added.start) return [...ranges];
   const before = ranges.filter(({ end }) => end < added.start);
@@ -19,7 +19,7 @@ export function bytesIn(ranges: readonly Range[]): number {
   return ranges.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
-/** What lies between ranges (in order and apart) up to `size`, in pieces of at most `pieceBytes`. */
+/** Gaps between ordered ranges up to `size`, in pieces of at most `pieceBytes`. */
 export function missingPieces(ranges: readonly Range[], size: number, pieceBytes: number): Range[] {
   const pieces: Range[] = [];
   let at = 0;

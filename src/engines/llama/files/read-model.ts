@@ -5,7 +5,7 @@ import { ModelFileError } from './faults.ts';
 import type { ModelFs } from './model-file-deps.ts';
 import { partPaths } from './paths.ts';
 
-/** Read at once: most headers are some megabytes. */
+/** Bytes of one read: most headers have some megabytes. */
 const pieceBytes = 1024 ** 2;
 
 export interface ReadFile {
@@ -13,15 +13,15 @@ export interface ReadFile {
   bytes: number;
 }
 
-/** What is read of all files of a model, in their order; `bytes` is of all together. */
+/** Headers of all files of a model, in order, and the size of all files. */
 export interface ReadModel {
   headers: GgufHeader[];
   bytes: number;
 }
 
 /**
- * Reads the headers of all files of the model to which the file at `path` belongs, and makes sure that they are whole.
- * @throws ModelFileError
+ * Reads the headers of all files of the model that the file at `path` belongs to.
+ * @throws ModelFileError also for a truncated file
  */
 export function readModel(path: string, fs: Pick<ModelFs, 'stat'>): Promise<ReadModel> {
   return readParts(partPaths(path), (part) => readModelFile(part, fs));
@@ -41,7 +41,7 @@ export async function readParts<Part>(
 }
 
 /**
- * @param shown how the file is called in messages
+ * @param shown name of the file in messages
  * @throws ModelFileError
  */
 export async function readModelFile(
@@ -55,13 +55,13 @@ export async function readModelFile(
   );
   if (header.fileBytes !== null && bytes < header.fileBytes)
     throw new ModelFileError(
-      `${shown} is cut short: it has ${bytes} bytes of ${header.fileBytes}.`,
+      `${shown} is truncated: it has ${bytes} of ${header.fileBytes} bytes.`,
       'Fetch it again.',
     );
   return { header, bytes };
 }
 
-/** Says of which file a fault is. */
+/** Adds the name of the file to a fault of its format. */
 export async function named<T>(name: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

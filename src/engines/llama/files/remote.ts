@@ -8,16 +8,16 @@ import type { Range } from './ranges.ts';
 import { type RetryCall, withRetries } from './with-retries.ts';
 import type { HttpClient, HttpResponse } from './http-client.ts';
 
-/** A file on a server, as its first bytes showed it. */
+/** A file on a server, as the answer to a request for its first bytes described it. */
 export interface RemoteFile extends FileVersion {
   url: string;
-  /** Null when the server does not say. */
+  /** Null if the server does not report it. */
   size: number | null;
-  /** Whether it gives any part that is asked for. */
+  /** True if the server supports range requests. */
   ranges: boolean;
 }
 
-/** What tells a version of a file from another; null when the server does not say. */
+/** Identifies a version of a file; null where the server does not report it. */
 export interface FileVersion {
   tag: string | null;
   /** The hub's checksum. */
@@ -26,17 +26,17 @@ export interface FileVersion {
 
 const headBytes = 4096;
 
-/** Looks at the first bytes: what the server tells of the file, and whether it can be a GGUF at all. */
+/** Fetches the first bytes, to learn what the server reports about the file and to check that it is a GGUF file. */
 export function probeRemoteFile(
   source: RemoteSource,
   deps: ModelFileDeps,
   call: RetryCall,
 ): Promise<RemoteFile> {
   const url = downloadUrl(source, deps.hub.endpoint);
-  return withRetries(deps, call, () => lookOnce(url, deps.web, call.signal));
+  return withRetries(deps, call, () => probeOnce(url, deps.web, call.signal));
 }
 
-async function lookOnce(url: string, web: HttpClient, signal: AbortSignal): Promise<RemoteFile> {
+async function probeOnce(url: string, web: HttpClient, signal: AbortSignal): Promise<RemoteFile> {
   const answer = await web.open(url, { range: { start: 0, end: headBytes }, signal });
   const head = await readHead(answer);
   try {
@@ -45,12 +45,14 @@ async function lookOnce(url: string, web: HttpClient, signal: AbortSignal): Prom
     throw error instanceof GgufFault ? notGguf(url, error) : error;
   }
   if (answer.headers['content-encoding'] !== undefined && answer.headers['content-encoding'] !== 'identity')
-    throw new ModelFileError(`${hostOf(url)} sends the file compressed although it was asked not to.`);
+    throw new ModelFileError(
+      `${hostOf(url)} sends the file compressed, although uncompressed bytes were requested.`,
+    );
   const given = answer.status === 206 ? contentRange(answer) : null;
   const size = given?.size ?? (answer.status === 200 ? contentLength(answer) : null);
   const { linked } = answer;
   if (linked.size !== null && size !== null && linked.size !== size)
-    throw new ModelFileError(`The hub tells of ${linked.size} bytes, its storage has ${size}.`);
+    throw new ModelFileError(`The hub reports ${linked.size} bytes, but its storage has ${size}.`);
   return {
     url,
     size: size ?? linked.size,
@@ -62,7 +64,7 @@ async function lookOnce(url: string, web: HttpClient, signal: AbortSignal): Prom
 
 function notGguf(url: string, fault: GgufFault): ModelFileError {
   const hint = /\/blob\//.test(url)
-    ? 'The page of a file is not the file: write hf:owner/repo/file.gguf.'
+    ? 'This is the web page of the file: use hf:owner/repo/file.gguf.'
     : undefined;
   return new ModelFileError(`${url.replace(/\?.*/, '')} is not a GGUF model file: ${fault.message}.`, hint);
 }
@@ -70,7 +72,7 @@ function notGguf(url: string, fault: GgufFault): ModelFileError {
 async function readHead(answer: HttpResponse): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  // An empty file has no first bytes to give.
+  // The answer for an empty file.
   if (answer.status === 416) answer.leave();
   else
     for await (const chunk of answer.body) {
@@ -82,8 +84,8 @@ async function readHead(answer: HttpResponse): Promise<Buffer> {
 }
 
 /**
- * Makes sure that an answer brings just the bytes that were asked for, of the file that was begun.
- * @throws Changed
+ * Checks that a response has the requested bytes of the same version of the file.
+ * @throws RemoteFileChanged
  */
 export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFile): void {
   try {
@@ -94,10 +96,10 @@ export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFil
     if (isSameVersion(version, file) === false)
       throw new RemoteFileChanged('The file changed on the server.');
     if (given === null)
-      throw new TransientFault(`${hostOf(file.url)} sent the whole file where a part was asked for`);
+      throw new TransientFault(`${hostOf(file.url)} sent the whole file instead of the requested range`);
     if (given.start !== wanted.start || given.end > wanted.end)
       throw new ModelFileError(
-        `${hostOf(file.url)} sent the bytes ${given.start} to ${given.end} where ${wanted.start} to ${wanted.end} were asked for.`,
+        `${hostOf(file.url)} sent the bytes ${given.start} to ${given.end} instead of ${wanted.start} to ${wanted.end}.`,
       );
   } catch (error) {
     answer.leave();
@@ -106,8 +108,8 @@ export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFil
 }
 
 /**
- * Whether two looks at a file saw the same bytes; undefined where nobody can tell. The hub's checksum tells best; its storage
- * may tag the same bytes in several ways.
+ * True if two requests saw the same bytes; undefined if unknown. Checksums of the hub come first, because its storage may
+ * use several tags for the same bytes.
  */
 export function isSameVersion(a: FileVersion, b: FileVersion): boolean | undefined {
   if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
@@ -126,7 +128,7 @@ export function contentLength({ headers }: HttpResponse): number | null {
   return Number.isSafeInteger(length) ? length : null;
 }
 
-/** A weak tag promises the same meaning, not the same bytes, so the time of the last change has to do. */
+/** Strong entity tag, else the time of the last change: a weak tag does not identify the bytes. */
 function versionTag({ headers }: HttpResponse): string | null {
   const tag = headers.etag === undefined ? '' : String(headers.etag);
   if (tag !== '' && !tag.startsWith('W/')) return tag;

@@ -8,15 +8,16 @@ export interface RetryCall {
   onNote: (note: string) => void;
 }
 
-/** How often something is tried that brings no byte. */
-const attempts = 6;
+/** Attempts in a row without progress. */
+const maxAttempts = 6;
 const pauses = { initialMs: 500, maxMs: 30_000 };
-/** Of what a server asks for. */
-const longestWaitMs = 300_000;
+/** Upper bound for `Retry-After`. */
+const maxWaitMs = 300_000;
 
 /**
- * Tries until `attempt` gives something; undefined is some progress. Attempts that bring nothing are counted, and each waits
- * longer than the one before.
+ * Repeats `attempt` until it returns a value; undefined means some progress. Attempts that fail are counted, and back off
+ * exponentially.
+ * @throws ModelFileError after too many failures in a row
  */
 export async function withRetries<T>(
   { clock, random }: ModelFileDeps,
@@ -26,16 +27,16 @@ export async function withRetries<T>(
   for (let failures = 0; ;) {
     let pauseMs = pauses.initialMs;
     try {
-      const found = await attempt();
-      if (found !== undefined) return found;
+      const result = await attempt();
+      if (result !== undefined) return result;
       failures = 0;
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof TransientFault)) throw error;
       failures++;
-      if (failures >= attempts) throw gaveUp(error);
+      if (failures >= maxAttempts) throw gaveUp(error);
       const usual = backoffMs(failures + 1, pauses, random.float());
-      pauseMs = Math.min(error.retryAfterMs ?? usual, longestWaitMs);
+      pauseMs = Math.min(error.retryAfterMs ?? usual, maxWaitMs);
       if (failures === 2) onNote(`Trying again: ${error.message}.`);
     }
     await sleep(clock, pauseMs, signal);
@@ -46,8 +47,8 @@ export async function withRetries<T>(
 function gaveUp(error: TransientFault): ModelFileError {
   const sentence = error.message[0]!.toUpperCase() + error.message.slice(1);
   return new ModelFileError(
-    `${sentence}, and ${attempts} times in a row nothing came.`,
-    'What was fetched is kept: run it again to go on.',
+    `${sentence}, and ${maxAttempts} attempts in a row brought nothing.`,
+    'Fetched bytes are kept: run it again to resume.',
     { cause: error },
   );
 }

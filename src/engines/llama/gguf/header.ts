@@ -1,17 +1,17 @@
 import { type Cursor, GgufFault, HeaderCutShort, createCursor } from './cursor.ts';
 import { tensorBytes } from './types.ts';
 
-/** What stands before the weights of a GGUF file (as ggml describes the format), versions 2 and 3, little-endian. */
+/** Header of a GGUF file, versions 2 and 3, little-endian. */
 export interface GgufHeader {
   metadata: ReadonlyMap<string, MetadataValue>;
   tensors: readonly GgufTensor[];
-  /** The size a whole file has at least; null when it has a kind of tensor that is not known here. */
+  /** Smallest size of a complete file; null with an unknown tensor type. */
   fileBytes: number | null;
 }
 
 export type MetadataValue = number | boolean | string | MetadataArray;
 
-/** Of long arrays and arrays of texts, such as a vocabulary, only the length is kept. */
+/** `items` is null for long arrays and arrays of texts, such as a vocabulary. */
 export interface MetadataArray {
   length: number;
   items: number[] | null;
@@ -19,14 +19,14 @@ export interface MetadataArray {
 
 export interface GgufTensor {
   name: string;
-  /** Numbers in it. */
+  /** Count of its numbers. */
   elements: number;
   type: number;
-  /** From where the weights begin. */
+  /** From the start of the weights, in bytes. */
   offset: number;
 }
 
-/** What a file begins with, and a version behind it. */
+/** First bytes of a file; the version follows. */
 const ggufMagic = 'GGUF';
 const magicBytes = 8;
 /** Vocabulary and merges of the largest tokenizers take some 20 MB. */
@@ -36,25 +36,28 @@ const maxKeptItems = 4096;
 const maxArrayDepth = 4;
 const usualAlignment = 32;
 
-/** Throws unless a file beginning with `head` may be a GGUF model; at least 8 bytes are needed to tell. */
+/**
+ * Requires that a file that begins with `head`, of 8 bytes or more, can be a GGUF model.
+ * @throws GgufFault
+ */
 export function checkMagic(head: Uint8Array): void {
   const begin = Buffer.from(head.subarray(0, magicBytes));
   if (begin.subarray(0, 4).toString('latin1') === ggufMagic && begin.length === magicBytes) {
     const version = begin.readUInt32LE(4);
     if (version === 2 || version === 3) return;
-    if (begin.readUInt32BE(4) <= 3) throw new GgufFault('it is made for big-endian machines');
-    throw new GgufFault(`its version ${version} is not known; 2 and 3 are`);
+    if (begin.readUInt32BE(4) <= 3) throw new GgufFault('it is for big-endian machines');
+    throw new GgufFault(`its version ${version} is unsupported; 2 and 3 are supported`);
   }
-  if (begin.length < magicBytes) throw new GgufFault(`it has ${begin.length} bytes`);
+  if (begin.length < magicBytes) throw new GgufFault(`it has only ${begin.length} bytes`);
   const isPage = /^\s*<(!doc|html|\?xml)/i.test(begin.toString('latin1'));
   if (isPage) throw new GgufFault('it is a web page');
   if (begin.toString('latin1') === 'version ')
-    throw new GgufFault('it is a pointer of Git LFS, not the file itself');
+    throw new GgufFault('it is a Git LFS pointer, not the file itself');
   throw new GgufFault(`it begins with ${JSON.stringify(begin.toString('latin1'))}, not with ${ggufMagic}`);
 }
 
 /**
- * Reads the header from the beginning of a file, and no more of it than twice as much.
+ * Reads the header at the start of a file, and at most twice its length.
  * @throws GgufFault
  */
 export async function readGgufHeader(pieces: AsyncIterable<Buffer>): Promise<GgufHeader> {
@@ -71,7 +74,7 @@ export async function readGgufHeader(pieces: AsyncIterable<Buffer>): Promise<Ggu
     } catch (error) {
       if (!(error instanceof HeaderCutShort)) throw error;
     }
-    // Parsing begins anew each time, so it waits for twice as much.
+    // Parsing restarts each time, so it waits for twice as many bytes.
     next = Math.min(2 * length, maxHeaderBytes);
   }
   return parseHeader(Buffer.concat(held));
@@ -99,12 +102,12 @@ function readValue(bytes: Buffer, cursor: Cursor, type: number, depth: number): 
   if (type === valueTypes.text) return cursor.text();
   if (type === valueTypes.array) return readArray(bytes, cursor, depth + 1);
   const scalar = scalars[type];
-  if (scalar === undefined) throw new GgufFault(`it holds a value of the unknown type ${type}`);
+  if (scalar === undefined) throw new GgufFault(`it contains a value of the unknown type ${type}`);
   return scalar.read(bytes, cursor.take(scalar.bytes));
 }
 
 function readArray(bytes: Buffer, cursor: Cursor, depth: number): MetadataArray {
-  if (depth > maxArrayDepth) throw new GgufFault('its metadata are nested too deeply');
+  if (depth > maxArrayDepth) throw new GgufFault('its metadata is nested too deeply');
   const type = cursor.u32();
   const length = cursor.u64();
   const scalar = scalars[type];
@@ -153,7 +156,7 @@ interface Scalar {
   read(bytes: Buffer, at: number): number | boolean;
 }
 
-/** By the number of their type. Whole numbers of 64 bits lose what no count or id has. */
+/** Readers by type number. 64-bit integers lose precision above 2^53, beyond any count or ID. */
 const scalars: Record<number, Scalar | undefined> = {
   0: { bytes: 1, read: (bytes, at) => bytes.readUInt8(at) },
   1: { bytes: 1, read: (bytes, at) => bytes.readInt8(at) },

@@ -1,24 +1,24 @@
 import type { GgufHeader, MetadataValue } from './header.ts';
 
-/** What the memory a model needs follows from. */
+/** Dimensions of a model that determine its memory. */
 export interface ModelShape {
   layers: number;
-  /** Numbers of one key and one value, over all heads that have their own. */
+  /** Numbers in one key and one value, over all key-value heads. */
   keyWidth: number;
   valueWidth: number;
-  /** Numbers of a token's vector. */
+  /** Numbers in the vector of a token. */
   width: number;
-  /** Numbers of a token inside the feed-forward network. */
+  /** Numbers per token inside the feed-forward network. */
   innerWidth: number;
-  /** Heads that look at what was said before. */
+  /** Attention heads. */
   heads: number;
   vocabulary: number;
   trainedContext: number;
-  /** Of all files together. */
+  /** Size of all files. */
   fileBytes: number;
 }
 
-/** @param headers of all files of the model; the metadata stand in the first */
+/** @param headers of all files of the model; the first has the metadata */
 export function readShape(headers: readonly GgufHeader[], fileBytes: number): ModelShape {
   const metadata = headers[0]?.metadata ?? new Map<string, MetadataValue>();
   const own = countReader(metadata);
@@ -38,13 +38,13 @@ export function readShape(headers: readonly GgufHeader[], fileBytes: number): Mo
   };
 }
 
-/** Counts by the keys of the model's own architecture; where each layer has its own, the largest. */
+/** Reads counts by the keys of the architecture; the largest where each layer has its own. */
 export function countReader(metadata: ReadonlyMap<string, MetadataValue>): (key: string) => number | null {
   const architecture = metadata.get('general.architecture');
   return (key) => (typeof architecture === 'string' ? countOf(metadata.get(`${architecture}.${key}`)) : null);
 }
 
-/** Tokens the model knows. */
+/** Number of tokens in the vocabulary. */
 export function vocabularySize(metadata: ReadonlyMap<string, MetadataValue>): number | null {
   const tokens = metadata.get('tokenizer.ggml.tokens');
   return typeof tokens === 'object' ? tokens.length : countReader(metadata)('vocab_size');

@@ -10,9 +10,9 @@ import { fileTypes, tensorTypes } from '../gguf/types.ts';
 const shownTemplateLines = 3;
 
 /**
- * What the headers of a model's files tell; a split model has its metadata in the first and its tensors in all.
- * @param fileBytes of all files together
- * @param freeBytes memory into which it is to fit
+ * Describes a model by the headers of its files. The first file has the metadata, and all have tensors.
+ * @param fileBytes size of all files
+ * @param freeBytes memory that the model has to fit into
  */
 export function describeModel(
   headers: readonly GgufHeader[],
@@ -53,10 +53,7 @@ export function countParameters(headers: readonly GgufHeader[]): number {
   return sum(headers.flatMap(({ tensors }) => tensors.map(({ elements }) => elements)));
 }
 
-/**
- * What a file says of itself, else the kind of tensor that holds most of its numbers: in a small model those of the
- * vocabulary may be more than all others together, and of another kind.
- */
+/** Declared quantization, else the tensor type of most numbers. In a small model that may be the type of the vocabulary. */
 export function findQuantization(headers: readonly GgufHeader[]): string {
   const declared = headers[0]?.metadata.get('general.file_type');
   const named = typeof declared === 'number' ? fileTypes[declared] : undefined;
@@ -69,7 +66,7 @@ export function findQuantization(headers: readonly GgufHeader[]): string {
   return tensorTypes[most[0]]?.[0] ?? `type ${most[0]}`;
 }
 
-/** The engine's own plan: what it would take with memory to spare, and whether it would take it here. */
+/** Memory that the engine would plan with without a limit, and whether it fits into `freeBytes`. */
 function planMemory(shape: ModelShape, wanted: WantedContext, freeBytes: number): ModelReport['memory'] {
   const { contextSize } = planContext(shape, wanted, Infinity);
   const { cacheBytes, workBytes, misfit } = planContext(shape, { ...wanted, contextSize }, freeBytes);

@@ -13,7 +13,7 @@ import { type ReadFile, named, readModel, readModelFile, readParts } from '../fi
 import { checkAnswer, hostOf, probeRemoteFile } from '../files/remote.ts';
 import { withRetries } from '../files/with-retries.ts';
 
-/** What a model's headers tell. Of a file elsewhere only the header is fetched, unless the file is here already. */
+/** Describes a model by its headers. For a remote file that is not here yet, only the header is fetched. */
 export async function inspectModel(request: InspectRequest, deps: ModelFileDeps): Promise<ModelReport> {
   const { source, signal, sequences, context: contextSize } = request;
   const { headers, bytes } =
@@ -33,10 +33,9 @@ async function readAnywhere(
   return named(formatSource(source), () => readRemoteHeader(source, deps, signal));
 }
 
-/** Asked for at once: most of a vocabulary, without most of the weights. */
+/** Bytes of one request: most of a vocabulary, little of the weights. */
 const pieceBytes = 2 * 1024 ** 2;
 
-/** Fetches the header of a file on a server, and little behind it. */
 async function readRemoteHeader(
   source: RemoteSource,
   deps: ModelFileDeps,
@@ -47,7 +46,7 @@ async function readRemoteHeader(
   const { url, size, ranges } = file;
   if (size === null || !ranges)
     throw new ModelFileError(
-      `${hostOf(url)} gives the file only as a whole.`,
+      `${hostOf(url)} does not support range requests for this file.`,
       'Pull it first, then inspect it.',
     );
   async function* pieces(whole: number): AsyncGenerator<Buffer> {
@@ -61,7 +60,7 @@ async function readRemoteHeader(
     checkAnswer(answer, wanted, file);
     const bytes = await buffer(answer.body);
     if (bytes.length === wanted.end - wanted.start) return bytes;
-    throw new TransientFault(`${hostOf(url)} sent less than it had announced`);
+    throw new TransientFault(`${hostOf(url)} sent fewer bytes than announced`);
   }
   return { header: await readGgufHeader(pieces(size)), bytes: size };
 }

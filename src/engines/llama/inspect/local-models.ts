@@ -8,7 +8,7 @@ import { shareDone, fileSize } from '../files/part-file.ts';
 import { partNames, partPaths } from '../files/paths.ts';
 import { readModel } from '../files/read-model.ts';
 
-/** The models in a folder and the folders below, and what is being fetched there; by path. */
+/** Models in a folder and its subfolders, complete or partly fetched, sorted by path. */
 export async function localModels(folder: string, fs: ModelFs): Promise<LocalModel[]> {
   const entries: Dirent[] = await fs
     .readdir(folder, { recursive: true, withFileTypes: true })
