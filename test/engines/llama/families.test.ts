@@ -299,8 +299,8 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
         expect(answer.reasoningTokens).toBeGreaterThanOrEqual(answer.reasoning.length - 1);
         expect(answer.reasoningTokens).toBeLessThanOrEqual(answer.reasoning.length + 1);
       }
-      const order = deltas.map((delta) => (delta.reasoning === undefined ? 'said' : 'thought'));
-      expect(order.indexOf('said')).toBe(order.filter((kind) => kind === 'thought').length);
+      const order = deltas.map((delta) => (delta.reasoning === undefined ? 'content' : 'reasoning'));
+      expect(order.indexOf('content')).toBe(order.filter((kind) => kind === 'reasoning').length);
     }
     // Cut off in the middle of a thought, nothing was said.
     const cut = read(family, thinks!.slice(0, thinks!.indexOf('weather')), { isThinking }).answer;

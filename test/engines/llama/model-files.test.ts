@@ -657,7 +657,9 @@ describe('inspecting', () => {
 
   it('needs range support', async () => {
     server.files.set('/m.gguf', { bytes: model, noRanges: true });
-    expect((await refusal(inspect(source(`${server.url}/m.gguf`)))).message).toContain('does not support range requests');
+    expect((await refusal(inspect(source(`${server.url}/m.gguf`)))).message).toContain(
+      'does not support range requests',
+    );
   });
 });
 

@@ -101,10 +101,18 @@ describe('a header', () => {
       gguf([], [], { count: 2 ** 40 }),
       'claims to have 1099511627776 metadata entries',
     ],
-    ['a text without end', gguf([entry('a', 8, u64(2 ** 40))], []), 'it contains a text of 1099511627776 bytes'],
+    [
+      'a text without end',
+      gguf([entry('a', 8, u64(2 ** 40))], []),
+      'it contains a text of 1099511627776 bytes',
+    ],
     ['an impossible size', gguf([entry('a', 8, u64(2n ** 63n))], []), 'the impossible size'],
     ['an array without end', gguf([entry('a', 9, u32(8), u64(2 ** 50))], []), 'it ends within its header'],
-    ['numbers without end', gguf([entry('a', 9, u32(4), u64(2 ** 50)), entry('b', 4, u32(1))], []), 'too large'],
+    [
+      'numbers without end',
+      gguf([entry('a', 9, u32(4), u64(2 ** 50)), entry('b', 4, u32(1))], []),
+      'too large',
+    ],
     [
       'arrays in arrays',
       gguf([entry('a', 9, ...Array.from({ length: 6 }, () => Buffer.concat([u32(9), u64(1)])))], []),

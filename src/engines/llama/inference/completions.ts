@@ -23,31 +23,31 @@ import { scorePrompt } from './sampling/score-prompt.ts';
 import { createTextDecoder } from './answer/text-decoder.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Log probabilities of prompts that one request may be told. */
+/** Log probabilities of prompts in one response. */
 const maxScored = 5_000_000;
 
 interface RawPrompt {
   tokens: number[];
-  /** What an answer that begins with it begins with. */
+  /** Text that an echo begins with. */
   text: string;
   limit: number;
-  /** What is known of its tokens, once for all of its answers. */
+  /** Log probabilities of its tokens, read once for all of its answers. */
   scored?: Promise<ScoredToken[]>;
 }
 
 interface Made {
   text: string;
-  /** What is known of its tokens, where that was asked for. */
+  /** Log probabilities of its tokens, if requested. */
   tokens: ScoredToken[];
   output: GenerationOutput;
 }
 
 type Call = AnswersCall<Deltas['complete']>;
 
-/** How a piece ends while more is to come. */
-const notYet: Pick<CompletionPiece, 'finish_reason' | 'stop_reason'> = { finish_reason: null };
+/** End of a piece that is not the last. */
+const open: Pick<CompletionPiece, 'finish_reason' | 'stop_reason'> = { finish_reason: null };
 
-/** Goes on with raw prompts: control tokens that a prompt spells out are those tokens, as its writer means them. */
+/** Continues raw prompts. The text of a control token in a prompt is that token. */
 export function createCompleter(
   { context, contextLength }: Loaded,
   vocabulary: Vocabulary,
@@ -66,7 +66,7 @@ export function createCompleter(
     return { tokens, text, limit: Math.min(limit, most) };
   }
 
-  /** What is known of the tokens of a prompt, which is read for that from its beginning. */
+  /** Reads a prompt from its start, for the log probabilities of its tokens. */
   async function score(
     lease: SequenceLease,
     { tokens, text }: RawPrompt,
@@ -79,7 +79,7 @@ export function createCompleter(
       top_logprobs: [],
       text: decoder.push(token),
     }));
-    // A token that was put before the text is not in it.
+    // A token that was added before the text is not part of it.
     if (found[0] && !text.startsWith(found[0].text ?? '')) found[0].text = '';
     await scorePrompt(lease, tokens, (at, probabilities) =>
       Object.assign(
@@ -96,10 +96,7 @@ export function createCompleter(
 
   return async (request: CompletionsRequest, call: Call): Promise<CompletionResult> => {
     if (request.suffix)
-      throw invalid(
-        'suffix',
-        'the embedded engine writes what comes behind a text, not what comes between two',
-      );
+      throw invalid('suffix', 'the embedded engine only continues a text and cannot fill in its middle');
     const { n, echo, logprobs, temperature } = request;
     const prompts = splitTextInputs('prompt', request.prompt).map((input) =>
       promptOf(input, request.max_tokens ?? defaultMaxTokens),
@@ -114,7 +111,7 @@ export function createCompleter(
 
     async function make(prompt: RawPrompt, at: number, lease: SequenceLease): Promise<Made> {
       const write = logprobsWriter();
-      const say = (text: string, tokens: readonly ScoredToken[], ending = notYet, said = text) => {
+      const say = (text: string, tokens: readonly ScoredToken[], ending = open, said = text) => {
         if (!call.onDelta) return;
         const piece = { index: at, text, logprobs: isAsked && tokens.length > 0 ? write(tokens) : null };
         call.onDelta({ fields: { choices: [{ ...piece, ...ending }] }, delta: said });
@@ -130,8 +127,7 @@ export function createCompleter(
         },
       });
       const before = isScoredPrompt ? await (prompt.scored ??= score(lease, prompt, top)) : [];
-      // Nothing that was made.
-      if (echo) say(prompt.text, before, notYet, '');
+      if (echo) say(prompt.text, before, open, '');
       const seed = choiceSeed(firstSeed, at % made);
       const output: GenerationOutput =
         prompt.limit === 0
@@ -157,7 +153,7 @@ export function createCompleter(
       };
     }
 
-    // As many at a time as there are sequences: requests of others come in between.
+    // At most one per sequence at a time, so that other requests get their turn.
     const places = prompts.flatMap((prompt) => Array<RawPrompt>(made).fill(prompt)).entries();
     const all = await mapConcurrent(
       context.totalSequences,
@@ -199,11 +195,11 @@ function refuseMuchScored(
   if (told > maxScored)
     throw invalid(
       'echo',
-      `with logprobs the answers would tell ${told} log probabilities of prompts, of which ${maxScored} are possible: ask for fewer answers, fewer alternatives or shorter prompts`,
+      `with logprobs, the answers would have ${told} log probabilities of prompts, and at most ${maxScored} are possible: request fewer answers, fewer alternatives or shorter prompts`,
     );
 }
 
-/** Of more answers than are told, those whose tokens were the likeliest. @param before tokens that are not the answer's */
+/** The `told` answers with the most likely tokens. @param before tokens in front that belong to the prompt */
 function likeliest(choices: Made[], told: number, before: number): Made[] {
   if (choices.length === told) return choices;
   const score = ({ tokens }: Made): number => {

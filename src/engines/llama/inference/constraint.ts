@@ -17,8 +17,8 @@ import { SchemaTooLarge } from '../../schemas/too-large.ts';
 import type { CallFormat, Family } from './families.ts';
 
 /**
- * The constraint of a request: a schema, any JSON object, or a tool call that must come. Undefined leaves the model
- * free. Throws 422 for schemas that cannot be held.
+ * Grammar of a request: a schema, any JSON object, or a required tool call; undefined without any.
+ * @throws ApiError 422 for schemas that a grammar cannot express
  */
 export function createConstraint(request: ChatRequest, family: Family): Analysed | undefined {
   const { kind, names, maxCalls: most } = answerRule(request);
@@ -31,7 +31,7 @@ export function createConstraint(request: ChatRequest, family: Family): Analysed
   try {
     const start = family.hasChannels ? '<|channel|>final<|message|>' : '';
     if (kind === 'json') alternatives.push(b.sequence(start, formatted(b, request.response_format!)));
-    // Beside a schema, a model that may call tools still may.
+    // With a schema, the model may still call tools.
     if (tools.length > 0) alternatives.push(toolCalls(b, tools, request, most === 1, family.calls));
     return analyse(b.build(b.rule(alternatives)));
   } catch (error) {
@@ -45,31 +45,28 @@ export function createConstraint(request: ChatRequest, family: Family): Analysed
 
 const maxCached = 32;
 
-/**
- * What confines the answer to a request, with the grammar as llama.cpp has it; undefined when the model is free. Schemas come
- * again and again in a batch, so their grammars are kept. Throws as `createConstraint` does.
- */
+/** Like `createConstraint`, with the grammar of llama.cpp. Caches grammars, because a batch repeats its schemas. */
 export function createConstraints(llama: Llama, family: Family) {
-  const kept = new Map<string, { analysed: Analysed; grammar: LlamaGrammar }>();
+  const cache = new Map<string, { analysed: Analysed; grammar: LlamaGrammar }>();
   return async (request: ChatRequest) => {
     const { response_format: format, tool_choice: choice, tools, parallel_tool_calls: parallel } = request;
     const key = JSON.stringify([format, choice, tools, parallel]);
-    const found = kept.get(key);
+    const found = cache.get(key);
     if (found) return found;
     const analysed = createConstraint(request, family);
     if (!analysed) return undefined;
     const grammar = await llama.createGrammar({ grammar: toGbnf(analysed.grammar) });
     const made = { analysed, grammar };
-    kept.set(key, made);
-    const [oldest] = kept.keys();
-    if (kept.size > maxCached) kept.delete(oldest!);
+    cache.set(key, made);
+    const [oldest] = cache.keys();
+    if (cache.size > maxCached) cache.delete(oldest!);
     return made;
   };
 }
 
 /**
- * The marks belong into the grammar, never behind the prompt: the model then cuts its tokens as it was trained to.
- * Models differ in the white space they put between the parts.
+ * Calls with their markers. The markers are part of the grammar instead of the prompt, so that the model tokenizes them as
+ * it was trained to. Models differ in the white space between the parts.
  */
 function toolCalls(
   b: GrammarBuilder,
@@ -108,11 +105,11 @@ function toolCalls(
 function parameters(b: GrammarBuilder, tool: Tool, index: number): Alternative {
   // Some clients send null for a function without parameters.
   const schema = tool.function.parameters ?? undefined;
-  if (schema === undefined || takesNothing(schema)) return b.literal('{}');
+  if (schema === undefined || hasNoParameters(schema)) return b.literal('{}');
   return [ruleAt(`tools[${index}].function.parameters`, b, schema)];
 }
 
-/** @param param where the schema stands in the request */
+/** @param param place of the schema in the request */
 function ruleAt(param: string, b: GrammarBuilder, schema: unknown): Element {
   try {
     return schemaRule(b, schema);
@@ -122,8 +119,8 @@ function ruleAt(param: string, b: GrammarBuilder, schema: unknown): Element {
   }
 }
 
-/** How a function without parameters is written; taken literally it would allow any members. */
-function takesNothing(schema: unknown): boolean {
+/** True for the usual schema of a function without parameters, which literally allows any members. */
+function hasNoParameters(schema: unknown): boolean {
   if (!isObject(schema) || constrainsBeyond(schema, ['type', 'properties', 'unevaluatedProperties']))
     return false;
   const { type, properties } = schema;

@@ -8,7 +8,7 @@ import type { Loaded } from './loading/load.ts';
 import { knownTokens } from './prompt/limits.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Embeddings have a context of their own, made when the first request comes. Texts are evaluated one by one. */
+/** Embeds one text after another, in a context that the first request creates. */
 export function createEmbedder(
   { model, contextLength, threads }: Loaded,
   vocabulary: Vocabulary,
@@ -17,11 +17,11 @@ export function createEmbedder(
   let context: Promise<LlamaEmbeddingContext> | undefined;
 
   function open(): Promise<LlamaEmbeddingContext> {
-    // A text must fit into one batch: what pooling sees is the last one.
+    // A text must fit into one batch, because pooling sees only the last one.
     context ??= model
       .createEmbeddingContext({ contextSize: contextLength, batchSize: contextLength, threads })
       .catch((error: unknown) => {
-        // Memory that is short now may be free for the next request.
+        // The next request may find enough memory.
         context = undefined;
         throw error;
       });
@@ -37,7 +37,7 @@ export function createEmbedder(
     return tokens as Token[];
   }
 
-  /** What is embedded, and how many tokens that is in all. */
+  /** Tokens of each input, and their sum as the library counts them. */
   async function read(request: EmbeddingsRequest) {
     const inputs = splitTextInputs('input', request.input);
     const tokens = inputs.map(({ input, param }) => tokensOf(input, param));
@@ -72,7 +72,7 @@ export function createEmbedder(
   };
 }
 
-/** A vector of length 1; a zero vector stays as it is. */
+/** Scales a vector to length 1; a zero vector stays unchanged. */
 export function normalise(vector: readonly number[]): Float32Array {
   const length = Math.hypot(...vector);
   return Float32Array.from(vector, (x) => (length > 0 ? x / length : x));

@@ -1,16 +1,13 @@
-/**
- * How the families of models write what is not plain text. A family is known by marks in its chat template; a new one
- * is a row here.
- */
+/** Syntax of a family of models for everything but plain text. A family is detected by markers in its chat template. */
 export interface Family {
-  /** Null for models whose calls have no marks of their own. */
+  /** Null for models without call markers of their own. */
   readonly name: string | null;
   readonly calls: CallFormat;
-  /** The marks around what the model thinks before it answers, or null when it does not. */
+  /** Markers around the reasoning, or null for models without. */
   readonly thinking: Thinking | null;
-  /** Whether answers come in channels, each with a header of its own. */
+  /** Answers come in channels, each with a header. */
   readonly hasChannels: boolean;
-  /** Whether ids of calls must have nine letters and digits. */
+  /** IDs of calls must have nine letters and digits. */
   readonly hasShortCallIds: boolean;
 }
 
@@ -23,19 +20,19 @@ export interface CallFormat {
   readonly start: string;
   readonly end: string;
   /**
-   * Between the marks stands `object`: `{"name": ..., "arguments": ...}`, `list`: such objects in an array, or `named`:
-   * the name, then `infix`, then the arguments.
+   * Text between the markers: `object` is `{"name": ..., "arguments": ...}`, `list` an array of such objects, `named` the
+   * name, then `infix`, then the arguments.
    */
   readonly shape: 'object' | 'list' | 'named';
   readonly infix: string;
   readonly argumentsKey: 'arguments' | 'parameters';
-  /** Whether one answer may hold several calls. */
+  /** An answer may have several calls. */
   readonly isRepeatable: boolean;
-  /** Whether models of the family also give a call as their whole answer, without marks. */
+  /** A call without markers may also be the whole answer. */
   readonly isBareToo: boolean;
 }
 
-/** The marks models of the Hermes and Qwen families are trained on, and ours, for models that know no other. */
+/** Calls of the Hermes and Qwen families, also used for models without a syntax of their own. */
 export const markedCalls: CallFormat = {
   start: '<tool_call>',
   end: '</tool_call>',
@@ -68,36 +65,36 @@ const channelCalls: CallFormat = {
 
 type Row = Partial<Family> & Pick<Family, 'name' | 'calls'>;
 
-/** By marks that all stand in the template; the more particular ones first. */
-const rows: readonly (Row & { marks: readonly string[] })[] = [
-  { name: 'gpt-oss', marks: ['<|channel|>', '<|start|>'], calls: channelCalls, hasChannels: true },
-  { name: 'Mistral', marks: ['[TOOL_CALLS]', '[ARGS]'], calls: mistralNamed, hasShortCallIds: true },
-  { name: 'Mistral', marks: ['[TOOL_CALLS]'], calls: mistralList, hasShortCallIds: true },
-  { name: 'Phi', marks: ['<|tool_call|>'], calls: phiList },
-  { name: 'Phi', marks: ['<|tool|>'], calls: phiList },
-  { name: 'Qwen, Hermes', marks: ['<tool_call>'], calls: markedCalls },
-  { name: 'Llama 3', marks: ['<|start_header_id|>', 'tools'], calls: bareObject },
+/** Families by markers that their templates have, the more specific ones first. */
+const rows: readonly (Row & { markers: readonly string[] })[] = [
+  { name: 'gpt-oss', markers: ['<|channel|>', '<|start|>'], calls: channelCalls, hasChannels: true },
+  { name: 'Mistral', markers: ['[TOOL_CALLS]', '[ARGS]'], calls: mistralNamed, hasShortCallIds: true },
+  { name: 'Mistral', markers: ['[TOOL_CALLS]'], calls: mistralList, hasShortCallIds: true },
+  { name: 'Phi', markers: ['<|tool_call|>'], calls: phiList },
+  { name: 'Phi', markers: ['<|tool|>'], calls: phiList },
+  { name: 'Qwen, Hermes', markers: ['<tool_call>'], calls: markedCalls },
+  { name: 'Llama 3', markers: ['<|start_header_id|>', 'tools'], calls: bareObject },
 ];
 
-const thinkingMarks: readonly Thinking[] = [
+const thinkingMarkers: readonly Thinking[] = [
   { start: '<think>', end: '</think>' },
   { start: '[THINK]', end: '[/THINK]' },
 ];
 
-/** The family of the model with this chat template; undefined is a model without one. */
+/** Family of the model with this chat template, if it has one. */
 export function detectFamily(template: string | undefined): Family {
   const text = template ?? '';
-  const thinking = thinkingMarks.find(({ end }) => text.includes(end)) ?? null;
+  const thinking = thinkingMarkers.find(({ end }) => text.includes(end)) ?? null;
   const plain: Row = { name: null, calls: { ...markedCalls, isBareToo: /\btools\b/.test(text) } };
-  const row = rows.find(({ marks }) => marks.every((mark) => text.includes(mark))) ?? plain;
+  const row = rows.find(({ markers }) => markers.every((marker) => text.includes(marker))) ?? plain;
   return { thinking, hasChannels: false, hasShortCallIds: false, ...row };
 }
 
-/** Texts by which an answer of the family is read. Where they are control tokens, they must not be dropped. */
+/** Texts that reading an answer of the family needs, also where they are control tokens. */
 export function familyMarkers({ calls, thinking, hasChannels }: Family): string[] {
   const channels = ['<|start|>', '<|channel|>', '<|constrain|>', '<|message|>', '<|end|>'];
   return [
     ...(hasChannels ? channels : [calls.start, calls.end, calls.infix]),
     ...(thinking ? [thinking.start, thinking.end] : []),
-  ].filter((mark) => mark !== '');
+  ].filter((marker) => marker !== '');
 }

@@ -29,22 +29,24 @@ import { createVocabulary } from './vocabulary.ts';
 
 export type LlamaInference = ReturnType<typeof createLlamaInference>;
 
-/** Everything a loaded model can be asked. */
+/** Operations of a loaded model. */
 export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
   const { library, llama, model, context, contextLength } = loaded;
   const template = model.fileInfo.metadata.tokenizer.chat_template;
   const vocabulary = createVocabulary(library, model);
   const family = detectFamily(template);
   const promptOf = createPrompts(template, vocabulary, family, contextLength);
-  // Detokenizing would drop them. A mark may be several tokens, some of them control tokens: `<|channel|>commentary to=...`.
-  const ownMarks = familyMarkers(family);
-  const marks = new Map(
+  // Control tokens that detokenizing would drop. A marker may have several tokens: `<|channel|>commentary to=...`.
+  const ownMarkers = familyMarkers(family);
+  const markers = new Map(
     [...vocabulary.controls].filter(
-      ([, text]) => text !== '' && ownMarks.some((mark) => mark.includes(text)),
+      ([, text]) => text !== '' && ownMarkers.some((marker) => marker.includes(text)),
     ),
   );
-  // llama.cpp reads the text of any control token into a grammar, and we would not see it.
-  const unreadable = [...vocabulary.controls.keys()].filter((id) => !marks.has(id) && !vocabulary.isEnd(id));
+  // llama.cpp matches the text of any control token with a grammar, but detokenizing drops it.
+  const unreadable = [...vocabulary.controls.keys()].filter(
+    (id) => !markers.has(id) && !vocabulary.isEnd(id),
+  );
   const constraintOf = createConstraints(llama, family);
   let steps = 0;
   const onStep = (): void => void steps++;
@@ -107,11 +109,11 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
               }),
             }),
           }),
-          decoder: createTextDecoder(vocabulary.detokenize, marks),
+          decoder: createTextDecoder(vocabulary.detokenize, markers),
           answer,
           closer: confined && createCloser(createMatcher(confined.analysed), measure),
           logprobs,
-          // Only the first piece of all tells of the prompt.
+          // The first choice reports the prompt.
           onPrompt: (cached) => index === 0 && writer.onPrompt(promptUsage(prompt.length, cached)),
         }),
       );
@@ -142,14 +144,14 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
     embed: embedder.embed,
     countTokens: (request: ChatRequest | EmbeddingsRequest): number | Promise<number> =>
       isEmbeddings(request) ? embedder.countTokens(request) : promptOf(request).tokens.length,
-    /** Tokens evaluated or batches finished since the start: it moves as long as the engine does. */
+    /** Tokens evaluated or batches finished since the start. */
     get steps() {
       return steps;
     },
   };
 }
 
-/** Without any, marks in the text are text. */
+/** Tools that the answer may call; without any, markers stay text. */
 function callableTools(request: ChatRequest, newCallId: () => string): CallableTools | undefined {
   const { names, maxCalls } = answerRule(request);
   return names && maxCalls > 0 ? { names, maxCalls, newCallId } : undefined;

@@ -5,7 +5,7 @@ const controlTokenType = 3;
 
 export type Vocabulary = ReturnType<typeof createVocabulary>;
 
-/** The tokens of a model and their texts. */
+/** Tokens of a model and their texts. */
 export function createVocabulary({ TokenBias }: Library, model: LlamaModel) {
   const { tokens, model: kind, token_type: types } = model.fileInfo.metadata.tokenizer.ggml;
   /** Texts of the control tokens, such as `<|im_end|>`. */
@@ -17,15 +17,14 @@ export function createVocabulary({ TokenBias }: Library, model: LlamaModel) {
     controlTexts: [...controls.values()],
     bosText: bosString ?? '',
     eosText: eosString ?? '',
-    /** The token every prompt must begin with, when the model wants one. */
+    /** First token of every prompt, for models that need one. */
     bos: shouldPrependBosToken ? ((bos ?? undefined) as number | undefined) : undefined,
-    /** With `special`, the text of a control token becomes that token; without it stays text. */
+    /** With `special`, the text of a control token becomes that token; otherwise it stays text. */
     tokenize: (text: string, special: boolean): number[] => model.tokenize(text, special),
-    /** Without `special`, control tokens have no text. In byte-level vocabularies a token is the same text wherever it stands. */
+    /** Without `special`, control tokens have no text. In byte-level vocabularies the text does not depend on `previous`. */
     detokenize: (ids: readonly number[], previous: readonly number[] = [], special = false): string =>
-      // Asking for its neighbours costs twice.
       model.detokenize(ids as Token[], special, kind === 'gpt2' ? [] : (previous as Token[])),
-    /** Whether a token ends an answer. */
+    /** True for a token that ends an answer. */
     isEnd: (id: number): boolean => model.isEogToken(id as Token),
     newBias: () => new TokenBias(model.tokenizer),
   };

@@ -8,14 +8,14 @@ import { createCallSegmenter } from './tool-calls.ts';
 
 export type AnswerText = ReturnType<typeof createAnswerText>;
 
-/** A token whose text is certain, where its log probability is asked for. */
+/** A token with its log probability, once its text is certain. */
 export interface CertainToken {
-  /** What it adds to the answer. */
+  /** Text that it adds to the answer. */
   text: string;
   logprob: TokenLogprob;
 }
 
-/** The tools an answer may call. */
+/** Tools that an answer may call. */
 export interface CallableTools {
   names: ReadonlySet<string>;
   /** Calls in one answer. */
@@ -24,86 +24,87 @@ export interface CallableTools {
 }
 
 export interface AnswerOptions {
-  /** Null is a raw text: nothing in it is a thought or a call, and each of its tokens is told. */
+  /** Null for a raw text without reasoning and calls, of which every token is reported. */
   family: Family | null;
-  /** Whether the prompt opened the thinking, for families that think between marks. */
+  /** The prompt ended inside the reasoning. */
   isThinking?: boolean;
   stops: readonly string[];
-  /** Undefined leaves the text as it is. */
+  /** Undefined leaves calls in the text. */
   tools?: CallableTools | undefined;
-  /** A call comes as its head and its arguments. */
+  /** Gets a call as two deltas: its head and its arguments. */
   onDelta: (delta: ChatDelta, certain?: readonly CertainToken[]) => void;
 }
 
-/** Reads one answer: keeps thoughts apart, cuts at stop strings, takes the calls out, and tells what became certain. */
+/** Reads one answer: separates reasoning and calls, cuts at stop strings, and reports deltas once they are certain. */
 export function createAnswerText(options: AnswerOptions) {
   const { family, tools, onDelta } = options;
   const segmenter = segmenterOf(options);
   const filter = createStopFilter(options.stops);
-  // In channels a call has a header that says so.
+  // In channels, the header of a call names it.
   const callSegmenter =
     tools && family?.hasChannels === false ? createCallSegmenter(tools.names, family.calls) : plain;
   const read = {
-    /** How many calls it holds. */
+    /** Number of calls. */
     calls: 0,
-    /** The text that went in, up to the stop string. */
+    /** Text so far, up to the stop string. */
     raw: '',
-    /** How many of the tokens that went in were thoughts; those of the marks around them are not. */
+    /** Number of reasoning tokens, without the markers around them. */
     reasoningTokens: 0,
-    /** The stop string that was met, if any. */
+    /** Stop string that ended the answer. */
     stop: undefined as string | undefined,
   };
   // Log probabilities wait until the text of their token is certain.
   const waiting: (CertainToken & { at: number })[] = [];
   let received = 0;
-  /** Tokens whose text is held back, because more of it must tell what it is. */
+  /** Tokens whose text is held back until it can be classified. */
   let undecided = 0;
 
   function countThoughts(segments: readonly Segment[]): void {
     if (segments.length === 0) return;
-    if (segments.some(({ kind }) => kind === 'thought')) read.reasoningTokens += undecided;
+    if (segments.some(({ kind }) => kind === 'reasoning')) read.reasoningTokens += undecided;
     undecided = 0;
   }
 
-  /** Returns whether a stop string was met. */
+  /** Returns true at a stop string. */
   function take(segment: Segment): boolean {
     switch (segment.kind) {
       case 'call':
-        tellCall(segment.call);
+        reportCall(segment.call);
         return false;
-      case 'said': {
+      case 'content': {
         const cut = filter.push(segment.text);
-        say(cut.text);
+        addContent(cut.text);
         read.stop ??= cut.stop;
         return cut.stop !== undefined;
       }
       default:
         read.raw += segment.text;
-        // Nobody is told the probabilities of what is not said.
-        certain();
-        // Clients read the one or the other.
-        if (segment.kind === 'thought') onDelta({ reasoning: segment.text, reasoning_content: segment.text });
+        // Drops the log probabilities of reasoning and markers.
+        takeCertain();
+        // Clients read one or the other.
+        if (segment.kind === 'reasoning')
+          onDelta({ reasoning: segment.text, reasoning_content: segment.text });
         return false;
     }
   }
 
-  function say(text: string): void {
+  function addContent(text: string): void {
     read.raw += text;
-    callSegmenter.push(text).forEach(tell);
+    callSegmenter.push(text).forEach(report);
   }
 
-  function tell(segment: Segment): void {
-    if (segment.kind === 'call') tellCall(segment.call);
-    else if (segment.text !== '') onDelta({ content: segment.text }, certain());
+  function report(segment: Segment): void {
+    if (segment.kind === 'call') reportCall(segment.call);
+    else if (segment.text !== '') onDelta({ content: segment.text }, takeCertain());
   }
 
-  /** The log probabilities of all tokens that were read to their end. */
-  function certain(): CertainToken[] {
+  /** Takes the log probabilities of all tokens that were read to their end. */
+  function takeCertain(): CertainToken[] {
     const open = waiting.findIndex(({ at }) => at >= read.raw.length);
     return waiting.splice(0, open === -1 ? waiting.length : open);
   }
 
-  function tellCall({ name, arguments: given }: WrittenCall): void {
+  function reportCall({ name, arguments: given }: WrittenCall): void {
     if (isFull()) return;
     const index = read.calls++;
     onDelta({
@@ -115,7 +116,7 @@ export function createAnswerText(options: AnswerOptions) {
   const isFull = (): boolean => tools !== undefined && read.calls >= tools.maxCalls;
 
   return Object.assign(read, {
-    /** Takes the text of one token. Returns whether the answer is over: at a stop string, or with the last call it may make. */
+    /** Adds the text of one token. Returns true if the answer is over: at a stop string, or after the last allowed call. */
     push(text: string, logprob?: TokenLogprob): boolean {
       if (logprob) waiting.push({ at: received, text, logprob });
       received += text.length;
@@ -126,11 +127,11 @@ export function createAnswerText(options: AnswerOptions) {
       for (const segment of segments) if (take(segment)) return true;
       return isFull();
     },
-    /** Adds text that no stop string may cut. */
+    /** Adds text that stop strings do not cut. */
     append(text: string) {
-      say(filter.end());
+      addContent(filter.end());
       for (const segment of segmenter.push(text)) {
-        if (segment.kind === 'said') say(segment.text);
+        if (segment.kind === 'content') addContent(segment.text);
         else take(segment);
       }
     },
@@ -138,16 +139,16 @@ export function createAnswerText(options: AnswerOptions) {
       const segments = segmenter.end();
       countThoughts(segments);
       for (const segment of segments) take(segment);
-      say(filter.end());
-      callSegmenter.end().forEach(tell);
-      // Those without a text, and the one that ended it.
+      addContent(filter.end());
+      callSegmenter.end().forEach(report);
+      // Tokens without a text, and the one that ended the answer.
       if (!family && read.stop === undefined && waiting.length > 0)
         onDelta({ content: '' }, waiting.splice(0));
     },
   });
 }
 
-const plain: Segmenter = { push: (text) => [{ kind: 'said', text }], end: () => [] };
+const plain: Segmenter = { push: (text) => [{ kind: 'content', text }], end: () => [] };
 
 function segmenterOf({ family, isThinking = false, tools }: AnswerOptions): Segmenter {
   if (family?.hasChannels) return createChannelSegmenter(tools?.names ?? new Set());

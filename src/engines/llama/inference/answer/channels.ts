@@ -1,14 +1,14 @@
 import { parseOrUndefined } from '../../../../base/fields.ts';
 import type { Segment, Segmenter } from './segments.ts';
-import { firstOf, possibleStart } from './stop.ts';
+import { findFirst, possibleStart } from './stop.ts';
 
 const body = '<|message|>';
 const ends = ['<|end|>', '<|start|>', '<|channel|>', '<|call|>', '<|return|>'];
 
 /**
- * Reads an answer in channels: a header, `<|message|>`, then the text. What is said stands in the channel `final`, a
- * call in a message to `functions.<name>`, everything else is thinking. A header that never comes to its message is
- * dropped; a text without any header is said.
+ * Reads an answer in channels: a header, `<|message|>`, then the text. The channel `final` is the content, a message to
+ * `functions.<name>` is a call, everything else is reasoning. A header without a message is dropped; a text without any
+ * header is content.
  */
 export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
   let held = '';
@@ -28,16 +28,16 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
     const segments: Segment[] = [];
     for (;;) {
       const [marks, next] = state === 'header' ? [[body], 'body' as const] : [ends, 'header' as const];
-      const found = firstOf(marks, held);
+      const found = findFirst(marks, held);
       if (!found) break;
       const { at, mark } = found;
       if (state === 'header') {
         header += held.slice(0, at);
-        segments.push({ kind: 'mark', text: held.slice(0, at) + mark });
+        segments.push({ kind: 'marker', text: held.slice(0, at) + mark });
       } else {
-        segments.push(...say(held.slice(0, at)), ...finishCall());
-        segments.push({ kind: 'mark', text: mark });
-        // A channel may follow the text at once; then it is part of the next header.
+        segments.push(...classify(held.slice(0, at)), ...finishCall());
+        segments.push({ kind: 'marker', text: mark });
+        // A channel directly after the text begins the next header.
         header = mark === '<|channel|>' ? mark : '';
       }
       hasSpoken = true;
@@ -46,19 +46,19 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
     }
     if (state === 'body') {
       const certain = held.length - possibleStart(held, ends);
-      segments.push(...say(held.slice(0, certain)));
+      segments.push(...classify(held.slice(0, certain)));
       held = held.slice(certain);
     }
     return segments;
   }
 
-  function say(text: string): Segment[] {
+  function classify(text: string): Segment[] {
     if (text === '') return [];
     if (callee() !== undefined) {
       argumentsText += text;
       return [];
     }
-    return [{ kind: isFinal() ? 'said' : 'thought', text }];
+    return [{ kind: isFinal() ? 'content' : 'reasoning', text }];
   }
 
   function finishCall(): Segment[] {
@@ -66,9 +66,9 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
     if (name === undefined) return [];
     const text = argumentsText.trim() || '{}';
     argumentsText = '';
-    // Cut off or broken, it stays text.
+    // Truncated or invalid arguments stay text.
     return parseOrUndefined(text) === undefined
-      ? [{ kind: 'said', text }]
+      ? [{ kind: 'content', text }]
       : [{ kind: 'call', call: { name, arguments: text } }];
   }
 
@@ -77,9 +77,9 @@ export function createChannelSegmenter(names: ReadonlySet<string>): Segmenter {
     end() {
       const rest = held;
       held = '';
-      if (state === 'body') return [...say(rest), ...finishCall()];
+      if (state === 'body') return [...classify(rest), ...finishCall()];
       if (hasSpoken || rest.startsWith('<|') || rest === '') return [];
-      return [{ kind: 'said', text: rest }];
+      return [{ kind: 'content', text: rest }];
     },
   };
 }

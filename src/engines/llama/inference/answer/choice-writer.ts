@@ -4,7 +4,7 @@ import type { Deltas } from '../../protocol.ts';
 
 type ChoiceChunk = ChatChunk['choices'][number];
 
-/** Tells one choice of a chat: in pieces, the role before the first, or where nobody waits for them, into `choices`. */
+/** Writes one choice of a chat: as chunks to `onDelta`, the role first, or without it into `choices`. */
 export function createChoiceWriter(
   index: number,
   choices: ChatChoice[],
@@ -14,7 +14,7 @@ export function createChoiceWriter(
   let hasBegun = false;
   let prompt: PromptUsage | undefined;
   return {
-    /** What is known of the prompt, for the first piece. */
+    /** Usage of the prompt, for the first chunk. */
     onPrompt: (usage: PromptUsage) => void (prompt = usage),
     write(given: Partial<ChoiceChunk>): void {
       const chunk: ChoiceChunk = { ...blank, ...given };

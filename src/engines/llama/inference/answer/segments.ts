@@ -3,12 +3,12 @@ import type { ToolCall } from '../../../../wire/chat/chat.ts';
 /** `arguments` is JSON text. */
 export type WrittenCall = ToolCall['function'];
 
-/** A piece of what a model wrote: what it thought, what it says, a call, or the marks between them. */
+/** Piece of the output of a model: reasoning, content, a call, or the markers between them. */
 export type Segment =
-  | { kind: 'thought' | 'said' | 'mark'; text: string }
+  | { kind: 'reasoning' | 'content' | 'marker'; text: string }
   | { kind: 'call'; call: WrittenCall };
 
-/** Cuts a generated text into segments, however it comes in pieces. */
+/** Splits a generated text into segments, wherever its pieces are cut. */
 export interface Segmenter {
   push(text: string): Segment[];
   end(): Segment[];

@@ -1,11 +1,11 @@
-/** Cuts a text at the first stop string, wherever the pieces it comes in are cut. */
+/** Cuts a text at the first stop string, also across pieces. */
 export function createStopFilter(stops: readonly string[]) {
   let held = '';
   return {
-    /** `stop` is the stop string that was met. */
+    /** Returns the text that is certain, and the stop string if it ends there. */
     push(text: string): { text: string; stop: string | undefined } {
       held += text;
-      const met = firstOf(stops, held);
+      const met = findFirst(stops, held);
       if (met) {
         const before = held.slice(0, met.at);
         held = '';
@@ -16,7 +16,7 @@ export function createStopFilter(stops: readonly string[]) {
       held = held.slice(safe);
       return { text: certain, stop: undefined };
     },
-    /** What was held back because a stop string might have followed. */
+    /** Returns text that was held back as the start of a stop string. */
     end(): string {
       const rest = held;
       held = '';
@@ -25,15 +25,15 @@ export function createStopFilter(stops: readonly string[]) {
   };
 }
 
-/** The mark that comes first in a text, and where. */
-export function firstOf(marks: readonly string[], text: string): { mark: string; at: number } | undefined {
+/** First of `marks` in a text, with its position. */
+export function findFirst(marks: readonly string[], text: string): { mark: string; at: number } | undefined {
   return marks
     .map((mark) => ({ mark, at: text.indexOf(mark) }))
     .filter(({ at }) => at !== -1)
     .toSorted((a, b) => a.at - b.at)[0];
 }
 
-/** Length of the longest end of `text` with which one of `markers` may be beginning. */
+/** Length of the longest end of `text` that one of `markers` begins with. */
 export function possibleStart(text: string, markers: readonly string[]): number {
   let longest = 0;
   for (const marker of markers) {

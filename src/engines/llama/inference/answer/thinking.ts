@@ -3,11 +3,11 @@ import type { Segment, Segmenter } from './segments.ts';
 import { possibleStart } from './stop.ts';
 
 /**
- * Keeps apart what a model thinks, at the beginning of its answer and between `start` and `end`. `isInside` tells that
- * the prompt opened the thinking already. Thinking that is cut off is thinking to the end.
+ * Separates the reasoning at the beginning of an answer, between `start` and `end`. Without an end, all is reasoning.
+ * @param isInside the prompt has opened the reasoning
  */
 export function createThinkingSegmenter({ start, end }: Thinking, isInside: boolean): Segmenter {
-  let state: 'before' | 'inside' | 'behind' | 'said' = isInside ? 'inside' : 'before';
+  let state: 'before' | 'inside' | 'behind' | 'content' = isInside ? 'inside' : 'before';
   let held = '';
 
   function push(text: string): Segment[] {
@@ -16,7 +16,7 @@ export function createThinkingSegmenter({ start, end }: Thinking, isInside: bool
     if (state === 'before') segments.push(...enter());
     if (state === 'inside') segments.push(...leave());
     if (state === 'behind') segments.push(...skipSpace());
-    if (state === 'said') segments.push(...take('said', held.length));
+    if (state === 'content') segments.push(...take('content', held.length));
     return segments;
   }
 
@@ -25,28 +25,28 @@ export function createThinkingSegmenter({ start, end }: Thinking, isInside: bool
     const body = held.slice(space);
     if (body.startsWith(start)) {
       state = 'inside';
-      return take('mark', space + start.length);
+      return take('marker', space + start.length);
     }
-    if (!start.startsWith(body)) state = 'said';
+    if (!start.startsWith(body)) state = 'content';
     return [];
   }
 
   function leave(): Segment[] {
     const at = held.indexOf(end);
-    if (at === -1) return take('thought', held.length - possibleStart(held, [end]));
-    const thought = take('thought', at);
+    if (at === -1) return take('reasoning', held.length - possibleStart(held, [end]));
+    const thought = take('reasoning', at);
     state = 'behind';
-    return [...thought, ...take('mark', end.length)];
+    return [...thought, ...take('marker', end.length)];
   }
 
-  /** The line breaks behind a thought are not part of the answer. */
+  /** Line breaks after the reasoning are not content. */
   function skipSpace(): Segment[] {
     const space = held.search(/\S|$/);
-    if (space < held.length) state = 'said';
-    return take('mark', space);
+    if (space < held.length) state = 'content';
+    return take('marker', space);
   }
 
-  function take(kind: 'thought' | 'said' | 'mark', length: number): Segment[] {
+  function take(kind: 'reasoning' | 'content' | 'marker', length: number): Segment[] {
     const text = held.slice(0, length);
     held = held.slice(length);
     return text === '' ? [] : [{ kind, text }];
@@ -54,6 +54,6 @@ export function createThinkingSegmenter({ start, end }: Thinking, isInside: bool
 
   return {
     push,
-    end: () => take(state === 'inside' ? 'thought' : 'said', held.length),
+    end: () => take(state === 'inside' ? 'reasoning' : 'content', held.length),
   };
 }

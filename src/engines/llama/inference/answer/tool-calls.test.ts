@@ -11,14 +11,14 @@ function parse(text: string, { size = 1, format = markedCalls } = {}): Segment[]
   // Neighbouring texts are one text.
   return segments.reduce<Segment[]>((all, segment) => {
     const last = all.at(-1);
-    if (last?.kind === 'said' && segment.kind === 'said') last.text += segment.text;
+    if (last?.kind === 'content' && segment.kind === 'content') last.text += segment.text;
     else all.push({ ...segment });
     return all;
   }, []);
 }
 
 const call = (name: string, text: string): Segment => ({ kind: 'call', call: { name, arguments: text } });
-const said = (text: string): Segment => ({ kind: 'said', text });
+const said = (text: string): Segment => ({ kind: 'content', text });
 
 describe('calls are taken out of the text, however it is cut', () => {
   test.each<[string, Segment[]]>([

@@ -4,8 +4,8 @@ import type { Segment, Segmenter, WrittenCall } from './segments.ts';
 import { possibleStart } from './stop.ts';
 
 /**
- * Takes the calls of `format` out of what is said. What looks like a call but cannot be read as one stays text. Where calls may
- * also come bare, an answer that begins with a brace is held until its end.
+ * Extracts the calls of `format` from the content. An unreadable call stays text. Where calls may come without markers, an
+ * answer that begins with a brace is held back until its end.
  */
 export function createCallSegmenter(names: ReadonlySet<string>, format: CallFormat): Segmenter {
   let held = '';
@@ -38,12 +38,12 @@ export function createCallSegmenter(names: ReadonlySet<string>, format: CallForm
   function release(length: number): Segment[] {
     const text = held.slice(0, length);
     held = held.slice(length);
-    // The line break between two calls is nothing anybody said.
-    const said = isBehindCall ? text.trimStart() : text;
-    if (said === '') return [];
+    // White space between two calls is not content.
+    const content = isBehindCall ? text.trimStart() : text;
+    if (content === '') return [];
     isEmptySoFar = false;
     isBehindCall = false;
-    return [{ kind: 'said', text: said }];
+    return [{ kind: 'content', text: content }];
   }
 
   function end(): Segment[] {
@@ -59,9 +59,9 @@ export function createCallSegmenter(names: ReadonlySet<string>, format: CallForm
 const toSegment = (call: WrittenCall): Segment => ({ kind: 'call', call });
 
 interface Marked {
-  /** Empty when it is none after all. */
+  /** Empty if it is no valid call. */
   calls: WrittenCall[];
-  /** Characters behind the start mark that belong to it. */
+  /** Characters after the start marker that belong to it. */
   length: number;
 }
 
@@ -93,7 +93,7 @@ function readMarked(body: string, names: ReadonlySet<string>, format: CallFormat
   return format.end.startsWith(behind) ? 'more' : { calls: [], length: end };
 }
 
-/** Calls that are the whole answer, one behind the other. */
+/** Calls without markers that make up the whole answer. */
 function readBare(text: string, names: ReadonlySet<string>): WrittenCall[] {
   const calls: WrittenCall[] = [];
   let rest = text.trim();
@@ -107,7 +107,7 @@ function readBare(text: string, names: ReadonlySet<string>): WrittenCall[] {
   return calls;
 }
 
-/** The calls of a JSON text, none when it is anything else. */
+/** Calls in a JSON text; none if it is anything else. */
 function readCalls(text: string, names: ReadonlySet<string>): WrittenCall[] {
   const value = parseOrUndefined(text);
   if (value === undefined) return [];
@@ -125,7 +125,7 @@ function toCall(value: unknown, names: ReadonlySet<string>): WrittenCall | undef
   return { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) };
 }
 
-/** Where the JSON object or array that begins at `from` ends, or undefined when it does not end. */
+/** End of the JSON object or array that begins at `from`; undefined if it is incomplete. */
 function jsonEnd(text: string, from: number): number | undefined {
   let depth = 0;
   for (const { 0: mark, index } of text.slice(from).matchAll(/"(?:\\[^]|[^"\\])*"?|[{}[\]]/g)) {

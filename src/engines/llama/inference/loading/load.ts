@@ -17,27 +17,30 @@ export interface Loaded {
   llama: Llama;
   model: LlamaModel;
   context: LlamaContext;
-  /** Tokens of one sequence, prompt and answer together. */
+  /** Tokens of one sequence, for prompt and answer. */
   contextLength: number;
   threads: number;
   fileBytes: number;
   cacheBytes: number;
 }
 
-/** For tests, which have no such model. */
+/** Clock, and values that tests replace. */
 export interface LoadDeps {
   clock: Clock;
-  /** Bytes from which a model is tried with several numbers of threads. */
+  /** Size in bytes from which several numbers of threads are measured. */
   calibrateFrom?: number;
   cores?: number;
 }
 
-/** Models below this size lose more to threads waiting for each other than they gain. */
+/** Models below this size lose more to synchronization than they gain from threads. */
 const smallModelBytes = 300 * 1024 ** 2;
-/** For all numbers of threads together; a slow model takes a token longer. */
+/** For all measurements; a slow model takes a token longer. */
 const calibrationMs = 1_000;
 
-/** Loads library, model and context. Whatever stands in the way is a `StartError` that says what to do. */
+/**
+ * Loads library, model and context.
+ * @throws StartError with what to do
+ */
 export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<Loaded> {
   const { modelPath, sequences } = options;
   const { headers, bytes: fileBytes } = await readModel(modelPath, { stat });
@@ -46,7 +49,7 @@ export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<L
   const complaints: string[] = [];
   const { library, llama } = await startLlama((line) => complaints.push(line));
   try {
-    // Memory was computed above; the library's own estimate also counts what mmap can give back.
+    // Memory was checked above; the estimate of the library also counts mapped pages that can be dropped.
     const model = await llama.loadModel({ modelPath, gpuLayers: 0, ignoreMemorySafetyChecks: true });
     const cores = deps.cores ?? llama.cpuMathCores;
     const threads = await threadsFor(model, options, { ...deps, cores, fileBytes });
@@ -84,7 +87,7 @@ async function startLlama(complain: (line: string) => void): Promise<{ library: 
   }
 }
 
-/** As many threads as asked for, or as many as are fastest here and now. */
+/** The configured number of threads, or the fastest one by measurement. */
 async function threadsFor(
   model: LlamaModel,
   options: LoadOptions,
@@ -103,7 +106,7 @@ function loadFailure(modelPath: string, error: unknown, complaints: readonly str
   return `The model ${modelPath} cannot be loaded: ${details.join('; ')}.`;
 }
 
-/** An installation without optional packages has no engine; its binaries are packages of their own. */
+/** Message for an installation without the optional packages. The binaries are separate packages. */
 function missingLibrary(why: string): string {
   const { platform, arch } = process;
   const names: Record<string, string> = { darwin: 'mac', win32: 'win' };

@@ -5,20 +5,20 @@ import { batchSize } from '../scheduling/batch-gate.ts';
 export type WantedContext = Pick<LoadOptions, 'contextSize' | 'sequences' | 'flashAttention'>;
 type Need = WantedContext & { contextSize: number };
 
-/** Tokens of context a model gets when the configuration leaves it open. */
-const usualContext = 4096;
+/** Largest context with `context: auto`, in tokens. */
+const autoMaxContext = 4096;
 const minContext = 512;
 const maxTokens = 2 ** 31;
-/** Bytes of a number in llama.cpp's key-value cache. */
+/** Bytes of a number in the key-value cache of llama.cpp. */
 const cacheNumber = 2;
-/** Bytes of a number while it is computed with. */
+/** Bytes of a number in computations. */
 const workNumber = 4;
-/** For the vocabulary, the compiled code and Node itself. */
+/** Memory of the vocabulary, the compiled code and Node. */
 export const processBytes = 128 * 1024 ** 2;
 
 /**
- * Chooses the context size, in tokens of each sequence. An `auto` one shrinks until weights, caches and work fit into `freeBytes`.
- * `misfit` tells why it does not fit into them, and what would; null when it fits.
+ * Chooses the context size, in tokens per sequence. With `auto` it shrinks until weights, caches and work fit into `freeBytes`.
+ * `misfit` says why the model does not fit and what would; null if it fits.
  */
 export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes: number) {
   const { sequences, contextSize: asked } = wanted;
@@ -44,7 +44,7 @@ export function planContext(shape: ModelShape, wanted: WantedContext, freeBytes:
     `The model needs ${megabytes(shape.fileBytes)}, ${sequences} sequences of ${contextSize} tokens need ` +
     `${megabytes(plan.cacheBytes)} more and the work on them ${megabytes(plan.workBytes)}, but only ` +
     `${megabytes(freeBytes)} of memory are free. ` +
-    (advice.length > 0 ? `This would fit: ${advice.join(', or ')}.` : 'Take a smaller model.');
+    (advice.length > 0 ? `This would fit: ${advice.join(', or ')}.` : 'Use a smaller model.');
   return { ...plan, misfit };
 }
 
@@ -53,9 +53,9 @@ function cacheBytes(shape: ModelShape, { contextSize, sequences }: Need): number
 }
 
 /**
- * What llama.cpp reserves for a full batch, all of whose tokens are of one sequence. For each it keeps a mask over the
- * context and a few vectors and then, one after the other in the same place, the scores of every head over the context,
- * the inside of the feed-forward network and the logits. Flash attention keeps no scores, and the mask in half floats.
+ * Bytes that llama.cpp reserves for a full batch of one sequence. Each token needs a mask over the context and a few vectors.
+ * The scores of every head over the context, the inside of the feed-forward network and the logits follow in the same place.
+ * Flash attention needs no scores, and half floats for the mask.
  */
 function workBytes(shape: ModelShape, { contextSize, sequences, flashAttention }: Need): number {
   const mask = flashAttention ? contextSize / 2 : contextSize;
@@ -65,11 +65,11 @@ function workBytes(shape: ModelShape, { contextSize, sequences, flashAttention }
 }
 
 function autoContext({ trainedContext }: ModelShape, fits: (size: number) => boolean): number {
-  const usual = Math.min(trainedContext, usualContext);
+  const usual = Math.min(trainedContext, autoMaxContext);
   return Math.min(usual, Math.max(minContext, largestFitting(usual, fits)));
 }
 
-/** The largest number up to `limit` that fits; 0 when none does. What is more fits less. */
+/** Largest number up to `limit` that fits, by binary search; 0 if none does. */
 function largestFitting(limit: number, fits: (count: number) => boolean): number {
   let [low, high] = [0, Math.min(limit, maxTokens)];
   while (low < high) {

@@ -1,12 +1,12 @@
 import type { LlamaModel, Token } from 'node-llama-cpp';
 import type { Clock } from '../../../../base/clock.ts';
 
-/** More threads must be faster by this much: what they gain less is lost to whoever else works on the machine. */
-const worthwhile = 1.05;
-/** From here on, more threads only wait for each other. */
-const hopeless = 0.7;
+/** Required speed-up: a smaller one is not worth the load on the machine. */
+const minSpeedup = 1.05;
+/** Slowdown at which the measurements stop: more threads would only wait for each other. */
+const stopBelow = 0.7;
 
-/** Numbers of threads worth a try: powers of two, and all cores but the one that feeds them. */
+/** Numbers of threads to measure: powers of two, and all cores but one, which feeds them. */
 export function threadCandidates(cores: number): number[] {
   const most = Math.max(1, Math.floor(cores) - 1);
   const candidates: number[] = [];
@@ -15,9 +15,9 @@ export function threadCandidates(cores: number): number[] {
 }
 
 /**
- * Tries the candidates from the fewest on and gives the fewest threads that are about as fast as the fastest. Stops
- * where it becomes much slower: threads that share a core wait for each other without end.
- * @param measure tokens a second with so many threads
+ * Measures the candidates in ascending order. Returns the fewest threads that are about as fast as the fastest. Stops at a
+ * clear slowdown, because threads that share a core block each other.
+ * @param measure returns tokens per second
  */
 export async function chooseThreads(
   candidates: readonly number[],
@@ -26,17 +26,17 @@ export async function chooseThreads(
   let best: { threads: number; speed: number } | undefined;
   for (const threads of candidates.length > 1 ? candidates : []) {
     const speed = await measure(threads);
-    if (!best || speed > best.speed * worthwhile) best = { threads, speed };
-    else if (speed < best.speed * hopeless) break;
+    if (!best || speed > best.speed * minSpeedup) best = { threads, speed };
+    else if (speed < best.speed * stopBelow) break;
   }
   return best?.threads ?? candidates[0] ?? 1;
 }
 
-/** Enough to see a difference; the caches of so few tokens are small. */
+/** Tokens of the measured context: enough to see a difference, with small caches. */
 const contextSize = 256;
 const promptTokens = 16;
 
-/** Tokens a second that `model` generates in such a context, measured for about `ms`. */
+/** Tokens per second that `model` generates, measured for about `ms`. */
 export async function measureSpeed(
   model: LlamaModel,
   wanted: { threads: number; flashAttention: boolean },
@@ -56,7 +56,7 @@ export async function measureSpeed(
     let count = 0;
     let start = 0;
     const tokens = context.getSequence().evaluate(prompt, { temperature: 0, yieldEogToken: true });
-    // The first token pays for the prompt and for pages not read yet.
+    // The first token includes the prompt and pages that are not read yet.
     for await (const _ of tokens) {
       if (count === 0) start = clock.monotonic();
       count++;

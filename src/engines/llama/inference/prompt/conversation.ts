@@ -2,11 +2,9 @@ import type { Tool } from '../../../../wire/chat/chat.ts';
 import { markedCalls } from '../families.ts';
 import type { TemplateMessage } from './messages.ts';
 
-/**
- * Other ways to say the same conversation, for templates that do not know some of its parts.
- */
+// Equivalent forms of a conversation, for templates that lack some of its parts.
 
-/** Without a system role: what it said stands before the first message of the user. */
+/** Moves the system message to the start of the first user message. */
 export function withoutSystem(messages: readonly TemplateMessage[]): TemplateMessage[] {
   const [system, ...others] = withOneSystem(messages);
   if (system?.role !== 'system') return [...messages];
@@ -16,14 +14,14 @@ export function withoutSystem(messages: readonly TemplateMessage[]): TemplateMes
   return others.with(at, { ...user, content: `${system.content}\n\n${user.content}` });
 }
 
-/** All that systems said, in front. */
+/** Joins all system messages into one at the start. */
 export function withOneSystem(messages: readonly TemplateMessage[]): TemplateMessage[] {
-  const said = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
+  const system = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
   const others = messages.filter(({ role }) => role !== 'system');
-  return said.length === 0 ? others : [{ role: 'system', content: said.join('\n\n') }, ...others];
+  return system.length === 0 ? others : [{ role: 'system', content: system.join('\n\n') }, ...others];
 }
 
-/** With the system message changed, which is put in front where there is none. */
+/** Changes the system message, which is added if there is none. */
 export function withSystem(
   messages: readonly TemplateMessage[],
   change: (system: TemplateMessage) => TemplateMessage,
@@ -33,7 +31,7 @@ export function withSystem(
   return [change({ role: 'system', content: '' }), ...messages];
 }
 
-/** Calls and their results as text, in turns of the assistant and the user. */
+/** Writes calls and results as text, in turns of the assistant and the user. */
 export function withoutToolTurns(messages: readonly TemplateMessage[]): TemplateMessage[] {
   return messages.map((message) => {
     const { tool_calls: calls, tool_call_id: _, ...rest } = message;
@@ -50,7 +48,7 @@ export function withoutToolTurns(messages: readonly TemplateMessage[]): Template
   });
 }
 
-/** Turns of the same role as one, for templates in which roles must alternate. */
+/** Joins consecutive turns of one role, for templates that require alternating roles. */
 export function withAlternatingTurns(messages: readonly TemplateMessage[]): TemplateMessage[] {
   const turns: TemplateMessage[] = [];
   for (const message of messages) {
@@ -62,7 +60,7 @@ export function withAlternatingTurns(messages: readonly TemplateMessage[]): Temp
   return turns;
 }
 
-/** Each call in a turn of its own with its result behind it, for templates that know one call a turn. */
+/** Gives each call its own turn, followed by its result, for templates with one call per turn. */
 export function withOneCallATurn(messages: readonly TemplateMessage[]): TemplateMessage[] {
   const results = new Map(messages.map((message) => [message.tool_call_id, message]));
   const placed = new Set<TemplateMessage>();
@@ -79,7 +77,7 @@ export function withOneCallATurn(messages: readonly TemplateMessage[]): Template
   });
 }
 
-/** Ids of nine letters and digits, the same for a call and its result. */
+/** Replaces IDs of calls, and of their results, by nine letters and digits. */
 export function withShortCallIds(messages: readonly TemplateMessage[]): TemplateMessage[] {
   const short = new Map<string, string>();
   const shorten = (id: string): string => {
@@ -95,7 +93,7 @@ export function withShortCallIds(messages: readonly TemplateMessage[]): Template
   }));
 }
 
-/** Tells a model whose template knows nothing of tools how to call them. */
+/** Describes the tools in the system message, for templates without tools. */
 export function withDescribedTools(
   messages: readonly TemplateMessage[],
   tools: readonly Tool[],

@@ -2,21 +2,21 @@ import { fieldsOf, parseOrUndefined } from '../../../../base/fields.ts';
 import { invalid } from '../../../../core/errors.ts';
 import type { ChatMessage, ContentPart, Tool, ToolCall } from '../../../../wire/chat/chat.ts';
 
-/** A message in the form chat templates are written for: plain text, arguments as an object. */
+/** Message as chat templates expect it: plain text, arguments as an object. */
 export interface TemplateMessage {
   role: string;
   content: string;
   name?: string;
   tool_call_id?: string;
   reasoning_content?: string;
-  /** The same, by the name that templates with channels give it. */
+  /** Same as `reasoning_content`, for templates with channels. */
   thinking?: string;
-  /** For templates that look for the tools here, as JSON. */
+  /** Tools as JSON, for templates that read them from the system message. */
   tools?: string;
   tool_calls?: { id: string; type: 'function'; function: { name: string; arguments: unknown } }[];
 }
 
-/** Throws 422 `validation_error` for content other than text. */
+/** @throws ApiError `validation_error` for content other than text */
 export function toTemplateMessages(messages: readonly ChatMessage[]): TemplateMessage[] {
   return messages.map((message, index) => {
     const templated: TemplateMessage = {
@@ -32,7 +32,7 @@ export function toTemplateMessages(messages: readonly ChatMessage[]): TemplateMe
   });
 }
 
-/** Roles that newer dialects have and templates do not know. */
+/** Newer roles that templates lack. */
 const roles: Partial<Record<ChatMessage['role'], string>> = { developer: 'system' };
 
 function flatten(content: string | ContentPart[], param: string): string {
@@ -48,11 +48,11 @@ function flatten(content: string | ContentPart[], param: string): string {
 function toTemplateCall(call: ToolCall): NonNullable<TemplateMessage['tool_calls']>[number] {
   const { name, arguments: text } = call.function;
   const given = parseOrUndefined(text);
-  // A model once wrote broken arguments; the template shows them as they were.
+  // Invalid arguments of an earlier answer stay text.
   return { id: call.id, type: 'function', function: { name, arguments: given === undefined ? text : given } };
 }
 
-/** Tools with a parameter object that templates can walk through. */
+/** Adds an object of parameters to each tool, which templates iterate over. */
 export function toTemplateTools(tools: readonly Tool[]): Tool[] {
   return tools.map((tool) => {
     const given = fieldsOf(tool.function.parameters ?? { type: 'object' });

@@ -84,7 +84,7 @@ describe('tools', () => {
 test('a template that refuses the messages says so', () => {
   const template = "{{ raise_exception('roles must alternate') }}";
   expect(() => rendered({}, template)).toThrow(
-    /messages: the model's chat template refuses them: .*roles must alternate/,
+    /messages: the chat template of the model rejects them: .*roles must alternate/,
   );
 });
 

@@ -12,15 +12,14 @@ export type Tokenizer = Pick<Vocabulary, 'tokenize' | 'controlTexts' | 'bosText'
 
 export interface Prompt {
   tokens: number[];
-  /** Whether it ends inside a thought, which the answer then begins with. */
+  /** The prompt ends inside the reasoning, which the answer continues. */
   isThinking: boolean;
 }
 
 /**
- * Writes a conversation, up to where the assistant's answer begins. What it gives throws `context_length_exceeded` (400) for
- * one that is so much over the context that it is not read to its end, `validation_error` (422) for one that the template
- * refuses.
- * @param contextLength Infinity: prompts are read to their end, however long
+ * Renders a conversation up to the start of the answer. The function throws `context_length_exceeded` (400) for a prompt of
+ * more than twice the context, and `validation_error` (422) if the template rejects the messages.
+ * @param contextLength Infinity for no limit
  */
 export function createPrompts(
   template: string | undefined,
@@ -46,7 +45,7 @@ export function createPrompts(
       text = render(request);
     } catch (error) {
       if (!(error instanceof Error) || error.name === 'ApiError') throw error;
-      throw invalid('messages', `the model's chat template refuses them: ${error.message}`);
+      throw invalid('messages', `the chat template of the model rejects them: ${error.message}`);
     }
     let isThinking = family.thinking !== null && text.trimEnd().endsWith(family.thinking.start);
     if (isThinking && !mayThink(request)) {
@@ -57,13 +56,13 @@ export function createPrompts(
   };
 }
 
-/** A grammar leaves no room for thoughts, and a caller may not want them. */
+/** False with a grammar, which has no room for reasoning, and if the caller turned it off. */
 function mayThink(request: ChatRequest): boolean {
   if (answerRule(request).kind !== 'text' || request.reasoning_effort === 'none') return false;
   return templateArguments(request).enable_thinking !== false;
 }
 
-/** Variables by which templates switch thinking; they are left out where the template may do as it likes. */
+/** Variables that control reasoning in templates; absent for the default of the template. */
 function thinkingVariables(request: ChatRequest): Record<string, unknown> {
   const effort = request.reasoning_effort;
   const given = templateArguments(request);
@@ -74,7 +73,7 @@ function thinkingVariables(request: ChatRequest): Record<string, unknown> {
   };
 }
 
-/** `chat_template_kwargs`, which other servers take too; the conversation itself is not set by it. */
+/** `chat_template_kwargs`, as on other servers, without the variables of the conversation. */
 function templateArguments(request: ChatRequest): Record<string, unknown> {
   const ours = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
   const given = Object.entries(fieldsOf(request.chat_template_kwargs));
@@ -82,8 +81,8 @@ function templateArguments(request: ChatRequest): Record<string, unknown> {
 }
 
 /**
- * Keeps control tokens the template's own: where a message spells one out, it is set aside while the template is
- * rendered and tokenized as plain text, so that nobody ends a turn or opens another from inside a message.
+ * Reserves control tokens for the template. Their texts in messages are replaced while the template renders, and tokenized
+ * as plain text, so that a message cannot end its turn or open another.
  */
 function createShield(controlTexts: readonly string[]) {
   const [open, close] = ['\uFDD0', '\uFDD1'];

@@ -7,7 +7,7 @@ interface Node {
   [member: string]: unknown;
 }
 
-/** By names that no template can use. Each takes one list of values. */
+/** Functions with names that no template can use. Each takes one list of values. */
 const functions = {
   'python text': (values: TemplateValue[]) => values.map(pythonText).join(''),
   'python length': ([value]: TemplateValue[]) => pythonLength(value!),
@@ -15,8 +15,8 @@ const functions = {
 };
 
 /**
- * A chat template whose values become text as in Python, for which templates are written: `True`, `None`, `['a']`, lengths in
- * characters. The engine writes them as JavaScript does, so wherever a value becomes text the template calls a function of ours.
+ * Chat template that writes values as Python does: `True`, `None`, `['a']`, lengths in characters. The template engine writes
+ * them as JavaScript does, so each place that writes a value is rewritten to call one of the functions above.
  */
 export function pythonTemplate(source: string): { render(variables: Record<string, unknown>): string } {
   const template = new Template(source);
@@ -36,10 +36,10 @@ function rewritten(part: unknown): unknown {
   return inPython(part as Node);
 }
 
-/** Members that hold what is written one after the other. */
+/** Members with lists of parts to write. */
 const bodies: ReadonlySet<string> = new Set(['body', 'alternate', 'defaultBlock']);
 
-/** Parts of a body that write nothing by themselves, or text already. */
+/** Parts that write nothing themselves, or text. */
 const silent = words(
   'Program If For Break Continue Set Macro Comment CallStatement FilterStatement StringLiteral',
 );

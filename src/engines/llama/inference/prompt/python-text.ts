@@ -1,11 +1,11 @@
-/** A value of the template engine, by what is read of it here. */
+/** Value of the template engine. */
 export interface TemplateValue {
   /** Such as `BooleanValue`. */
   type: string;
   value: unknown;
 }
 
-/** A value as Python's `str` writes it; what is undefined is empty, as in templates. */
+/** Python's `str`; undefined values are empty, as in templates. */
 export function pythonText(given: TemplateValue): string {
   if (given.type === 'StringValue') return String(given.value);
   return given.type === 'UndefinedValue' ? '' : representation(given);
@@ -20,7 +20,7 @@ export function pythonLength({ type, value }: TemplateValue): number {
   throw new Error(`a value of type ${type} has no length`);
 }
 
-/** What a value is iterated over, each as text. */
+/** Items of an iteration over a value, as texts. */
 export function pythonTexts({ value }: TemplateValue): string[] {
   if (typeof value === 'string') return Array.from(value);
   if (Array.isArray(value)) return (value as TemplateValue[]).map(pythonText);
@@ -48,7 +48,7 @@ function integerText(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
 }
 
-/** The same digits as JavaScript's, but with an exponent below 1e-4 and from 1e16 on. */
+/** Digits as in JavaScript, with an exponent below 1e-4 and from 1e16. */
 function floatText(value: number): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';

@@ -13,15 +13,12 @@ import type { Family } from '../families.ts';
 import { type TemplateMessage, toTemplateTools } from './messages.ts';
 import { pythonTemplate } from './python-template.ts';
 
-/** For models without a template of their own. */
+/** Template of models without one. */
 const plainTemplate =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}" +
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-/**
- * Finds out what a template can, and gives what renders it. That throws the template's own error when it refuses the
- * conversation in every form.
- */
+/** Probes the features of a template. Returns its renderer, which throws the template's first error if every form fails. */
 export function createChatTemplate(given: string | undefined, family: Family) {
   const source = given || plainTemplate;
   const compiled = pythonTemplate(source);
@@ -41,7 +38,7 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     }
   }
 
-  /** Where the template looks for tools: most in a variable, some in the system message, some nowhere. */
+  /** Place of the tools: most templates read a variable, some the system message. */
   function placeOfTools(): 'variable' | 'system' | 'nowhere' {
     if (!/\btools\b/.test(source)) return 'nowhere';
     const tools = toTemplateTools([{ type: 'function', function: { name: marker, description: '' } }]);
@@ -50,9 +47,9 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     return shows([system, user], {}) ? 'system' : 'nowhere';
   }
 
-  /** Templates refuse what their models were not trained on; most of it can be said in another way. */
-  function runSomehow(turns: TemplateMessage[], variables: Record<string, unknown>): string {
-    const ways = [
+  /** Templates reject conversations that their models were not trained on; most have an equivalent form. */
+  function runAnyForm(turns: TemplateMessage[], variables: Record<string, unknown>): string {
+    const forms = [
       turns,
       withOneSystem(turns),
       withOneCallATurn(turns),
@@ -60,9 +57,9 @@ export function createChatTemplate(given: string | undefined, family: Family) {
       withAlternatingTurns(withoutToolTurns(withOneSystem(turns))),
     ];
     let first: unknown;
-    for (const way of ways) {
+    for (const form of forms) {
       try {
-        return run(way, variables);
+        return run(form, variables);
       } catch (error) {
         first ??= error;
       }
@@ -70,14 +67,14 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     throw first;
   }
 
-  /** @param tools none where the answer may not call any */
+  /** @param tools tools that the answer may call */
   return (
     messages: TemplateMessage[],
     tools: readonly Tool[],
     variables: Record<string, unknown>,
   ): string => {
     let turns = family.hasShortCallIds ? withShortCallIds(messages) : messages;
-    // Some of these templates refuse a second call, others forget it.
+    // Some of these templates reject a second call, others drop it.
     if (!family.calls.isRepeatable) turns = withOneCallATurn(turns);
     const all = { ...variables };
     if (tools.length > 0 && toolsGo === 'variable') all.tools = tools;
@@ -86,9 +83,9 @@ export function createChatTemplate(given: string | undefined, family: Family) {
     if (tools.length > 0 && toolsGo === 'nowhere') turns = withDescribedTools(turns, tools);
     if (!source.includes('tool_calls')) turns = withoutToolTurns(turns);
     if (!knowsSystem) turns = withoutSystem(turns);
-    return runSomehow(turns, all);
+    return runAnyForm(turns, all);
   };
 }
 
-/** No template writes this by itself. */
+/** Text that no template contains. */
 const marker = 'offpeak_probe';

@@ -8,30 +8,29 @@ import type { SequenceLease } from '../scheduling/runner.ts';
 import type { TextDecoder } from '../answer/text-decoder.ts';
 import { type LogprobOptions, tokenLogprob } from './logprobs.ts';
 
-/** What a request for answers comes with. */
+/** Options of a request. */
 export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'priority' | 'prefix'> {
   signal: AbortSignal;
-  /** Absent where only the end is wanted. */
+  /** Undefined without a stream. */
   onDelta: ((delta: D) => void) | undefined;
 }
 
 export interface GenerationInput {
   lease: SequenceLease;
   prompt: readonly number[];
-  /** Tokens that may be generated, at least 1. */
+  /** Most tokens to generate, at least 1. */
   limit: number;
   /** @param generated the tokens so far, for the penalties */
   sampling: (generated: readonly number[]) => SequenceEvaluateOptions;
   decoder: TextDecoder;
-  /** Where the text goes. */
   answer: AnswerText;
-  /** Present when a grammar confines the answer. */
+  /** Set if a grammar constrains the answer. */
   closer?: Closer | undefined;
-  /** How log probabilities are told, where they are wanted. */
+  /** Set if log probabilities are requested. */
   logprobs: LogprobOptions | undefined;
-  /** Whether a token ends the answer, for those that are told of it (`yieldEogToken` of what `sampling` gives). */
+  /** True for a token that ends the answer; needed with `yieldEogToken`. */
   isEnd?: (token: number) => boolean;
-  /** Called when the prompt was read, all but its end, with the tokens that the sequence held already. */
+  /** Called after the prompt was read but for its last tokens, with the number of cached tokens. */
   onPrompt?: (cached: number) => unknown;
 }
 
@@ -41,10 +40,10 @@ export interface GenerationOutput {
   completionTokens: number;
 }
 
-/** How sampling ended: by the model itself, at the limit, or at a stop string. */
+/** End of sampling: by the model, at the limit, or at a stop string. */
 type Ending = 'open' | 'length' | 'stop-string';
 
-/** Generates one answer in a sequence. Rejects with the signal's reason when it aborts. */
+/** Generates one answer in a sequence. Rejects with the reason of the signal when it aborts. */
 export async function generateAnswer(input: GenerationInput): Promise<GenerationOutput> {
   const { closer, answer, decoder, limit, lease } = input;
   const generated: number[] = [];
@@ -52,8 +51,8 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
   const cachedTokens = await evaluatePrompt(input);
   input.onPrompt?.(cachedTokens);
   const rest = input.prompt.slice(lease.sequence.nextTokenIndex) as Token[];
-  const told = input.logprobs ? { probabilities: true } : {};
-  const samples: Samples = lease.sequence.evaluateWithMetadata(rest, told, options);
+  const metadata = input.logprobs ? { probabilities: true } : {};
+  const samples: Samples = lease.sequence.evaluateWithMetadata(rest, metadata, options);
   let kept = 0;
   let ending: Ending = 'open';
   try {
@@ -90,17 +89,17 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
   const { stop } = answer;
   const finish = finishReason(input, ending);
   return {
-    // Under the name that vLLM gave it.
+    // `stop_reason` is the name in vLLM.
     ending: { finish_reason: finish, ...(stop !== undefined && { stop_reason: stop }) },
     cachedTokens,
     completionTokens,
   };
 }
 
-/** Brings the sequence to hold all but the last tokens of the prompt; returns how many it held already. */
+/** Evaluates all but the last tokens of the prompt. Returns the number of tokens that were cached. */
 async function evaluatePrompt({ lease, prompt }: GenerationInput): Promise<number> {
   const { sequence, signal, evaluate } = lease;
-  // The last token is always evaluated: its logits are what the first sampled token comes from.
+  // The last token is always evaluated, because the first sampled token needs its logits.
   await sequence.adaptStateToTokens(prompt.slice(0, -1) as Token[], false);
   signal.throwIfAborted();
   const cached = sequence.nextTokenIndex;
@@ -119,24 +118,24 @@ interface Sample {
 
 type Samples = AsyncGenerator<Sample, void, undefined>;
 
-/** Undefined when the answer is over. */
+/** Next token; undefined at the end of the answer. */
 async function nextSample(
   { lease: { sequence, evaluate }, prompt, closer }: GenerationInput,
   samples: Samples,
 ): Promise<Sample | undefined> {
-  // The first one brings the rest of the prompt along.
+  // The first one includes the rest of the prompt.
   const tokens = Math.max(1, prompt.length - sequence.nextTokenIndex);
   try {
     const { value } = await evaluate(tokens, () => samples.next());
     return value ?? undefined;
   } catch (error) {
-    // No token of the vocabulary continues the grammar: the closer still can.
+    // No token of the vocabulary continues the grammar, but the closer can.
     if (closer && error instanceof Error && error.message === 'Failed to sample next token') return undefined;
     throw error;
   }
 }
 
-/** Completes a constrained text; returns how many tokens that took. */
+/** Completes a constrained text. Returns the number of added tokens. */
 function complete({ answer, limit }: GenerationInput, closer: Closer, ending: Ending, kept: number): number {
   if (ending === 'stop-string') closer.rewind(answer.raw);
   const { text, tokens } = closer.closing();

@@ -1,17 +1,17 @@
 import type { TokenLogprob } from '../../../../wire/chat/chat.ts';
 
 export interface LogprobOptions {
-  /** How many of the likeliest tokens are told beside. */
+  /** Number of most likely tokens to report. */
   top: number;
-  /** Of the request. */
+  /** Temperature of the request. */
   temperature: number;
   textOf(token: number, previous: number | undefined): string;
 }
 
 /**
- * The log probabilities of a sampled token. `probabilities` are what the sampler chose from, most likely first:
- * behind the temperature and the cuts of top_k, top_p and min_p. The temperature is undone, so that they are the
- * model's own, spread over the tokens that were left.
+ * Log probabilities of a sampled token. `probabilities` are those that the sampler chose from, most likely first, after the
+ * temperature and the cuts of top_k, top_p and min_p. The temperature is undone, so the results are those of the model,
+ * normalized over the remaining tokens.
  */
 export function tokenLogprob(
   token: number,
@@ -28,12 +28,12 @@ export function tokenLogprob(
     const probability = (probabilities.get(id) ?? 0) ** scale / sum;
     return {
       token: text,
-      logprob: probability > 0 ? Math.min(0, Math.log(probability)) : leastLogprob,
-      // A token inside a character has no text of its own, and its bytes are not told.
+      logprob: probability > 0 ? Math.min(0, Math.log(probability)) : minLogprob,
+      // The bytes of a token inside a character are unknown.
       bytes: text.includes('\uFFFD') ? null : [...new TextEncoder().encode(text)],
     };
   };
-  // A vocabulary may have hundreds of thousands.
+  // A vocabulary may have hundreds of thousands of tokens.
   const best: number[] = [];
   for (const id of probabilities.keys()) {
     if (best.length === options.top) break;
@@ -42,5 +42,5 @@ export function tokenLogprob(
   return { ...describe(token), top_logprobs: best.map(describe) };
 }
 
-/** Stands for minus infinity, which JSON cannot write. */
-const leastLogprob = -9999;
+/** Represents minus infinity, which JSON lacks. */
+const minLogprob = -9999;

@@ -4,18 +4,17 @@ import { invalid } from '../../../../core/errors.ts';
 import type { Sampling } from '../../../../wire/completions/completions.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 
-/** The window of llama.cpp's multiplicative penalty. */
+/** Window of the multiplicative penalty of llama.cpp. */
 const repeatWindow = 64;
-/** The longest answer whose every token still counts for the penalties. */
+/** Most tokens of an answer that count for the penalties. */
 const penaltyWindow = 4096;
 
-/** Behind every other token, but there where a grammar allows no other. */
+/** Ranks behind all other tokens, but stays possible where a grammar allows no other. */
 const unlikely = { logit: -10_000 };
 
 /**
- * The library's options for a request. `generated` grows while the answer does; `seed` is the request's or a random
- * one, already different for each choice. Where a grammar confines the answer, tokens that are `banned` must not come,
- * whatever the request wishes.
+ * Options of the library for a request.
+ * @param run `generated` grows with the answer; `seed` differs for each choice; tokens in `banned` never come under a grammar
  */
 export function samplingOptions(
   request: Sampling,
@@ -34,7 +33,7 @@ export function samplingOptions(
   const repeat = request.repeat_penalty ?? request.repetition_penalty ?? 1;
   const [frequency, presence] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
   if (repeat === 1 && frequency === 0 && presence === 0) return options;
-  // OpenAI's penalties count the answer alone, llama.cpp's also the end of the prompt.
+  // Penalties of OpenAI count the answer alone; the one of llama.cpp includes the end of the prompt.
   const before = repeat === 1 ? [] : run.prompt.slice(-repeatWindow);
   options.repeatPenalty = {
     punishTokens: () => [...before, ...run.generated].slice(-penaltyWindow) as Token[],
@@ -52,7 +51,7 @@ function tokenBias(
 ): SequenceEvaluateOptions['tokenBias'] {
   const entries = Object.entries(request.logit_bias ?? {});
   if (entries.length + (banned?.length ?? 0) === 0) return undefined;
-  // With nothing left to choose from, llama.cpp takes any token, and the grammar that it breaks ends the process.
+  // With no token left, llama.cpp takes any, and the broken grammar ends the process.
   const least = banned ? unlikely : 'never';
   const bias = newBias();
   for (const [key, value] of entries) {
@@ -69,17 +68,17 @@ function tokenBias(
   return bias;
 }
 
-/** The seed of a request, or a random one. */
+/** Seed of a request, or a random one. */
 export function requestSeed({ seed }: Sampling, random: Random): number {
   return seed ?? new DataView(random.bytes(4).buffer).getUint32(0);
 }
 
-/** A seed as the sampler takes it, 32 bits without sign, for the `choice`-th answer. */
+/** Seed of a choice: unsigned, 32 bits. */
 export function choiceSeed(seed: number, choice: number): number {
   return Number(BigInt.asUintN(32, BigInt(Math.trunc(seed)) + BigInt(choice)));
 }
 
-/** The texts at which an answer ends. An empty one would end it before it begins. */
+/** Stop strings of a request, without empty ones. */
 export function stopStrings({ stop }: Sampling): string[] {
   return [stop ?? []].flat().filter((text) => text !== '');
 }

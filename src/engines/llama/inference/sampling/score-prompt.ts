@@ -1,15 +1,15 @@
 import type { Token } from 'node-llama-cpp';
 import type { SequenceLease } from '../scheduling/runner.ts';
 
-/** Tokens that are evaluated at once: each brings a probability for every token of the vocabulary. */
+/** Tokens evaluated at once: each yields a probability for every token of the vocabulary. */
 const chunk = 32;
-/** The model's own probabilities, of all tokens. */
+/** Probabilities of all tokens as the model has them. */
 const untouched = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 0 };
 
 /**
- * Reads all but the last token of a prompt anew, whatever the sequence held.
- * @param see is told of each token but the first, with what the model expected in its place, most likely first; what it is
- * given is empty afterwards
+ * Evaluates all but the last token of a prompt, without the cache.
+ * @param see gets each token but the first, with the probabilities in its place, most likely first; the map is cleared
+ * afterwards
  */
 export async function scorePrompt(
   { sequence, signal, evaluate }: SequenceLease,
@@ -28,7 +28,7 @@ export async function scorePrompt(
           onTokenResult(index, { next: { probabilities } }) {
             if (!probabilities) return;
             see(from + index + 1, probabilities);
-            // The library keeps all of them until the last has come: with a large vocabulary, gigabytes.
+            // The library keeps them until the last one: gigabytes with a large vocabulary.
             probabilities.clear();
           },
         },

@@ -1,19 +1,18 @@
-/** Prompt tokens that are evaluated at once. */
+/** Prompt tokens evaluated at once. */
 export const prefillChunk = 512;
 
-/** Tokens of a batch: it has room for a piece of a prompt beside a token of each answer. */
+/** Tokens of a batch: a chunk of a prompt, and one token of each answer. */
 export function batchSize(sequences: number): number {
   return prefillChunk + sequences;
 }
 
 export type BatchGate = ReturnType<typeof createBatchGate>;
 
-/** What an evaluation takes of a batch. */
+/** Share of a batch for one evaluation. */
 export interface BatchShare {
   tokens: number;
-  /** Prompts of interactive requests come before those of batches. */
+  /** Interactive prompts come first. */
   priority: 'interactive' | 'batch';
-  /** Whoever is gone when the gate opens takes nothing. */
   signal: AbortSignal;
 }
 
@@ -22,12 +21,11 @@ interface Waiting extends BatchShare {
 }
 
 /**
- * Decides who goes with the next batch. Left alone, the library sends a batch as soon as one answer asks for its next
- * token, and whoever asks a moment later goes with another: groups form that take turns, although a batch with all
- * sequences takes hardly longer than one with a few. The gate opens when everyone in the last batch has its result,
- * for all who wait: next tokens first, then as much of the prompts as the batch has room for.
- * @param size how many tokens a batch holds
- * @param onStep called after each evaluation that came to its end
+ * Forms the batches. On its own, the library sends a batch as soon as one answer needs its next token, so that groups of
+ * sequences alternate, although a batch of all sequences takes hardly longer. The gate opens when the last batch is done,
+ * for all evaluations that wait: next tokens first, then prompts while there is room.
+ * @param size tokens of a batch
+ * @param onStep called after each completed evaluation
  */
 export function createBatchGate(size: number, onStep: () => void = () => {}) {
   let waiting: Waiting[] = [];
@@ -37,7 +35,7 @@ export function createBatchGate(size: number, onStep: () => void = () => {}) {
   function openWhenDone(): void {
     if (isOpening || inBatch > 0 || waiting.length === 0) return;
     isOpening = true;
-    // Until the next turn of the event loop, whoever has just got a token asks for another.
+    // By the next turn of the event loop, answers that just got a token ask for the next.
     setImmediate(open);
   }
 
@@ -45,7 +43,7 @@ export function createBatchGate(size: number, onStep: () => void = () => {}) {
     isOpening = false;
     let room = size;
     const taken = new Set<Waiting>();
-    // The first always gets in, so that nobody waits for ever.
+    // The first always enters, so that none starves.
     for (const one of waiting.toSorted((a, b) => rank(a) - rank(b)))
       if (one.tokens <= room || taken.size === 0) {
         taken.add(one);
@@ -57,7 +55,7 @@ export function createBatchGate(size: number, onStep: () => void = () => {}) {
   }
 
   return {
-    /** Runs `run` with a batch to come. Rejects with the signal's reason when it aborts before. */
+    /** Runs `run` as part of a later batch. Rejects with the reason of the signal if that aborts before. */
     async evaluate<T>(share: BatchShare, run: () => Promise<T>): Promise<T> {
       await new Promise<void>((enter) => {
         waiting.push({ ...share, enter });

@@ -3,7 +3,7 @@ import { createFairGate } from '../../../../base/fair-gate.ts';
 import type { BatchGate } from './batch-gate.ts';
 import { type SlotView, chooseSlot } from './slots.ts';
 
-/** One sequence of the context, which works on one answer at a time. */
+/** A sequence of the context, which generates one answer at a time. */
 interface Slot extends SlotView {
   readonly sequence: LlamaContextSequence;
   isBusy: boolean;
@@ -16,17 +16,17 @@ export interface SlotRequest {
   signal: AbortSignal;
 }
 
-/** A sequence while it works for one request. */
+/** A sequence, leased to one request. */
 export interface SequenceLease {
   readonly sequence: LlamaContextSequence;
   readonly signal: AbortSignal;
-  /** Evaluates so many tokens with a batch to come. Rejects with the signal's reason when it aborts before. */
+  /** Evaluates tokens as part of a later batch. Rejects with the reason of the signal if that aborts before. */
   evaluate: <T>(tokens: number, evaluate: () => Promise<T>) => Promise<T>;
 }
 
 export type Runner = ReturnType<typeof createRunner>;
 
-/** Hands out the sequences: interactive requests first, each to the slot that already holds most of its prompt. */
+/** Leases the sequences, to interactive requests first. A request gets the slot that has most of its prompt cached. */
 export function createRunner(sequences: readonly LlamaContextSequence[], batches: BatchGate) {
   const slots = sequences.map((sequence): Slot => ({
     sequence,
@@ -43,7 +43,7 @@ export function createRunner(sequences: readonly LlamaContextSequence[], batches
   let uses = 0;
 
   return {
-    /** Runs `work` in a slot as soon as one is free. Rejects with the signal's reason when it aborts before. */
+    /** Runs `work` in the next free slot. Rejects with the reason of the signal if that aborts before. */
     run<T>(
       { prompt, prefix, priority, signal }: SlotRequest,
       work: (lease: SequenceLease) => Promise<T>,
@@ -57,7 +57,6 @@ export function createRunner(sequences: readonly LlamaContextSequence[], batches
         try {
           return await work({ sequence: slot.sequence, signal, evaluate });
         } finally {
-          // Whatever happened, the library knows which tokens are in the sequence.
           slot.tokens = slot.sequence.contextTokens;
           slot.isBusy = false;
         }
