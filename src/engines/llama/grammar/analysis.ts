@@ -1,11 +1,11 @@
 import { type Alternative, type CharElement, type Element, type Grammar, isChar } from './grammar.ts';
 
-/** A grammar whose rules all end, with the shortest text each of them can stand for. */
+/** Grammar whose rules are all finite, with the shortest text of each rule. */
 export interface Analysed {
   readonly grammar: Grammar;
   /** UTF-8 bytes of the shortest text of each rule. */
   readonly costs: readonly number[];
-  /** The alternative that leads to that text. */
+  /** Alternative of that text, for each rule. */
   readonly best: readonly Alternative[];
 }
 
@@ -13,8 +13,9 @@ export interface Analysed {
 export class UnsatisfiableGrammar extends Error {}
 
 /**
- * Finds the shortest text of every rule and drops the alternatives that never end: once sampled, they could not be
- * closed. Throws `UnsatisfiableGrammar`. That no rule begins with itself is its caller's part.
+ * Finds the shortest text of every rule and drops infinite alternatives, which could not be closed once sampled. The caller
+ * makes sure that no rule begins with itself.
+ * @throws UnsatisfiableGrammar
  */
 export function analyse(grammar: Grammar): Analysed {
   const { costs, best } = shortestTexts(grammar);
@@ -55,7 +56,7 @@ export function elementCost(element: Element, costs: readonly number[]): number 
 
 const preferred = [0x30, 0x61, 0x41, 0x20];
 
-/** A cheap and harmless character of the class: a digit or a letter where it may be one. */
+/** A digit or letter of the class where possible, else its first character. */
 export function shortestCharacter(element: CharElement): string {
   for (const codePoint of preferred) {
     if (element.ranges.some(([low, high]) => codePoint >= low && codePoint <= high)) {

@@ -1,12 +1,12 @@
 import type { CharRange, GrammarBuilder } from './grammar.ts';
 
-/** Digits that survive a double: 15 before the point; the 6 after it are a matter of taste. */
+/** Digits before the point that a double keeps, and an arbitrary number of digits after it. */
 const integerDigits = 15;
 const fractionDigits = 6;
 
 /**
- * What stands unescaped in a string. Raw controls are forbidden by JSON; C1 controls, lone surrogates and the replacement
- * character, which stands for bytes that are no text, are allowed but never wanted.
+ * Unescaped characters of a string. JSON forbids raw controls. It allows C1 controls, lone surrogates and the replacement
+ * character, but answers should not have them.
  */
 export const plainCharacters: readonly CharRange[] = [
   [0x20, 0x21],
@@ -19,13 +19,13 @@ export const plainCharacters: readonly CharRange[] = [
 
 export type Json = ReturnType<typeof createJson>;
 
-/** The rules of JSON itself, but for lists and objects: what a schema leaves open may be any of these. */
+/** Rules of JSON except for arrays and objects. */
 export function createJson(b: GrammarBuilder) {
   const digit = b.chars([0x30, 0x39]);
   const nonZero = b.chars([0x31, 0x39]);
   const plain = b.chars(...plainCharacters);
   const escaped = b.chars(...Array.from('"\\/bfnrt', (c) => [c.charCodeAt(0), c.charCodeAt(0)] as const));
-  // It counts as one for minLength and maxLength.
+  // One character for minLength and maxLength.
   const stringCharacter = b.rule([[plain], [...b.literal('\\'), escaped]]);
   const quote = b.literal('"');
   const string = b.rule([[...quote, b.repeat([stringCharacter], 0, Infinity), ...quote]]);

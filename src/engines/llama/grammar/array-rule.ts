@@ -2,6 +2,7 @@ import { type Conversion, counts } from './conversion.ts';
 import type { Alternative, Element } from './grammar.ts';
 import type { Schema, SchemaObject } from '../../schemas/keywords.ts';
 
+/** Rule of an array by `prefixItems`, `items`, `minItems` and `maxItems`. */
 export function arrayRule({ b, convert }: Conversion, schema: SchemaObject): Element {
   const places = (schema.prefixItems ?? []) as Schema[];
   const [min, max] = counts(schema, 'Items');
@@ -9,7 +10,7 @@ export function arrayRule({ b, convert }: Conversion, schema: SchemaObject): Ele
   const [open, close] = [b.literal('['), b.literal(']')];
   if (max === 0) return b.rule([[...open, ...close]]);
   const other = convert(schema.items as Schema | undefined);
-  // Items each with a place of its own, and the others behind them.
+  // Items with a place of their own; the others follow.
   const count = Math.min(Math.max(1, places.length), max);
   let rest = b.repeat([...b.literal(','), other], Math.max(0, min - count), max - count);
   for (let i = count - 1; i >= 0; i--) {

@@ -2,48 +2,47 @@ import type { MatchState, Matcher } from './matcher.ts';
 
 export type Closer = ReturnType<typeof createCloser>;
 
-/** Tokens of a text. It may err upwards, never downwards. */
+/** Counts the tokens of a text; may overestimate, never underestimate. */
 export type Measure = (text: string) => number;
 
-/** Longer tokens than this many bytes are not worth asking the tokenizer about. */
+/** Bytes per token above which tokenizing the text is not worth it. */
 const bytesPerToken = 32;
 
 /**
- * Keeps a generated text completable within its token limit. The invariant: the shortest completion of what was
- * accepted so far fits into the tokens that are left. A token that would break it is refused, and the completion is
- * appended instead.
+ * Keeps a generated text completable within its token limit. Invariant: the shortest completion of the accepted text fits
+ * into the remaining tokens. A token that would break it is rejected, and the completion is appended instead.
  */
 export function createCloser(matcher: Matcher, measure: Measure) {
   let state = matcher.start;
   return {
-    /** Takes the next piece of text, of which the limit then has `left` tokens. False: refused, close now. */
+    /** Accepts the next piece of text if a completion fits into `left` tokens. After false, close the text. */
     accept(text: string, left: number): boolean {
       const next = matcher.advance(state, text);
       if (!next || !isClosable(matcher, next, measure, left)) return false;
       state = next;
       return true;
     },
-    /** The text may end here. */
+    /** True where the text may end. */
     get isComplete(): boolean {
       return state.complete;
     },
-    /** The text must end here. */
+    /** True where the text must end. */
     get isExhausted(): boolean {
       return state.complete && state.stacks.length === 0;
     },
-    /** The shortest ending; empty where the text may end here. */
+    /** Shortest completion; empty where the text may end. */
     closing(): { text: string; tokens: number } {
       const text = state.complete ? '' : matcher.closing(state);
       return { text, tokens: text === '' ? 0 : measure(text) };
     },
-    /** Goes back to the state after `text`, which is a start of what was accepted. */
+    /** Returns to the state after `text`, a prefix of the accepted text. */
     rewind(text: string): void {
       state = matcher.advance(matcher.start, text) ?? state;
     },
   };
 }
 
-/** Tokens of the shortest text the grammar allows, at most. */
+/** Upper bound for the tokens of the shortest text of the grammar. */
 export function shortestTokens(matcher: Matcher, measure: Measure): number {
   const bytes = matcher.closingBytes(matcher.start);
   return bytes > 1_000_000 ? bytes : Math.min(bytes, measure(matcher.closing(matcher.start)));
@@ -51,7 +50,7 @@ export function shortestTokens(matcher: Matcher, measure: Measure): number {
 
 function isClosable(matcher: Matcher, state: MatchState, measure: Measure, left: number): boolean {
   const bytes = matcher.closingBytes(state);
-  // No byte needs more than one token, so most states need not be spelled out and tokenized.
+  // A byte needs at most one token, so most states need no tokenizing.
   if (bytes <= left) return true;
   if (bytes > left * bytesPerToken) return false;
   return measure(matcher.closing(state)) <= left;

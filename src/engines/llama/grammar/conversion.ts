@@ -4,7 +4,7 @@ import type { Schema, SchemaObject } from '../../schemas/keywords.ts';
 import type { Walk } from '../../schemas/merge.ts';
 import type { Automaton } from './regular/automaton.ts';
 
-/** What the rules of one schema are made with. */
+/** Context of the conversion of one schema. */
 export interface Conversion {
   readonly b: GrammarBuilder;
   readonly json: Json;
@@ -13,10 +13,10 @@ export interface Conversion {
   readonly walk: Walk;
 }
 
-/** Repeats are unrolled, a rule for each; what is asked for beyond is left to whoever checks the answer. */
+/** Repeats are unrolled, one rule each. The check of the answer covers larger counts. */
 const maxRepeats = 2_000;
 
-/** How many items, members or characters there are to be. */
+/** Bounds for the number of items, members or characters. */
 export function counts(
   schema: SchemaObject,
   what: 'Items' | 'Properties' | 'Length',

@@ -1,12 +1,12 @@
 import type { Alternative, Element, GrammarBuilder, RuleElement } from './grammar.ts';
-import { tidy } from './regular/ranges.ts';
+import { normalizeRanges } from './regular/ranges.ts';
 
-/** What is left of a bound, digit by digit, while it binds; null as soon as it does not. */
-type Left = string | null;
+/** Remaining digits of a bound; null once the digits so far are within it. */
+type Rest = string | null;
 
 /**
- * Digits of the numbers from `low` to `high`, at least 0, that `divisor` divides, without leading zeros. The last `places` of
- * them stand behind a point; zeros at the end are left out or not, as the model likes.
+ * Digits of the numbers from `low` to `high`, at least 0, that `divisor` divides, without leading zeros. The last `places`
+ * digits follow a point; zeros at the end are optional.
  */
 function naturalsBetween(
   b: GrammarBuilder,
@@ -16,12 +16,12 @@ function naturalsBetween(
   if (low > high) return [];
   const known = new Map<string, RuleElement>();
 
-  function digits(left: number, remainder: number, from: Left, to: Left): RuleElement {
+  function digits(left: number, remainder: number, from: Rest, to: Rest): RuleElement {
     const key = `${left},${remainder},${from},${to}`;
     let rule = known.get(key);
     if (rule) return rule;
     const mayEnd = left <= places && (remainder * 10 ** left) % divisor === 0 && !/[1-9]/.test(from ?? '');
-    const rest = (digit: number, lower: Left, upper: Left): Element =>
+    const rest = (digit: number, lower: Rest, upper: Rest): Element =>
       digits(left - 1, (remainder * 10 + digit) % divisor, lower, upper);
     const point = left === places ? b.literal('.') : [];
     const more = left === 0 ? [] : eachDigit(b, from, to, rest).map((one) => [...point, ...one]);
@@ -38,7 +38,7 @@ function naturalsBetween(
   });
 }
 
-/** The same on both sides of zero. With negative places, so many zeros stand behind each. */
+/** Numbers from `low` to `high`, also negative ones. Negative `places` add zeros at the end. */
 export function numbersBetween(
   b: GrammarBuilder,
   [low, high]: readonly [low: bigint, high: bigint],
@@ -53,12 +53,12 @@ export function numbersBetween(
   return [...zero, ...signed('', zeros.length > 0 ? 1n : 0n, low, high), ...signed('-', 1n, -high, -low)];
 }
 
-/** One digit between the bounds and what may follow it; digits with the same rest are written as one class. */
+/** One digit within the bounds, and its rest. Digits with the same rest form one class. */
 function eachDigit(
   b: GrammarBuilder,
-  from: Left,
-  to: Left,
-  restOf: (digit: number, from: Left, to: Left) => Element,
+  from: Rest,
+  to: Rest,
+  restOf: (digit: number, from: Rest, to: Rest) => Element,
 ): Alternative[] {
   const [first, last] = [Number(from?.[0] ?? 0), Number(to?.[0] ?? 9)];
   const choices = Array.from({ length: last - first + 1 }, (_, i) => first + i);
@@ -68,7 +68,7 @@ function eachDigit(
     return restOf(digit, lower, upper);
   });
   return [...byRest].map(([rest, digits]) => [
-    b.chars(...tidy(digits.map((digit) => [0x30 + digit, 0x30 + digit]))),
+    b.chars(...normalizeRanges(digits.map((digit) => [0x30 + digit, 0x30 + digit]))),
     rest,
   ]);
 }

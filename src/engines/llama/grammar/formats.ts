@@ -1,8 +1,5 @@
-/**
- * The string formats that are held, as the patterns of what is written for them. Each is a part of its format, never
- * more: of the calendar 29 February is left out, which would need to know its year, times are in UTC, hosts and
- * addresses are ASCII, and parts of unlimited length have limits.
- */
+// Patterns of the string formats. Each matches a subset of its format: without 29 February, which depends on the year, with
+// times in UTC, ASCII hosts and addresses, and limits for parts of any length.
 
 const day28 = '0[1-9]|1[0-9]|2[0-8]';
 const date =
@@ -20,7 +17,7 @@ const byte = '(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])';
 const ipv4 = `${byte}(?:\\.${byte}){3}`;
 const group = '[0-9a-f]{1,4}';
 
-/** With `::` standing for two groups or more, so that no shorter spelling of the same address is meant. */
+/** `::` replaces two groups or more. */
 const ipv6 = [
   `(?:${group}:){7}${group}`,
   ...Array.from({ length: 7 }, (_, before) => {

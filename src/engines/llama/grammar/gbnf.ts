@@ -1,6 +1,6 @@
 import { type Alternative, type Element, type Grammar, isChar } from './grammar.ts';
 
-/** Prints the rules reachable from the root in llama.cpp's grammar notation. */
+/** Prints the reachable rules in GBNF, the grammar notation of llama.cpp. */
 export function toGbnf(grammar: Grammar): string {
   const lines = [`root ::= r${grammar.root}`];
   for (const index of reachable(grammar)) {

@@ -1,8 +1,8 @@
 import { SchemaTooLarge } from '../../schemas/too-large.ts';
 
 /**
- * Context-free grammars over Unicode code points, small enough to be followed by our own matcher and printed as
- * GBNF for llama.cpp. Both read the same rules, so what llama.cpp may sample and what we believe about it agree.
+ * Context-free grammar over Unicode code points. The matcher here and, as GBNF, llama.cpp read the same rules, so both agree on
+ * the text.
  */
 export interface Grammar {
   /** Alternatives of each rule. A rule without alternatives matches nothing. */
@@ -13,7 +13,7 @@ export interface Grammar {
 export type Alternative = readonly Element[];
 export type Element = CharElement | RuleElement;
 
-/** One code point out of inclusive ranges. */
+/** One code point of inclusive ranges. */
 export interface CharElement {
   readonly ranges: readonly CharRange[];
 }
@@ -26,7 +26,7 @@ export type CharRange = readonly [low: number, high: number];
 
 export type GrammarBuilder = ReturnType<typeof createGrammarBuilder>;
 
-/** Elements in all rules together; llama.cpp copies them for every request. */
+/** Elements in all rules; llama.cpp copies them for every request. */
 const maxElements = 50_000;
 
 export function createGrammarBuilder() {
@@ -52,7 +52,7 @@ export function createGrammarBuilder() {
     return Array.from(text, (character) => letter(character.codePointAt(0)!));
   }
 
-  /** A rule to refer to before it is defined; without a definition it matches nothing. */
+  /** Declares a rule that is defined later; without a definition it matches nothing. */
   function declare() {
     const element = rule([]);
     const define = (alternatives: readonly Alternative[]): void => set(element.rule, alternatives);
@@ -66,8 +66,8 @@ export function createGrammarBuilder() {
   }
 
   /**
-   * `what` from `min` to `max` times; `max` may be Infinity. A chain of short rules, not one long sequence: llama.cpp copies the
-   * whole stack at every character.
+   * Repeats `what` from `min` to `max` times; `max` may be Infinity. Makes a chain of short rules instead of one sequence,
+   * because llama.cpp copies the whole stack at every character.
    */
   function repeat(what: Alternative, min: number, max: number): RuleElement {
     let tail: RuleElement;
@@ -87,7 +87,6 @@ export function createGrammarBuilder() {
     rule,
     declare,
     literal,
-    /** One after the other. */
     sequence: (...parts: readonly (string | Element | Alternative)[]): Alternative =>
       parts.flatMap((part) => (typeof part === 'string' ? literal(part) : part)),
     chars: (...ranges: CharRange[]): CharElement => ({ ranges }),

@@ -14,14 +14,13 @@ import { satisfies } from '../../schemas/satisfies.ts';
 import { stringRule } from './string-rule.ts';
 
 const maxDepth = 128;
-/** Schemas looked at while branches are combined and compared; nested unions multiply. */
+/** Schemas visited while branches are combined; nested unions multiply. */
 const maxSteps = 20_000;
 
 /**
- * The rule whose texts are JSON values without white space that are valid under `root`, as far as a grammar holds it
- * (docs/structured-output.md): the rest is for whoever checks the answer. Object members come in the order of `properties`.
- * @param root one that was found to be a JSON Schema: that its keywords have the values they may have, and its references and
- * patterns a meaning, is not looked at again
+ * Rule for JSON values without white space that are valid under `root`, as far as a grammar can express it
+ * (docs/structured-output.md); the check of the answer covers the rest. Members come in the order of `properties`.
+ * @param root a schema whose keywords, references and patterns were checked
  * @throws SchemaTooLarge
  */
 export function schemaRule(b: GrammarBuilder, root: unknown): Element {
@@ -79,10 +78,10 @@ export function schemaRule(b: GrammarBuilder, root: unknown): Element {
     return rules.length === 1 ? rules[0]! : b.rule(rules.map((rule) => [rule]));
   }
 
-  /** Of `oneOf` too any branch: that no second one fits as well is checked once the answer is there. */
+  /** Any branch, also for `oneOf`: the check of the answer makes sure that only one matches. */
   function convertUnion(keyword: 'anyOf' | 'oneOf', schema: SchemaObject): Element {
     const { [keyword]: union, ...rest } = schema;
-    const branches = keyword === 'oneOf' ? apart(union as Schema[]) : (union as Schema[]);
+    const branches = keyword === 'oneOf' ? exclusive(union as Schema[]) : (union as Schema[]);
     const isAlone = !constrainsBeyond(rest, []);
     return either(branches.map((branch) => convert(isAlone ? branch : mergeSchemas(rest, branch, walk))));
   }
@@ -96,25 +95,22 @@ export function schemaRule(b: GrammarBuilder, root: unknown): Element {
   return convert(root as Schema);
 }
 
-/** Whether the schema of a `not` takes everything, so that nothing is left. */
+/** True for a `not` that rejects every value. */
 function refusesAll(not: unknown): boolean {
   return not === true || (isObject(not) && !constrainsBeyond(not, []));
 }
 
-/**
- * Branches that ask for nothing but members ("one of these two") each go without a member that another asks for, so that no
- * two of them fit. Others are left as they are.
- */
-function apart(branches: readonly Schema[]): readonly Schema[] {
-  const asked = branches.map((branch) =>
+/** Makes branches that only require members ("one of these two") exclusive: each forbids a member that another requires. */
+function exclusive(branches: readonly Schema[]): readonly Schema[] {
+  const required = branches.map((branch) =>
     isObject(branch) && !constrainsBeyond(branch, ['required', 'type'])
       ? ((branch.required ?? []) as string[])
       : null,
   );
   return branches.map((branch, i) => {
-    const own = asked[i];
-    if (!isObject(branch) || !own || asked.includes(null)) return branch;
-    const others = asked.flatMap((names) => names!.find((name) => !own.includes(name)) ?? []);
+    const own = required[i];
+    if (!isObject(branch) || !own || required.includes(null)) return branch;
+    const others = required.flatMap((names) => names!.find((name) => !own.includes(name)) ?? []);
     return { ...branch, properties: Object.fromEntries(others.map((name) => [name, false])) };
   });
 }

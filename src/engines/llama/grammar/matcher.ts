@@ -4,27 +4,27 @@ import { type Alternative, type Element, isChar } from './grammar.ts';
 export type Matcher = ReturnType<typeof createMatcher>;
 
 export interface MatchState {
-  /** What may come next, each a stack whose top is a character class. */
+  /** Possible continuations, as stacks with a character class on top. */
   readonly stacks: readonly Stack[];
-  /** Whether the text may end here. */
+  /** True where the text may end. */
   readonly complete: boolean;
 }
 
 interface Stack {
   readonly element: Element;
   readonly next: Stack | null;
-  /** Bytes of the shortest text for the element and all below it. */
+  /** Bytes of the shortest text of the element and all below it. */
   readonly cost: number;
-  /** The stacks made by pushing one element on this one. */
+  /** Stacks with one more element on top. */
   readonly above: Map<Element, Stack>;
 }
 
-/** A grammar so ambiguous that more readings than this are open is not followed further. */
+/** Open readings after which an ambiguous grammar is not followed further. */
 const maxStacks = 2_000;
 
 /**
- * Follows a text through a grammar. States are immutable, so a state before a refused token is simply kept. Equal
- * stacks are one object: ambiguity does not multiply, and a list of a thousand items needs no more memory than one.
+ * Follows a text through a grammar. States are immutable, so the state before a rejected token remains usable. Equal stacks
+ * are one object, so ambiguity does not multiply, and a list of a thousand items needs no more memory than one.
  */
 export function createMatcher({ grammar, costs, best }: Analysed) {
   const bottom = new Map<Element, Stack>();
@@ -71,7 +71,7 @@ export function createMatcher({ grammar, costs, best }: Analysed) {
     return { stacks, complete };
   }
 
-  /** The state after `text`, or undefined when the grammar does not allow it there. */
+  /** State after `text`, or undefined if the grammar does not allow it. */
   function advance(from: MatchState, text: string): MatchState | undefined {
     let state = from;
     for (const character of text) {
@@ -98,9 +98,9 @@ export function createMatcher({ grammar, costs, best }: Analysed) {
   return {
     start: expand([push([{ rule: grammar.root }], null)]),
     advance,
-    /** UTF-8 bytes of the shortest text that completes the state. */
+    /** UTF-8 bytes of the shortest completion. */
     closingBytes: (state: MatchState): number => cheapest(state)?.cost ?? 0,
-    /** That text. */
+    /** Shortest completion. */
     closing(state: MatchState): string {
       let text = '';
       for (let stack = cheapest(state); stack !== null; stack = stack.next) text += shortest(stack.element);

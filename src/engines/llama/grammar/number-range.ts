@@ -5,12 +5,12 @@ export interface Bounds {
   exclusiveMaximum?: number | undefined;
 }
 
-/** What an open end may reach, so that every number keeps its digits in a double. */
-const widest = 10 ** 15 - 1;
+/** Bound of an open end, so that a double keeps all digits. */
+const openEnd = 10 ** 15 - 1;
 
 /**
- * The least and the greatest number within the bounds that has `places` digits behind the point, without that point; with
- * negative places, that has so many zeros at its end, without these.
+ * Smallest and largest number within the bounds with `places` digits after the point, scaled to an integer. With negative
+ * places, numbers with that many zeros at the end, scaled down.
  */
 export function scaledEnds(bounds: Bounds, places: number): [low: bigint, high: bigint] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = bounds;
@@ -22,7 +22,7 @@ export function scaledEnds(bounds: Bounds, places: number): [low: bigint, high: 
     ...given(maximum).map((bound) => floor(bound, places)),
     ...given(exclusiveMaximum).map((bound) => -floor(-bound, places) - 1n),
   ];
-  const open = floor(widest, places);
+  const open = floor(openEnd, places);
   const [high] = highs.toSorted((x, y) => (x < y ? -1 : 1));
   const low = lows.toSorted((x, y) => (x < y ? 1 : -1))[0] ?? ((high ?? 0n) < -open ? high! * 10n : -open);
   return [low, high ?? (low > open ? low * 10n : open)];
@@ -44,7 +44,7 @@ function floor(value: number, places: number): bigint {
   return digits / divisor - (digits % divisor < 0n ? 1n : 0n);
 }
 
-/** A double prints as the shortest digits that read back as itself. */
+/** Decimal digits of a double: the shortest that read back as the same double. */
 export function decimal(value: number): { digits: bigint; exponent: number } {
   const [mantissa = '', exponent] = value.toExponential().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');

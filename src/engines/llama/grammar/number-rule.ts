@@ -5,16 +5,16 @@ import { numbersBetween } from './digits.ts';
 import { type Bounds, boundsIn, decimal, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';
 import { isWithin } from '../../schemas/satisfies.ts';
 
-/** Digits behind the point, where the bounds ask for no more: as many as a number without bounds has. */
-const usualPlaces = 6;
-/** A rule is needed for each remainder at each digit. */
+/** Digits after the point, unless the bounds need more; as many as without bounds. */
+const defaultPlaces = 6;
+/** Limit for remainders times digits, because each needs a rule. */
 const maxRemainders = 600;
-/** Bounds with no more multiples between them are written out. */
+/** Most multiples that are listed. */
 const maxValues = 1_000;
 
 /**
- * Numbers within the bounds, written as digits with a fraction of limited length and no exponent. Steps that cannot be written
- * out, and bounds that need more digits than a double holds, are left to whoever checks the answer.
+ * Numbers within the bounds, with a fraction of limited length and no exponent. Steps that cannot be listed, and bounds with
+ * more digits than a double holds, are left to the check of the answer.
  */
 export function numberRule(
   { b, json }: Conversion,
@@ -32,17 +32,14 @@ export function numberRule(
   const exclusive = boundsIn({ exclusiveMinimum, exclusiveMaximum });
   const needed = Math.max(...ends.map(fractionDigits));
   const whole = Math.max(0, ...exclusive.map(wholeDigits));
-  // Near an exclusive bound one more digit must still be told apart by a double.
-  const places = Math.max(needed + 1, Math.min(usualPlaces, 15 - whole));
+  // A double must distinguish one more digit near an exclusive bound.
+  const places = Math.max(needed + 1, Math.min(defaultPlaces, 15 - whole));
   const isTooFine = exclusive.length > 0 && whole + places > 16;
   if (isTooFine || needed + Math.max(...ends.map(wholeDigits)) > 300) return json.number;
   return b.rule(numbersBetween(b, scaledEnds(bounds, places), { places }));
 }
 
-/**
- * The multiples of `step` that are within a schema: by remainders, digit after digit, or written out one by one. Undefined
- * for steps that allow neither.
- */
+/** Multiples of `step` within a schema: digit by digit by remainders, or listed; undefined if neither is possible. */
 function multiplesRule(
   b: GrammarBuilder,
   schema: SchemaObject & Bounds,
@@ -51,17 +48,17 @@ function multiplesRule(
   const { digits: divisor, exponent } = decimal(step);
   const ends = scaledEnds(schema, -exponent);
   const length = Math.max(...ends.map((end) => String(end).length));
-  const isTooFine = exponent < 0 && (schema.type === 'integer' || exponent < -usualPlaces);
+  const isTooFine = exponent < 0 && (schema.type === 'integer' || exponent < -defaultPlaces);
   if (isTooFine || Number(divisor) * length > maxRemainders) return listed(b, schema, step);
   return b.rule(numbersBetween(b, ends, { divisor: Number(divisor), places: -exponent }));
 }
 
-/** Written out one by one. */
+/** Lists the multiples of `step` within a schema. */
 function listed(b: GrammarBuilder, schema: SchemaObject & Bounds, step: number): RuleElement | undefined {
   const low = Math.max(schema.minimum ?? -Infinity, schema.exclusiveMinimum ?? -Infinity);
   const high = Math.min(schema.maximum ?? Infinity, schema.exclusiveMaximum ?? Infinity);
   const [first, last] = [Math.floor(low / step), Math.ceil(high / step)];
-  // Beyond the safe integers one more is the same number.
+  // Above the safe integers, adding 1 may not change a number.
   if (![first, last].every(Number.isSafeInteger) || last - first > maxValues) return undefined;
   const decimals = /e-(\d+)$/.exec(step.toExponential())?.[1];
   if (Number(decimals ?? 0) > 15) return undefined;

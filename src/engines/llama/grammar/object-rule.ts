@@ -4,9 +4,8 @@ import type { Schema, SchemaObject } from '../../schemas/keywords.ts';
 import { otherMembers } from './other-members.ts';
 
 /**
- * Members in the order of `properties`, optional ones skippable, each at most once; then, where `additionalProperties` or
- * `patternProperties` say more than false, members with other names. How many there are to be is held where the schema spells
- * out no name; else only that there must be one.
+ * Members in the order of `properties`, each at most once, then members with other names as far as `additionalProperties`
+ * and `patternProperties` allow them. Their number is enforced if the schema names no member; else only that there is one.
  */
 export function objectRule(conversion: Conversion, schema: SchemaObject): Element {
   const { b, convert } = conversion;
@@ -18,7 +17,7 @@ export function objectRule(conversion: Conversion, schema: SchemaObject): Elemen
   const required = new Set(schema.required as string[] | undefined);
   const others = otherMembers(conversion, schema, Object.keys(members));
   const [fewest, all] = Object.keys(members).length === 0 ? [least, most] : [0, Infinity];
-  // What may come behind a member, and where there was none yet: from the last place to the first.
+  // Continuations after a member, and before the first one: built from the last member to the first.
   let behind = others ? b.repeat([...comma, others], Math.max(0, fewest - 1), all - 1) : b.rule([[]]);
   let first = b.rule([...(least === 0 ? [[]] : []), ...(others ? [[others, behind]] : [])]);
   for (const [name, value] of Object.entries(members).toReversed()) {
@@ -30,11 +29,11 @@ export function objectRule(conversion: Conversion, schema: SchemaObject): Elemen
   return b.rule([[...open, first, ...close]]);
 }
 
-/** The members with names that the schema spells out. */
+/** Schemas of the members that the schema names. */
 function membersOf(schema: SchemaObject): Record<string, Schema | undefined> {
   const properties = (schema.properties ?? {}) as Record<string, Schema>;
   const unnamed = ((schema.required ?? []) as string[]).filter((name) => !Object.hasOwn(properties, name));
-  // One that must come and has no property of its own is an additional one, or else of a pattern, which is checked afterwards.
+  // A required member without a property is an additional one, or one of a pattern, which the check of the answer covers.
   const isOfPattern = schema.additionalProperties === false && schema.patternProperties !== undefined;
   const value = isOfPattern ? true : (schema.additionalProperties as Schema | undefined);
   return { ...properties, ...Object.fromEntries(unnamed.map((name) => [name, value])) };

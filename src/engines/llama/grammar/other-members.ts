@@ -6,8 +6,8 @@ import { mergeSchemas } from '../../schemas/merge.ts';
 import { intersection, lastCodePoint } from './regular/ranges.ts';
 
 /**
- * A member whose name is none of `names`, which the schema spells out; undefined when there may be none. Where nothing is said
- * about others they come only if they must, for want of names.
+ * Member with a name other than `names`; undefined if the schema allows none. Without a rule for other members, they come only
+ * if the named ones are too few.
  */
 export function otherMembers(
   { b, json, convert, walk }: Conversion,
@@ -19,7 +19,8 @@ export function otherMembers(
   const isAsked = ((schema.minProperties as number | undefined) ?? 0) > names.length;
   const additional = (schema.additionalProperties ??
     (isAsked || names.length + patterns.length === 0)) as Schema;
-  const nameOf = (said: SchemaObject) => convert(mergeSchemas({ type: 'string', ...said }, allowed, walk));
+  const nameOf = (schemaOfName: SchemaObject) =>
+    convert(mergeSchemas({ type: 'string', ...schemaOfName }, allowed, walk));
   const member = (name: Element, value: Schema) => b.sequence(name, ':', convert(value));
   const alternatives = patterns.map(([pattern, value]) => member(nameOf({ pattern }), value));
   if (additional !== false)
@@ -27,15 +28,13 @@ export function otherMembers(
   return alternatives.length === 0 ? undefined : b.rule(alternatives);
 }
 
-/**
- * A quoted name that is none of `names`. Spelled without escapes, so that no name has two spellings.
- */
+/** Quoted name other than `names`, without escapes, so that each name has one spelling. */
 function otherName(b: GrammarBuilder, json: Json, names: readonly string[]): Element {
   const quote = b.literal('"');
   if (names.length === 0) return json.string;
   const anyRest = b.repeat([b.chars(...plainCharacters)], 0, Infinity);
 
-  /** The rest of a name that so far agrees with the start of all `rests`. */
+  /** Rest of a name that has the prefix of all `rests`, and differs from them. */
   function differing(rests: readonly string[]): Element {
     const byFirst = Map.groupBy(
       rests.filter((rest) => rest !== ''),

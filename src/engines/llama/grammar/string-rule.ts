@@ -7,8 +7,8 @@ import { AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
 /**
- * A quoted string within all that is said about it; of patterns that look around, what else they say. Of patterns and formats together that
- * take too much only the length is held.
+ * Quoted string by length, patterns and formats. Look-around in patterns is ignored. Only the length remains if the patterns
+ * and formats together are too large.
  */
 export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaObject): Element {
   const [min, max] = counts(schema, 'Length');
@@ -31,7 +31,7 @@ export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaOb
     : b.rule([[...quote, b.repeat([json.stringCharacter], min, max), ...quote]]);
 }
 
-/** What a string must be of, beside its length. Formats that are not known ask for nothing. */
+/** Patterns of a string, also for its formats. Unknown formats are ignored. */
 function patternsOf({ pattern, format }: SchemaObject): string[] {
   const formats = [format ?? []].flat() as string[];
   return [

@@ -1,42 +1,42 @@
 import { RE2JS, RE2JSException } from 're2js';
 
-/** A regular language of texts, found state by state. Equal states are one value. */
+/** Automaton of a regular language, computed state by state. Equal states are one value. */
 export interface Automaton {
   readonly start: unknown;
-  /** What may follow `codePoint`; undefined is nothing. */
+  /** State after `codePoint`; undefined if there is none. */
   next(state: unknown, codePoint: number): unknown;
   isEnd(state: unknown): boolean;
-  /** Code points at which one class of those that lead to the same states ends and another begins. */
+  /** Code points at which a new class of equivalent code points begins. */
   readonly cuts: readonly number[];
 }
 
-/** An automaton that would take too long to find. */
+/** The automaton would take too long to compute. */
 export class AutomatonTooLarge extends Error {}
 
-/** What a search knows once the pattern was found: whatever follows, it stays found. */
+/** State after a match of the pattern, which any text may follow. */
 const found = Symbol('found');
 
-/** What RE2 knows at a place of a text. */
+/** State of RE2 at a place of a text. */
 interface State {
   readonly nfaStates: readonly number[];
   readonly isMatch: boolean;
-  /** States found already, by the class of the character that leads there. */
+  /** Computed next states by character class. */
   readonly next: readonly (State | null)[] | null;
 }
 
-/** RE2 at the start of a text, and behind its end. */
+/** Context of RE2 at the start of a text, and the code point after its end. */
 const beginning = { context: () => 4 };
 const end = -1;
 const unanchored = 0;
 
 /**
- * The texts in which `pattern` is found somewhere, as JSON Schema means it: the automaton with which RE2 looks for it.
- * @param spend is told how many positions in the pattern are looked at, and may throw when they are too many
- * @throws RE2JSException for what RE2 does not read: looking around, back references
+ * Texts that `pattern` matches anywhere, as in JSON Schema.
+ * @param spend gets the number of visited positions of the pattern, and may throw if they are too many
+ * @throws RE2JSException for look-around and back references
  */
 export function searchFor(pattern: string, spend: (positions: number) => void): Automaton {
   const { dfa } = RE2JS.compile(pattern).re2();
-  // What follows from a step may be far more than the state it is made from.
+  // The closure of a step may be far larger than the state before it.
   const closure = dfa.closure.bind(dfa);
   dfa.closure = (positions: unknown, flags: unknown) => {
     const closed = closure(positions, flags);
@@ -61,12 +61,12 @@ export function searchFor(pattern: string, spend: (positions: number) => void): 
   };
 }
 
-/** Positions in patterns that are looked at for one schema, which bounds the time they may cost. */
+/** Visited positions of all patterns of a schema, which bounds their time. */
 const maxWork = 2_000_000;
 
 /**
- * Finds the languages of the patterns of one schema, each once; null is for a pattern that RE2 does not read. What it gives throws
- * as `searchFor` does, also when they are too much together.
+ * Caches the automata of the patterns of one schema; null for a pattern that RE2 rejects.
+ * The function throws `AutomatonTooLarge`, also for all patterns together.
  */
 export function createPatterns(): (pattern: string) => Automaton | null {
   const known = new Map<string, Automaton | null>();
@@ -80,7 +80,6 @@ export function createPatterns(): (pattern: string) => Automaton | null {
   return (pattern) => {
     const before = known.get(pattern);
     if (before !== undefined) return before;
-    // Before it is read: where nothing is left, none is.
     spend(pattern.length);
     const language = readable(() => searchFor(pattern, spend));
     known.set(pattern, language);
@@ -111,7 +110,7 @@ export function ofLength(min: number, max: number): Automaton {
   };
 }
 
-/** Texts of both. */
+/** Intersection of two languages. */
 export function both(a: Automaton, b: Automaton): Automaton {
   const pairs = new Map<unknown, Map<unknown, readonly [unknown, unknown]>>();
 

@@ -1,10 +1,10 @@
 import type { Alternative, CharRange, Element, GrammarBuilder } from '../grammar.ts';
 import { type Automaton, AutomatonTooLarge } from './automaton.ts';
-import { intersection, lastCodePoint, tidy } from './ranges.ts';
+import { intersection, lastCodePoint, normalizeRanges } from './ranges.ts';
 
 /**
- * What a string confined by a pattern may hold: no controls but those with a short escape, no lone surrogates, and
- * none of the white space about which the dialects of patterns disagree.
+ * Characters of a string under a pattern: no controls except those with a short escape, no lone surrogates, and no white space
+ * on which pattern dialects disagree.
  */
 const wanted: CharRange[] = [
   [0x08, 0x0a],
@@ -38,11 +38,11 @@ const plain = intersection(wanted, [
 ]);
 
 const maxStates = 4_000;
-/** Classes of characters told apart: llama.cpp looks through those of a rule for every character of every token. */
+/** Most character classes: llama.cpp searches those of a rule for every character of every token. */
 const maxClasses = 300;
 
 /**
- * The rule of the texts of an automaton, written as the inside of a JSON string: each text in one spelling.
+ * Rule for the texts of an automaton, as the inside of a JSON string, each in one spelling.
  * @throws AutomatonTooLarge
  */
 export function regularRule(b: GrammarBuilder, automaton: Automaton): Element {
@@ -61,7 +61,7 @@ export function regularRule(b: GrammarBuilder, automaton: Automaton): Element {
   return rules.get(automaton.start)!.element;
 }
 
-/** For each state, which code points lead to which. */
+/** Code points by next state, for each state. */
 type States = Map<unknown, Map<unknown, CharRange[]>>;
 
 function explore(automaton: Automaton): States {
@@ -80,7 +80,7 @@ function explore(automaton: Automaton): States {
   return states;
 }
 
-/** The wanted code points, cut where the automaton begins to tell them apart. */
+/** Wanted code points, split at the cuts of the automaton. */
 function classesOf({ cuts }: Automaton): CharRange[] {
   const sorted = [...new Set(cuts)].toSorted((a, b) => a - b);
   const classes = wanted.flatMap(([low, high]) => {
@@ -91,7 +91,7 @@ function classesOf({ cuts }: Automaton): CharRange[] {
   return classes;
 }
 
-/** The states from which a text can still be ended. */
+/** States from which a text can end. */
 function livingStates(states: States, automaton: Automaton): Set<unknown> {
   const steps = [...states].flatMap(([from, targets]) => Array.from(targets.keys(), (to) => ({ from, to })));
   const into = Map.groupBy(steps, ({ to }) => to);
@@ -101,13 +101,13 @@ function livingStates(states: States, automaton: Automaton): Set<unknown> {
 }
 
 function characters(b: GrammarBuilder, ranges: readonly CharRange[]): Alternative[] {
-  const ways: Alternative[] = [];
-  const bare = tidy(intersection(ranges, plain));
-  if (bare.length > 0) ways.push([b.chars(...bare)]);
+  const alternatives: Alternative[] = [];
+  const bare = normalizeRanges(intersection(ranges, plain));
+  if (bare.length > 0) alternatives.push([b.chars(...bare)]);
   for (const [codePoint, text] of Object.entries(escapes)) {
     if (ranges.some(([low, high]) => Number(codePoint) >= low && Number(codePoint) <= high)) {
-      ways.push(b.literal(text));
+      alternatives.push(b.literal(text));
     }
   }
-  return ways;
+  return alternatives;
 }
