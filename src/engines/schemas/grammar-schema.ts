@@ -6,27 +6,27 @@ import { plainPattern } from './plain-pattern.ts';
 import { satisfies } from './satisfies.ts';
 import { SchemaTooLarge, tooManyBranches } from './too-large.ts';
 
-/** Limits of merging schemas, because the thread serves all clients: visited entries, and characters. */
+/** Limits of merging, because the thread serves all clients: visited entries, characters, depth, declared members. */
 const budget = { work: 5_000, characters: 131_072, depth: 64, declared: 500 } as const;
 
 /**
- * A schema as the grammars of other programs hold it. llama.cpp and xgrammar drop what stands beside `anyOf` or `$ref`, take
- * any value for `allOf`, and need required names to be declared; some keywords they refuse, or hold in another sense. What they
- * would drop is put together, what they cannot hold is left out: whatever is valid under the schema stays valid, but for strings
- * under a pattern (`plainPattern`), and the answer is checked against the schema itself.
- * @param root one that passed the gate
- * @param mostRepeats items, members and characters that the grammars can count
+ * Rewrites a schema for the grammars of other servers. llama.cpp and xgrammar ignore keywords beside `anyOf` or `$ref`, accept
+ * any value for `allOf`, and need required names to be declared; they reject some keywords and read others differently. The
+ * result merges what they would ignore and omits what they cannot enforce. Every valid value stays valid, except for strings
+ * under a pattern (`plainPattern`). The answer is checked against the original schema.
+ * @param root a checked schema
+ * @param maxRepeats items, members and characters that the grammars can count
  */
-export function grammarSchema(root: Schema, mostRepeats: number): Schema {
+export function grammarSchema(root: Schema, maxRepeats: number): Schema {
   try {
-    return rewritten(root, mostRepeats, true);
+    return rewritten(root, maxRepeats, true);
   } catch (error) {
     if (!(error instanceof SchemaTooLarge)) throw error;
-    return rewritten(root, mostRepeats, false);
+    return rewritten(root, maxRepeats, false);
   }
 }
 
-function rewritten(root: Schema, mostRepeats: number, isMerging: boolean): Schema {
+function rewritten(root: Schema, maxRepeats: number, isMerging: boolean): Schema {
   let work = 0;
   let characters = 0;
   const known = new Map<SchemaObject, Schema>();
@@ -39,7 +39,7 @@ function rewritten(root: Schema, mostRepeats: number, isMerging: boolean): Schem
     spend,
   };
 
-  /** Copies of what stands beside a union or behind a reference. */
+  /** Counts the characters of copies, made beside a union or for a reference. */
   function grow(schema: Schema, copies: number): void {
     if ((characters += JSON.stringify(schema).length * copies) > budget.characters) throw tooManyBranches();
   }
@@ -58,23 +58,23 @@ function rewritten(root: Schema, mostRepeats: number, isMerging: boolean): Schem
     return result;
   }
 
-  /** One union at a time: another one beside it goes into its branches. */
+  /** Merges the other keywords, another union among them, into the branches of one union. */
   function withUnion(own: SchemaObject, depth: number): Schema {
     const keyword = own['anyOf'] !== undefined ? 'anyOf' : 'oneOf';
     const union = own[keyword] as Schema[] | undefined;
-    if (!union) return withParts(held(own, mostRepeats), depth);
+    if (!union) return withParts(enforceable(own, maxRepeats), depth);
     const { [keyword]: _, ...rest } = own;
-    const { asked, beside } = sorted(rest);
-    const isAlone = Object.keys(asked).length === 0;
-    if (!isAlone && !isMerging) return withParts(held({ ...rest, anyOf: union }, mostRepeats), depth);
-    if (!isAlone) grow(asked, union.length);
-    const merged = isAlone ? union : union.map((branch) => mergeSchemas(asked, branch, walk));
+    const { constraints, annotations } = separate(rest);
+    const isAlone = Object.keys(constraints).length === 0;
+    if (!isAlone && !isMerging) return withParts(enforceable({ ...rest, anyOf: union }, maxRepeats), depth);
+    if (!isAlone) grow(constraints, union.length);
+    const merged = isAlone ? union : union.map((branch) => mergeSchemas(constraints, branch, walk));
     const branches = merged.filter((branch) => branch !== false);
     if (branches.length === 0) return false;
-    return withParts({ ...beside, anyOf: branches }, depth);
+    return withParts({ ...annotations, anyOf: branches }, depth);
   }
 
-  /** With the schemas inside as they are held. */
+  /** Rewrites the schemas inside. */
   function withParts(own: SchemaObject, depth: number): SchemaObject {
     const inner = (schema: unknown): Schema => rewrite(schema as Schema, depth + 1);
     const result = { ...own };
@@ -99,7 +99,7 @@ function rewritten(root: Schema, mostRepeats: number, isMerging: boolean): Schem
   return rewrite(root, 0);
 }
 
-/** A reference alone, where nothing but notes stands beside it; a list of `items` as `prefixItems`. */
+/** Replaces an `allOf` of one schema without other constraints by that schema, and a list of `items` by `prefixItems`. */
 function simplified(schema: SchemaObject): SchemaObject {
   const { allOf, ...rest } = schema;
   const [only] = Array.isArray(allOf) && allOf.length === 1 ? (allOf as Schema[]) : [];
@@ -113,45 +113,45 @@ function needsInlining(schema: SchemaObject): boolean {
   );
 }
 
-/** The constraints of a schema, and its other members. */
-function sorted(schema: SchemaObject): { asked: SchemaObject; beside: SchemaObject } {
-  const isAsked = ([keyword]: [string, unknown]) =>
+/** Separates the constraints of a schema from its other members. */
+function separate(schema: SchemaObject): { constraints: SchemaObject; annotations: SchemaObject } {
+  const isConstraint = ([keyword]: [string, unknown]) =>
     keywords.has(keyword) && keyword !== '$defs' && keyword !== 'definitions';
   const entries = Object.entries(schema);
   return {
-    asked: Object.fromEntries(entries.filter(isAsked)),
-    beside: Object.fromEntries(entries.filter((entry) => !isAsked(entry))),
+    constraints: Object.fromEntries(entries.filter(isConstraint)),
+    annotations: Object.fromEntries(entries.filter((entry) => !isConstraint(entry))),
   };
 }
 
-/** Keywords that no grammar enforces, and some refuse. */
-const unheld =
+/** Keywords that no grammar enforces, and some reject. */
+const unenforceable =
   'not if then else contains minContains maxContains uniqueItems dependentRequired dependentSchemas dependencies'.split(
     ' ',
   );
 
-/** Formats that grammars know. Some refuse others, which ask for nothing. */
+/** Formats that grammars enforce. Some grammars reject others, which have no effect. */
 const formats = new Set('date time date-time duration uuid ipv4 ipv6 hostname email uri'.split(' '));
 
-function held(own: SchemaObject, mostRepeats: number): SchemaObject {
+function enforceable(own: SchemaObject, maxRepeats: number): SchemaObject {
   const schema = { ...own };
-  for (const keyword of unheld) delete schema[keyword];
+  for (const keyword of unenforceable) delete schema[keyword];
   if (Array.isArray(schema['enum'])) {
     const values = schema['enum'].filter((value) => satisfies(value, schema));
     if (values.length > 0) schema['enum'] = values;
   }
-  // Merging makes lists of these, of which one can be held.
+  // Merging makes lists of these keywords, of which one value can be enforced.
   set(schema, 'pattern', ([one]) => plainPattern(one as string));
   set(schema, 'format', (all) => all.find((one) => formats.has(one as string)) ?? null);
   set(schema, 'multipleOf', ([one]) => one);
   for (const what of ['Items', 'Properties', 'Length']) {
-    set(schema, `min${what}`, ([least]) => Math.min(least as number, mostRepeats));
-    set(schema, `max${what}`, ([most]) => ((most as number) > mostRepeats ? null : most));
+    set(schema, `min${what}`, ([least]) => Math.min(least as number, maxRepeats));
+    set(schema, `max${what}`, ([most]) => ((most as number) > maxRepeats ? null : most));
   }
   return withMembers(schema);
 }
 
-/** Changes a keyword, if it is there, to what is made of its values; null takes it out. */
+/** Replaces the values of a keyword by a new value; null removes the keyword. */
 function set(schema: SchemaObject, keyword: string, made: (values: unknown[]) => unknown): void {
   if (schema[keyword] === undefined) return;
   const value = made([schema[keyword]].flat());
@@ -159,10 +159,7 @@ function set(schema: SchemaObject, keyword: string, made: (values: unknown[]) =>
   else schema[keyword] = value;
 }
 
-/**
- * Members as grammars know them: every required one declared, none forbidden by name, and those that patterns speak of as
- * additional ones.
- */
+/** Rewrites members: declares every required one, forbids none by name, and makes those of patterns additional ones. */
 function withMembers({ patternProperties, ...schema }: SchemaObject): SchemaObject {
   const additional = schema['additionalProperties'];
   if (isObject(patternProperties) && additional !== undefined && additional !== true) {

@@ -5,13 +5,13 @@ import { tooManyBranches } from './too-large.ts';
 export type Schema = boolean | SchemaObject;
 export type SchemaObject = Record<string, unknown>;
 
-/** What is known of a keyword (drafts 7 to 2020-12). */
+/** A keyword of drafts 7 to 2020-12. */
 interface Keyword {
-  /** How far it is held by construction, in the words of `docs/structured-output.md`. */
+  /** Degree of enforcement by grammar, in the words of `docs/structured-output.md`. */
   hold: 'always' | 'mostly' | 'checked' | 'never';
-  /** The type that a schema without `type` is about which has it. */
+  /** Type that the keyword implies for a schema without `type`. */
   about?: 'object' | 'array' | 'string' | 'number';
-  /** How it is held where it stands in two schemas that are put together; the second stands if absent. */
+  /** Combines the values of two schemas; without it, the second value wins. */
   merge?: Rule;
 }
 
@@ -23,7 +23,7 @@ const maxBranches = 256;
 const greater: Rule = (a, b) => Math.max(a as number, b as number);
 const smaller: Rule = (a, b) => Math.min(a as number, b as number);
 const both: Rule = (a, b, merge) => merge(a as Schema, b as Schema);
-/** Only what we merged ourselves is ever a list here: a schema's own value was checked. */
+/** Lists here come from earlier merges, because the values of a schema were checked. */
 const all: Rule = (a, b) => [...new Set([a, b].flat())];
 const everyPair: Rule = (a, b, merge) => {
   const [left, right] = [a as Schema[], b as Schema[]];
@@ -33,7 +33,7 @@ const everyPair: Rule = (a, b, merge) => {
 
 const either: Rule = (a, b) => a === true || b === true;
 const allMembers: Rule = (a, b) => ({ ...(a as object), ...(b as object) });
-/** A whole number is a number. */
+/** Common types, where an integer is a number. */
 const commonTypes: Rule = (a, b) => {
   const [left, right] = [[a].flat(), [b].flat()] as [string[], string[]];
   const isOf = (types: string[]) => (type: string) =>
@@ -43,12 +43,12 @@ const commonTypes: Rule = (a, b) => {
 const commonValues: Rule = (a, b) =>
   (a as unknown[]).filter((x) => (b as unknown[]).some((y) => isSame(x, y)));
 
-/** In JSON 0 and -0 are one number. */
+/** Deep equality; 0 and -0 are the same number in JSON. */
 export function isSame(a: unknown, b: unknown): boolean {
   return a === b || isDeepStrictEqual(a, b);
 }
 
-/** Whatever stands not in this table constrains nothing. The page for users has the same rows; a test compares. */
+/** All keywords that constrain values. A test compares them with docs/structured-output.md. */
 const table: Record<string, Keyword> = {
   type: { hold: 'always', merge: commonTypes },
   enum: { hold: 'always', merge: commonValues },
@@ -98,7 +98,7 @@ const table: Record<string, Keyword> = {
 };
 export const keywords: ReadonlyMap<string, Keyword> = new Map(Object.entries(table));
 
-/** Whether `schema` constrains anything besides the keywords named in `except`. */
+/** True if `schema` has constraints other than the keywords in `except`. */
 export function constrainsBeyond(schema: SchemaObject, except: readonly string[]): boolean {
   return Object.keys(schema).some(
     (keyword) =>
@@ -106,9 +106,9 @@ export function constrainsBeyond(schema: SchemaObject, except: readonly string[]
   );
 }
 
-/** The type a schema without `type` is about: its other values are never generated, which is allowed. */
+/** Type that a schema without `type` implies. Values of other types are valid, but never generated. */
 export function impliedType(schema: SchemaObject): string | undefined {
-  const said = Object.keys(schema).filter((keyword) => schema[keyword] !== undefined);
-  const about = new Set<string | undefined>(said.map((keyword) => keywords.get(keyword)?.about));
+  const present = Object.keys(schema).filter((keyword) => schema[keyword] !== undefined);
+  const about = new Set<string | undefined>(present.map((keyword) => keywords.get(keyword)?.about));
   return ['object', 'array', 'string', 'number'].find((type) => about.has(type));
 }

@@ -2,8 +2,8 @@ import { isObject } from '../../base/fields.ts';
 import type { Schema, SchemaObject } from './keywords.ts';
 
 /**
- * The schema without patterns that look around or refer back, which most servers refuse; the same one where it has none. The
- * answer is checked against them.
+ * Removes patterns with look-around or back references, which most servers reject. Returns a schema without such patterns
+ * unchanged. The answer is checked against the original patterns.
  */
 export function withoutLookAround(schema: Schema): Schema {
   return /\(\?<?[=!]|\\\\[1-9k]/.test(JSON.stringify(schema)) ? (cleaned(schema) as Schema) : schema;
@@ -24,7 +24,7 @@ function cleaned(value: unknown): unknown {
   const { pattern, patternProperties, ...rest } = value;
   const byPattern = Object.entries(isObject(patternProperties) ? patternProperties : {});
   const kept = byPattern.filter(([name]) => !looksAround(name));
-  // Members whose pattern is gone are additional ones now.
+  // Without its pattern, a member becomes an additional one.
   if (kept.length < byPattern.length) delete rest['additionalProperties'];
   const given: SchemaObject = {
     ...rest,

@@ -2,21 +2,21 @@ import { sum } from '../../base/sum.ts';
 import { type Merge, type Schema, type SchemaObject, isSame, keywords } from './keywords.ts';
 import { tooManyBranches } from './too-large.ts';
 
-/** How schemas are walked through together. */
+/** Context of a walk through schemas. */
 export interface Walk {
-  /** The schema a `$ref` means. */
+  /** Resolves a `$ref`. */
   resolve(reference: string): Schema;
-  /** Called for every schema looked at; throws when they are too many. */
+  /** Called for every visited schema; throws after too many. */
   step(): void;
-  /** Called with how many entries of lists and objects are looked at; throws when they are too many. */
+  /** Called with the number of visited entries of lists and objects; throws after too many. */
   spend?(entries: number): void;
 }
 
 const maxDepth = 32;
 
 /**
- * One schema that holds exactly where both do. Unions multiply; a schema that refers to
- * itself through allOf throws `SchemaTooLarge`.
+ * Merges two schemas into one that is valid exactly where both are. Unions multiply.
+ * @throws SchemaTooLarge also for a schema that refers to itself through `allOf`
  */
 export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0): Schema {
   walk.step();
@@ -39,7 +39,7 @@ function entriesOf(a: SchemaObject, b: SchemaObject): number {
   return sum(both) + size(a.enum) * size(b.enum);
 }
 
-/** The same schema without `$ref` and `allOf`: first what it refers to, then what it says itself. */
+/** Merges `$ref` and `allOf` into the schema. */
 export function inlined(schema: SchemaObject, walk: Walk, depth = 0): Schema {
   const { $ref, allOf, ...rest } = normal(schema);
   const parts = [
@@ -50,7 +50,7 @@ export function inlined(schema: SchemaObject, walk: Walk, depth = 0): Schema {
   return parts.reduce((all, part) => mergeSchemas(all, part, walk, depth + 1));
 }
 
-/** With the list of `items` of earlier drafts as `prefixItems`, and `const` as an `enum` of one. */
+/** Writes a list of `items`, as in earlier drafts, as `prefixItems`, and `const` as an `enum`. */
 export function normal(schema: SchemaObject): SchemaObject {
   const { const: value, ...others } = schema;
   const own = 'const' in schema ? withValues(others, value) : schema;
@@ -71,18 +71,18 @@ function mergeObjects(a: SchemaObject, b: SchemaObject, merge: Merge): Schema {
     const rule = keywords.get(keyword)?.merge;
     if (rule) merged[keyword] = rule(a[keyword], b[keyword], merge);
   }
-  // Before their members and items are looked at: schemas that refer to themselves may meet nowhere else.
+  // Before members and items are merged, because recursive schemas may conflict only here.
   if (Array.isArray(merged.type) && merged.type.length === 0) return false;
   if (Array.isArray(merged.enum) && merged.enum.length === 0) return false;
   mergeItems(merged, a, b, merge);
   mergeProperties(merged, a, b, merge);
-  // Names of a pattern that the other schema has no room for. How else patterns meet in a name is checked afterwards.
+  // One schema forbids the names of these patterns. The check of the answer covers other overlaps of patterns.
   if ([a, b].some((one) => one.patternProperties === undefined && one.additionalProperties === false))
     delete merged.patternProperties;
   return merged;
 }
 
-/** An item that one schema has no place for of its own falls under its `items`. */
+/** Merges items by position; items beyond `prefixItems` use `items`. */
 function mergeItems(merged: SchemaObject, a: SchemaObject, b: SchemaObject, merge: Merge): void {
   const [left, right] = [a, b].map((schema) => ({
     places: (schema.prefixItems as Schema[] | undefined) ?? [],
@@ -97,10 +97,7 @@ function mergeItems(merged: SchemaObject, a: SchemaObject, b: SchemaObject, merg
   if (a.items !== undefined && b.items !== undefined) merged.items = merge(left!.others, right!.others);
 }
 
-/**
- * A property of one schema that the other does not name falls under the other's additionalProperties, unless a pattern of
- * the other may speak of it.
- */
+/** Merges properties by name; a missing one uses `additionalProperties`, unless a pattern of that schema may match it. */
 function mergeProperties(merged: SchemaObject, a: SchemaObject, b: SchemaObject, merge: Merge): void {
   const [left, right] = [propertiesOf(a), propertiesOf(b)];
   const others = (schema: SchemaObject): Schema =>

@@ -2,27 +2,27 @@ import { fieldsOf, isObject } from '../../base/fields.ts';
 import { decodeReference, resolvePointer } from '../../base/json-pointer.ts';
 import type { SchemaObject } from './keywords.ts';
 
-/** The members that a schema speaks of. */
+/** Members of a schema. */
 interface Shape {
   properties: ReadonlyMap<string, unknown>;
   required: ReadonlySet<string>;
-  /** It takes no others. */
+  /** Other members are forbidden. */
   isClosed: boolean;
 }
 
-/** References being followed: an untrusted schema may refer to itself. */
-const most = { shapes: 200, members: 5_000, depth: 8 } as const;
+/** Limits of the walk: an untrusted schema may refer to itself. */
+const max = { shapes: 200, members: 5_000, depth: 8 } as const;
 
 const unions = ['anyOf', 'oneOf', 'allOf'];
 
-/** True if the root of a tool's parameters combines schemas. */
+/** True if the root of the parameters of a tool combines schemas. */
 export function hasRootUnion(schema: unknown): schema is SchemaObject {
   return isObject(schema) && unions.some((keyword) => listOf(schema[keyword]).length > 0);
 }
 
 /**
- * One object in the place of `anyOf`, `oneOf` and `allOf` at the root, for services that refuse those there: all members
- * that any branch has, of which those are required that every branch requires. Nothing of the schema is taken for granted.
+ * Replaces `anyOf`, `oneOf` and `allOf` at the root by one object, for services that reject them there. It has the members of
+ * all branches, and requires those that every branch requires. Works with any JSON value as a schema.
  */
 export function objectRoot(schema: SchemaObject): SchemaObject {
   const { anyOf: _any, oneOf: _one, allOf: _all, $ref: _ref, ...rest } = schema;
@@ -47,7 +47,7 @@ function createShapes(root: SchemaObject) {
       isClosed: additionalProperties === false,
     };
     members += own.properties.size;
-    if (++shapes > most.shapes || members > most.members || depth === most.depth) return own;
+    if (++shapes > max.shapes || members > max.members || depth === max.depth) return own;
     const inner = (each: unknown) => shapeOf(each, depth + 1);
     const target =
       typeof $ref === 'string' && $ref.startsWith('#') ? [resolvePointer(root, decodeReference($ref))] : [];

@@ -1,11 +1,11 @@
 /**
- * A pattern in the few words that all grammars understand: literals, classes of ranges, groups, alternatives, and greedy
- * quantifiers between `^` and `$`. llama.cpp leaves a pattern with `\d`, or without both anchors, unheld, and lets `.` write a
- * quote that ends the string; xgrammar matches a pattern as a whole, and refuses `\b` and `\p`.
+ * Rewrites a pattern in the syntax that all grammars support: literals, character classes, groups, alternatives, and greedy
+ * quantifiers between `^` and `$`. llama.cpp ignores a pattern with `\d` or without both anchors, and lets `.` match a quote,
+ * which ends the string; xgrammar matches the whole text, and rejects `\b` and `\p`.
  *
- * Look-around is left out, so that the rest is held. Without any, the result matches nothing that the pattern does not match. It
- * leaves out what JSON strings hold only with an escape.
- * @returns null for a pattern that needs other words
+ * The result omits look-around, and characters that JSON strings escape. Without look-around, it matches only texts that the
+ * pattern matches.
+ * @returns null for a pattern with other syntax
  */
 export function plainPattern(pattern: string): string | null {
   const reader: Reader = { characters: Array.from(pattern), at: 0 };
@@ -29,13 +29,13 @@ interface Reader {
 
 type Range = readonly [low: number, high: number];
 
-/** Of code points. */
+/** Set of code points. */
 interface CharacterSet {
   ranges: readonly Range[];
   isNegated: boolean;
 }
 
-/** Repetitions that grammars unroll without refusing them. */
+/** Most repetitions, which grammars unroll. */
 const maxRepeats = 1_000;
 /** Controls, the quote and the backslash. */
 const escapedInJson = [
@@ -53,7 +53,7 @@ function between<T>(reader: Reader, one: () => T): T[] {
   return all;
 }
 
-/** An alternative of the whole pattern, which is searched for unless it is anchored. */
+/** An alternative of the whole pattern, which may match anywhere unless it is anchored. */
 function whole(reader: Reader): string {
   const before = take(reader, '^') ? '' : filler;
   const text = sequence(reader);
@@ -85,7 +85,7 @@ function atom(reader: Reader): string {
 
 const isLookAround = (reader: Reader) => /^\?<?[=!]/.test(rest(reader));
 
-/** Nothing, in the place of what only looks: to the bracket that closes it. */
+/** Skips a look-around to its closing bracket. */
 function skipped(reader: Reader): '' {
   for (let depth = 1; depth > 0;) {
     const character = next(reader);
@@ -112,13 +112,13 @@ function quantifier(reader: Reader): string {
   if (text === '') throw new NotPlain();
   if (Number(least) > maxRepeats || Number(most) > maxRepeats) throw new NotPlain();
   reader.at += text.length;
-  // Which of its matches is preferred makes no difference.
+  // Lazy quantifiers match the same texts.
   take(reader, '?');
   if ('*+?{'.includes(reader.characters[reader.at] ?? ' ')) throw new NotPlain();
   return text;
 }
 
-/** The meaning of an escape: a character or a set of characters. */
+/** A character or a set of characters. */
 function escaped(reader: Reader): number | CharacterSet {
   const character = next(reader);
   const set = sets.get(character.toLowerCase());
@@ -147,7 +147,7 @@ const sets = new Map<string, CharacterSet['ranges']>([
   ['s', [[0x20, 0x20]]],
 ]);
 
-/** The set in brackets, behind the first of them. */
+/** Set in brackets, after the opening one. */
 function setIn(reader: Reader): CharacterSet {
   const isNegated = take(reader, '^');
   const ranges: Range[] = [];
@@ -176,7 +176,7 @@ function setIn(reader: Reader): CharacterSet {
 function member(reader: Reader): number | CharacterSet {
   const character = next(reader);
   if (character === '\\') return escaped(reader);
-  // Empty, or of POSIX: dialects differ.
+  // Dialects differ for empty and POSIX classes.
   if (character === ']' || (character === '[' && ':=.'.includes(reader.characters[reader.at] ?? ' ')))
     throw new NotPlain();
   return character.codePointAt(0)!;
@@ -230,7 +230,7 @@ function next(reader: Reader): string {
   return character;
 }
 
-/** The next characters: enough for the head of a group or a quantifier. */
+/** Next characters, enough for the head of a group or a quantifier. */
 function rest({ characters, at }: Reader): string {
   return characters.slice(at, at + 64).join('');
 }

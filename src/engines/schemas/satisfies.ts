@@ -1,12 +1,12 @@
 import { isMultiple } from '../../base/is-multiple.ts';
 import type { SchemaObject } from './keywords.ts';
 
-/** Whether a value of an `enum` is of the type and within the bounds that stand beside it. Nothing else is looked at. */
+/** True if a value of an `enum` has the type and is within the bounds of its schema; ignores other keywords. */
 export function satisfies(value: unknown, schema: SchemaObject): boolean {
   return typeof value === 'number' ? isWithin(value, schema) : hasType(value, schema.type);
 }
 
-/** The same of a number. */
+/** `satisfies` for a number. */
 export function isWithin(value: number, schema: SchemaObject): boolean {
   return (
     hasType(value, schema.type) &&

@@ -1,5 +1,5 @@
-/** A schema asks for more than we are willing to follow. The message is the end of a sentence about it. */
+/** The schema exceeds the limits of processing. The message is the end of a sentence. */
 export class SchemaTooLarge extends Error {}
 
-/** Two schemas cannot be merged into one of reasonable size. */
+/** The merge of two schemas would be too large. */
 export const tooManyBranches = () => new SchemaTooLarge('the combinations of its branches are too many');
