@@ -5,7 +5,7 @@ import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLines, parseLines } from '../support/batch-lines.ts';
 
-// What becomes of a batch when something is taken away that it was made with, or that it has made.
+// Batches whose key or result file is removed later.
 
 let running: RunningApp;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => running?.stop());
 
-it('F47: a key that is revoked is refused at once, and its batch goes on', async () => {
+it('F47: a revoked key is rejected at once, and its batch continues', async () => {
   const admin = createApi(running.url, running.keys[0]!);
   const api = createApi(running.url, running.keys[1]!);
   const { id } = await api.createBatch({ requests: chatLines(60) });
@@ -26,12 +26,12 @@ it('F47: a key that is revoked is refused at once, and its batch goes on', async
   const own = keys.data.find(({ prefix }) => running.keys[1]!.startsWith(prefix.split('...')[0]!))!;
   expect((await admin.send(`/v1/admin/keys/${own.id}`, { method: 'DELETE' })).status).toBe(200);
   expect((await api.send(`/v1/batches/${id}`)).status).toBe(401);
-  // Of the same org.
+  // Another key of the same org.
   const batch = await running.api.finished(id);
   expect(batch.request_counts).toEqual({ total: 60, completed: 60, failed: 0 });
 });
 
-it('F17: a result file that is deleted is 404, and its batch stays as it was', async () => {
+it('F17: a deleted result file returns 404, and its batch stays readable', async () => {
   const { api } = running;
   const { id } = await api.createBatch({ requests: chatLines(5) });
   const before = await api.finished(id);

@@ -19,7 +19,7 @@ beforeAll(() => {
 
 afterAll(() => installation?.remove());
 
-it('a backup made under load starts as a server on which every batch ends with every line once', async () => {
+it('a backup taken under load starts as a server that ends every line of every batch exactly once', async () => {
   const first = await installation.start();
   const { id: done } = await first.api.createBatch((await first.api.upload(chatLines(20))).id);
   await first.api.finished(done);
@@ -51,7 +51,7 @@ it('a backup made under load starts as a server on which every batch ends with e
   expect(parseLines((await second.api.send(`/v1/files/${output}/content`)).text)).toHaveLength(20);
 });
 
-it('says what is in the way of one', async () => {
+it('reports what prevents a backup', async () => {
   const run = (...more: string[]) =>
     promisify(execFile)(process.execPath, [main, 'backup', ...more], { cwd: installation.folder }).catch(
       (error: { stderr: string }) => error.stderr,

@@ -7,8 +7,8 @@ import type { RunningApp } from '../support/app.ts';
 import { completion, message, responseObject, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// Batches of every format, on a server whose configuration opens them all. `tiny` answers all of
-// them through chat, `native` speaks them itself, but for completions.
+// Batches of every format, all allowed by the configuration. `tiny` answers them through chat; `native` supports them
+// itself, except completions.
 
 let running: RunningApp;
 let api: RunningApp['api'];
@@ -32,7 +32,7 @@ beforeEach(() => void (fake.received.length = 0));
 const lines = (url: BatchEndpoint, bodies: object[]) =>
   bodies.map((body, n) => ({ custom_id: `row-${n}`, method: 'POST' as const, url, body: { ...body } }));
 
-/** Runs a batch of these bodies: what it came to, and the lines of both results by their row. */
+/** Runs a batch of these bodies; returns it with the lines of both results by row. */
 async function run(endpoint: BatchEndpoint, bodies: object[]) {
   const { id } = await api.createBatch({ requests: lines(endpoint, bodies) }, { endpoint });
   const batch = await api.finished(id);
@@ -60,7 +60,7 @@ const messages = (content: unknown) => ({
 const tool = { name: 'look', input_schema: { type: 'object', properties: { id: { type: 'integer' } } } };
 
 describe('a batch of /v1/responses', () => {
-  it('answers each line as a response that is not stored', async () => {
+  it('answers each line with a response that is not stored', async () => {
     const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
     const format = { type: 'json_schema', name: 'x', strict: true, schema };
     const { batch, row, body } = await run('/v1/responses', [
@@ -96,7 +96,7 @@ describe('a batch of /v1/responses', () => {
     expect((await api.send(`/v1/responses/${id}`)).status).toBe(404);
   });
 
-  it('goes on as it was written where its engine speaks the format', async () => {
+  it('passes lines on unchanged to an engine that supports the format', async () => {
     fake.answer = (response) => send(response, 200, responseObject('Hi.'));
     const { body } = await run('/v1/responses', [{ model: 'native', input: 'Hello.', service_tier: 'auto' }]);
     expect(fake.received.map(({ path }) => path)).toEqual(['/v1/responses']);
@@ -114,7 +114,7 @@ describe('a batch of /v1/responses', () => {
 });
 
 describe('a batch of /v1/messages', () => {
-  it('answers each line as a message, and its errors have the names of that format', async () => {
+  it('answers each line with a message, and has the error types of that format', async () => {
     const { batch, row, body } = await run('/v1/messages', [
       messages('Hello.'),
       {
@@ -142,7 +142,7 @@ describe('a batch of /v1/messages', () => {
     expect(batch.usage.output_tokens).toBeGreaterThan(0);
   });
 
-  it('keeps the bytes of an engine that speaks the format, on one line', async () => {
+  it('keeps the bytes of an engine that supports the format, on one line', async () => {
     const given = message('', {
       content: [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { id: 7 } }],
     });
@@ -159,7 +159,7 @@ describe('a batch of /v1/messages', () => {
     expect(result.batch.usage).toMatchObject({ input_tokens: 9, output_tokens: 3 });
   });
 
-  it('is held to what it promises where its engine does not', async () => {
+  it('enforces guarantees if its engine does not', async () => {
     const called = { id: 'c', type: 'function', function: { name: 'look', arguments: '{"id":1}' } };
     const choice = {
       index: 0,
@@ -219,7 +219,7 @@ describe('reasoning tokens', () => {
     });
   });
 
-  it('of embeddings are none, and those of a dry run are unknown', async () => {
+  it('are zero for embeddings and unknown for a dry run', async () => {
     const { batch } = await run('/v1/embeddings', [{ model: 'tiny', input: 'x' }]);
     expect(batch.usage).toMatchObject({ output_tokens_details: { reasoning_tokens: 0 } });
     const requests = lines('/v1/embeddings', [{ model: 'tiny', input: 'x' }]);
@@ -229,7 +229,7 @@ describe('reasoning tokens', () => {
 });
 
 describe('a batch of /v1/completions', () => {
-  it('goes on with raw prompts', async () => {
+  it('continues raw prompts', async () => {
     const { batch, body } = await run('/v1/completions', [
       { model: 'tiny', prompt: 'Rome [[tokens 3]]' },
       { model: 'tiny', prompt: ['a', 'b'] },
@@ -244,7 +244,7 @@ describe('a batch of /v1/completions', () => {
     expect(batch.usage.output_tokens).toBeGreaterThan(3);
   });
 
-  it('is refused at once for a model that takes no raw prompts', async () => {
+  it('is rejected at once for a model without raw prompts', async () => {
     const [line] = lines('/v1/completions', [{ model: 'native', prompt: 'x' }]);
     expect((await api.sendFile(`${JSON.stringify(line)}\n`)).text).toContain(
       'does not serve text completions',
@@ -252,12 +252,12 @@ describe('a batch of /v1/completions', () => {
   });
 });
 
-describe('a line that cannot be', () => {
+describe('a line that is rejected when it', () => {
   const open = { type: 'object', properties: { a: { $ref: '#/nowhere' } } };
   it.each<[string, BatchEndpoint, object, string, string]>([
-    ['is stored', '/v1/responses', { input: 'x', store: true }, 'body.store', 'only in its results'],
+    ['would be stored', '/v1/responses', { input: 'x', store: true }, 'body.store', 'only in its results'],
     [
-      'goes on from a stored one',
+      'continues a stored response',
       '/v1/responses',
       { input: 'x', previous_response_id: 'resp_1' },
       'body.previous_response_id',
@@ -300,14 +300,14 @@ describe('a line that cannot be', () => {
       'required',
     ],
     [
-      'says nothing',
+      'has no content',
       '/v1/messages',
       { max_tokens: 1, messages: [{ role: 'assistant', content: [] }] },
       'body.messages',
       'contain nothing to answer',
     ],
     [
-      'goes on with a thread',
+      'continues a thread',
       '/v1/messages',
       { max_tokens: 1, thread: { type: 'continue', id: 't' }, messages: [{ role: 'user', content: 'x' }] },
       'body.thread',
@@ -320,7 +320,7 @@ describe('a line that cannot be', () => {
       'body.tools[0].input_schema#/properties/a/$ref',
       'does not point to a schema',
     ],
-  ])('%s (%s, %j) is refused with its place', async (_, url, body, param, words) => {
+  ])('%s (%s, %j) gets an error with the location', async (_, url, body, param, words) => {
     const answer = await api.sendFile(`${JSON.stringify(lines(url, [{ model: 'tiny', ...body }])[0])}\n`);
     const { error } = JSON.parse(answer.text) as ErrorBody;
     expect([answer.status, error.details.errors[0]]).toMatchObject([

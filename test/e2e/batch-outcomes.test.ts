@@ -6,7 +6,7 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLine, chatLines, embeddingsLine, endings, jsonl, parseLines } from '../support/batch-lines.ts';
 import { until } from '../support/until.ts';
 
-// How batches end, as a user sees it: good and bad lines, cancelling, expiry, reading along.
+// Outcomes of batches: good and bad lines, cancellation, expiry, reading while they run.
 
 let running: RunningApp;
 let api: RunningApp['api'];
@@ -27,7 +27,7 @@ const both = async (id: string) => ({
 const content = async (id: string) => (await api.send(`/v1/files/${id}/content`)).text;
 
 describe('a batch with good and bad lines', () => {
-  it('puts each into its file, with what the engine said, and bills the good ones', async () => {
+  it("writes each to its file, with the engine's message, and bills the good ones", async () => {
     const lines = [
       ...chatLines(30),
       chatLine('bad', '[[fail 400]]'),
@@ -74,13 +74,13 @@ describe('a batch with good and bad lines', () => {
   });
 });
 
-describe('a batch that cannot be', () => {
+describe('an invalid batch', () => {
   const refusalOf = async (jsonLines: string) => {
     const { status, text } = await api.sendFile(jsonLines);
     return { status, error: (JSON.parse(text) as ErrorBody).error };
   };
 
-  it('is refused with its bad models, each with line and field, and nothing is stored', async () => {
+  it('is rejected with the line and the field of each unknown model, and stores nothing', async () => {
     const before = await api.get<ListBody<FileBody>>('/v1/files?limit=10000');
     const { status, error } = await refusalOf(
       jsonl([
@@ -98,7 +98,7 @@ describe('a batch that cannot be', () => {
     expect(await api.get('/v1/files?limit=10000')).toEqual(before);
   });
 
-  it('is refused when the model does not serve the endpoint', async () => {
+  it('is rejected if the model does not serve the endpoint', async () => {
     const line = embeddingsLine('e', 'night');
     line.body['model'] = 'chat-only';
     const { status, error } = await refusalOf(jsonl([line]));
@@ -106,7 +106,7 @@ describe('a batch that cannot be', () => {
     expect(error.message).toContain('embeddings');
   });
 
-  it('is refused when file and batch name different endpoints', async () => {
+  it('is rejected if file and batch name different endpoints', async () => {
     const file = await api.upload([embeddingsLine('e', 'night')]);
     const { status, text } = await api.send('/v1/batches', {
       json: { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: file.id },
@@ -114,7 +114,7 @@ describe('a batch that cannot be', () => {
     expect([status, (JSON.parse(text) as ErrorBody).error.code]).toEqual([422, 'url_mismatch']);
   });
 
-  it('is refused inline with the place of each fault, and leaves no file', async () => {
+  it('is rejected inline with the location of each error, and leaves no file', async () => {
     const before = await api.get<ListBody<FileBody>>('/v1/files?limit=10000');
     const { status, text } = await api.send('/v1/batches', {
       json: {
@@ -144,8 +144,8 @@ describe('a batch of embeddings', () => {
   });
 });
 
-describe('reading along', () => {
-  it('sees each line once, in the order of the final file', async () => {
+describe('reading while a batch runs', () => {
+  it('returns each line once, in the order of the final file', async () => {
     const contents = (n: number) => (n % 9 === 4 ? '[[fail 400]]' : `[[delay ${5 + (n % 7) * 5}]] row-${n}`);
     const { id } = await api.createBatch((await api.upload(chatLines(400, contents))).id);
     const seen = { output: '', errors: '' };
@@ -171,7 +171,7 @@ describe('reading along', () => {
 });
 
 describe('cancelling under load', () => {
-  it('ends soon, keeps what was answered, and leaves other batches alone', async () => {
+  it('ends soon, keeps finished results, and does not affect other batches', async () => {
     const contents = (n: number) => `[[delay 30]] row-${n}`;
     const file = await api.upload(chatLines(2000, contents));
     const { id } = await api.createBatch(file.id);

@@ -5,7 +5,7 @@ import { startApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
 import { startPostgres } from '../support/postgres.ts';
 
-// Several machines on one database, whose wall clocks differ: what is stored goes by the database's.
+// Several machines on one database with different wall clocks: stored times come from the database.
 
 const postgres = await startPostgres();
 
@@ -19,7 +19,7 @@ else {
     ['25 hours ahead', 90_000_000],
     ['25 hours behind', -90_000_000],
   ])('a process whose wall clock is %s', (_, ms) => {
-    it('leaves what another makes in the background, and dates what it stores by the database', async () => {
+    it('leaves background work of others alone, and stores times of the database', async () => {
       const database = await postgres.createDatabase();
       const one = await startApp({ database });
       const request = { model: 'tiny', input: '[[hang]]', background: true };

@@ -7,7 +7,7 @@ import { chatLine, chatLines, jsonl, parseLines } from '../support/batch-lines.t
 import { install, processKey, scriptedYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 
-// `offpeak batch run` against a real server: the whole job in one command, as a script would call it.
+// `offpeak batch run` with a real server, as a script would call it.
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 let installation: Installation;
@@ -41,7 +41,7 @@ function inputFile(name: string, lines: unknown[]): string {
 const results = (name: string) => parseLines(readFileSync(join(installation.folder, name), 'utf8'));
 
 describe('offpeak batch run', () => {
-  it('writes the results in the order of the input and exits 0', async () => {
+  it('writes the results in input order and exits 0', async () => {
     const input = inputFile('good.jsonl', chatLines(40));
     const { code, err } = await offpeak('batch', 'run', input, '-o', 'good-out.jsonl');
     expect([code, err.includes('Error')]).toEqual([0, false]);
@@ -57,7 +57,7 @@ describe('offpeak batch run', () => {
     expect(results('mixed-out.jsonl').filter((line) => line.error === null)).toHaveLength(5);
   });
 
-  it('exits 1 with the faults of a bad file, and without a stack', async () => {
+  it('exits 1 with the errors of a bad file, without a stack', async () => {
     const input = inputFile('bad.jsonl', [chatLine('a'), chatLine('a')]);
     const { code, err } = await offpeak('batch', 'run', input, '-o', 'bad-out.jsonl');
     expect(code).toBe(1);

@@ -8,7 +8,7 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLines, jsonl, parseLines } from '../support/batch-lines.ts';
 import { until } from '../support/until.ts';
 
-// Somebody or something damaged the files under the data folder. Wrong bytes are never given away.
+// Damaged files in the data folder. Wrong bytes are never returned.
 
 async function start({ onTestFinished }: TestContext): Promise<RunningApp> {
   const running = await startApp();
@@ -16,7 +16,7 @@ async function start({ onTestFinished }: TestContext): Promise<RunningApp> {
   return running;
 }
 
-/** The blob that holds exactly these bytes. */
+/** Returns the path of the blob with exactly these bytes. */
 function blobOf(running: RunningApp, content: string): string {
   const folder = join(running.data, 'blobs');
   const found = readdirSync(folder, { recursive: true })
@@ -39,7 +39,7 @@ const damages: [string, (path: string) => void][] = [
 ];
 
 describe.each(damages)('F52: a file with %s', (_, damage) => {
-  it('is a 500 with its request id, not wrong bytes, and the rest goes on', async (context) => {
+  it('returns 500 with its request ID, never wrong bytes, and the server continues', async (context) => {
     const running = await start(context);
     const { api } = running;
     const content = jsonl(chatLines(50));
@@ -58,7 +58,7 @@ describe.each(damages)('F52: a file with %s', (_, damage) => {
 });
 
 describe.each(damages)('F52: a result file with %s', (_, damage) => {
-  it('is a 500 wherever it is read, never fewer lines than told, and the rest goes on', async (context) => {
+  it('returns 500 wherever it is read, never too few lines, and the server continues', async (context) => {
     const running = await start(context);
     const { api } = running;
     const input = await api.upload(jsonl(chatLines(50)));
@@ -67,7 +67,7 @@ describe.each(damages)('F52: a result file with %s', (_, damage) => {
     const { text: whole } = await api.results(id, 'output');
     expect(parseLines(whole)).toHaveLength(50);
     damage(blobOf(running, whole));
-    // Until its rows are cleared away, the lines come from the database.
+    // Until its rows are removed, the lines come from the database.
     await until('the file is read', async () => (await api.send(`/v1/batches/${id}/output`)).text !== whole);
     const paths = [
       `/v1/batches/${id}/output`,
@@ -87,11 +87,11 @@ describe.each(damages)('F52: a result file with %s', (_, damage) => {
   });
 });
 
-describe('a file whose content has another length than it had', () => {
+describe('a file with content of another length', () => {
   it.for<[string, (whole: string) => string]>([
-    ['less', (whole) => whole.slice(0, -10)],
-    ['more', (whole) => `${whole}{}`],
-  ])('%s: makes no batch, and says why', async ([name, damage], context) => {
+    ['shorter', (whole) => whole.slice(0, -10)],
+    ['longer', (whole) => `${whole}{}`],
+  ])('%s: is rejected for a batch, with the reason', async ([name, damage], context) => {
     const running = await start(context);
     const { api } = running;
     const content = jsonl(chatLines(20, (n) => `a file of another length, ${name}, ${n}`));
@@ -111,15 +111,15 @@ describe('a file whose content has another length than it had', () => {
   });
 });
 
-// Both wait until the input was read in vain for some seconds.
+// Both wait until reading the input has failed for some seconds.
 describe.concurrent('a batch with a line whose bytes were changed', () => {
-  it('fails, and never sends what nobody asked', async (context) => {
+  it('fails and never sends the changed request', async (context) => {
     const running = await start(context);
     const { api } = running;
     const content = jsonl(chatLines(40, (n) => `[[delay 20]] ask ${n} in peace`));
     const file = await api.upload(content);
     const path = blobOf(running, content);
-    // JSON as before, with another word in it.
+    // Still valid JSON, with another word.
     writeFileSync(path, readFileSync(path, 'utf8').replace('ask 33 in peace', 'ask 33 in anger'));
     const { id } = await api.createBatch(file.id);
     const batch = await api.finished(id);
@@ -129,8 +129,8 @@ describe.concurrent('a batch with a line whose bytes were changed', () => {
   });
 });
 
-describe.concurrent('a batch whose input is gone', () => {
-  it('fails as a whole, saying so, with every line told', async (context) => {
+describe.concurrent('a batch whose input is missing', () => {
+  it('fails as a whole with the reason, and every line has a result', async (context) => {
     const running = await start(context);
     const { api } = running;
     const content = jsonl(chatLines(400, (n) => `[[delay 50]] ${n}`));

@@ -6,7 +6,7 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLines, jsonl } from '../support/batch-lines.ts';
 import { until } from '../support/until.ts';
 
-// C30: what was deleted is in no file of the data folder any more.
+// C30: deleted data is in no file of the data folder.
 
 let running: RunningApp;
 beforeEach(async () => {
@@ -16,7 +16,7 @@ afterEach(() => running.stop());
 
 const canary = 'canary-in-the-coal-mine';
 
-/** The files of the data folder that hold the canary. */
+/** Returns the files of the data folder that contain the canary. */
 function holding(): string[] {
   return readdirSync(running.data, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -24,7 +24,7 @@ function holding(): string[] {
     .filter((path) => readFileSync(path).includes(canary));
 }
 
-it('a batch whose files were deleted, and a response that was, leave no text behind', async () => {
+it('deleted files of a batch and a deleted response leave no text behind', async () => {
   const { api, app } = running;
   const remove = (path: string) => api.send(path, { method: 'DELETE' });
   const input = await api.upload(jsonl(chatLines(200, (n) => `${canary} ${n} ${'x'.repeat(n * 40)}`)));
@@ -35,7 +35,7 @@ it('a batch whose files were deleted, and a response that was, leave no text beh
   const made = await api.send('/v1/responses', { method: 'POST', headers, body });
   const response = JSON.parse(made.text) as { id: string };
   expect(holding()).not.toEqual([]);
-  // The rows are cleared away behind the end of the batch.
+  // The rows are removed some time after the batch has ended.
   await until('the results are read from their file', async () => {
     expect((await remove(`/v1/files/${batch.output_file_id}`)).status).toBeLessThan(500);
     return (await api.send(`/v1/batches/${id}/output`)).status === 404;

@@ -4,7 +4,7 @@ import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine, embeddingsLine, endings, parseLines } from '../support/batch-lines.ts';
 
-// The main job with the model in the repository: no network, no upstream, one process and its child.
+// A batch with the model in the repository: no network, no upstream, one process and its child.
 
 let running: RunningApp;
 
@@ -24,7 +24,7 @@ const schema = {
 };
 
 describe('a batch on the embedded model', () => {
-  it('answers 20 lines, schemas and forced tools among them', async () => {
+  it('answers 20 lines, including schemas and forced tools', async () => {
     const { api } = running;
     const asks = (n: number) => `What is the capital of ${['France', 'Italy', 'Spain', 'Japan'][n % 4]}?`;
     const format = { type: 'json_schema', json_schema: { name: 'person', strict: true, schema } };
@@ -59,7 +59,7 @@ describe('a batch on the embedded model', () => {
     expect(batch.usage.output_tokens).toBeGreaterThan(20);
   });
 
-  it('embeds', async () => {
+  it('returns embeddings', async () => {
     const { api } = running;
     const file = await api.upload([embeddingsLine('a', 'night'), embeddingsLine('b', ['day', 'dawn'])]);
     const batch = await api.finished((await api.createBatch(file.id, { endpoint: '/v1/embeddings' })).id);

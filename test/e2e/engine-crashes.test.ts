@@ -8,8 +8,8 @@ import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLine, endings, parseLines } from '../support/batch-lines.ts';
 
-// A request that kills the engine's process costs itself and nobody else; one that hangs it is noticed.
-// The process is the real one. What is not is only its start: whoever hands it a certain request then kills or stops it.
+// A request that kills the engine process affects only itself; one that hangs it is detected.
+// The process is real, except that the test kills or stops it when it gets a certain request.
 
 const model = randomModelFile({ seed: 3, contextLength: 512 });
 const pids: number[] = [];
@@ -33,7 +33,7 @@ function says(message: ToChild, word: string): boolean {
   return message.type === 'ask' && JSON.stringify(message.ask.request.messages).includes(word);
 }
 
-// The watchdog's half a minute passes in three seconds.
+// Shortens the watchdog's 30 s to 3 s.
 const hurried: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms / 10, fn) };
 
 let running: RunningApp;
@@ -53,7 +53,7 @@ afterAll(async () => {
 const short = { max_tokens: 6, temperature: 0 };
 
 describe('F32, F42: a batch on the embedded engine', () => {
-  it('loses the line that kills the process, and no other', async () => {
+  it('loses only the line that kills the process', async () => {
     const { api } = running;
     const before = pids.length;
     const lines = Array.from({ length: 30 }, (_, n) => chatLine(`row-${n}`, `Count to ${n}`, short));
@@ -70,11 +70,11 @@ describe('F32, F42: a batch on the embedded engine', () => {
     ]);
     const { all, distinct } = endings(output.text, errors.text);
     expect([all.length, distinct.size]).toEqual([31, 31]);
-    // It had its two chances, and the process is there again.
+    // It had two attempts, and the process has restarted.
     expect(pids.length - before).toBe(2);
   });
 
-  it('answers every line though the process hangs', async () => {
+  it('answers every line even if the process hangs', async () => {
     const { api } = running;
     const before = [...pids];
     const lines = Array.from({ length: 12 }, (_, n) =>
@@ -83,11 +83,11 @@ describe('F32, F42: a batch on the embedded engine', () => {
     const batch = await api.finished((await api.createBatch((await api.upload(lines)).id)).id);
     expect(batch.request_counts).toEqual({ total: 12, completed: 12, failed: 0 });
     expect(pids.length - before.length).toBe(1);
-    // The one that hung is gone.
+    // The hanging process has ended.
     expect(() => process.kill(before.at(-1)!, 0)).toThrow('ESRCH');
   });
 
-  it('answers a call that waits while the process is replaced', async () => {
+  it('answers a call that waits while the process restarts', async () => {
     process.kill(pids.at(-1)!, 'SIGKILL');
     const answer = await running.api.send('/v1/chat/completions', {
       json: { model: 'default', messages: [{ role: 'user', content: 'Still there?' }], ...short },

@@ -14,7 +14,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** From now on the window of every batch is over. */
+/** Ends the window of every batch. */
 function endWindow(data: string): void {
   const db = new DatabaseSync(join(data, 'offpeak.db'), { timeout: 60_000 });
   try {
@@ -25,7 +25,7 @@ function endWindow(data: string): void {
 }
 
 describe('a batch whose window ends', () => {
-  it('expires with what was answered, the rest told as expired', async () => {
+  it('expires with the finished results, and marks the rest as expired', async () => {
     running = await startApp();
     const { api, data } = running;
     const contents = (n: number) => (n < 60 ? `row-${n}` : `[[hang]] ${n}`);
@@ -46,7 +46,7 @@ describe('a batch whose window ends', () => {
     expect((await api.send(`/v1/batches/${id}/cancel`, { method: 'POST' })).status).toBe(409);
   });
 
-  it('expires while the server is down: that time counts', async () => {
+  it('expires while the server is down, because that time counts', async () => {
     const installation = install(scriptedYaml({ slots: 2, more: 'batch: { completion_window: 2h }\n' }));
     try {
       const first = await installation.start();

@@ -23,7 +23,7 @@ const refuse =
   (response) =>
     send(response, status, { error: { message: 'no' } });
 
-/** A model whose server says `answer`, and one that always answers. */
+/** A model whose upstream gives `answer`, and one that always succeeds. */
 async function start(answer: Responder, more: Partial<ModelConfig> = {}) {
   upstream = await startFakeUpstream(answer);
   const first = { ...testModel(upstreamEngine(upstream.url)), fallbacks: ['spare'], ...more };
@@ -47,7 +47,7 @@ async function post(body: object, path: string, api: Api = running.api) {
 }
 
 describe('fallbacks', () => {
-  it.each([500, 401, 404, 429])('answer where the model fails with %i', async (status) => {
+  it.each([500, 401, 404, 429])('answer if the model fails with %i', async (status) => {
     await start(refuse(status));
     const { header, text } = await ask();
     expect([header, (JSON.parse(text) as { model: string }).model]).toEqual(['spare', 'spare']);
@@ -67,19 +67,19 @@ describe('fallbacks', () => {
     expect(JSON.parse(vectors)).toMatchObject({ model: 'spare' });
   });
 
-  it('are not asked while the model answers, nor for what is wrong with the request', async () => {
+  it('are not called while the model answers, or for invalid requests', async () => {
     await start(complete('Here.'));
     expect(await ask()).toMatchObject({ status: 200, header: 'tiny' });
     upstream.answer = refuse(400);
     expect(await ask()).toMatchObject({ status: 400, header: null });
   });
 
-  it('are not for keys that may not use them', async () => {
+  it('are not used for keys without access to them', async () => {
     await start(refuse(500));
     expect((await ask(createApi(running.url, running.keys[0]!))).status).toBe(502);
   });
 
-  it('answer lines of batches where that is configured, at the price that was frozen', async () => {
+  it('answer batch lines if configured, at the frozen price', async () => {
     await start(refuse(500), { batchFallbacksAfterMs: 0 });
     const restricted = createApi(running.url, running.keys[0]!);
     const waits = await restricted.createBatch({ requests: chatLines(2) });
@@ -106,7 +106,7 @@ describe('fallbacks', () => {
     expect((await running.api.results(later.id, 'output')).text.match(/"model":"tiny"/g)).toHaveLength(2);
   });
 
-  it('are not for batches otherwise, which wait', async () => {
+  it('are otherwise not used for batches, which wait', async () => {
     await start(refuse(500));
     const { id } = await running.api.createBatch({ requests: chatLines(2) });
     await until('it waits', async () => {

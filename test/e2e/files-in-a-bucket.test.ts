@@ -24,7 +24,7 @@ s3: { endpoint: "${config.endpoint}", region: ${config.region}, access_key: ${co
 function serverTests(database: PostgresServer): void {
   afterAll(() => database.stop());
 
-  it('F38: share a batch and its files, and no folder, while the store fails now and then', async ({
+  it('F38: share a batch and its files without a shared folder, while the store fails occasionally', async ({
     onTestFinished,
   }) => {
     const store = await startObjectStore();

@@ -24,7 +24,7 @@ function fleetTests(server: PostgresServer): void {
 
   afterEach(async () => {
     await Promise.all(fleet.slice(1).map((each) => each.stop()));
-    // The data folder is the first one's.
+    // The data folder of the first one.
     await fleet[0]?.stop();
     fleet = [];
     await upstream.close();
@@ -44,8 +44,8 @@ function fleetTests(server: PostgresServer): void {
   const linesOf = (model: string, count: number) =>
     chatLines(count).map((line) => ({ ...line, body: { ...line.body, model } }));
 
-  describe('processes that serve other models', () => {
-    it("leave one another's lines alone", async () => {
+  describe('processes that serve different models', () => {
+    it("leave each other's lines alone", async () => {
       const held: (() => void)[] = [];
       upstream = await startFakeUpstream(
         (response, asked) => void held.push(() => complete('ok')(response, asked)),
@@ -63,7 +63,7 @@ function fleetTests(server: PostgresServer): void {
       expect(await b.api.finished(first.id)).toMatchObject(done);
     });
 
-    it('wait for the one that has theirs, and say so', async () => {
+    it('wait for the process that serves their model, and say so', async () => {
       upstream = await startFakeUpstream(complete('ok'));
       const database = await server.createDatabase();
       const b = await join(database, { models: [served('m2')] });
@@ -74,14 +74,14 @@ function fleetTests(server: PostgresServer): void {
       fleet.pop();
       const waiting = async () =>
         (await b.api.get<{ waiting: { reason: string } | null }>(`/v1/batches/${id}`)).waiting;
-      // Until its next heartbeat the one takes the other for alive.
+      // A process counts as alive until its next heartbeat is due.
       expect(await until('it waits', waiting)).toMatchObject({ reason: 'model_missing' });
       upstream.answer = complete('ok');
       await join(database, { models: [{ ...served('m3'), aliases: ['m1'] }, served('m1')] });
       expect(await b.api.finished(id)).toMatchObject({ request_counts: { completed: 20, failed: 0 } });
     });
 
-    it('end the lines of a model that nobody serves for the grace', async () => {
+    it('end the lines of a model that no process serves within the grace period', async () => {
       upstream = await startFakeUpstream(() => {});
       const database = await server.createDatabase();
       await join(database, { models: [served('m2')], batch: { lostModelAfterMs: 1 } });
@@ -94,8 +94,8 @@ function fleetTests(server: PostgresServer): void {
     });
   });
 
-  describe('a process that is asked for a model of another', () => {
-    it('takes its batches, which cost what they cost there', async () => {
+  describe('a process with a batch for a model of another', () => {
+    it('accepts it at the price of the other process', async () => {
       upstream = await startFakeUpstream(complete('ok'));
       const database = await server.createDatabase();
       const a = await join(database, { models: [served('m1')] });
@@ -109,7 +109,7 @@ function fleetTests(server: PostgresServer): void {
       const there = await costOf(a, 'm1');
       expect(Number(there)).toBeGreaterThan(0);
       expect(await costOf(b, 'm1-alias')).toBe(there);
-      // The others hear of it with their next heartbeats, seconds later.
+      // The others learn about it from heartbeats, seconds later.
       await join(database, { models: [served('m3')] });
       const { id } = await a.api.upload(linesOf('m3', 6));
       const early = await a.api.finished((await a.api.createBatch(id)).id);
@@ -117,8 +117,8 @@ function fleetTests(server: PostgresServer): void {
     });
   });
 
-  describe('processes that ask the same server', () => {
-    it('lease its slots: one with work has what the others do not use, and no more than there are', async () => {
+  describe('processes with the same upstream', () => {
+    it('lease its slots: a busy process gets the unused ones, and the total is never exceeded', async () => {
       const held: (() => void)[] = [];
       upstream = await startFakeUpstream(
         (response, asked) => void held.push(() => complete('ok')(response, asked)),
@@ -132,7 +132,7 @@ function fleetTests(server: PostgresServer): void {
     });
   });
 
-  describe('processes whose ways to a model are broken (F33)', () => {
+  describe('processes whose connection to a model is broken (F33)', () => {
     const refuse: Responder = (response) => send(response, 401, { error: { message: 'no such key' } });
 
     it('leave its lines to those that can send them', async () => {
@@ -160,7 +160,7 @@ function fleetTests(server: PostgresServer): void {
       expect(await refused.api.finished(first.id)).toMatchObject(done);
       expect([asked.length, new Set(asked).size]).toEqual([400, 400]);
 
-      // The roles change while the next one runs.
+      // The roles swap while the next batch runs.
       upstream.answer = (...call) => void turns.push(() => answer(...call));
       const second = await refused.api.createBatch({ requests: linesOf('m', 400) });
       await until('its slots are full', () => turns.length >= 7);
@@ -174,7 +174,7 @@ function fleetTests(server: PostgresServer): void {
           async () => (await waitingAt(each, second.id))?.reason === 'credentials_refused',
         );
       other.answer = answer;
-      // Whoever asks while somebody waits is not kept from it by what has failed before, and finds out for all.
+      // An interactive request is not blocked by earlier failures: it probes the upstream for everyone.
       const json = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
       await refused.api.send('/v1/chat/completions', { json });
       expect(await well.api.finished(second.id)).toMatchObject(done);

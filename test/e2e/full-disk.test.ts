@@ -10,8 +10,8 @@ import { until } from '../support/until.ts';
 const lines = 1_000;
 const diskMb = 48;
 
-describe('F36: a disk that fills up in the middle of a batch', () => {
-  it('refuses what is new, says why the batch waits, and loses and repeats nothing when there is room', async ({
+describe('F36: a disk that fills up during a batch', () => {
+  it('rejects new work, explains why the batch waits, and afterwards loses and repeats nothing', async ({
     skip,
     onTestFinished,
   }) => {

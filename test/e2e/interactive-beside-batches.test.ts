@@ -6,14 +6,14 @@ import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
-// What batches leave to those who wait for an answer, counted at the server that both share.
+// Capacity that batches leave for interactive requests, measured at the shared upstream.
 
 const slots = 8;
 let upstream: FakeUpstream;
 let running: RunningApp;
 let inFlight = 0;
 let answered = 0;
-/** For each single request: how many were in flight when it came, and how many were answered before. */
+/** For each single request: the number in flight when it arrived, and the number answered before. */
 const met: { inFlight: number; answered: number }[] = [];
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-it('F53: a single request finds a slot beside any number of batches, and waits for none of their lines', async () => {
+it('F53: a single request finds a slot beside any number of batches and waits for none of their lines', async () => {
   const batches = await Promise.all(
     Array.from({ length: 20 }, () => running.api.createBatch({ requests: chatLines(500) })),
   );
@@ -47,9 +47,9 @@ it('F53: a single request finds a slot beside any number of batches, and waits f
     expect(status).toBe(200);
     waits.push(met[n]!.answered - before);
   }
-  // The first may meet a full server. Then a slot is kept: it is never one of more than there are.
+  // The first may meet a full upstream. From then on, a slot is reserved: never more than exist.
   expect(Math.max(...met.slice(1).map((each) => each.inFlight))).toBeLessThan(slots);
-  // On its way there, of a few milliseconds, fewer lines are answered than the server works on.
+  // While the request travels, fewer lines are answered than the upstream has slots.
   expect(waits.toSorted((a, b) => a - b)[15]).toBeLessThanOrEqual(slots);
   for (const { id } of batches) await running.api.send(`/v1/batches/${id}/cancel`, { method: 'POST' });
 });

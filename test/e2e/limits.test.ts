@@ -4,13 +4,12 @@ import { chatLine, chatLines, jsonl } from '../support/batch-lines.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 
-// The limits of the specification (section 8) to the byte and the line, on a real server process. What they cost it is told by
-// `npm run bench -- upload`.
+// Limits to the byte and the line, with a real server process. `npm run bench -- upload` measures their cost.
 
 const mostBytes = 33_554_432;
 const mostLines = 10_000;
 
-/** A file of exactly this many lines and bytes; not all of it is ASCII. */
+/** Returns a file of exactly this many lines and bytes, with some non-ASCII text. */
 function fileOf(lines: number, bytes: number): Buffer {
   const share = Math.floor(bytes / lines);
   const parts = Array.from({ length: lines - 1 }, (_, n) => paddedLine(n, share));
@@ -45,7 +44,7 @@ describe('the largest file', () => {
     expect((await server.api.upload(largest)).bytes).toBe(mostBytes);
   });
 
-  it('runs, and every line comes back', async () => {
+  it('runs and returns every line', async () => {
     const file = (await storedFiles()).find(({ bytes }) => bytes === mostBytes)!;
     const { id } = await server.api.createBatch(file.id);
     const batch = await server.api.finished(id);
@@ -55,7 +54,7 @@ describe('the largest file', () => {
     expect(text.split('\n')).toHaveLength(mostLines + 1);
   });
 
-  it('is refused with one byte more', async () => {
+  it('is rejected with one more byte', async () => {
     const before = await storedFiles();
     const { status, text } = await server.api.sendFile(Buffer.concat([largest, Buffer.from('\n')]));
     expect(status).toBe(413);
@@ -64,7 +63,7 @@ describe('the largest file', () => {
     expect(await storedFiles()).toEqual(before);
   });
 
-  it('is refused with one line more', async () => {
+  it('is rejected with one more line', async () => {
     const before = await storedFiles();
     const { status, text } = await server.api.sendFile(jsonl(chatLines(mostLines + 1)));
     expect(status).toBe(422);
@@ -80,12 +79,12 @@ describe('inline requests', () => {
       json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests },
     });
 
-  it('are refused with one more than 10,000', async () => {
+  it('are rejected above 10,000', async () => {
     const { status, text } = await create(chatLines(mostLines + 1));
     expect([status, errorOf(text).code]).toEqual([422, 'too_many_tasks']);
   });
 
-  it('are counted as JSON lines: 32 MiB are accepted, a byte more is not', async () => {
+  it('count as JSON lines: 32 MiB are accepted, one more byte is not', async () => {
     const requests = (bytes: number) =>
       fileOf(2000, bytes)
         .toString()
@@ -99,7 +98,7 @@ describe('inline requests', () => {
 });
 
 describe('the server afterwards', () => {
-  it('is as ready as before', async () => {
+  it('is still ready', async () => {
     expect((await server.api.send('/readyz')).status).toBe(200);
     expect(server.stderr()).toBe('');
   });

@@ -11,7 +11,7 @@ import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
-// What a line takes while its server works on it.
+// Memory of lines that their upstream is processing.
 
 let running: RunningApp;
 let upstream: FakeUpstream;
@@ -24,7 +24,7 @@ afterEach(async () => {
 const slots = 8;
 const megabyte = 1024 * 1024;
 
-/** Two bytes a letter in memory, three on the wire. */
+// Two bytes per character in memory, three in UTF-8.
 const long = '中'.repeat(megabyte / 2);
 
 const formats = (messages: FormatSupport, responses: FormatSupport) => ({ formats: { messages, responses } });
@@ -50,7 +50,7 @@ const kinds: [name: string, url: BatchEndpoint, body: (content: string) => objec
 ];
 
 it.each(kinds)(
-  'have no text of %s but what was sent, and send it once more, to the byte, after a failure',
+  'a line in flight with %s keeps only the text that was sent, and resends it byte for byte after a failure',
   async (_, url, bodyOf, capabilities) => {
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
@@ -61,17 +61,17 @@ it.each(kinds)(
     const held: (() => void)[] = [];
     const first = new Map<string, string>();
     const again: boolean[] = [];
-    /** The first time every request waits, and fails; the second time it is answered. */
+    // The first time, all requests wait and fail; the second time, they are answered.
     const answer: Responder = (response, request) => {
       const id = /row-\d+(?= )/.exec(request.text)?.[0];
-      // A failed server is tried out with the least work before it is sent a line again.
+      // A failed upstream is probed with a minimal request before it gets lines again.
       if (id === undefined) {
         if (request.path.endsWith('/embeddings')) send(response, 200, embedding('row-0'));
         else complete('x')(response, request);
         return;
       }
       const sum = hash('sha256', request.text);
-      // Nothing of it is kept here.
+      // Keeps nothing of it.
       request.text = '';
       const before = first.get(id);
       if (before === undefined) {
@@ -113,7 +113,7 @@ it.each(kinds)(
   },
 );
 
-/** A vector that tells whose it is. */
+/** Vector that identifies its input. */
 function embedding(id: string): object {
   const vector = [Number(id.slice('row-'.length)), 1];
   return {

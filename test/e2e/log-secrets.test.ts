@@ -4,7 +4,7 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { install, processKey, upstreamYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 
-// What a client or an upstream says may hold a key, wherever it stands; the log is read by many.
+// Clients and upstreams may send keys anywhere, and many people read the log.
 
 const upstreamKey = 'corporate.upstream\\key"0123456789';
 const madeKey = `sk-offpeak-${'aB3'.repeat(16)}x`;
@@ -31,7 +31,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-it('keys reach the log from nowhere', async () => {
+it('no key reaches the log', async () => {
   const ask = (path: string, key: string, body?: object) =>
     fetch(server.url + path, {
       method: body ? 'POST' : 'GET',
@@ -52,7 +52,7 @@ it('keys reach the log from nowhere', async () => {
   expect(await answer.text()).not.toMatch(/corporate|sk-offpeak/);
   await server.end('SIGTERM');
   const log = server.stderr();
-  // Each line is still one of JSON.
+  // Each line is still valid JSON.
   const lines = log
     .trim()
     .split('\n')

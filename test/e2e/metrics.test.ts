@@ -7,7 +7,7 @@ import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { freePort } from '../support/free-port.ts';
 import { until } from '../support/until.ts';
 
-// What monitoring reads, on a port of its own.
+// Metrics on a port of their own.
 
 let running: RunningApp;
 let upstream: FakeUpstream;
@@ -28,7 +28,7 @@ async function start(answer: Responder = complete()) {
   });
 }
 
-/** Every figure by its name and labels, as they are written. */
+/** Returns the metrics by name and labels, as written. */
 async function scrape(): Promise<Map<string, number>> {
   const answer = await fetch(`${at}/metrics`);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -48,7 +48,7 @@ const requests = (route: string, status: number, method = 'POST') =>
   `offpeak_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`;
 
 describe('/metrics', () => {
-  it('tells what was answered, what it cost in tokens, and how batches ended', async () => {
+  it('counts requests, tokens and finished batches', async () => {
     await start((response, request) =>
       request.text.includes('bad')
         ? send(response, 400, { error: { message: 'no' } })
@@ -58,7 +58,7 @@ describe('/metrics', () => {
     const { id } = await running.api.createBatch({ requests: lines });
     await running.api.finished(id);
     for (let n = 0; n < 2; n++) await running.api.send('/v1/chat/completions', chat());
-    // What is paid is written when the answer is away.
+    // The charge is written after the answer is sent.
     const figures = await until('both are counted', async () => {
       const seen = await scrape();
       return seen.get(requests('/v1/chat/completions', 200)) === 2 ? seen : undefined;
@@ -81,7 +81,7 @@ describe('/metrics', () => {
     expect([...figures.keys()].some((name) => name.startsWith('process_resident_memory_bytes'))).toBe(true);
   });
 
-  it('tells of a batch whose server is away', async () => {
+  it('shows a batch whose upstream is unavailable', async () => {
     await start();
     await upstream.close();
     const { id } = await running.api.createBatch({ requests: [chatLine('a'), chatLine('b')] });
@@ -98,7 +98,7 @@ describe('/metrics', () => {
     await running.api.post(`/v1/batches/${id}/cancel`, {});
   });
 
-  it('holds nothing that a client chose', async () => {
+  it('contains nothing that a client chose', async () => {
     await start();
     await running.api.send('/v1/secret-path');
     await running.api.send('/v1/chat/completions', chat({ model: 'secret-model' }));
@@ -119,7 +119,7 @@ describe('/metrics', () => {
     expect(names).toContain(requests('/v1/batches/:batch_id', 404, 'GET'));
   });
 
-  it('counts a client that left as 499', async () => {
+  it('counts a client that disconnected as 499', async () => {
     await start(() => {});
     const leaving = new AbortController();
     const left = fetch(`${running.url}/v1/chat/completions`, {
@@ -140,7 +140,7 @@ describe('/metrics', () => {
     );
   });
 
-  it('answers nothing else, and is not where clients come', async () => {
+  it('is the only route of its port and missing on the main port', async () => {
     await start();
     const statuses = await Promise.all([
       fetch(`${at}/`),

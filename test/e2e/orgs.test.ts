@@ -13,7 +13,7 @@ import { startApp } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { chatLines } from '../support/batch-lines.ts';
 
-// I6: what belongs to one org does not exist for another, by any route, and both answers have the same bytes.
+// I6: an object of one org does not exist for another, on any route: the responses are byte-identical.
 
 let running: RunningApp;
 let ours: Api;
@@ -31,13 +31,13 @@ beforeAll(async () => {
 
 afterAll(() => running?.stop());
 
-/** The answer without what differs from request to request. */
+/** Removes what differs between requests. */
 function bare({ status, text }: ApiResponse): { status: number; text: string } {
   return { status, text: text.replaceAll(/req_[0-9a-f]+/g, 'req_') };
 }
 
 describe('two orgs', () => {
-  it('see nothing of one another in lists', async () => {
+  it("do not appear in each other's lists", async () => {
     expect((await theirs.get<ListBody<FileBody>>('/v1/files')).data).toEqual([]);
     expect((await theirs.get<ListBody<BatchBody>>('/v1/batches')).data).toEqual([]);
     expect((await ours.get<ListBody<BatchBody>>('/v1/batches')).data).toHaveLength(1);
@@ -53,7 +53,7 @@ describe('two orgs', () => {
     ['cancelling', ({ batch }) => `/v1/batches/${batch}/cancel`, { method: 'POST' }],
     ['the output', ({ batch }) => `/v1/batches/${batch}/output`, {}],
     ['the errors', ({ batch }) => `/v1/batches/${batch}/errors`, {}],
-  ])('%s of the other org is unknown, in the same bytes as what never was', async (_, path, sending) => {
+  ])('get the same bytes for %s of the other org as for an unknown one', async (_, path, sending) => {
     const foreign = await theirs.send(
       path({ file: ourFile.id, output: ourBatch.output_file_id!, batch: ourBatch.id }),
       sending,
@@ -63,7 +63,7 @@ describe('two orgs', () => {
     expect(bare(foreign)).toEqual(bare(absent));
   });
 
-  it('cannot run one another’s files', async () => {
+  it("cannot run each other's files", async () => {
     const create = async (id: string) =>
       theirs.send('/v1/batches', {
         json: { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: id },
@@ -74,12 +74,12 @@ describe('two orgs', () => {
     expect(bare(foreign)).toEqual(bare(await create(absentIds().file)));
   });
 
-  it('have cursors of their own: a foreign id pages through nothing of the other', async () => {
+  it('have separate cursors: a foreign ID pages through nothing of the other org', async () => {
     const page = await theirs.get<ListBody<BatchBody>>(`/v1/batches?after=${ourBatch.id}`);
     expect(page).toMatchObject({ data: [], has_more: false });
   });
 
-  it('do not meet through the same Idempotency-Key', async () => {
+  it('have separate Idempotency-Keys', async () => {
     const json = { endpoint: '/v1/chat/completions', completion_window: '24h', requests: chatLines(1) };
     const headers = { 'idempotency-key': 'the-same-key' };
     const [first, second] = await Promise.all([
@@ -90,13 +90,13 @@ describe('two orgs', () => {
     expect((JSON.parse(first.text) as BatchBody).id).not.toBe((JSON.parse(second.text) as BatchBody).id);
   });
 
-  it('are still whole after all this', async () => {
+  it('are still complete afterwards', async () => {
     expect((await ours.batch(ourBatch.id)).status).toBe('completed');
     expect((await ours.send(`/v1/files/${ourFile.id}`)).status).toBe(200);
   });
 });
 
-/** Ids of the right form that nobody has. */
+// IDs of the right form that do not exist.
 function absentIds(): { file: string; output: string; batch: string } {
   const last = (id: string) => id.slice(0, -4) + (id.endsWith('0000') ? '1111' : '0000');
   return {

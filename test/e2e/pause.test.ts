@@ -6,7 +6,7 @@ import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
-// A paused batch sends nothing more, loses nothing, and can be resumed, cancelled and expire.
+// A paused batch sends nothing and loses nothing, and can be resumed, cancelled or expire.
 
 let running: RunningApp;
 let upstream: FakeUpstream;
@@ -24,7 +24,7 @@ const post = async (id: string, verb: string) => {
   return { status, json: JSON.parse(text) };
 };
 
-/** A batch of which as many requests as there are places are in flight, and are not answered before `answerAll`. */
+/** Starts a batch with a request in flight on every slot, unanswered until `answerAll`. */
 async function start(completionWindowMs = 3_600_000): Promise<string> {
   asked = 0;
   const held = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ async function start(completionWindowMs = 3_600_000): Promise<string> {
 }
 
 describe('a paused batch', () => {
-  it('sends nothing more, lets land what is in flight, and goes on when it is resumed', async () => {
+  it('sends no more requests, finishes those in flight, and continues when resumed', async () => {
     const id = await start();
     const paused = await post(id, 'pause');
     expect(paused).toMatchObject({
@@ -58,7 +58,7 @@ describe('a paused batch', () => {
     const sent = asked;
     expect(sent).toBeLessThan(20);
     expect((await running.api.batch(id)).request_counts.completed).toBe(sent);
-    // Another batch gets all places meanwhile.
+    // Meanwhile, another batch gets all slots.
     const other = await running.api.createBatch({ requests: chatLines(5) });
     await running.api.finished(other.id);
     expect(asked).toBe(sent + 5);
@@ -84,7 +84,7 @@ describe('a paused batch', () => {
     expect([status, counts.completed + counts.failed]).toEqual(['cancelled', 20]);
   });
 
-  it('expires', async () => {
+  it('can expire', async () => {
     const id = await start(3_000);
     await post(id, 'pause');
     const { status, request_counts: counts } = await running.api.finished(id);

@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(servers.map((server) => server.close()));
 });
 
-/** A server that keeps the latest prompt of each of its slots, and counts the tokens that it need not read again. */
+/** Upstream that caches the latest prompt of each slot and counts the cached tokens. */
 async function cachingServer(waiting: (() => void)[]) {
   const kept: string[] = [];
   const one = { cached: 0, server: await startFakeUpstream() };
@@ -36,7 +36,7 @@ async function cachingServer(waiting: (() => void)[]) {
   return one;
 }
 
-it('finds over four servers what was read before, whatever the order of the rows, as if one had them sorted', async () => {
+it('hits the prefix caches of four upstreams, whatever the order of the rows, as if the rows were sorted', async () => {
   const random = seededFloats(5);
   const waiting: (() => void)[] = [];
   const all = await Promise.all(Array.from({ length: 4 }, () => cachingServer(waiting)));
@@ -59,7 +59,7 @@ it('finds over four servers what was read before, whatever the order of the rows
   const { id } = await running.api.createBatch({ requests: rows });
   const state = { isOver: false };
   const finished = running.api.finished(id).finally(() => (state.isOver = true));
-  // Answers come in an order of their own.
+  // Answers arrive out of order.
   while (!state.isOver) {
     await new Promise<void>((resolve) => setImmediate(resolve));
     for (let left = Math.ceil(waiting.length / 4); left > 0; left--)
@@ -70,6 +70,6 @@ it('finds over four servers what was read before, whatever the order of the rows
   const read = rows.length * (prefixTokens + ownTokens);
   const cached = all.reduce((sum, one) => sum + one.cached, 0) / read;
   const sorted = ((rows.length - 20) * prefixTokens) / read;
-  // Which server is home to which prefix hangs on their ports: 0.90 to 1.00 was seen, 0.68 to 0.72 where prefixes go anywhere.
+  // The home of a prefix depends on the ports: 0.90 to 1.00 was measured, and 0.68 to 0.72 with random placement.
   expect(cached / sorted).toBeGreaterThanOrEqual(0.85);
 });

@@ -8,7 +8,7 @@ import { adminKey, install, processKey } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
-// SIGHUP: the models of the configuration as it is now, and nothing that runs is dropped.
+// SIGHUP loads the models of the changed configuration without dropping work in progress.
 
 let installation: Installation;
 let server: ServerProcess;
@@ -53,7 +53,7 @@ const ask = async (model: string) => {
 };
 
 describe('SIGHUP', () => {
-  it('serves other models, while what runs ends where it began at the price of its beginning', async () => {
+  it('changes the models, while running work ends where it started, at the old price', async () => {
     await start(modelYaml('tiny', before.url, 1) + modelYaml('kept', before.url, 1));
     const held: (() => void)[] = [];
     before.answer = (response, request) => void held.push(() => complete('before')(response, request));
@@ -83,12 +83,12 @@ describe('SIGHUP', () => {
     expect(await running).toEqual([200, 'before']);
     const done = await server.api.finished(id);
     expect(done).toMatchObject({ status: 'completed', request_counts: { completed: 2 } });
-    // 12 tokens a line, at half of a dollar a million.
+    // 12 tokens per line, at 0.50 dollars per million.
     expect(done.cost.amount).toBe('0.000012');
     expect(await ask('kept')).toEqual([200, 'before']);
   });
 
-  it('changes some servers of a model and leaves the others as they are', async () => {
+  it('changes some upstreams of a model and keeps the others', async () => {
     const poolYaml = (urls: string) => `  - id: tiny
     engine: { kind: openai, flavor: openai, model: real-name, urls: [${urls}] }
 `;
@@ -124,7 +124,7 @@ describe('SIGHUP', () => {
     expect(await running).toEqual([200, 'before']);
   });
 
-  it('costs no line of a batch whose model gets another name, loses its own, and has it again', async () => {
+  it('costs no line of a batch whose model is renamed, removed and restored', async () => {
     const renamed = modelYaml('other', after.url, 1);
     await start(modelYaml('tiny', before.url, 1));
     const held: (() => void)[] = [];
@@ -150,7 +150,7 @@ describe('SIGHUP', () => {
     expect((await server.api.finished(id)).request_counts).toEqual({ total: 200, completed: 200, failed: 0 });
   });
 
-  it('keeps the new keys of servers out of the log, and the old ones', async () => {
+  it('keeps new and old upstream keys out of the log', async () => {
     const [old, fresh, header] = [
       'first.corporate.secret',
       'second.corporate.secret',
@@ -178,7 +178,7 @@ describe('SIGHUP', () => {
     for (const secret of [old, fresh, header]) expect(server.stderr()).not.toContain(secret);
   });
 
-  it('takes no configuration that is wrong, and says what is', async () => {
+  it('rejects an invalid configuration with the reason', async () => {
     await start(modelYaml('tiny', before.url, 1));
     const log = await hangUp(modelYaml('tiny', 'nowhere', 1), 'configuration is invalid');
     expect(log).toMatch(/"problems":\[".*offpeak\.yaml:3: models\[0\]\.engine\.url: expected an http/);

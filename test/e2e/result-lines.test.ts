@@ -8,8 +8,7 @@ import type { RunningApp } from '../support/app.ts';
 import { completion, message, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 
-// Result lines are read by programs that break lines in more places than at line feeds, and that refuse half of a
-// surrogate pair.
+// Some readers of result lines also split at other separators than line feeds, and reject lone surrogates.
 
 let running: RunningApp;
 let api: RunningApp['api'];
@@ -32,10 +31,10 @@ afterAll(async () => {
 
 const breaks = 'one\u2028two\u2029three\u0085four';
 const half = String.raw`"bad \ud800 half"`;
-/** An emoji across the last character of a message that is shown. */
+/** Text with an emoji at the position where a message is cut. */
 const long = `${'x'.repeat(999)}😀`;
 
-/** Runs two requests as a batch and returns the text of a stream, from the rows of results or from the file. */
+/** Runs two requests as a batch; returns the text of a stream, from the database or from the file. */
 async function run(endpoint: '/v1/chat/completions' | '/v1/messages', stream: 'output' | 'errors') {
   const body = { model: 'up', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
   const requests = ['a', 'b'].map((id) => ({
@@ -53,7 +52,7 @@ async function run(endpoint: '/v1/chat/completions' | '/v1/messages', stream: 'o
   return { batch, text };
 }
 
-/** The lines as Node's `readline` divides them; Python's `splitlines` does so at the same characters. */
+/** Splits lines like Node's `readline`; Python's `splitlines` splits at the same characters. */
 async function linesOf(text: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const line of createInterface({ input: Readable.from([Buffer.from(text)]) })) lines.push(line);
@@ -74,7 +73,7 @@ describe('F31: result lines', () => {
     },
   );
 
-  it('of a native answer hold no half of a surrogate pair', async () => {
+  it('of a native answer have no lone surrogate', async () => {
     const answer = JSON.stringify(message('text')).replace('"text":"text"', `"text":${half}`);
     expect(answer).toContain(half);
     fake.answer = (response) => {
@@ -87,9 +86,9 @@ describe('F31: result lines', () => {
   });
 
   it.each([
-    ['half of a surrogate pair', half, 'bad \ufffd half'],
-    ['an emoji where its message is cut', JSON.stringify(long), `${'x'.repeat(999)}...`],
-  ])('of a failure with %s are valid Unicode', async (_, said, shown) => {
+    ['a lone surrogate', half, 'bad \ufffd half'],
+    ['an emoji at the cut of its message', JSON.stringify(long), `${'x'.repeat(999)}...`],
+  ])('with a failure containing %s are valid Unicode', async (_, said, shown) => {
     fake.answer = (response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(`{"error":{"message":${said}}}`);
@@ -106,7 +105,7 @@ describe('F31: result lines', () => {
   });
 });
 
-describe('half of a surrogate pair', () => {
+describe('a lone surrogate', () => {
   const refused = async (path: string, body: string) => {
     const headers = { 'content-type': 'application/json' };
     const { status, text } = await api.send(path, { method: 'POST', body, headers });
@@ -119,18 +118,18 @@ describe('half of a surrogate pair', () => {
     ['/v1/batches', String.raw`{"a":{"\uDC00":1}}`, 'metadata'],
     ['/v1/conversations', String.raw`{"a":"\ud800"}`, 'metadata.a'],
     ['/v1/conversations', String.raw`{"\ud800":"a"}`, String.raw`metadata["\ud800"]`],
-  ])('is refused in metadata: %s %s', async (path, metadata, param) => {
+  ])('is rejected in metadata: %s %s', async (path, metadata, param) => {
     const batch = '"endpoint":"/v1/chat/completions","completion_window":"24h","input_file_id":"file-1",';
     const rest = path === '/v1/batches' ? batch : '';
     expect(await refused(path, `{${rest}"metadata":${metadata}}`)).toEqual([422, param]);
   });
 
-  it('is refused in a name', async () => {
+  it('is rejected in a name', async () => {
     const body = String.raw`{"url":"https://example.com/hook","name":"a\udfff"}`;
     expect(await refused('/v1/webhooks', body)).toEqual([422, 'name']);
   });
 
-  it('is in no message that quotes what was asked for', async () => {
+  it('is not in messages that quote the request', async () => {
     const { status, text } = await api.send(`/v1/models/${'x'.repeat(199)}%F0%9F%98%80`);
     expect(status).toBe(404);
     expect((JSON.parse(text) as ErrorBody).error.message).toBe(

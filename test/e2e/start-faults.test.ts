@@ -7,7 +7,7 @@ import { chatLines, jsonl } from '../support/batch-lines.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
 import type { ProcessOutput, Installation } from '../support/server-process.ts';
 
-// What keeps a server from starting is told in a sentence, with what to do, and no stack; the exit code is not zero.
+// Every failed start prints one sentence with a remedy and no stack, and exits with a non-zero code.
 
 let installation: Installation;
 let taken: Server | undefined;
@@ -24,12 +24,12 @@ interface ErrorReport {
   problems?: string[];
 }
 
-/** What a failed start said, held to the rules of every failed start. */
-function told({ code, signal, stdout, stderr }: ProcessOutput): ErrorReport {
+/** Returns the message of a failed start, after checking the rules for all of them. */
+function errorOf({ code, signal, stdout, stderr }: ProcessOutput): ErrorReport {
   expect([code, signal]).toEqual([1, null]);
   expect(stdout).toBe('');
   expect(stderr).not.toMatch(/\n\s+at |node:internal|\.ts:\d+|Uncaught|Unhandled/);
-  // The log may have something to say, too, and is written at the end.
+  // The log may also contain lines, and is written at the end.
   const line = stderr.split('\n').findLast((each) => each.startsWith('{"error"'));
   const { error } = JSON.parse(line!) as { error: ErrorReport };
   expect(error.message).toMatch(/^[A-Z/].*[.!]$/s);
@@ -43,17 +43,17 @@ const llamaYaml = (path: string) => `models:
 `;
 
 describe('a server that cannot start', () => {
-  it('says whose the data folder is', async () => {
+  it('reports which process uses the data folder', async () => {
     installation = install(scriptedYaml());
     const first = await installation.start();
-    const { message, hint } = told(await installation.runToExit());
+    const { message, hint } = errorOf(await installation.runToExit());
     expect(message).toContain(installation.data);
     expect(message).toContain(`process ${first.pid}`);
     expect(hint).toMatch(/another data folder/);
     expect((await first.api.send('/readyz')).status).toBe(200);
   });
 
-  it('says that the files are of another database, and touches none of them', async () => {
+  it('reports files of another database, and does not touch them', async () => {
     installation = install(scriptedYaml());
     const first = await installation.start();
     const file = await first.api.upload(jsonl(chatLines(3)));
@@ -62,7 +62,7 @@ describe('a server that cannot start', () => {
     mkdirSync(away);
     const database = readdirSync(installation.data).filter((name) => name.startsWith('offpeak.db'));
     for (const name of database) renameSync(join(installation.data, name), join(away, name));
-    const { message, hint } = told(await installation.runToExit());
+    const { message, hint } = errorOf(await installation.runToExit());
     const blobs = join(installation.data, 'blobs');
     const id = readFileSync(join(blobs, 'installation'), 'utf8').trim();
     expect(message).toContain(blobs);
@@ -77,17 +77,17 @@ describe('a server that cannot start', () => {
     expect(readFileSync(join(blobs, 'installation'), 'utf8').trim()).toBe(id);
   });
 
-  it('says that the port is taken', async () => {
+  it('reports a port in use', async () => {
     installation = install(scriptedYaml());
     taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken!.once('listening', resolve));
     const { port } = taken.address() as AddressInfo;
     const env = { OFFPEAK_API_KEY: '', OFFPEAK_ADMIN_KEY: '' };
     const ended = await installation.runToExit({ env, flags: ['--port', String(port)] });
-    const { message } = told(ended);
+    const { message } = errorOf(ended);
     expect(message).toContain(String(port));
     expect(message).toMatch(/in use|taken/);
-    // It was the first start, and nobody could use keys: the next one makes them.
+    // On a failed first start, the keys were not usable: the next start creates them.
     expect(ended.stderr).not.toContain('sk-offpeak-');
     const { firstKeys } = await installation.start({ env });
     expect(firstKeys).toEqual({
@@ -96,28 +96,28 @@ describe('a server that cannot start', () => {
     });
   });
 
-  it('says that the Node it runs on has no SQLite', async () => {
+  it('reports a Node without SQLite', async () => {
     installation = install(scriptedYaml());
     const ended = await installation.runToExit({ env: { NODE_OPTIONS: '--no-experimental-sqlite' } });
-    const { message, hint } = told(ended);
+    const { message, hint } = errorOf(ended);
     expect(message).toMatch(/^This Node\.js \(v\d+.*\) was built without node:sqlite/);
     expect(hint).toContain('postgres://');
     expect(ended.stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('says that the database is none', async () => {
+  it('reports a file that is not a database', async () => {
     installation = install(scriptedYaml());
     writeFileSync(
       join(installation.data, 'offpeak.db'),
       'This is a shopping list, not a database. '.repeat(100),
     );
-    const { message, hint } = told(await installation.runToExit());
+    const { message, hint } = errorOf(await installation.runToExit());
     expect(message).toContain('offpeak.db');
     expect(message).toContain('not a database');
     expect(hint).toBeTruthy();
   });
 
-  it('says that the database is damaged', async () => {
+  it('reports a damaged database', async () => {
     installation = install(scriptedYaml());
     const server = await installation.start();
     await server.end('SIGTERM');
@@ -126,52 +126,52 @@ describe('a server that cannot start', () => {
     const bytes = readFileSync(path);
     bytes.fill(0x5a, 100, bytes.length);
     writeFileSync(path, bytes);
-    const { message } = told(await installation.runToExit());
+    const { message } = errorOf(await installation.runToExit());
     expect(message).toMatch(/damaged/);
   });
 
-  it('says that the data folder cannot be one', async () => {
+  it('reports an unusable data folder', async () => {
     installation = install(scriptedYaml());
     rmSync(installation.data, { recursive: true });
     writeFileSync(installation.data, 'a file');
-    const { message } = told(await installation.runToExit());
+    const { message } = errorOf(await installation.runToExit());
     expect(message).toContain(installation.data);
   });
 
-  it('says that the model is not there, with the line that names it', async () => {
+  it('reports a missing model file with the line that names it', async () => {
     installation = install(llamaYaml('missing.gguf'));
-    const { message, problems } = told(await installation.runToExit());
+    const { message, problems } = errorOf(await installation.runToExit());
     expect(message).toMatch(/configuration/);
     expect(problems).toHaveLength(1);
     expect(problems![0]).toMatch(/offpeak\.yaml:3: .*missing\.gguf/);
   });
 
-  it('says that the model is none', async () => {
+  it('reports a file that is not a model', async () => {
     installation = install(llamaYaml('noise.gguf'));
     writeFileSync(join(installation.folder, 'noise.gguf'), Buffer.alloc(100_000, 'noise'));
-    const { message } = told(await installation.runToExit());
+    const { message } = errorOf(await installation.runToExit());
     expect(message).toContain('noise.gguf');
   });
 
-  it('names every mistake of the configuration with its line', async () => {
+  it('reports every mistake in the configuration with its line', async () => {
     installation = install('servre: {}\nmodels:\n  - id: a\n    engine: { kind: scripted, slots: many }\n');
-    const { problems } = told(await installation.runToExit());
+    const { problems } = errorOf(await installation.runToExit());
     expect(problems).toEqual([
       expect.stringMatching(/offpeak\.yaml:1: .*Did you mean 'server'/),
       expect.stringMatching(/offpeak\.yaml:4: .*slots/),
     ]);
   });
 
-  it('refuses keys that are too weak', async () => {
+  it('rejects weak keys', async () => {
     installation = install(`${scriptedYaml()}api_key: short\n`);
     const server = installation.start({ env: { OFFPEAK_API_KEY: 'too-short' } });
     await expect(server).rejects.toThrow(/OFFPEAK_API_KEY.*at least 32 characters/s);
   });
 
-  it('leaves the folder as it was for the next start', async () => {
+  it('leaves the folder unchanged for the next start', async () => {
     installation = install(scriptedYaml());
     mkdirSync(join(installation.data, 'blobs'), { recursive: true });
-    told(await installation.runToExit({ flags: ['--port', '70000'] }));
+    errorOf(await installation.runToExit({ flags: ['--port', '70000'] }));
     const server = await installation.start();
     expect((await server.api.send('/readyz')).status).toBe(200);
   });

@@ -8,7 +8,7 @@ import { completion, send, startFakeUpstream } from '../support/fake-upstream.ts
 import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
-// Servers of models that refuse, go away and come back: nobody pays for what is not his fault.
+// Upstreams that reject requests, fail and recover: no org pays for faults that are not its own.
 
 const timeouts = { connectMs: 10_000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 60_000 };
 const prompts = (text: string) =>
@@ -28,8 +28,8 @@ async function appOver(servers: FakeUpstream[], { onTestFinished }: TestContext)
   return running;
 }
 
-describe.concurrent('a line that its server refuses for ever', () => {
-  it.concurrent('ends as an error, and the lines of another org go on', async (context) => {
+describe.concurrent('a line that its upstream always rejects', () => {
+  it.concurrent('ends as an error, while lines of another org continue', async (context) => {
     const server = await serverOf((response, { text }) => {
       if (prompts(text).startsWith('forbidden')) return send(response, 403, { error: { message: 'no' } });
       send(response, 200, completion('fine'));
@@ -45,7 +45,7 @@ describe.concurrent('a line that its server refuses for ever', () => {
   });
 
   it.concurrent.for([401, 429, 503])(
-    'F20: waits by itself where it is told that all have to, with %i, and the lines of another org go on',
+    'F20: waits alone on a global status (%i), while lines of another org continue',
     async (status, context) => {
       const server = await serverOf((response, { text }) => {
         if (prompts(text).startsWith('forbidden'))
@@ -64,7 +64,7 @@ describe.concurrent('a line that its server refuses for ever', () => {
   );
 });
 
-describe.concurrent('a line that its server fails on, alone', () => {
+describe.concurrent('a single line on which its upstream fails', () => {
   const words = 'No available workers (all circuits open or unhealthy)';
 
   it.concurrent.for([
@@ -104,7 +104,7 @@ describe.concurrent('a line that its server fails on, alone', () => {
     },
   );
 
-  it.concurrent('and nobody else asks: the server is asked for one token, and the line ends', async (context) => {
+  it.concurrent('without other traffic, ends after probes with one token', async (context) => {
     const server = await serverOf((response, { text }) => {
       if (prompts(text) === 'Hi') return send(response, 200, completion('H'));
       send(response, 503, { error: { message: words } });
@@ -119,7 +119,7 @@ describe.concurrent('a line that its server fails on, alone', () => {
     expect(told).toHaveLength(10);
   });
 
-  it.concurrent('that filters it answers without choices: the line has an answer at once', async (context) => {
+  it.concurrent('ends at once if the upstream filters it and returns no choices', async (context) => {
     const server = await serverOf((response, { text }) => {
       if (!prompts(text).startsWith('forbidden')) return send(response, 200, completion('fine'));
       send(response, 200, { object: 'chat.completion', choices: [], usage: { prompt_tokens: 7 } });
@@ -139,8 +139,8 @@ describe.concurrent('a line that its server fails on, alone', () => {
   });
 });
 
-describe.concurrent('a server that only embeds', () => {
-  it.concurrent('ends lines that ask it for answers, and the batch, at once', async (context) => {
+describe.concurrent('an upstream with only embeddings', () => {
+  it.concurrent('ends chat lines and their batch at once', async (context) => {
     const server = await serverOf((response, { path }) => {
       if (path.endsWith('/embeddings'))
         return send(response, 200, { data: [{ index: 0, embedding: [1, 0] }] });
@@ -154,7 +154,7 @@ describe.concurrent('a server that only embeds', () => {
   });
 });
 
-describe.concurrent('a server that is not itself', () => {
+describe.concurrent('an upstream with an outage', () => {
   const outages: [string, Responder][] = [
     ['answers 404 during a deployment', (response) => send(response, 404, 'no such path')],
     ['answers 405', (response) => send(response, 405, '')],
@@ -168,13 +168,13 @@ describe.concurrent('a server that is not itself', () => {
     ['resets connections', (response) => void response.socket?.resetAndDestroy()],
   ];
 
-  // Each waits until its server is asked again.
+  // Each waits until its upstream is probed again.
   it.concurrent.for(outages)('costs no line an attempt: it %s', async ([, outage], context) => {
     const server = await serverOf(outage, context);
     server.models = outage;
     const running = await appOver([server], context);
     const { id } = await running.api.createBatch({ requests: chatLines(60) });
-    // Long enough for every line to fail three times, if it were asked.
+    // Long enough for each line to fail three times if it were sent.
     await until('some tries', () => server.received.length >= 3);
     const asked = server.received.filter(({ path }) => path.endsWith('/chat/completions')).length;
     expect(asked).toBeLessThan(40);
@@ -185,8 +185,8 @@ describe.concurrent('a server that is not itself', () => {
   });
 });
 
-describe('one of two servers', () => {
-  it('F33: may go away and come back: no line fails, no single request sees it, and it is used again', async (context) => {
+describe('one of two upstreams', () => {
+  it('F33: may fail and recover: no line fails, no single request notices, and it is used again', async (context) => {
     let isAway = false;
     const slow: Responder = (response) => void setTimeout(() => send(response, 200, completion('fine')), 5);
     const steady = await serverOf(slow, context);

@@ -7,7 +7,7 @@ import { complete, send, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { until } from '../support/until.ts';
 
-// A model's server that takes nothing is seen at once where people look.
+// An unavailable upstream is visible wherever users look.
 
 let running: RunningApp;
 let upstream: FakeUpstream;
@@ -35,7 +35,7 @@ const refuse =
 async function start(answer: Responder, apiKeys: (string | null)[] = [null]) {
   upstream = await startFakeUpstream(answer);
   const engine = upstreamEngine(upstream.url);
-  // The one without a key has a name of its own for the model.
+  // The replica without a key has a model name of its own.
   const replicas = apiKeys.map((apiKey) => ({
     ...engine.replicas[0]!,
     apiKey,
@@ -47,14 +47,14 @@ async function start(answer: Responder, apiKeys: (string | null)[] = [null]) {
   });
 }
 
-describe('a batch whose model takes nothing', () => {
+describe('a batch whose model is unavailable', () => {
   it.each([
     ['engine_unavailable', 500, 'broken', /^The model's server failed \(status 500\)\. It says: broken$/],
     ['credentials_refused', 401, 'no such key', /^The model's server refuses this service \(status 401\)\.$/],
     ['model_missing', 404, 'The model `real-name` does not exist.', /^The model's server .+\.$/],
     ['rate_limited', 429, 'slow down', /at present \(status 429\)\. It says: slow down$/],
     ['rate_limited', 503, 'no worker at http://10.0.0.7:8000', /503\)\. It says: no worker at \[address\]$/],
-  ])('says %s, with what its server says: %i', async (reason, status, message, told) => {
+  ])("reports %s with the upstream's message: %i", async (reason, status, message, expected) => {
     await start(refuse(status, message));
     const { id } = await running.api.createBatch({ requests: chatLines(4) });
     const seen = await until('it waits', async () => {
@@ -62,14 +62,14 @@ describe('a batch whose model takes nothing', () => {
       return waiting;
     });
     expect(seen.reason).toBe(reason);
-    expect(seen.message).toMatch(told);
+    expect(seen.message).toMatch(expected);
     expect(Date.parse(seen.since)).not.toBeNaN();
     upstream.answer = complete('Well again.');
     const done = await running.api.finished(id);
     expect(done).toMatchObject({ status: 'completed', waiting: null, request_counts: { completed: 4 } });
   });
 
-  it('shows its servers to those who administer, and to nobody else', async () => {
+  it('shows its servers only to admins', async () => {
     await start(complete(), ['one-key', null, 'another-key']);
     await upstream.close();
     await running.app.unavailableServers();
@@ -77,12 +77,12 @@ describe('a batch whose model takes nothing', () => {
     const { data } = await admin.get<{ data: Model[] }>('/v1/models');
     const { replicas } = data[0]!;
     expect(replicas![0]).toMatchObject({
-      // Half-open once its first pause is over, however long this test takes.
+      // Half-open after its first back-off, however slow the test.
       health: expect.stringMatching('open'),
       in_flight: 0,
       waiting: { reason: 'engine_unavailable' },
     });
-    // The mark is of the key, not of the place in the list: a name stays that of its key when another is taken out.
+    // The suffix identifies the key, not the position, so it does not change when another key is removed.
     const marks = ['#0ce0', ' own-name', '#dfc4'].map((mark) => `127.0.0.1:${upstream.port}/v1${mark}`);
     expect(replicas!.map(({ name }) => name)).toEqual(marks);
     expect((await admin.get<Model>('/v1/models/default')).replicas).toHaveLength(3);
@@ -92,8 +92,8 @@ describe('a batch whose model takes nothing', () => {
   });
 });
 
-describe('a server that does not have the model', () => {
-  it('is seen from the start on, before anybody asks for anything', async () => {
+describe('an upstream without the model', () => {
+  it('is visible from the start, before any request', async () => {
     upstream = await startFakeUpstream(complete());
     upstream.models = (response) => send(response, 200, { data: [{ id: 'other', owned_by: 'vllm' }] });
     running = await startApp({
@@ -109,7 +109,7 @@ describe('a server that does not have the model', () => {
 });
 
 describe('a batch behind others', () => {
-  it('says that it is queued and how many go before it, and goes on when they are done', async () => {
+  it('reports that it is queued and how many are ahead, and runs afterwards', async () => {
     running = await startApp({ models: [testModel({ kind: 'scripted', slots: 2, delayMs: 0 })] });
     interface Seen {
       waiting: Waiting | null;

@@ -44,7 +44,7 @@ describe.each(messagesSdks)('messages.batches through $name', ({ sdk }) => {
     return found;
   };
 
-  it('runs from requests to results, priced and visible like any other batch', async () => {
+  it('run from requests to results, with a price, and appear as regular batches', async () => {
     const created = await client().messages.batches.create({
       requests: requests('Hello.', 'No: [[fail 400]]', 'Call [[tool look {"id":12345678901234567890}]]'),
     });
@@ -89,7 +89,7 @@ describe.each(messagesSdks)('messages.batches through $name', ({ sdk }) => {
     expect(Number(seen.cost.amount)).toBeGreaterThan(0);
   });
 
-  it('is cancelled; what never ran is canceled', async () => {
+  it('can be cancelled; requests that never ran are canceled', async () => {
     const { id } = await client().messages.batches.create({ requests: requests('[[hang]]', '[[hang]]') });
     const cancelled = await client().messages.batches.cancel(id);
     expect(cancelled).toMatchObject({
@@ -108,7 +108,7 @@ describe.each(messagesSdks)('messages.batches through $name', ({ sdk }) => {
     await expect(client().messages.batches.cancel(id)).resolves.toMatchObject({ processing_status: 'ended' });
   });
 
-  it('is listed newest first, in pages, in both directions, without batches of other endpoints', async () => {
+  it('are listed newest first, in pages, in both directions, without batches of other endpoints', async () => {
     const made: string[] = [];
     for (let n = 0; n < 5; n++)
       made.push((await client().messages.batches.create({ requests: requests('x') })).id);
@@ -133,7 +133,7 @@ describe.each(messagesSdks)('messages.batches through $name', ({ sdk }) => {
     await expect(client().messages.batches.retrieve(other.id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('is deleted once it has ended, with its requests and results, and what it cost stays', async () => {
+  it('can be deleted once ended, with requests and results, while the usage remains', async () => {
     const { id } = await client().messages.batches.create({ requests: requests('[[hang]]') });
     await expect(client().messages.batches.delete(id)).rejects.toMatchObject({
       status: 409,
@@ -156,7 +156,7 @@ describe.each(messagesSdks)('messages.batches through $name', ({ sdk }) => {
     expect(left.data.map((each) => each.id)).not.toContain(id);
   });
 
-  it('says what is wrong, where, in the errors of this format', async () => {
+  it('report errors with their location in this format', async () => {
     const refused = async (given: unknown, from = running) => {
       const asking = createMessagesClient(sdk, from).messages.batches.create(given as Params);
       return asking.then(
@@ -198,7 +198,7 @@ describe.each(messagesSdks)('messages.batches through $name', ({ sdk }) => {
     });
   });
 
-  it('is of its organization alone', async () => {
+  it('are visible only to their organization', async () => {
     const { id } = await client().messages.batches.create({ requests: requests('x') });
     const stranger = createMessagesClient(sdk, { url: running.url, key: running.keys[0]! }).messages.batches;
     for (const attempt of [

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import Anthropic0 from 'anthropic0';
 
-/** Both generations of the official messages client, unmodified. They are used through the newest one's types. */
+// Both generations of the official client, unmodified, used through the types of the newer one.
 export type MessagesSdk = typeof Anthropic;
 export type MessagesClient = Anthropic;
 
@@ -16,7 +16,7 @@ export interface MessagesClientOptions {
   maxRetries?: number;
 }
 
-/** `authToken` is what both send as `Authorization`. */
+/** Sends `authToken` in `Authorization`, as both generations do. */
 export function createMessagesClient(
   sdk: MessagesSdk,
   { url, key, maxRetries = 0 }: MessagesClientOptions,

@@ -4,7 +4,7 @@ import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 import { createMessagesClient, messagesSdks } from './anthropic-clients.ts';
 
-// The same clients on the model in the repository: real tokens, a real template, a real grammar.
+// The same clients with the model in the repository: real tokens, template and grammar.
 
 let running: RunningApp;
 
@@ -32,7 +32,7 @@ const note = {
 };
 
 describe.each(messagesSdks)('the embedded model through $name', ({ sdk }) => {
-  it('answers plain and streamed, and counts what it reads', async () => {
+  it('answers plain and streamed, and counts input tokens', async () => {
     const client = createMessagesClient(sdk, running);
     const asked = { ...base, system: 'Answer briefly.', messages: say('What is the capital of France?') };
     const message = await client.messages.create(asked);
@@ -57,7 +57,7 @@ describe.each(messagesSdks)('the embedded model through $name', ({ sdk }) => {
     expect(streamed.usage.input_tokens + (streamed.usage.cache_read_input_tokens ?? 0)).toBe(tokens);
   });
 
-  it('calls the tool it is made to call, and reads its result', async () => {
+  it('calls the forced tool and reads its result', async () => {
     const client = createMessagesClient(sdk, running);
     const asked = { ...base, messages: say('Note Alan Turing, 41'), tools: [note] };
     const forced = { ...asked, tool_choice: { type: 'tool' as const, name: 'note' } };
@@ -99,7 +99,7 @@ describe.each(messagesSdks)('the embedded model through $name', ({ sdk }) => {
     });
   });
 
-  it('says which part of a message it cannot read', async () => {
+  it('names the part of a message that it cannot read', async () => {
     const client = createMessagesClient(sdk, running);
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'iVBORw0KGgo=' };
     const messages = [

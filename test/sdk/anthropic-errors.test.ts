@@ -45,13 +45,13 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
     return told;
   }
 
-  it('401 for a key that is not known', async () => {
+  it('401 for an unknown key', async () => {
     const stranger = createMessagesClient(sdk, { ...running, key: 'sk-nobody' });
     const error = await raised(stranger.messages.create(ask('x')), sdk.AuthenticationError);
     expect(error.error.error).toMatchObject({ type: 'authentication_error', code: 'invalid_api_key' });
   });
 
-  it('403 for a model the key may not use, and for a key without the scope', async () => {
+  it('403 for a model that the key may not use, and for a key without the scope', async () => {
     const model = await raised(narrow.messages.create(ask('x')), sdk.PermissionDeniedError);
     expect(model.error.error).toMatchObject({ type: 'permission_error', code: 'model_not_allowed' });
     const files = createMessagesClient(sdk, { ...running, key: running.keys[1]! });
@@ -59,7 +59,7 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
     expect(scope.error.error.code).toBe('permission_denied');
   });
 
-  it('404 for a model that does not exist', async () => {
+  it('404 for an unknown model', async () => {
     const error = await raised(client.messages.create({ ...ask('x'), model: 'gpt-17' }), sdk.NotFoundError);
     expect(error.error.error).toMatchObject({
       type: 'not_found_error',
@@ -69,12 +69,12 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
     expect(error.message).toContain('gpt-17');
   });
 
-  it('413 for too many bytes', async () => {
+  it('413 for a body that is too large', async () => {
     const error = await raised(client.messages.create(ask('x'.repeat(60_000))), sdk.APIError);
     expect(error).toMatchObject({ status: 413 });
   });
 
-  it('422 for what has the wrong shape, naming the place', async () => {
+  it('422 for an invalid request, with the location', async () => {
     const call = client.messages.create(ask('x', { messages: [{ role: 'user', content: 7 }] }));
     const error = await raised(call, sdk.UnprocessableEntityError);
     expect(error.message).toBe('422 messages[0].content: expected a string or an array of blocks, got 7');
@@ -89,7 +89,7 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
     );
   });
 
-  it('5xx when the engine fails, without a word of its insides', async () => {
+  it('5xx for a failing engine, without internal details', async () => {
     const failing = (how: string) => client.messages.create(ask(`[[fail ${how}]]`));
     expect(await raised(failing('500'), sdk.InternalServerError)).toMatchObject({ status: 502 });
     expect(await raised(failing('timeout'), sdk.InternalServerError)).toMatchObject({ status: 504 });
@@ -98,7 +98,7 @@ describe.each(messagesSdks)('errors through $name', ({ sdk }) => {
     expect(busy.error.error.type).toBe('overloaded_error');
   });
 
-  it('a connection error when nobody listens', async () => {
+  it('a connection error if no server listens', async () => {
     const nobody = createMessagesClient(sdk, { url: 'http://127.0.0.1:9', key: running.key });
     await expect(nobody.messages.create(ask('x'))).rejects.toThrow(sdk.APIConnectionError);
   });

@@ -30,7 +30,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
 
   beforeAll(async () => {
     upstream = await startFakeUpstream();
-    // One that tells its thoughts and takes them back.
+    // A model that returns reasoning and accepts it back.
     const engine = { ...upstreamEngine(upstream.url), flavor: 'xai' as const };
     const remote = { ...testModel(engine), id: 'remote', aliases: [] };
     running = await startApp({ models: [testModel(), remote] });
@@ -42,13 +42,13 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     await upstream?.close();
   });
 
-  it('takes what older clients send besides', async () => {
+  it('accepts further fields of older clients', async () => {
     const older = { temperature: 0.5, top_p: 0.9, top_k: 40, metadata: { user_id: 'u' } };
     const message = await client.messages.create({ ...base, ...older, messages: say('older') });
     expect(textOf(message)).toBe('Echo: older');
   });
 
-  it('streams raw events, the first with the tokens of the prompt', async () => {
+  it('streams raw events, the first with the input tokens', async () => {
     const stream = await client.messages.create({ ...base, messages: say('raw'), stream: true });
     const events: RawMessageStreamEvent[] = [];
     for await (const event of stream) events.push(event);
@@ -64,7 +64,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     expect(start?.type === 'message_start' && start.message.usage.input_tokens).toBeGreaterThan(0);
   });
 
-  it('goes through a loop of tools', async () => {
+  it('completes a tool loop', async () => {
     const question = say('How is Rome? [[tool get_weather {"city":"Rome"}]]');
     const first = await client.messages.create({ ...base, messages: question, tools: [weather] });
     expect(first.stop_reason).toBe('tool_use');
@@ -88,7 +88,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     expect([textOf(second), second.stop_reason]).toEqual(['Echo: And now?', 'end_turn']);
   });
 
-  it('estimates the tokens where an upstream cannot tell', async () => {
+  it('estimates the tokens if the upstream cannot count them', async () => {
     const { input_tokens } = await client.messages.countTokens({
       model: 'remote',
       messages: say('x'.repeat(4_000)),
@@ -97,7 +97,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     expect(input_tokens).toBeLessThan(1_100);
   });
 
-  it('asks an upstream in its own format, and thinks with it', async () => {
+  it('calls an upstream in its own format, with thinking', async () => {
     upstream.received.length = 0;
     upstream.answer = (response) =>
       send(response, 200, {
@@ -151,7 +151,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     });
     const [one, two] = upstream.received.map(({ text }) => JSON.parse(text) as Record<string, unknown>);
     expect(one).toMatchObject({ model: 'real-name', max_completion_tokens: 100 });
-    // Models of xAI that reason refuse stop sequences; the answer is cut here instead.
+    // Reasoning models of xAI reject stop sequences; Offpeak cuts the answer itself.
     expect(one).not.toHaveProperty('stop');
     expect(two!['messages']).toEqual([
       { role: 'user', content: 'How is Rome?' },
@@ -189,7 +189,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     });
   });
 
-  it('serves the beta namespace too, with whatever it asks for', async () => {
+  it('supports the beta namespace with any beta', async () => {
     const asked = { model: 'default', messages: say('beta') };
     const betas = ['structured-outputs-2025-11-13', 'interleaved-thinking-2025-05-14'];
     const message = await client.beta.messages.create({ ...asked, max_tokens: 100, betas });
@@ -198,7 +198,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     expect(input_tokens).toBeGreaterThan(0);
   });
 
-  it('runs tools by itself until there is an answer', async () => {
+  it("runs the client's tool runner until there is an answer", async () => {
     upstream.received.length = 0;
     const toolCall = {
       id: 'call_1',
@@ -225,7 +225,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     });
     expect((await runner.runUntilDone()).content).toMatchObject([{ type: 'text', text: 'It is fine.' }]);
     expect(asked).toEqual([{ city: 'Rome' }]);
-    // Newer ones try to leave the conversation with the server first. The model must see all of it either way.
+    // Newer clients first try to store the conversation on the server. In both cases the model must see all of it.
     const { messages } = JSON.parse(upstream.received[1]!.text) as { messages: unknown[] };
     expect(messages).toMatchObject([
       { role: 'user', content: 'How is Rome?' },
@@ -234,7 +234,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     ]);
   });
 
-  it('has any model call the tools that the format defines, plain, streamed and in what was said before', async () => {
+  it('supports the predefined tools of the format with any model: plain, streamed and in the history', async () => {
     upstream.received.length = 0;
     const call = (id: string, name: string, json: string) => ({
       id,
@@ -291,7 +291,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     ]);
   });
 
-  it.skipIf(isOld)('goes on with a conversation that it wanted to leave with the server', async () => {
+  it.skipIf(isOld)('continues a conversation that the client tried to store on the server', async () => {
     upstream.received.length = 0;
     upstream.answer = complete('Yes.');
     const thread = client.beta.messages.thread({ ...base, model: 'remote' });
@@ -304,7 +304,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     ]);
   });
 
-  it('takes what an agent sends with every request', async () => {
+  it('accepts the fields that an agent sends with every request', async () => {
     const system = ['You are an agent.', 'The folder is /work.'].map((text) => ({
       type: 'text' as const,
       text,
@@ -328,7 +328,7 @@ describe.each(messagesSdks)('messages through $name', ({ sdk, isOld }) => {
     expect(textOf(await stream.finalMessage())).toContain('go on');
   });
 
-  it('tells who sends only x-api-key what to do', async () => {
+  it('tells a client that sends only x-api-key what to do', async () => {
     const wrong = new sdk({ baseURL: running.url, apiKey: running.key, authToken: null, maxRetries: 0 });
     const call = wrong.messages.create({ ...base, messages: say('x') });
     if (isOld) await expect(call).rejects.toThrow(/Authorization/);

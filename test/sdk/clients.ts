@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import OpenAI6 from 'openai6';
 
-/** Both majors of the official client, unmodified. They are used through the newest one's types. */
+// Both majors of the official client, unmodified, used through the types of the newer one.
 export type Sdk = typeof OpenAI;
 export type Client = OpenAI;
 
@@ -21,7 +21,7 @@ export function createClient(sdk: Sdk, { url, key, maxRetries = 0, fetch }: Clie
   return new sdk({ baseURL: `${url}/v1`, apiKey: key, maxRetries, ...(fetch && { fetch }) });
 }
 
-/** A network that delivers the first request whose path ends so, and loses its answer. */
+/** Returns a fetch that delivers requests to paths with this ending and loses the first `times` responses. */
 export function createLossyFetch(
   path: string,
   times = 1,

@@ -6,7 +6,7 @@ import type { ErrorRow } from './errors/error-rows.ts';
 import { startRaisingServer } from './errors/raising-server.ts';
 import type { RaisingServer } from './errors/raising-server.ts';
 
-// Every error as the unmodified clients see it: its class, what it says, its request id, and whether they try again.
+// Every error as unmodified clients see it: class, message, request ID and automatic retries.
 
 const rows = [...errorRows, ...retryHeaderRows];
 const named = rows.map((row, n) => ({
@@ -31,7 +31,7 @@ interface Raised {
   error: { error: { code: string } };
 }
 
-/** What the call fails with, and how often the model was asked meanwhile. */
+/** Error of the call, and the number of times that it reached the model. */
 async function failing(prompt: string, call: Promise<unknown>) {
   const error = await call.then(
     () => undefined,

@@ -16,7 +16,7 @@ import { openaiResponses } from './matrix/openai-responses.ts';
 import { openaiStorage } from './matrix/openai-storage.ts';
 import { startWeatherModel } from './matrix/weather-model.ts';
 
-// Every unmodified JavaScript client against everything it can do here: one test a cell.
+// Every unmodified JavaScript client with every supported feature: one test per cell.
 
 let running: RunningApp;
 let upstream: FakeUpstream;

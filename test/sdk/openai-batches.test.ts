@@ -11,7 +11,7 @@ import type { Client } from './clients.ts';
 
 type BatchParams = Parameters<Client['batches']['create']>[0];
 
-/** A create with inline `requests`, which the client passes on though its types do not know them. */
+/** Parameters with inline `requests`, which the client sends although its types lack them. */
 function inline(requests: Line[], more: object = {}): BatchParams {
   const params = { endpoint: '/v1/chat/completions', completion_window: '24h', requests, ...more };
   return params as unknown as BatchParams;
@@ -37,7 +37,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
       return ['completed', 'failed', 'expired', 'cancelled'].includes(batch.status) && batch;
     });
 
-  it('runs a file from upload to results', async () => {
+  it('runs from upload to results', async () => {
     const file = await upload([...chatLines(25), chatLine('refused', '[[fail 400]]')]);
     const created = await client.batches.create({
       endpoint: '/v1/chat/completions',
@@ -74,7 +74,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     expect(batch.usage).toMatchObject({ input_tokens: usage });
   });
 
-  it('passes inline requests through', async () => {
+  it('sends inline requests', async () => {
     const { id, input_file_id } = await client.batches.create(inline(chatLines(3)));
     expect(input_file_id).toMatch(/^file-/);
     expect((await finished(id)).request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
@@ -93,7 +93,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     expect(counts).toEqual({ one: 1, two: 2 });
   });
 
-  it('runs responses and completions where the configuration opens them', async () => {
+  it('runs responses and completions if the configuration allows them', async () => {
     const bodies = { '/v1/responses': { input: 'night' }, '/v1/completions': { prompt: 'night' } };
     for (const [url, body] of Object.entries(bodies)) {
       const line: Line = { custom_id: 'a', method: 'POST', url, body: { model: 'default', ...body } };
@@ -114,7 +114,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     }
   });
 
-  it('lists all batches over several pages, newest first', async () => {
+  it('lists all batches across pages, newest first', async () => {
     const made: string[] = [];
     for (let n = 0; n < 7; n++) made.push((await client.batches.create(inline([chatLine(`p${n}`)]))).id);
     const listed: string[] = [];
@@ -123,7 +123,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     expect(new Set(listed).size).toBe(listed.length);
   });
 
-  it('cancels, twice without harm, and not what is over', async () => {
+  it('cancels idempotently, but not a finished batch', async () => {
     const requests = [...chatLines(4), ...chatLines(4, () => '[[hang]]').map(renamed)];
     const { id } = await client.batches.create(inline(requests));
     const file = (await client.batches.retrieve(id)).input_file_id;
@@ -142,7 +142,7 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     expect(refusal).toMatchObject({ code: 'batch_not_cancellable' });
   });
 
-  it('makes one batch when the answer to its creation was lost', async () => {
+  it('creates one batch if the response to the first attempt is lost', async () => {
     const { fetch, retries } = createLossyFetch('/v1/batches', 2);
     const unlucky = createClient(sdk, { ...running, fetch, maxRetries: 3 });
     const metadata = { lost: sdk === sdks[0]!.sdk ? 'seven' : 'six' };
@@ -154,13 +154,13 @@ describe.each(sdks)('batches through $name', ({ sdk }) => {
     expect(twins).toEqual([id]);
   });
 
-  it('makes two batches when the same is asked for twice on purpose', async () => {
+  it('creates two batches for two deliberate calls', async () => {
     const params = inline(chatLines(2), { metadata: { twice: 'yes' } });
     const [first, second] = [await client.batches.create(params), await client.batches.create(params)];
     expect(first.id).not.toBe(second.id);
   });
 
-  it('honours an idempotency key', async () => {
+  it('honors an idempotency key', async () => {
     const params = inline(chatLines(2), { metadata: { key: 'given' } });
     const headers = { 'Idempotency-Key': 'once-and-only-once' };
     const first = await client.batches.create(params, { headers });

@@ -5,7 +5,7 @@ import type { RunningApp } from '../support/app.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
-// A real model behind the unmodified clients: what is promised holds whatever it feels like saying.
+// A real model behind unmodified clients: the guarantees hold whatever the model generates.
 
 const parameters = {
   type: 'object',
@@ -35,7 +35,7 @@ describe.each(sdks)('responses of the embedded model through $name', ({ sdk }) =
     expect([typeof person.name, Number.isInteger(person.age)]).toEqual(['string', true]);
   };
 
-  it('conform to a schema, whole and as a stream', async () => {
+  it('conform to a schema, plain and streamed', async () => {
     const text = {
       format: { type: 'json_schema', name: 'person', schema: parameters, strict: true },
     } as const;
@@ -45,7 +45,7 @@ describe.each(sdks)('responses of the embedded model through $name', ({ sdk }) =
     expectPerson((await stream.finalResponse()).output_text);
   });
 
-  it('call the tool they are made to call, whole and as a stream', async () => {
+  it('call the forced tool, plain and streamed', async () => {
     const tool_choice = { type: 'function', name: 'note' } as const;
     const request = { model, input, tools: [note], tool_choice, max_output_tokens: 80 };
     const stream = client.responses.stream(request);
@@ -58,7 +58,7 @@ describe.each(sdks)('responses of the embedded model through $name', ({ sdk }) =
     }
   });
 
-  it('take what an agent sends, and the token limit', async () => {
+  it("accept an agent's request and the token limit", async () => {
     const stream = await client.responses.create({
       model,
       instructions: 'You are an agent.',
@@ -86,7 +86,7 @@ describe.each(sdks)('responses of the embedded model through $name', ({ sdk }) =
     expect(last).toMatch(/^response\.(completed|incomplete)$/);
   });
 
-  it('go on from one to the next, and count what they read', async () => {
+  it('continue each other and count input tokens', async () => {
     const first = await client.responses.create({ model, input: 'Hello!', max_output_tokens: 8 });
     const next = { model, input: 'And now?', previous_response_id: first.id };
     const { input_tokens: counted } = await client.responses.inputTokens.count(next);
@@ -102,7 +102,7 @@ describe.each(sdks)('text completions of the embedded engine through $name', ({ 
 
   const prompt = '<|im_start|>user\nWhat is the capital of France?<|im_end|>\n<|im_start|>assistant\n';
 
-  it('go on with a raw prompt, whole and as a stream', async () => {
+  it('continue a raw prompt, plain and streamed', async () => {
     const request = { model, prompt, temperature: 0, stop: '\n' };
     const whole = await client.completions.create({ ...request, n: 2 });
     expect(whole.choices.map(({ index, text, finish_reason: finish }) => [index, text, finish])).toEqual([
@@ -120,7 +120,7 @@ describe.each(sdks)('text completions of the embedded engine through $name', ({ 
     expect([text, tokens]).toEqual(['Paris', whole.usage!.completion_tokens / 2]);
   });
 
-  it('tell how likely a model finds each of several answers', async () => {
+  it('return the log probabilities of several candidate answers', async () => {
     const { choices } = await client.completions.create({
       model,
       prompt: ['Paris', 'Rome'].map((city) => prompt + city),
@@ -138,7 +138,7 @@ describe.each(sdks)('text completions of the embedded engine through $name', ({ 
     expect(likelihoods[1]).toBeLessThan(-1);
   });
 
-  it('raise what cannot be done, with its place', async () => {
+  it('raise unsupported parameters with their location', async () => {
     await expect(client.completions.create({ model, prompt, suffix: '!' })).rejects.toMatchObject({
       status: 422,
       param: 'suffix',

@@ -41,20 +41,20 @@ describe.each(sdks)('errors through $name', ({ sdk }) => {
   const upload = async (content: string) =>
     client.files.create({ file: await toFile(Buffer.from(content), 'in.jsonl'), purpose: 'batch' });
 
-  it('401 for a key that is not known', async () => {
+  it('401 for an unknown key', async () => {
     const stranger = createClient(sdk, { ...running, key: 'sk-nobody' });
     const error = await raised(stranger.models.list(), sdk.AuthenticationError);
     expect(error).toMatchObject({ status: 401, code: 'invalid_api_key', type: 'authentication_error' });
   });
 
-  it('403 for a key without the scope, and for a model it may not use', async () => {
+  it('403 for a key without the scope, and for a model that it may not use', async () => {
     const files = await raised(narrow.files.list(), sdk.PermissionDeniedError);
     expect(files).toMatchObject({ status: 403, code: 'permission_denied', type: 'permission_error' });
     const chat = narrow.chat.completions.create({ model: 'tiny', messages });
     expect(await raised(chat, sdk.PermissionDeniedError)).toMatchObject({ code: 'model_not_allowed' });
   });
 
-  it('404 for what does not exist', async () => {
+  it('404 for unknown objects', async () => {
     await raised(client.batches.retrieve(someId), sdk.NotFoundError);
     await raised(client.batches.cancel(someId), sdk.NotFoundError);
     await raised(client.files.retrieve('file-unknown'), sdk.NotFoundError);
@@ -65,7 +65,7 @@ describe.each(sdks)('errors through $name', ({ sdk }) => {
     expect(error.message).toContain('gpt-17');
   });
 
-  it('409 for a batch that is over, without trying again', async () => {
+  it('409 for a finished batch, without a retry', async () => {
     const { id } = await client.batches.create({ ...batch, requests: chatLines(1) } as never);
     await running.api.finished(id);
     let asked = 0;
@@ -85,7 +85,7 @@ describe.each(sdks)('errors through $name', ({ sdk }) => {
     expect(error.message).toContain('100000');
   });
 
-  it('422 for what has the wrong shape, naming the place', async () => {
+  it('422 for an invalid request, with the location', async () => {
     const chat = client.chat.completions.create({
       model: 'tiny',
       messages: [{ role: 'user', content: 7 }] as never,
@@ -107,7 +107,7 @@ describe.each(sdks)('errors through $name', ({ sdk }) => {
     for (const { id } of open) await running.api.finished(id);
   });
 
-  it('5xx when the engine fails, without a word of its insides', async () => {
+  it('5xx for a failing engine, without internal details', async () => {
     const failing = (how: string) =>
       client.chat.completions.create({
         model: 'tiny',
@@ -118,7 +118,7 @@ describe.each(sdks)('errors through $name', ({ sdk }) => {
     expect(await raised(failing('503'), sdk.InternalServerError)).toMatchObject({ status: 503 });
   });
 
-  it('a connection error when nobody listens', async () => {
+  it('a connection error if no server listens', async () => {
     const nobody = createClient(sdk, { url: 'http://127.0.0.1:9', key: running.key });
     await expect(nobody.models.list()).rejects.toThrow(sdk.APIConnectionError);
   });

@@ -28,7 +28,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
 
   afterAll(() => running?.stop());
 
-  it('uploads a stream from the disk', async () => {
+  it('uploads a stream from disk', async () => {
     const file = await client.files.create({ file: createReadStream(path), purpose: 'batch' });
     expect(file).toMatchObject({
       object: 'file',
@@ -41,7 +41,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
     expect(Math.abs(file.created_at - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it('uploads bytes, with the fields in either order and an expiry', async () => {
+  it('uploads bytes with an expiry and the fields in either order', async () => {
     const expires_after = { anchor: 'created_at', seconds: day } as const;
     const bytes = () => toFile(Buffer.from(content), 'bytes.jsonl');
     const first = await client.files.create({ file: await bytes(), purpose: 'batch', expires_after });
@@ -53,7 +53,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
     expect(first.id).not.toBe(second.id);
   });
 
-  it('reads a file back, byte for byte', async () => {
+  it('reads a file back byte for byte', async () => {
     const { id } = await client.files.create({ file: createReadStream(path), purpose: 'batch' });
     expect(await client.files.retrieve(id)).toMatchObject({ id, bytes: Buffer.byteLength(content) });
     const response = await client.files.content(id);
@@ -62,7 +62,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
     expect((await client.files.waitForProcessing(id)).status).toBe('processed');
   });
 
-  it('lists page after page, in both orders', async () => {
+  it('lists page by page, in both orders', async () => {
     const made: string[] = [];
     for (let n = 0; n < 7; n++) {
       const file = await toFile(Buffer.from(jsonl([chatLine(`page-${n}`)])), `page-${n}.jsonl`);
@@ -82,7 +82,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
     expect(page.hasNextPage()).toBe(true);
   });
 
-  it('deletes a file, after which it is unknown', async () => {
+  it('deletes a file', async () => {
     const { id } = await client.files.create({ file: createReadStream(path), purpose: 'batch' });
     expect(await client.files.delete(id)).toMatchObject({ id, object: 'file', deleted: true });
     await expect(client.files.retrieve(id)).rejects.toThrow(sdk.NotFoundError);
@@ -90,7 +90,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
     await expect(client.files.delete(id)).rejects.toThrow(sdk.NotFoundError);
   });
 
-  it('refuses a file with bad lines and names every one', async () => {
+  it('rejects a file with bad lines and lists each of them', async () => {
     const bad = `${jsonl([chatLine('a'), chatLine('a')])}{"custom_id": "c"\n`;
     const upload = client.files.create({
       file: await toFile(Buffer.from(bad), 'bad.jsonl'),
@@ -105,7 +105,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
     ]);
   });
 
-  it('keeps a file of any bytes as user_data', async () => {
+  it('stores any bytes as user_data', async () => {
     const bytes = Buffer.from([0x25, 0x50, 0x44, 0x46, 0x00, 0xff, 0x0a]);
     const file = await client.files.create({ file: await toFile(bytes, 'a.pdf'), purpose: 'user_data' });
     expect(file).toMatchObject({ purpose: 'user_data', filename: 'a.pdf', bytes: 7, status: 'processed' });
@@ -115,7 +115,7 @@ describe.each(sdks)('files through $name', ({ sdk }) => {
     expect(await client.files.delete(file.id)).toMatchObject({ deleted: true });
   });
 
-  it('stores one file when the answer to an upload was lost', async () => {
+  it('stores one file if the response to the upload is lost', async () => {
     const { fetch, retries } = createLossyFetch('/v1/files');
     const unlucky = createClient(sdk, { ...running, fetch, maxRetries: 2 });
     const unique = jsonl([chatLine(`lost-${retries.length}`, `lost by ${sdk.name}`)]);

@@ -4,7 +4,7 @@ import type { RunningApp } from '../support/app.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
-// The older form of tools, which the official client still has types and helpers for.
+// `functions`, the predecessor of tools, for which the official client still has types and helpers.
 
 describe.each(sdks)('functions through $name', ({ sdk }) => {
   let running: RunningApp;
@@ -25,7 +25,7 @@ describe.each(sdks)('functions through $name', ({ sdk }) => {
     function_call: { name: 'weather' },
   };
 
-  it('calls one, and goes on from its result', async () => {
+  it('calls a function and continues from its result', async () => {
     const { choices } = await client.chat.completions.create(asked);
     const { message, finish_reason: finish } = choices[0]!;
     expect([finish, message.function_call]).toEqual([
@@ -41,7 +41,7 @@ describe.each(sdks)('functions through $name', ({ sdk }) => {
     expect(next.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'Echo: hi' } });
   });
 
-  it('puts a streamed call together', async () => {
+  it('assembles a streamed call', async () => {
     const stream = client.chat.completions.stream(asked);
     const { choices } = await stream.finalChatCompletion();
     expect(choices[0]).toMatchObject({
@@ -61,7 +61,7 @@ describe.each(sdks)('functions through $name', ({ sdk }) => {
     tools: [sh],
   });
 
-  it('calls a tool with free text, plain and streamed, and goes on from its result', async () => {
+  it('calls a custom tool, plain and streamed, and continues from its result', async () => {
     const question = calling('ls docs');
     const { choices } = await client.chat.completions.create(question);
     const { message, finish_reason: finish } = choices[0]!;
@@ -79,7 +79,7 @@ describe.each(sdks)('functions through $name', ({ sdk }) => {
     expect(pieces).toEqual([{ index: 0, ...called }]);
   });
 
-  it('keeps to the expression of a tool with free text, chosen or forced', async () => {
+  it('enforces the grammar of a custom tool, chosen or forced', async () => {
     const tool_choice = { type: 'custom' as const, custom: { name: 'sh' } };
     for (const request of [{ ...calling('ls'), tool_choice }, calling('LS 9')]) {
       const { choices } = await client.chat.completions.create(request);

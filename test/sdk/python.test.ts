@@ -16,8 +16,9 @@ import { startRaisingServer } from './errors/raising-server.ts';
 import type { RaisingServer } from './errors/raising-server.ts';
 import { startWeatherModel } from './matrix/weather-model.ts';
 
-// The official Python clients against the same cells as the JavaScript ones, each family in a process of its own. Where
-// there is no Python, or no network to fetch them by, this file skips its tests and says so.
+// The official Python clients with the cells of the JavaScript ones, one process per family. Without Python or a
+// network,
+// the tests are skipped with a message.
 
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const cache = pathOf('../../node_modules/.cache/offpeak-python');

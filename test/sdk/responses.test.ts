@@ -63,7 +63,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
     await upstream?.close();
   });
 
-  /** What the engine was asked the last time. */
+  /** Last request to the upstream. */
   const asked = () => JSON.parse(upstream.received.at(-1)!.text) as { messages: unknown[] };
 
   describe('create', () => {
@@ -86,7 +86,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(total_tokens).toBe(input_tokens + output_tokens);
     });
 
-    it('says what cut it', async () => {
+    it('names the limit that cut the answer', async () => {
       const response = await client.responses.create({
         model,
         input: '[[tokens 20]]',
@@ -100,7 +100,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       });
     });
 
-    it('hands over instructions, history and images, and ignores what is not ours', async () => {
+    it('passes on instructions, history and images, and ignores unsupported fields', async () => {
       upstream.answer = (response) => response.end(JSON.stringify(chat({ content: 'seen' })));
       await client.responses.create({
         model: 'remote',
@@ -144,7 +144,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(asked()).not.toHaveProperty('prompt_cache_key');
     });
 
-    it('calls tools that the format defines, plain and streamed, and goes on from their results', async () => {
+    it('calls predefined tools of the format, plain and streamed, and continues from their results', async () => {
       const tools = [{ type: 'shell' }, { type: 'apply_patch' }] as never;
       const input = 'go [[tool shell {"commands":["ls"]}]]';
       const first = await client.responses.create({ model, input, tools });
@@ -185,7 +185,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
   });
 
   describe('tools', () => {
-    it('calls the tool it is made to call, flat and as on chat completions', async () => {
+    it('calls the forced tool, in this format and in that of chat completions', async () => {
       const nested = { type: 'function', function: { name: 'get_weather' } };
       for (const tool_choice of [{ type: 'function', name: 'get_weather' } as const, nested as never]) {
         const response = await client.responses.create({
@@ -206,7 +206,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       }
     });
 
-    it('goes on with the result of a call', async () => {
+    it('continues from the result of a call', async () => {
       const input = [{ role: 'user' as const, content: 'x [[tool get_weather {"city":"Rome"}]]' }];
       const first = await client.responses.create({ model, input, tools: [weather] });
       const call = first.output.find((item) => item.type === 'function_call')!;
@@ -234,7 +234,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
   });
 
   describe('stream', () => {
-    it('tells the events in order, without gaps, and what they come to', async () => {
+    it('sends consistent events in order', async () => {
       const stream = await client.responses.create({ model, input: 'one two three', stream: true });
       const events = [];
       for await (const event of stream) events.push(event);
@@ -256,7 +256,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(text.join('')).toBe('Echo: one two three');
     });
 
-    it('is put together by the helper when reasoning, text and two calls come mixed', async () => {
+    it('is assembled by the helper when reasoning, text and two calls interleave', async () => {
       const call = (index: number, more: object) => frame({ tool_calls: [{ index, ...more }] });
       upstream.answer = streamed([
         frame({ role: 'assistant', content: '' }),
@@ -292,7 +292,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(JSON.parse(response.output_text)).toHaveProperty('name');
     });
 
-    it('raises the error that breaks it off, and keeps what there was as failed', async () => {
+    it('raises the error that breaks it off, and stores the partial response as failed', async () => {
       const stream = await client.responses.create({ model, input: '[[cut 3]] broken off', stream: true });
       let id = '';
       const read = async () => {
@@ -310,7 +310,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       });
     });
 
-    it('stops the engine when it is aborted, and keeps nothing', async () => {
+    it('stops the engine when aborted, and stores nothing', async () => {
       upstream.received.length = 0;
       upstream.answer = (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -329,7 +329,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
   });
 
   describe('stored responses', () => {
-    it('are continued by previous_response_id', async () => {
+    it('can be continued by previous_response_id', async () => {
       const first = await client.responses.create({ model, input: 'My name is Ada.', instructions: 'old' });
       const second = await client.responses.create({
         model,
@@ -355,7 +355,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       ]);
     });
 
-    it('take results of the calls they made', async () => {
+    it('accept results of their calls', async () => {
       const first = await client.responses.create({
         model,
         input: 'x [[tool get_weather {"city":"Oslo"}]]',
@@ -380,7 +380,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       });
     });
 
-    it('lend their items to references', async () => {
+    it('can be referenced by item', async () => {
       const first = await client.responses.create({ model, input: 'Remember the milk.' });
       upstream.answer = (response) => response.end(JSON.stringify(chat({ content: 'Milk.' })));
       const second = await client.responses.create({
@@ -405,7 +405,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(await raised(missing, sdk.NotFoundError)).toMatchObject({ param: 'input[0].id' });
     });
 
-    it('are read back, listed and deleted', async () => {
+    it('can be read, listed and deleted', async () => {
       const { output_text: text, ...made } = await client.responses.create({
         model,
         input: [
@@ -445,7 +445,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       });
     });
 
-    it('cannot be continued over a gap', async () => {
+    it('cannot be continued across a gap', async () => {
       const first = await client.responses.create({ model, input: 'a' });
       const second = await client.responses.create({ model, input: 'b', previous_response_id: first.id });
       await client.responses.delete(first.id);
@@ -453,7 +453,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(await raised(third, sdk.NotFoundError)).toMatchObject({ code: 'previous_response_not_found' });
     });
 
-    it('tell their events once more, with the same numbers', async () => {
+    it('replay their events with the same numbers', async () => {
       const events = [];
       for await (const event of await client.responses.create({ model, input: 'a b c d', stream: true }))
         events.push(event);
@@ -484,7 +484,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       expect(await settled(begun.id)).toMatchObject({ status: 'completed', output_text: 'Echo: later' });
     });
 
-    it('are cancelled, once and for all', async () => {
+    it('can be cancelled repeatedly', async () => {
       const { id } = await client.responses.create({ model, input: '[[hang]]', background: true });
       expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled' });
       expect(await client.responses.cancel(id)).toMatchObject({ id, status: 'cancelled' });
@@ -495,7 +495,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       });
     });
 
-    it('tell how they failed', async () => {
+    it('report their failure', async () => {
       const { id } = await client.responses.create({ model, input: '[[fail 500]]', background: true });
       expect(await settled(id)).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     });
@@ -507,7 +507,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
   });
 
   describe('errors', () => {
-    it('name the place in the request as it was sent', async () => {
+    it('name the location in the request as sent', async () => {
       const create = (more: object) => client.responses.create({ model, input: 'x', ...more } as never);
       const kind = sdk.UnprocessableEntityError;
       expect(await raised(create({ input: [{ role: 'user', content: 7 }] }), kind)).toMatchObject({
@@ -537,7 +537,7 @@ describe.each(sdks)('responses through $name', ({ sdk }) => {
       }
     });
 
-    it('5xx of an engine, before a stream as well', async () => {
+    it('5xx for a failing engine, also before a stream', async () => {
       for (const stream of [false, true]) {
         const create = client.responses.create({ model, input: '[[fail 500]]', stream });
         expect(await raised(create, sdk.InternalServerError)).toMatchObject({ status: 502 });

@@ -9,7 +9,8 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { createClient, sdks } from './clients.ts';
 import type { Client } from './clients.ts';
 
-// What is kept of a conversation beyond one answer, through the official clients: compaction, conversations, WebSockets, chat.
+// State beyond one answer through the official clients: compaction, conversations, WebSockets, stored chat
+// completions.
 
 const model = 'default';
 let running: RunningApp;
@@ -27,7 +28,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** What the engine was asked the last time. */
+/** Last request to the upstream. */
 const asked = () =>
   JSON.parse(upstream.received.at(-1)!.text) as { messages: { role: string; content: unknown }[] };
 const answering = (content: string | null, finish = 'stop') => {
@@ -63,7 +64,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'low' } as const;
     const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' } as const;
 
-    it('keeps what the user said, and tells the rest in an item that goes on as input', async () => {
+    it('keeps user messages and summarizes the rest in an item that works as input', async () => {
       answering(' We launch on Tuesday. ');
       const compacted = await client.responses.compact({
         model: 'remote',
@@ -101,14 +102,14 @@ describe.each(sdks)('through $name', ({ sdk }) => {
         expect(upstream.received.at(-1)!.text).toContain('We launch on Tuesday.');
         expect(upstream.received.at(-1)!.text).not.toContain('encrypted_content":"offpeak');
       }
-      // Again: the summary is summed up with what came after it.
+      // A second compaction includes the first summary and the later items.
       answering('Tuesday, here.');
       const again = await client.responses.compact({ model: 'remote', input });
       expect(again.output.map(({ type }) => type)).toEqual(['message', 'message', 'message', 'compaction']);
       expect(JSON.stringify(asked().messages)).toContain('We launch on Tuesday.');
     });
 
-    it('may be a stored one, and is not stored itself', async () => {
+    it('may come from a stored response, and is not stored itself', async () => {
       const first = await client.responses.create({ model, input: 'My name is Ada.' });
       const compacted = await client.responses.compact({
         model,
@@ -122,7 +123,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       expect(data[0]).toEqual(compacted.output[1]);
     });
 
-    it('is refused where it says nothing, or what nobody can read', async () => {
+    it('fails on an empty input, an unusable summary and a foreign summary', async () => {
       const compact = (more: object) => raised(client.responses.compact({ model, ...more }));
       expect(await compact({})).toMatchObject({ status: 422, param: 'input' });
       expect(await compact({ input: [] })).toMatchObject({ status: 422, param: 'input' });
@@ -164,7 +165,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
     const user = (content: string) => ({ role: 'user' as const, content });
     const saying = (text: string) => ({ content: [expect.objectContaining({ text })] });
 
-    it('is created, read, changed and deleted', async () => {
+    it('can be created, read, updated and deleted', async () => {
       const empty = await client.conversations.create();
       expect(empty).toMatchObject({
         id: expect.stringMatching(/^conv_[0-9a-f]{32}$/),
@@ -194,7 +195,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
         expect(await raised(call())).toMatchObject({ status: 404, code: 'not_found' });
     });
 
-    it('has items, which come in pages and go one by one', async () => {
+    it('has items, listed in pages and deleted one by one', async () => {
       const { id } = await client.conversations.create();
       const call = { type: 'function_call' as const, call_id: 'call_1', name: 'f', arguments: '{}' };
       const added = await client.conversations.items.create(id, {
@@ -227,7 +228,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       });
     });
 
-    it('is what responses are made in, and has what they said', async () => {
+    it('collects the turns of its responses', async () => {
       const { id } = await client.conversations.create({ items: [user('My name is Ada.')] });
       const first = await client.responses.create({ model, input: 'I like milk.', conversation: id });
       expect(first).toMatchObject({ conversation: { id }, previous_response_id: null });
@@ -253,7 +254,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       expect(items).toHaveLength(7);
       expect(items.at(-1)).toEqual(last.output[0]);
       expect(await client.responses.retrieve(last.id)).toMatchObject({ conversation: { id } });
-      // What is told again under an id of ours is kept once.
+      // An item with one of our IDs is stored only once.
       await client.responses.create({
         model,
         input: [last.output[0]!, user('So?')] as never,
@@ -277,7 +278,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       expect((await client.responses.retrieve(first.id)).output_text).toBe('Echo: I like milk.');
     });
 
-    it('has nothing of what failed, was cancelled or came when it was gone', async () => {
+    it('excludes failed and cancelled responses, and those that outlive it', async () => {
       const { id } = await client.conversations.create();
       const inIt = { model, conversation: id };
       await raised(client.responses.create({ ...inIt, input: '[[fail 500]]' }));
@@ -311,7 +312,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
       return ids;
     };
 
-    it('is kept, read back, listed, marked and deleted', async () => {
+    it('can be stored, read, listed, updated and deleted', async () => {
       const mark = `${sdk === sdks[0]!.sdk}`;
       const ask = (more: object) => client.chat.completions.create({ model, messages, ...more });
       const { _request_id: _, ...made } = await ask({ store: true, metadata: { mark, n: '1' } });
@@ -361,7 +362,7 @@ describe.each(sdks)('through $name', ({ sdk }) => {
 });
 
 describe('a WebSocket of the official client', () => {
-  it('takes turns that continue one another, and tells what is wrong', async () => {
+  it('continues one turn after the other and reports errors', async () => {
     const socket = new ResponsesWS(createClient(sdks[0]!.sdk, running));
     const turn = (more: object) => {
       const ended = new Promise<Response>((resolve, reject) => {

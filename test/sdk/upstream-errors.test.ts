@@ -6,7 +6,7 @@ import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { createMessagesClient, messagesSdks } from './anthropic-clients.ts';
 import { createClient, sdks } from './clients.ts';
 
-// What the clients see when the model's own server refuses: our errors, never its, and no more tries than make sense.
+// Errors that clients see when an upstream rejects requests: Offpeak's own, with sensible retries.
 
 const tooLong = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.";
 const noModel = "The model 'x' does not exist";
@@ -14,7 +14,7 @@ const secret = 'sk-of-the-operator';
 const refusal = `The key ${secret} is not good`;
 
 const table = [
-  // its status, what it says, our status, our code, whether clients try again, what they are told
+  // Upstream status and message; our status and code; whether clients retry; our message.
   [400, tooLong, 400, 'context_length_exceeded', false, /4096.*5000/],
   [400, 'top_k is unknown', 400, 'request_refused', false, /refused the request .*top_k is unknown/],
   [401, refusal, 502, 'upstream_error', false, /refuses this service/],
@@ -54,7 +54,7 @@ beforeAll(async () => {
     const { theirs, says } = rows[Number(index)]!;
     send(response, theirs, { error: { message: says, type: 'x', code: null } }, { 'retry-after': '1' });
   });
-  // A model each: what one server refuses for certain is refused to the next request, too.
+  // One model per row, because a model that failed permanently rejects the next request as well.
   const model = testModel(upstreamEngine(upstream.url, 1000));
   const names = [...sdks, ...messagesSdks].flatMap(({ name }) => rows.map((row) => modelOf(row, name)));
   running = await startApp({ models: names.map((id) => ({ ...model, id, aliases: [] })) });

@@ -13,7 +13,7 @@ import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { until } from '../support/until.ts';
 import { createClient, sdks } from './clients.ts';
 
-// What is sent is verified by the official clients, unmodified.
+// The unmodified official clients verify the deliveries.
 
 interface WebhookBody {
   id: string;
@@ -35,7 +35,7 @@ const create = (url: string) => running.api.post<WebhookBody>('/v1/webhooks', { 
 const remove = (id: string) => running.api.send(`/v1/webhooks/${id}`, { method: 'DELETE' });
 
 describe.each(sdks)('$name', ({ sdk }) => {
-  it('unwraps the events of batches, and nothing that somebody changed', async () => {
+  it('unwraps batch events and rejects modified ones', async () => {
     const client = createClient(sdk, running);
     receiver.received.length = 0;
     const { id, signing_secret: secret } = await create(receiver.url);
@@ -62,7 +62,7 @@ describe.each(sdks)('$name', ({ sdk }) => {
     await remove(id);
   });
 
-  it('unwraps with the secret of before and with the new one after a rotation', async () => {
+  it('unwraps with the old and the new secret after a rotation', async () => {
     const client = createClient(sdk, running);
     receiver.received.length = 0;
     const { id, signing_secret: old } = await create(receiver.url);
@@ -91,12 +91,12 @@ describe('docs/webhooks.md', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('shows a receiver that runs', async () => {
+  it('shows a working receiver', async () => {
     const page = readFileSync(join(root, 'docs/webhooks.md'), 'utf8');
     const [, snippet] = /<!-- test: receiver.mjs -->\n```js\n([\s\S]*?)```/.exec(page) ?? [];
     writeFileSync(join(folder, 'receiver.mjs'), snippet!);
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-    // Its secret is known once its address is: somebody else's stands there until then.
+    // The secret is created with the address; until then there is a placeholder.
     const first = await create(receiver.url);
     child = spawn(process.execPath, ['receiver.mjs'], {
       cwd: folder,

@@ -1,17 +1,17 @@
 import type { ApiErrorOptions, ErrorCode } from '../../../src/core/errors.ts';
 
-/** What the official clients make of an error. `docs/clients.md` has the same table. */
+/** Error as the official clients raise it. `docs/clients.md` has the same table. */
 export interface ErrorRow {
   status: number;
   code: ErrorCode;
-  /** The class in the openai clients. `APIError` is called `APIStatusError` in Python. */
+  /** Class in the openai clients. `APIError` is `APIStatusError` in Python. */
   openai: string;
-  /** The class in the anthropic clients since 1.0 for JavaScript. Older ones have fewer. */
+  /** Class in the anthropic clients, from 1.0 for JavaScript. Older versions have fewer classes. */
   anthropic: string;
-  /** `error.type`, on messages where that differs. */
+  /** `error.type`, and that of /v1/messages if different. */
   type: string;
   messagesType?: string;
-  /** Whether the clients try again by themselves. */
+  /** True if the clients retry by default. */
   retried: boolean;
   options?: ApiErrorOptions;
 }
@@ -62,7 +62,7 @@ export const errorRows: ErrorRow[] = [
   row(507, 'insufficient_storage', 'InternalServerError', server),
 ];
 
-/** Those whose headers overrule what the client would do of itself. */
+/** Errors whose headers override the clients' retry rules. */
 export const retryHeaderRows: ErrorRow[] = [
   row(502, 'upstream_error', 'InternalServerError', {
     ...server,
@@ -71,7 +71,7 @@ export const retryHeaderRows: ErrorRow[] = [
   }),
 ];
 
-/** What the one who reads the exception should see. */
+/** Message that the exception should contain. */
 export function messageFor({ status, code }: ErrorRow): string {
   return code === 'internal_error'
     ? 'Something went wrong here. The request id tells us what.'

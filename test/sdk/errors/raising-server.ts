@@ -18,14 +18,14 @@ import type { ErrorRow } from './error-rows.ts';
 export interface RaisingServer {
   url: string;
   key: string;
-  /** How often the model was asked with this prompt. */
+  /** Number of calls of the model with this prompt. */
   attempts(prompt: string): number;
   stop(): Promise<void>;
 }
 
 /**
- * The real door, real generation and responses, over an engine that fails with the error of the row whose number begins
- * the prompt. Some errors cannot be brought about from outside, or not yet; this is how a client meets every one.
+ * Starts a real server with an engine that fails with the error of the row whose number starts the prompt. Clients can thus
+ * meet every error, even those that cannot be caused from outside.
  */
 export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<RaisingServer> {
   const asked: string[] = [];
@@ -37,7 +37,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const engine = Object.assign(createFakeEngine(), {
     slots: 1_000,
     generate: async ({ value }: { value: { messages: object[] } }) => fail(value.messages),
-    // oxlint-disable-next-line require-yield -- it fails before it says anything
+    // oxlint-disable-next-line require-yield -- it fails before it yields
     async *stream({ value }: { value: { messages: object[] } }) {
       fail(value.messages);
     },
@@ -90,7 +90,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   };
 }
 
-/** A fault of ours is no `ApiError`, and what it says stays inside. */
+/** Internal errors are not `ApiError`s; their messages stay hidden. */
 function errorOf(row: ErrorRow): Error {
   if (row.code === 'internal_error') return new TypeError('a secret of the house');
   return new ApiError(row.code, messageFor(row), row.options);

@@ -8,14 +8,14 @@ import { until } from '../../support/until.ts';
 import type { MessagesClient, MessagesSdk } from '../anthropic-clients.ts';
 import type { AnthropicCell } from './cells.ts';
 
-/** What a cell of the anthropic family works with. */
+/** Context of an anthropic cell. */
 export interface AnthropicCase {
   client: MessagesClient;
   sdk: MessagesSdk;
-  /** The helpers that come with this client. */
+  /** Helpers that come with this client. */
   zod: typeof zodHelpers;
   running: RunningApp;
-  /** Behind the model `weather`. */
+  /** Upstream of the model `weather`. */
   upstream: FakeUpstream;
 }
 
@@ -195,7 +195,7 @@ export const anthropicMessages: Record<AnthropicCell, (of: AnthropicCase) => Pro
     expect(await client.models.retrieve('default')).toMatchObject({ id: 'tiny', type: 'model' });
   },
 
-  /** `/v1/files` speaks the other family's format. */
+  // `/v1/files` has the format of the openai clients.
   async 'files are refused'({ client, sdk }) {
     const error = await client.beta.files
       .upload({ file: new File(['{}'], 'in.jsonl') })

@@ -1,5 +1,5 @@
 /**
- * What a client is used for, cell by cell. Every official client has a test for every cell of its family: the JavaScript
+ * Features of the clients, one cell each. Every official client has a test for every cell of its family: the JavaScript
  * ones in `openai-*.ts` and `anthropic-*.ts` beside this file, the Python ones in `../python`. The tables in
  * `docs/clients.md` have the same rows.
  */

@@ -77,7 +77,7 @@ export const openaiResponses: Record<ResponsesCell, (of: OpenAICase) => Promise<
     }
   },
 
-  /** A helper of the newest client, which goes on from each response by its id or by the whole conversation. */
+  /** Uses a helper of the newest client, which continues by response ID or with the whole conversation. */
   async 'responses: tool runner'({ client }) {
     const execute = async ({ city }: Record<string, unknown>) => `12 degrees in ${String(city)}`;
     const runner = new ResponsesToolRunner({ functions: [{ tool: weather, execute }] });

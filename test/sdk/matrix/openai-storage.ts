@@ -9,7 +9,7 @@ const model = 'default';
 type StorageCell = Extract<OpenAICell, 'embeddings' | 'files' | 'batches' | 'models'>;
 
 export const openaiStorage: Record<StorageCell, (of: OpenAICase) => Promise<void>> = {
-  /** The client asks for base64 by itself. */
+  // The client requests base64 by default.
   async embeddings({ client }) {
     const input = ['night', 'day'];
     const packed = await client.embeddings.create({ model, input });

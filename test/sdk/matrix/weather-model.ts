@@ -12,9 +12,9 @@ interface ModelRequest {
 }
 
 /**
- * A model's server that uses tools as a good model does: it calls the first one about Rome, or one that runs commands,
- * and once it has the result tells it. As `thinker` it thinks before. So a round trip of tools is one through the whole of Offpeak, and the result is seen to have arrived. The
- * pieces of a streamed call come without a role, as from some servers. Without tools it tells what was said so far.
+ * Starts an upstream with the tool use of a good model: it calls the first tool about Rome, or a shell tool, and answers with
+ * the result. As `thinker`, it reasons first. An answer thus shows that a tool round trip worked. Streamed tool call deltas
+ * have no role, as with some servers. Without tools, it repeats the conversation.
  */
 export function startWeatherModel(): Promise<FakeUpstream> {
   return startFakeUpstream(weatherModel);
@@ -68,7 +68,7 @@ const weatherModel: Responder = (response, { text }) => {
   );
 };
 
-/** What the tools of coding programs are called with. */
+/** Arguments for the tools of coding agents. */
 const commands: Record<string, object> = {
   Bash: { command: 'echo made by a tool', description: 'Says something' },
   exec: { input: 'text((await tools.exec_command({ cmd: "echo made by a tool" })).output)' },
@@ -86,7 +86,7 @@ function callOf(tools: NonNullable<ModelRequest['tools']>): { name: string; argu
   return { name, arguments: JSON.stringify(args) };
 }
 
-/** A text, or the texts of parts and the kinds of what else there is. */
+/** Returns a text, or the texts of the parts and the types of the others. */
 function textOf(content: unknown): string {
   if (!Array.isArray(content)) return String(content);
   const parts = content as { type: string; text?: string; image_url?: { url: string } }[];

@@ -1,4 +1,4 @@
-"""The official anthropic client for Python against everything it can do here."""
+"""All cells for the official anthropic client for Python."""
 
 import time
 from typing import Optional

@@ -1,4 +1,4 @@
-"""Every error as the official anthropic client for Python raises it. The rows come on the standard input."""
+"""Raises every error with the official anthropic client for Python. The rows come from standard input."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ client = anthropic.Anthropic(base_url=URL, auth_token=KEY, max_retries=1)
 
 
 def check(row):
-    # What has no class of its own is this one's APIStatusError, the JavaScript client's APIError.
+    # The fallback class is APIStatusError here, and APIError in the JavaScript client.
     kind = getattr(anthropic, row["anthropic"].replace("APIError", "APIStatusError"))
     asked = {"role": "user", "content": f"{row['n']} python messages"}
     error = raised(kind, lambda: client.messages.create(model="tiny", max_tokens=5, messages=[asked]))

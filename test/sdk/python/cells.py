@@ -22,7 +22,7 @@ def cell(name):
 
 
 def run(at_once=1):
-    """Runs all cells, so many at the same time."""
+    """Runs all cells, `limit` at the same time."""
     with ThreadPoolExecutor(at_once) as threads:
         for result in threads.map(_outcome, _cells.items()):
             print(json.dumps(result), flush=True)
@@ -38,7 +38,7 @@ def _outcome(item):
 
 
 def raised(kind, call):
-    """The exception of exactly this class that `call` must raise."""
+    """Returns the exception that `call` must raise, of exactly this class."""
     try:
         call()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The official openai client for Python against everything it can do here."""
+"""All cells for the official openai client for Python."""
 
 import json
 import time
@@ -86,7 +86,7 @@ def _():
     assert first.finish_reason == "tool_calls"
     [call] = first.message.tool_calls
     assert (call.id, call.function.name, call.function.arguments) == ("call_1", "get_weather", '{"city":"Rome"}')
-    # The answer goes back whole, with every field the client knows.
+    # Sends the answer back with every field that the client knows.
     result = {"role": "tool", "tool_call_id": call.id, "content": "12 degrees"}
     second = client.chat.completions.create(
         model="weather", messages=[*messages, first.message, result], tools=[CHAT_TOOL]
@@ -353,7 +353,7 @@ def lines(count):
 
 
 def wait_for(look, status_of):
-    """Looks until it is finished, for half a minute at most."""
+    """Polls for up to half a minute until it is finished."""
     deadline = time.monotonic() + 30
     while True:
         now = look()

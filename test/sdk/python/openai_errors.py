@@ -1,4 +1,4 @@
-"""Every error as the official openai client for Python raises it. The rows come on the standard input."""
+"""Raises every error with the official openai client for Python. The rows come from standard input."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ client = openai.OpenAI(base_url=f"{URL}/v1", api_key=KEY, max_retries=1)
 
 
 def check(row):
-    # The JavaScript client raises its base class where this one has another.
+    # The fallback class, which is the base class in the JavaScript client.
     kind = getattr(openai, row["openai"].replace("APIError", "APIStatusError"))
     chat = {"role": "user", "content": f"{row['n']} python chat"}
     calls = (
