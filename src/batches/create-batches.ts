@@ -24,14 +24,13 @@ import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { countInput } from './create/count-input.ts';
 import { estimateUsage } from './create/estimate.ts';
-import { Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
+import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
 import { ResultReaders, readResults } from './read/results.ts';
 import { Runner } from './runner.ts';
 import { suspectKills } from './claimed/poison-suspects.ts';
 import { totalAmount, toBatchView } from './read/view.ts';
 import { namedModels, createWaitSources, crashSuspected, findWaiting } from './read/waiting.ts';
-import { currentLoad } from './maintenance/load.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 
 /** Builds the batch engine. Starting it recovers the work of an earlier process and runs batches. */

@@ -32,7 +32,7 @@ describe('a batch is late', () => {
     expect(lateOnes([going('slow', 40, { err: 1 }), going('fast', 42)], hour)).toEqual(['slow']);
   });
 
-  it('by what it did while it was not paused', () => {
+  it('by its rate while it was not paused', () => {
     expect(lateOnes([going('b', 50, { pausedMs: hour })], 2 * hour)).toEqual([]);
     expect(lateOnes([going('b', 50, { pausedAt: hour })], 2 * hour)).toEqual([]);
     expect(lateOnes([going('b', 50)], 2 * hour)).toEqual(['b']);
@@ -43,7 +43,7 @@ describe('a batch is late', () => {
     expect(lateOnes([going('b', 1)], day / 99)).toEqual(['b']);
   });
 
-  it('when what goes before it in its organization takes too long, of the same model', () => {
+  it('if the batches of its org and model before it take too long', () => {
     const first = going('first', 100, { due: 1 });
     const next = batch('next', { due: 2, total: 1500 });
     const last = batch('last', { due: 3 });

@@ -60,7 +60,7 @@ describe('MissingModels (F34)', () => {
     expect(await lookAfter(1)).toEqual(['gone']);
   });
 
-  it('are not, while the database counts anew after a time in which nobody lived', async () => {
+  it('are not, while the database counts anew after a time without any process', async () => {
     found = { gone: clock.now() };
     expect(await lookAfter(9 * minute)).toEqual([]);
     found = { gone: clock.now() };
@@ -91,7 +91,7 @@ describe('MissingModels (F34)', () => {
     expect(missing.lost).toEqual([]);
   });
 
-  it('have a whole grace again once somebody served them', async () => {
+  it('have the whole grace period again after being served', async () => {
     found = { gone: clock.now() };
     await lookAfter(0);
     expect(await lookAfter(10 * minute)).toEqual(['gone']);

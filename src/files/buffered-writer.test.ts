@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { BlobWriter } from '../blobs/blobs.ts';
 import { bufferedWriter } from './buffered-writer.ts';
 
-/** A writer whose writes end when they are told to. */
+/** A writer whose writes end on demand. */
 function slowWriter() {
   const written: Uint8Array[] = [];
   const ends: { resolve: () => void; reject: (error: Error) => void }[] = [];

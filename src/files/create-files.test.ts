@@ -162,7 +162,7 @@ describe('damaged content', () => {
     await expect(read(one, file.id)).rejects.toThrow(/damaged: its blob is missing/);
   });
 
-  it('F52: is an error before the first byte of a larger file that nobody has read yet', async () => {
+  it('F52: is an error before the first byte of a larger file at its first read', async () => {
     const { file } = await upload({ text: large });
     const bytes = system.blobs.stored.get(file.blobId)!.slice();
     bytes[bytes.length - 1]! ^= 1;
@@ -239,7 +239,7 @@ describe('the sweep', () => {
     expect(system.blobs.stored.has('blob_young')).toBe(true);
   });
 
-  it('removes nothing because the clock jumped, and what expires when that time has passed', async () => {
+  it('removes nothing because of a clock jump, and expired files once that time has passed', async () => {
     await system.files.start();
     const { file } = await upload({ expiresAt: system.clock.now() + 5 * hour });
     system.blobs.put('blob_orphan', Buffer.from('x'));
@@ -253,14 +253,14 @@ describe('the sweep', () => {
     expect(await system.store.files.find(file.id)).toBeUndefined();
   });
 
-  it('C30: has the database forget what was deleted, each time', async () => {
+  it('C30: scrubs deleted data from the database, each time', async () => {
     const scrub = vi.spyOn(system.store, 'scrub');
     await system.files.start();
     await system.clock.advance(hour + 60_000);
     expect(scrub).toHaveBeenCalledTimes(2);
   });
 
-  it('removes for good what has been aside for seven days, not before', async () => {
+  it('removes blobs after seven days in quarantine, not before', async () => {
     await system.files.start();
     system.blobs.put('blob_orphan', Buffer.from('x'));
     await system.clock.advance(2 * hour);
@@ -271,7 +271,7 @@ describe('the sweep', () => {
     expect(blobNames()).toEqual([]);
   });
 
-  it('F51: brings back what a database restored from an older backup did not know, once a later one does', async () => {
+  it('F51: restores blobs that a database from an older backup did not list, once a later one does', async () => {
     const { file } = await upload();
     const older = vi.spyOn(system.store.files, 'referencedBlobs').mockResolvedValue([]);
     await system.files.start();

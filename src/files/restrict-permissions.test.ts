@@ -15,7 +15,7 @@ const warn = vi.fn();
 const log = { ...silent, warn };
 const modeOf = (name = '') => statSync(join(folder, name)).mode & 0o777;
 
-it('closes what is ours, leaves what is not, and warns once', async () => {
+it('restricts its own files, leaves others, and warns once', async () => {
   writeFileSync(join(folder, 'offpeak.db'), '');
   writeFileSync(join(folder, 'notes.txt'), '');
   mkdirSync(join(folder, 'blobs'));

@@ -12,7 +12,7 @@ const pool = (slots: number) => ({ slots, maxInFlight: withHeadroom(slots), wait
 const withHeadroom = (slots: number) => slots + Math.ceil(slots / 8);
 
 describe('Admission', () => {
-  it('sends an eighth more than the slots while nobody is interactive', () => {
+  it('fills all slots and an eighth more without interactive calls', () => {
     const { clock } = manualClock();
     expect(new Admission(pool(64), clock).room).toBe(72);
     expect(new Admission(pool(1), clock).room).toBe(2);
@@ -48,7 +48,7 @@ describe('Admission', () => {
     expect(roomAfter(30_000), 'the mean forgets').toBe(55);
   });
 
-  it('leaves one slot to batches where there is only one, while nobody uses it', () => {
+  it('gives batches an only slot while no interactive call uses it', () => {
     const { clock } = manualClock();
     const admission = new Admission(pool(1), clock);
     const leave = admission.enter('interactive');

@@ -4,7 +4,7 @@ import type { OpenBreakers, DiscoveredSlots, SlotShare } from '../core/slot-leas
 import type { WaitingCause } from '../core/waiting.ts';
 import type { ServedModels } from './served-models.ts';
 
-/** Capacity of the served models, for whoever schedules requests or reports on them. An unknown model has none. */
+/** Capacity of the served models, for schedulers and reports. An unknown model has none. */
 export interface Capacity {
   /** Number of further batch lines that `modelId` can take now; may be negative. */
   room(modelId: string): number;

@@ -5,7 +5,7 @@ import { createCountPrompt } from './count-tokens.ts';
 const said = (content: string) => chatRequest({ messages: [{ role: 'user', content }] }).value;
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-it("takes the engine's count, and has none where it cannot tell", async () => {
+it("uses the engine's count, if it can count", async () => {
   const engine = createFakeEngine();
   const count = createCountPrompt(engine);
   expect(await count(said('hi'), 'a')).toBe(11);
@@ -13,7 +13,7 @@ it("takes the engine's count, and has none where it cannot tell", async () => {
   expect(await count(said('hi'), 'a')).toBeUndefined();
 });
 
-it('refuses what cannot fit the context, and nothing that could', async () => {
+it('rejects prompts that cannot fit the context, and no others', async () => {
   const engine = createFakeEngine();
   Object.assign(engine.capabilities, { contextLength: 10 });
   const count = createCountPrompt(engine);
@@ -24,7 +24,7 @@ it('refuses what cannot fit the context, and nothing that could', async () => {
   });
 });
 
-it('counts what is embedded, whose texts need not fit together', async () => {
+it('counts embeddings inputs, which need not fit together', async () => {
   const engine = createFakeEngine();
   Object.assign(engine.capabilities, { contextLength: 10 });
   const count = createCountPrompt(engine);
@@ -32,7 +32,7 @@ it('counts what is embedded, whose texts need not fit together', async () => {
   expect(await count({ model: 'm', input: 'x'.repeat(5_000_000) }, 'a')).toBeUndefined();
 });
 
-it('asks no server about megabytes', async () => {
+it('sends no megabytes to a server', async () => {
   const engine = createFakeEngine();
   Object.assign(engine.capabilities, { contextLength: null });
   const large = said('x'.repeat(5_000_000));

@@ -65,7 +65,7 @@ describe('createInference', () => {
     };
   });
 
-  it('tells the replicas which requests begin alike, for whose prompts are read already', async () => {
+  it('tells the pool which requests share a prompt prefix', async () => {
     engine.answers = [chatResponse('ok')];
     const said = (system: string, user: string) =>
       chatRequest({
@@ -83,7 +83,7 @@ describe('createInference', () => {
     expect(prefixes[0]).not.toBe('');
   });
 
-  describe('what goes on as the client wrote it', () => {
+  describe('native requests', () => {
     const given = { request: { value: {}, text: '{}' }, chat: chatRequest().value };
     const counted = usageOf(60, 7, 30);
     const charge = {
@@ -132,7 +132,7 @@ describe('createInference', () => {
       expect(charged).toMatchObject([charge]);
     });
 
-    it('is charged for what had been said of a stream that is abandoned', async () => {
+    it('is charged for the text so far of an abandoned stream', async () => {
       natively(async function* () {
         yield events;
         yield [{ type: 'content_block_delta', data: '{}', delta: 'twelve bytes' }];
@@ -160,7 +160,7 @@ describe('createInference', () => {
   });
 
   describe('chat', () => {
-    it('answers under our id and the public name, and charges what it took', async () => {
+    it('answers under our id and the public name, and charges the usage', async () => {
       engine.answers = [chatResponse('hi')];
       const response = await service.inference.chat(chatRequest({ model: 'm-alias' }), call);
       expect(response).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_[0-9a-f]{32}$/) });
@@ -253,7 +253,7 @@ describe('createInference', () => {
       expect(charged).toMatchObject([{ usage: { inputTokens: 9, outputTokens: 2, reasoningTokens: 0 } }]);
     });
 
-    it('charges what was produced when the client leaves, and gives the slot back', async () => {
+    it('charges the text so far when the client leaves, and frees the slot', async () => {
       engine.chunks = [chatChunk('in a few'), chatChunk(' words'), chatChunk('c'), usageChunk(9, 3)];
       const seen = await read(service.inference.chatStream(chatRequest(), call), 2);
       expect(seen).toHaveLength(2);
@@ -300,7 +300,7 @@ describe('createInference', () => {
       expect([charged, service.capacity.interactiveLoad()]).toEqual([[], {}]);
     });
 
-    it('charges what was produced when the engine ends because the client left', async () => {
+    it('charges the text so far when the engine stops because the client left', async () => {
       engine.chunks = [chatChunk('a'), new Error('the client left')];
       const left = new AbortController();
       const reading = async () => {
@@ -337,7 +337,7 @@ describe('createInference', () => {
       ]);
     });
 
-    it('answers in base64 where that was asked for', async () => {
+    it('answers in base64 on request', async () => {
       const response = await service.inference.embeddings(request('base64'), call);
       const bytes = Buffer.from(response.data[0]!.embedding as string, 'base64');
       expect([bytes.readFloatLE(0), bytes.readFloatLE(4)]).toEqual([0.5, -1]);
@@ -401,7 +401,7 @@ describe('createInference', () => {
       expect(usage).toEqual({ inputTokens: 3, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 });
     });
 
-    it('counts what a line of embeddings has, too', async () => {
+    it('counts embeddings lines, too', async () => {
       const value = { model: 'vectors', input: 'a' };
       const asked = lineFormats['/v1/embeddings'].prepare({ value, text: JSON.stringify(value) });
       const asks = { model: service.catalog.find('vectors')!, orgId: 'org_1', asked, signal: call.signal };

@@ -48,7 +48,7 @@ it('counts cached tokens among the input that is paid', () => {
   });
 });
 
-it('tells when an answer was made by our own clock, because a server may leave that out', async () => {
+it('dates an answer by our clock, because a server may omit the date', async () => {
   const clock = createManualClock();
   const ids = createIds(clock, systemRandom);
   const calls = createEngineCalls({ schemas: createInlineSchemas(clock), clock, ids, log: silent });

@@ -88,7 +88,7 @@ describe('the fallbacks of a model', () => {
     },
   );
 
-  it('are not asked for what is wrong with the request', async () => {
+  it('are not used for a fault of the request', async () => {
     const { inference, asked } = made({ a: [refused], b: ['fine'] });
     await expect(inference.chat(request, call)).rejects.toBe(refused);
     expect(await read(inference.chatStream(request, call))).toEqual({ told: [], error: refused });

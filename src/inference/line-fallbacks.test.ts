@@ -48,7 +48,7 @@ describe('withLineFallbacks', () => {
     expect(standingIn({ hours }, at)).toEqual([['spare'], 4, undefined]);
   });
 
-  it('tells of those that no fallback may answer for that they wait', () => {
+  it('shows a wait for batches that have no priced fallback', () => {
     const { capacity } = made({}, '2026-01-10T12:00:00Z');
     expect([capacity.waiting('m', ['spare']), capacity.waiting('m', ['m'])?.message]).toEqual([
       null,

@@ -92,7 +92,7 @@ function refusedBy(
   }
 }
 
-it('lets text pass, and what the engine takes', () => {
+it('accepts text, and the modalities of the engine', () => {
   expect(refusedBy([], 'hi')).toEqual([]);
   expect(refusedBy([], [text, { type: 'refusal', refusal: 'no' }])).toEqual([]);
   expect(refusedBy(['image', 'audio', 'file'], Object.values(parts))).toEqual([]);

@@ -34,13 +34,13 @@ describe('Fleet', () => {
     expect(fleet.idOf('nobody')).toBe('nobody');
   });
 
-  it('goes by what was told last, where a name has moved to another model', () => {
+  it('uses the last report of a name that moved to another model', () => {
     fleet.update([having(model('y', 1), model('x', 2))]);
     fleet.update([having(model('y', 1, ['x']))]);
     expect(fleet.find('x')?.id).toBe('y');
   });
 
-  it('keeps what a process told that is away for ten minutes, at the price it told last', async () => {
+  it('remembers the models of a silent process for ten minutes, at the last price', async () => {
     fleet.update([having(model('theirs', 2))]);
     await clock.advance(300_000);
     fleet.update([having(model('theirs', 4))]);
@@ -82,7 +82,7 @@ describe('Fleet', () => {
     expect(fleet.loadElsewhere('mine')).toEqual({ processes: 2, interactive: 5 });
   });
 
-  it('asks the others for what nobody knows, once for all who do, and once a second', async () => {
+  it('fetches loads for unknown models, once for all callers and once a second', async () => {
     await fleet.refresh();
     const asked: ((others: WorkerLoad[]) => void)[] = [];
     fleet.refreshBy(() => new Promise((resolve) => asked.push(resolve)));
@@ -98,7 +98,7 @@ describe('Fleet', () => {
     expect(asked.length).toBe(2);
   });
 
-  it('asks again after an answer that did not come', async () => {
+  it('fetches again after a failure', async () => {
     let asked = 0;
     fleet.refreshBy(() => Promise.reject(new Error(`away ${++asked}`)));
     await expect(fleet.refresh()).rejects.toThrow('away 1');

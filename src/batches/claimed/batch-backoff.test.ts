@@ -5,7 +5,7 @@ import { BlobError } from '../../core/blob-error.ts';
 import { BatchBackoff } from './batch-backoff.ts';
 import { LocalWork } from './local-work.ts';
 
-describe('Setbacks', () => {
+describe('BatchBackoff', () => {
   let clock: ManualClock;
   let failed: string[];
   let backoff: BatchBackoff;
@@ -46,12 +46,12 @@ describe('Setbacks', () => {
     expect(failed).toEqual(['b: The input file is gone.']);
   });
 
-  it('counts once what many lines meet together', async () => {
+  it('counts the same error of many lines once', async () => {
     for (let n = 0; n < 9; n++) await backoff.add('b', error, 'The input file is gone.');
     expect(failed).toEqual([]);
   });
 
-  it('tells since when a batch waits for files, until something of it is stored', async () => {
+  it('shows since when a batch waits for storage, until something of it is stored', async () => {
     const silentBucket = new BlobError('unavailable', 'The bucket is silent.', 'Look.');
     const began = clock.now();
     await backoff.add('b', silentBucket, null);
@@ -69,7 +69,7 @@ describe('Setbacks', () => {
     expect([backoff.storageWaiting('b'), backoff.storageWaiting('c')]).toEqual([null, null]);
   });
 
-  it('forgets what was long ago', async () => {
+  it('forgets old setbacks', async () => {
     for (let n = 0; n < 9; n++) {
       await backoff.add('b', error, 'The input file is gone.');
       await clock.advance(620_000);

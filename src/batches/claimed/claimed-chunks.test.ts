@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.ts';
 import { ClaimedChunks, leaseOf } from './claimed-chunks.ts';
 
-describe('HeldChunks', () => {
-  it('counts what was not sent and what is in flight, by model', () => {
+describe('ClaimedChunks', () => {
+  it('counts unsent lines and lines in flight, by model', () => {
     const chunks = new ClaimedChunks();
     const chunk = claimedChunk({ lines: 3 });
     chunks.add(chunk);
@@ -49,7 +49,7 @@ describe('HeldChunks', () => {
     expect([chunks.unsent('m'), chunks.totalInFlight(), chunks.leases]).toEqual([0, 0, []]);
   });
 
-  it('tells the chunks of a batch and the suspects among them', () => {
+  it('lists the chunks of a batch and the suspects among them', () => {
     const chunks = new ClaimedChunks();
     chunks.add(claimedChunk({ seq: 1 }));
     expect(chunks.suspects).toEqual([]);

@@ -45,7 +45,7 @@ describe('WorkInHand', () => {
     const ref = work.chunks.take(chunk)!;
     work.yieldBatch(batch.id);
     expect([chunk.todo, idle.todo, back.map(({ seq }) => seq)]).toEqual([[], [], [2]]);
-    // A line that was to be tried again is tried by whoever has the chunk next.
+    // The next owner of the chunk retries the line.
     work.chunks.park(chunk, ref);
     work.chunks.putBack(chunk, ref);
     work.chunks.landed(chunk);
@@ -56,7 +56,7 @@ describe('WorkInHand', () => {
     expect(batch.abort.signal.aborted).toBe(false);
   });
 
-  it('keeps what it yields for itself until its last line has landed, and sends what comes once it is resumed', () => {
+  it('keeps a yielded chunk until its last line has ended, and sends again after a resume', () => {
     const { work, batch, chunk, back } = working();
     work.chunks.take(chunk);
     work.yieldBatch(batch.id);
@@ -85,7 +85,7 @@ describe('WorkInHand', () => {
     expect([work.batches(), work.chunks.leases, work.chunks.unsent('m')]).toEqual([[], [], 0]);
   });
 
-  it('sends nothing more of what others have taken, and lets it land', () => {
+  it('sends no more of chunks that other processes have taken, but lets lines in flight end', () => {
     const { work, batch, chunk, back } = working();
     const kept = claimedChunk({ batch, seq: 2 });
     work.chunks.add(kept);

@@ -83,7 +83,7 @@ describe('PrefixLanes', () => {
     expect(lanes.missingChunks('other')).toBe(3);
   });
 
-  it('is nothing to engines that share what they have read', () => {
+  it('is off for engines with a shared cache', () => {
     kind = 'shared';
     expect([lanes.snapshot('m'), lanes.missingChunks('m')]).toEqual([null, 0]);
   });

@@ -42,7 +42,7 @@ describe('the attempts of a line', () => {
     expect(isSpent(fail(line, ambiguous, 30, 21))).toBe(true);
   });
 
-  it('are not spent by answers to what was sent before the failures', () => {
+  it('are not spent by answers to requests sent before the failures', () => {
     let line = noAttempts;
     for (let now = 10; now <= 100; now += 10) line = fail(line, ambiguous, now, now - 11);
     expect([isSpent(line), line.own]).toEqual([false, 0]);
@@ -57,7 +57,7 @@ describe('the attempts of a line', () => {
     expect(line).toMatchObject({ made: 4, own: 2, isSuspected: false });
   });
 
-  it('tell what a server says of the line twice, and nothing that it says once', () => {
+  it('recognize a message that an upstream repeats for the line', () => {
     const line = afterFailure(noAttempts, told(ambiguous, 'No such field.'), 1, at(0));
     const again = (said?: string) => isMessageRepeated(line, told(ambiguous, said));
     expect([again('No such field.'), again('Out of memory.'), again()]).toEqual([true, false, false]);
@@ -122,7 +122,7 @@ describe('refusals of a line', () => {
     expect(line).toMatchObject({ made: 4, own: 1, refused: 3 });
   });
 
-  it('tell nothing where those that began to fail failed together with it', () => {
+  it("do not count failures that began together with the line's", () => {
     const outcomes = new Outcomes();
     let line = noAttempts;
     for (let now = 1_000; now <= 5_000; now += 1_000) {

@@ -36,7 +36,7 @@ function counting(models: string[], countLine: Inference['countLine'], field = '
 
 const lines = (count: number) => Array.from({ length: count }, () => 'm1');
 
-it('counts every line by its model, and asks one that cannot tell no more', async () => {
+it('counts every line by its model, and stops at one that cannot count', async () => {
   const models = [...lines(20), ...Array.from({ length: 20 }, () => 'm2'), ...lines(20)];
   const asked: string[] = [];
   const { counted } = counting(models, async ({ model, asked: line }) => {
@@ -48,7 +48,7 @@ it('counts every line by its model, and asks one that cannot tell no more', asyn
   expect(asked.filter((id) => id === 'm2').length).toBeLessThan(20);
 });
 
-it('leaves out what takes too long', async () => {
+it('skips counts that take too long', async () => {
   const { clock, counted } = counting(lines(40), async ({ signal }) => {
     await new Promise<void>((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -60,7 +60,7 @@ it('leaves out what takes too long', async () => {
   expect((await counted).filter((tokens) => tokens === 7)).toHaveLength(32);
 });
 
-it('asks no more where nothing can be counted', async () => {
+it('stops when nothing can be counted', async () => {
   let asked = 0;
   const { counted } = counting(lines(40), async () => {
     asked++;

@@ -107,7 +107,7 @@ describe('createBatch', () => {
     expect(created[0]?.chunks.map((chunk) => chunk.model)).toEqual(['m']);
   });
 
-  it('is due by its size, within half the window: small ones first, and nobody starves', async () => {
+  it('is due by its size, within half the window: small batches first, without starvation', async () => {
     await create();
     est = 4_000_000_000;
     await create();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { prefixLevels } from '../../files/input-index.ts';
 import { estimateUsage } from './estimate.ts';
 
-it('adds a dry run up by the model a name stands for: bytes in, the rest of the estimate out', () => {
+it('sums a dry run by resolved model: bytes as input, the rest of the estimate as output', () => {
   const index = {
     count: 3,
     models: ['tiny', 'alias', 'other'],
@@ -18,7 +18,7 @@ it('adds a dry run up by the model a name stands for: bytes in, the rest of the 
     ['tiny', { inputTokens: 10 + 26, cachedTokens: 0, outputTokens: 100 + 100, reasoningTokens: 0 }],
     ['other', { inputTokens: 2, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }],
   ]);
-  // What was counted tells of what was not.
+  // Counted lines set the ratio for the others.
   const more = { ...index, models: ['tiny', 'tiny', 'other'], model: Uint16Array.of(0, 0, 2) };
   expect(estimateUsage(more, modelOf, [8, undefined, 1]).get('tiny')).toMatchObject({
     inputTokens: 8 + 21,

@@ -10,7 +10,7 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-it.each([1, 2, 3, 5, 7, 100])('cuts out what failed, in its order, from pieces of %i bytes', async (size) => {
+it.each([1, 2, 3, 5, 7, 100])('cuts out the failed lines in order, from chunks of %i bytes', async (size) => {
   const batch = makeBatch({ status: 'completed', err: 3 });
   const starts = lines.map((_, at) => Buffer.byteLength(lines.slice(0, at).join('')) + at);
   const index = { offset: starts, length: lines.map((line) => Buffer.byteLength(line)) };

@@ -8,7 +8,7 @@ describe('asApiError', () => {
     expect(asApiError(error)).toBe(error);
   });
 
-  it('tells nobody what broke inside, and tries again', () => {
+  it('hides internal errors, and retries them', () => {
     const error = asApiError(new TypeError('x is undefined'));
     expect(error).toMatchObject({ code: 'internal_error', blame: transient, status: 500 });
     expect(error.message).not.toContain('undefined');

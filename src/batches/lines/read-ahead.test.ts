@@ -27,7 +27,7 @@ function storage() {
 }
 
 describe('readAhead', () => {
-  it('asks for the lines of several chunks at once', async () => {
+  it('reads the lines of several chunks together', async () => {
     const { asked, slices } = storage();
     const even = chunk(
       1,
@@ -86,7 +86,7 @@ describe('readAhead', () => {
     expect(first).toEqual([0, 300 % 251, 600 % 251]);
   });
 
-  it('leaves what cannot be read to whoever sends it', async () => {
+  it('leaves unreadable lines to the dispatcher', async () => {
     const held = chunk(1, [{ offset: 0, length: 10 }]);
     await readAhead({ slices: () => Promise.reject(new Error('damaged')) }, [held], []);
     expect(held.lines.bytesAhead).toBe(0);

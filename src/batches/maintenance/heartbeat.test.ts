@@ -71,7 +71,7 @@ describe('Heartbeat', () => {
     });
   });
 
-  it('says what runs here and learns the time and what runs elsewhere', async () => {
+  it('reports its load, and fetches the time and the load of the peers', async () => {
     others = [{ m: 1, n: 4 }, { m: 2 }];
     reaped = 3;
     await heartbeat.start();
@@ -137,7 +137,7 @@ describe('Heartbeat', () => {
     expect(said.filter((each) => each.startsWith('beat'))).toHaveLength(3);
   });
 
-  it('outlives beats that fail: nothing new is sent from the 25th second on, and it goes on with what is left', async () => {
+  it('survives failed beats: it stops sending after 25 seconds, and continues with the leases left', async () => {
     await heartbeat.start();
     said = [];
     away = true;
@@ -162,7 +162,7 @@ describe('Heartbeat', () => {
     await clock.advance(10_000);
     clock.stall(60_000);
     await clock.advance(10_000);
-    // The next one stands still while it waits for the answer.
+    // The next suspension is during the wait for the answer.
     let answer: () => void = () => {};
     hangs = new Promise((resolve) => (answer = resolve));
     await clock.advance(10_000);

@@ -1,9 +1,8 @@
-import type { Timer } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
-import { SuspensionClock } from './suspension-clock.ts';
 
 const beatMs = 10_000;
 /** Interval while a model is unavailable, and once afterwards: the peers should know soon. */
@@ -15,6 +14,7 @@ export const leaseLifeMs = 30_000;
 const marginMs = 5_000;
 /** A longer interval between two beats means that one got lost. */
 const missedMs = 15_000;
+const suspensionTickMs = 5_000;
 
 export interface HeartbeatDeps extends Pick<BatchContext, 'store' | 'worker' | 'clock' | 'time' | 'log'> {
   peers: Pick<Peers, 'update'>;
@@ -178,5 +178,53 @@ export class Heartbeat {
         'chunks of dead processes could not be released; the next heartbeat tries again',
       );
     }
+  }
+}
+
+/** Load of this process, which its heartbeat reports to the peers. */
+export function currentLoad({ catalog, capacity }: Pick<BatchContext, 'catalog' | 'capacity'>): WorkerLoad {
+  const served = catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ id, name })));
+  const waits = served.flatMap(({ id, name }) => {
+    const cause = capacity.waiting(id);
+    return cause ? [[name, cause] as const] : [];
+  });
+  return {
+    interactive: capacity.interactiveLoad(),
+    serves: served.map(({ name }) => name),
+    models: catalog.list(),
+    ...(waits.length > 0 && { waits: Object.fromEntries(waits) }),
+  };
+}
+
+/** Measures how long this process was suspended, or without CPU or memory, by the lateness of a timer. */
+class SuspensionClock {
+  #clock: Clock;
+  #timer: Timer | null = null;
+  #due = Number.POSITIVE_INFINITY;
+  #ms = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  start(): void {
+    this.#due = this.#clock.monotonic() + suspensionTickMs;
+    this.#timer = this.#clock.after(suspensionTickMs, () => {
+      this.#ms += this.#lateness;
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  /** Milliseconds of suspension since the start. */
+  get ms(): number {
+    return this.#ms + this.#lateness;
+  }
+
+  get #lateness(): number {
+    return Math.max(0, this.#clock.monotonic() - this.#due);
   }
 }

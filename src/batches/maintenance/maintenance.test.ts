@@ -11,7 +11,7 @@ import type { RunningBatch } from '../claimed/claimed-chunks.ts';
 import { Maintenance } from './maintenance.ts';
 import { LocalWork } from '../claimed/local-work.ts';
 
-describe('Watch', () => {
+describe('Maintenance', () => {
   let clock: ManualClock;
   let work: LocalWork;
   let batch: RunningBatch;
@@ -94,7 +94,7 @@ describe('Watch', () => {
     expect(batch.stopping).toBe(false);
   });
 
-  it('lets the calls of a cancelled batch go on until its gate shuts', async () => {
+  it('lets the calls of a cancelled batch continue for its grace period', async () => {
     state = { closing: 'cancelled', acceptUntil: clock.now() + 2_000 };
     await clock.advance(500);
     expect([batch.stopping, batch.abort.signal.aborted]).toEqual([true, false]);
@@ -128,14 +128,14 @@ describe('Watch', () => {
     expect(batch.abort.signal.aborted).toBe(true);
   });
 
-  it('tells when windows ended, and clears finished batches away', async () => {
+  it('ends expired batches, and purges finished ones', async () => {
     expired = ['batch_9'];
     leftovers = ['batch_7', 'batch_8'];
     await clock.advance(500);
     expect(said).toEqual(['expire 0', 'work', 'purge batch_7', 'purge batch_8']);
   });
 
-  it('tells twice a minute which batches will miss their windows', async () => {
+  it('warns twice a minute of batches that will miss their windows', async () => {
     const soon = makeBatch({ createdAt: clock.now() - 9_000, expiresAt: clock.now() + 1_000 });
     open = [soon, makeBatch({ createdAt: clock.now(), expiresAt: clock.now() + 86_400_000 })];
     await clock.advance(30_000);
@@ -158,7 +158,7 @@ describe('Watch', () => {
     expect(said.filter((each) => each.startsWith('at risk'))).toEqual([`at risk ${late.id}`]);
   });
 
-  it('tells of batches whose organization may not spend again before their windows are over', async () => {
+  it('warns of batches whose org may not spend again within their windows', async () => {
     const expiresAt = clock.now() + 86_400_000;
     const of = (id: string, orgId: string) => makeBatch({ id, orgId, createdAt: clock.now(), expiresAt });
     open = [
@@ -178,7 +178,7 @@ describe('Watch', () => {
     ]);
   });
 
-  it('asks a database that is away less and less often, and goes on when it is back', async () => {
+  it('backs off during a database outage, and continues after it', async () => {
     away = true;
     await clock.advance(60_000);
     expect(asked).toBeLessThan(30);
@@ -187,7 +187,7 @@ describe('Watch', () => {
     expect(said[0]).toBe('expire 0');
   });
 
-  it('hears of a cancelled batch although expiring fails, and clears away what can be', async () => {
+  it('follows a cancelled batch although expiry fails, and purges what it can', async () => {
     away = true;
     leftovers = ['batch_stuck', 'batch_8'];
     state = { closing: 'failed', acceptUntil: 0 };
@@ -196,7 +196,7 @@ describe('Watch', () => {
     expect(said).toEqual(['purge batch_8']);
   });
 
-  it('has batches run that nobody would end, and looks for them once a minute', async () => {
+  it('reopens stranded batches, which it looks for once a minute', async () => {
     await clock.advance(1_000);
     stranded = ['batch_a'];
     said = [];

@@ -51,7 +51,7 @@ describe('Demand', () => {
     });
   });
 
-  it('has the room of the engine, less what is on its way there', () => {
+  it('has the room of the engine, less the lines that are starting', () => {
     expect(demand.room('m')).toBe(8);
     demand.starting('m', 1);
     expect(demand.room('m')).toBe(7);
@@ -71,7 +71,7 @@ describe('Demand', () => {
     expect(demand.wants('m')).toBe(false);
   });
 
-  it('claims what a fast engine answers in a quarter of a second, and no more than it has answered', async () => {
+  it('claims the answers of a quarter of a second ahead for a fast engine, and no more than it has answered', async () => {
     const linesAfter = async (answered: number, ms: number) => {
       demand.wanted();
       for (let n = 0; n < answered; n++) demand.answered('m');
@@ -100,7 +100,7 @@ describe('Demand', () => {
     expect(demand.wanted()).toMatchObject([{ lines: 0, chunks: 2 }]);
   });
 
-  it('asks for all models at once, under every name they have', () => {
+  it('requests all models at once, under every name', () => {
     lost = ['gone'];
     expect(demand.wanted()).toEqual([
       { model: 'm', names: ['m', 'alias'], lines: 72, chunks: 0, claimedDue: {} },
@@ -108,7 +108,7 @@ describe('Demand', () => {
     ]);
   });
 
-  it('asks for one chunk more where it is due before what waits in hand of its org', () => {
+  it('requests one more chunk that is due before the claimed ones of its org', () => {
     const batch = (orgId: string, due: number) => runningBatch({ id: `${orgId} ${due}`, orgId, due });
     work.chunks.add(claimedChunk({ seq: 1, batch: batch('a', 5), lines: 60 }));
     work.chunks.add(claimedChunk({ seq: 2, batch: batch('a', 4), lines: 60 }));
@@ -118,14 +118,14 @@ describe('Demand', () => {
     ]);
   });
 
-  it('wants nothing for names that became aliases, or that nobody here serves any more', () => {
+  it('wants nothing for names that became aliases, or that this process no longer serves', () => {
     work.chunks.add(claimedChunk({ model: 'alias' }));
     work.chunks.add(claimedChunk({ model: 'left', seq: 2 }));
     expect(demand.models()).toEqual(['m']);
     expect(demand.wanted().map(({ model }) => model)).toEqual(['m']);
   });
 
-  it('asks no more for a model of which there was nothing until the next wake-up', () => {
+  it('does not request a model without ready chunks again before the next wake-up', () => {
     demand.noteDry('m');
     expect(demand.wants('m')).toBe(false);
     demand.refresh();
@@ -175,7 +175,7 @@ describe('Demand', () => {
       expect(demand.wanted()).toEqual([]);
     });
 
-    it('leaves what it has in hand to them, unless that may be tried now or has failed in ways they do not know', async () => {
+    it('yields claimed chunks to peers, unless they may be probed now or have a history', async () => {
       const claimed = claimedChunk({});
       const models = new Set(['m']);
       const isForOthers = () => demand.isForOthers(claimed, models);
@@ -207,7 +207,7 @@ describe('Demand', () => {
       expect(isForOthers()).toBe(true);
     });
 
-    it('keeps all where nobody else serves it, and where it will soon have done what it has to do', async () => {
+    it('keeps all chunks without peers, and during a short overload', async () => {
       others = { serve: false, send: false };
       expect([demand.wanted()[0]!.lines, demand.onlyProbes('m')]).toEqual([64, false]);
       others.serve = true;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Fairness } from './fairness.ts';
 
 describe('Fairness', () => {
-  it('adds up what an org was served', () => {
+  it('adds up the tokens of an org', () => {
     const fairness = new Fairness();
     fairness.setWorking(new Set(['a']));
     fairness.charge('a', 100);
@@ -29,14 +29,14 @@ describe('Fairness', () => {
     expect(fairness.served('a')).toBe(900);
   });
 
-  it('takes an org nobody told of as one that just came', () => {
+  it('treats an unknown org as new', () => {
     const fairness = new Fairness();
     fairness.setWorking(new Set(['a']));
     fairness.charge('a', 50);
     expect(fairness.served('unknown')).toBe(50);
   });
 
-  it('starts over when nobody works', () => {
+  it('starts over when no org has work', () => {
     const fairness = new Fairness();
     fairness.setWorking(new Set(['a']));
     fairness.charge('a', 50);

@@ -96,7 +96,7 @@ describe('SlotLeases', () => {
     return asked.length;
   };
 
-  it('asks at once when work comes, and renews each second while there is some', async () => {
+  it('requests slots at once for new work, and renews them each second', async () => {
     slots.look();
     expect(await after(0)).toBe(1);
     expect([inFlight, leased]).toEqual([20, [20]]);
@@ -111,7 +111,7 @@ describe('SlotLeases', () => {
     expect(await after(0)).toBe(4);
   });
 
-  it('begins with the slots that were found before, and writes down what it finds alone', async () => {
+  it('loads discovered slots at the start, and saves those of models without peers', async () => {
     shared = [];
     found = { gpu: 8 };
     before = { gpu: 70 };
@@ -143,7 +143,7 @@ describe('SlotLeases', () => {
     ]);
   });
 
-  it('goes on to tell and to hear of servers that take nothing', async () => {
+  it('exchanges open breakers while its lines wait', async () => {
     waiting = { scope: 'replica', code: 'upstream_unreachable', message: 'Nobody there.', since: 0 };
     grant = () => 0;
     slots.look();
@@ -152,14 +152,14 @@ describe('SlotLeases', () => {
     expect(asked.at(-1)).toEqual({ limit: 64, wants: 0, inFlight: 0 });
   });
 
-  it('asks for more than its share four times a second', async () => {
+  it('requests more than its share four times a second', async () => {
     grant = () => 8;
     slots.look();
     expect(await after(0)).toBe(1);
     expect(await after(1_000)).toBe(5);
   });
 
-  it('asks ten times a second for what others have still to give back', async () => {
+  it('requests slots that peers still have to return ten times a second', async () => {
     grant = () => 8;
     isOwed = true;
     slots.look();
@@ -167,7 +167,7 @@ describe('SlotLeases', () => {
     expect(await after(1_000)).toBe(11);
   });
 
-  it('asks soon for more than it asked for, and gives soon what others want', async () => {
+  it('requests additional slots soon, and soon returns slots that peers want', async () => {
     slots.look();
     await after(0);
     unsent = 20;
@@ -201,7 +201,7 @@ describe('SlotLeases', () => {
     expect(slots.isAsking('m')).toBe(false);
   });
 
-  it('asks nobody where nobody else is, or nothing is to be done', async () => {
+  it('sends no requests without peers or without work', async () => {
     shared = [];
     slots.look();
     expect(await after(10_000)).toBe(0);
@@ -215,7 +215,7 @@ describe('SlotLeases', () => {
     expect(await after(10_000)).toBe(0);
   });
 
-  it('goes on with what it has while the database is away, until that has run out', async () => {
+  it('keeps its slots during a database outage until they lapse', async () => {
     slots.look();
     await after(0);
     isAway = true;

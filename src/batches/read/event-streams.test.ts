@@ -28,7 +28,7 @@ beforeEach(() => {
   });
 });
 
-/** What a follower is told, as `ok` of each state; an error at the end where it came to one. */
+/** States that a follower got, as their `ok`; an error at the end if there was one. */
 function record(signal = new AbortController().signal) {
   const views: BatchView[] = [];
   const told: unknown[] = [];
@@ -47,7 +47,7 @@ function record(signal = new AbortController().signal) {
 }
 
 describe('followers of a batch', () => {
-  it('are told what it is and each change, all by one look a second, the same value', async () => {
+  it('yields the state and each change to all followers, from one read a second', async () => {
     const many = Array.from({ length: 500 }, () => record());
     await clock.advance(0);
     expect(reads).toBe(1);

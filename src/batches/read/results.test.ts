@@ -100,7 +100,7 @@ describe('results', () => {
     expect(rows.asked).toEqual([64 << 10, 1 << 20, 1 << 20]);
   });
 
-  it('gives what is behind a line, and nothing when nothing is', async () => {
+  it('returns the lines after a line, which may be none', async () => {
     expect(await read((await at(1_299)).bytes)).toBe(lines(1_299, 1_300));
     for (const after of [1_300, 5_000]) {
       const { bytes, lastLine } = await at(after);
@@ -128,7 +128,7 @@ describe('results', () => {
     expect(Buffer.concat(deps).toString()).toBe(lines(0, total));
   });
 
-  it('ends where it said, though the batch went on and ended while it was read', async () => {
+  it('ends at the announced line, although the batch went on and ended meanwhile', async () => {
     const early = { ...running, ok: 700 };
     const { bytes, lastLine } = await at(0, early);
     await finish();
@@ -163,7 +163,7 @@ describe('results', () => {
     expect(await read((await at(0, finished)).bytes)).toBe(lines(0, total));
   });
 
-  it('F52: never ends cleanly with fewer lines than it said', async () => {
+  it('F52: never ends cleanly with fewer lines than announced', async () => {
     const finished = { ...(await finish()), ok: total + 1 };
     rows.purge(total);
     await expect(read((await at(0, finished)).bytes)).rejects.toMatchObject({ code: 'damaged' });

@@ -63,7 +63,7 @@ describe('money', () => {
 });
 
 describe('viewOf', () => {
-  it('adds up what the ledger has, at the prices frozen on the batch', () => {
+  it('adds up the ledger at the prices frozen on the batch', () => {
     const batch = storedBatch({
       prices: { m: { input: 2_000_000, cachedInput: 1_000_000, output: 4_000_000 } },
       priceFactor: 0.5,
@@ -81,13 +81,13 @@ describe('viewOf', () => {
     expect(toBatchView(storedBatch({}), [], extra)).toMatchObject({ ratePerMinute: null, eta: null });
   });
 
-  it('tells the pace, and when it will be over at that', () => {
+  it('shows the rate, and the ETA at that rate', () => {
     const batch = storedBatch({ inProgressAt: 60_000, total: 100, ok: 40, err: 10 });
     const view = toBatchView(batch, [], { ...extra, ...at(180_000) });
     expect(view).toMatchObject({ ratePerMinute: 25, eta: 300_000 });
   });
 
-  it('tells the pace of a finished batch, and no end to come', () => {
+  it('shows the rate of a finished batch, without an ETA', () => {
     const batch = storedBatch({
       status: 'completed',
       inProgressAt: 0,
@@ -101,7 +101,7 @@ describe('viewOf', () => {
     });
   });
 
-  it('tells the pace of what ran before there were hours', () => {
+  it('shows the rate of a batch that ran before its model had hours', () => {
     const hours = { ...parseHours('22:00-06:00')!, share: 0 };
     const ran = { inProgressAt: Date.parse('2026-01-10T12:00:00Z'), total: 100, ok: 50 };
     const now = ran.inProgressAt + 120_000;
@@ -113,7 +113,7 @@ describe('viewOf', () => {
     expect(toBatchView(done, [], { ...extra, ...at(now + 1e9, hours) })).toMatchObject({ ratePerMinute: 25 });
   });
 
-  it('has no end to tell while nothing is finished', () => {
+  it('has no ETA before the first result', () => {
     const batch = storedBatch({ inProgressAt: 0, total: 10 });
     expect(toBatchView(batch, [], { ...extra, ...at(0) })).toMatchObject({ ratePerMinute: 0, eta: null });
   });

@@ -39,7 +39,7 @@ const seen = (
   });
 
 describe('a batch waits', () => {
-  it('for the first of its models of which nobody takes requests', () => {
+  it('for its first unavailable model', () => {
     expect(seen({}, { away: ['b'] })).toEqual(cause);
     expect(seen({ createdAt: 6 }, { away: ['b'] })?.since).toBe(6);
     expect(seen({ prices: { a: price } }, { away: ['b'] })).toBeNull();
@@ -93,7 +93,7 @@ const causeOf = (message: string): WaitingCause => ({
 });
 const everywhere = Number.POSITIVE_INFINITY;
 
-describe('what batches wait for', () => {
+describe('wait reasons', () => {
   let waiting: WaitingCause | null;
   let peers: Peers;
   let told: (name: string) => [why: string | undefined, room: number];
@@ -117,7 +117,7 @@ describe('what batches wait for', () => {
     told = (name) => [surroundings.waiting(name, [])?.message, surroundings.room(name)];
   });
 
-  it('is told only where nobody sends the lines of a model', () => {
+  it('are given only if no process sends the requests of a model', () => {
     expect(told('my-alias')).toEqual([undefined, 3]);
     waiting = causeOf('here');
     expect(told('my-alias')).toEqual(['here', 3]);
@@ -131,7 +131,7 @@ describe('what batches wait for', () => {
     expect(told('my-alias')).toEqual([undefined, 3]);
   });
 
-  it('is told of the models of others, too', () => {
+  it('are given for the models of peers, too', () => {
     const others = { interactive: {}, serves: ['theirs'] };
     peers.update([others]);
     expect(told('theirs')).toEqual([undefined, everywhere]);

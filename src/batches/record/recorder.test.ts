@@ -72,7 +72,7 @@ describe('Recorder', () => {
   const lease = (seq: number): Lease => ({ batchId: 'b', seq, epoch: 1 });
   const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
 
-  it('writes what came within 50 ms in one go', async () => {
+  it('writes the results of 50 ms in one group', async () => {
     add(0, 2);
     await clock.advance(49);
     recorder.add(row(2));
@@ -143,7 +143,7 @@ describe('Recorder', () => {
     expect(calls[0]).toMatchObject({ rows: [], finished: [4] });
   });
 
-  it('asks a failing database again with the same rows, and loses none that came meanwhile', async () => {
+  it('retries the same rows on a failing database, and loses none that were added meanwhile', async () => {
     add(0, 2);
     await clock.advance(50);
     await calls[0]!.fail();
@@ -175,7 +175,7 @@ describe('Recorder', () => {
       recorder.finish({ batchId: 'other', seq: 2, epoch: 1 });
     });
 
-    it('records the others, tells its batch and does not finish its chunk', async () => {
+    it('records the other rows, reports the batch and does not finish its chunk', async () => {
       const flushed = recorder.flush();
       await answerAll();
       await flushed;
@@ -197,7 +197,7 @@ describe('Recorder', () => {
       expect(ofOther).toMatchObject([{ rows: [100, 101], finished: [2] }]);
     });
 
-    it('does not take a database that is away for one that refuses', async () => {
+    it('does not mistake an outage for a rejection', async () => {
       away = true;
       const flushed = recorder.flush();
       await settle();
@@ -212,7 +212,7 @@ describe('Recorder', () => {
     });
   });
 
-  it('tells which batches take no more results', async () => {
+  it('reports batches that take no more results', async () => {
     add(0, 1);
     await clock.advance(50);
     await calls[0]!.succeed([
@@ -234,7 +234,7 @@ describe('Recorder', () => {
     expect(recorder.hasRoom).toBe(false);
   });
 
-  it('flushes what was there, at once, and not what comes while it does', async () => {
+  it('flushes the results so far at once, and none that are added meanwhile', async () => {
     add(0, 3);
     recorder.finish(lease(1));
     let flushed = false;

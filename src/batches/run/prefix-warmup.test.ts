@@ -18,7 +18,7 @@ describe('PrefixLeaders', () => {
     expect(leaders.shouldWait('m', 'p')).toBe(false);
   });
 
-  it('has nobody wait longer than two seconds, or without a prefix', async () => {
+  it('delays no line longer than two seconds, or without a prefix', async () => {
     const clock = createManualClock();
     const leaders = new PrefixWarmup(clock);
     leaders.sent('m', 'p');

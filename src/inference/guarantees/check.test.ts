@@ -68,7 +68,7 @@ describe('a check', () => {
     });
   });
 
-  it('takes a refusal for what it is', async () => {
+  it('accepts a refusal', async () => {
     const response = chatResponse(null);
     response.choices[0]!.message.refusal = 'I cannot help with that.';
     for (const more of [withSchema(place), { tools: [tool('f')], tool_choice: 'required' as const }])
@@ -249,7 +249,7 @@ describe('a check', () => {
       await expect(checkOf(schema(wrong))).rejects.toMatchObject({ code: 'validation_error' });
   });
 
-  it('takes `nullable` for what it is beside a type, and elsewhere for nothing', async () => {
+  it('applies `nullable` beside a type, and ignores it elsewhere', async () => {
     const nullable = true;
     const schema = withSchema({
       $defs: { a: { type: 'string' } },

@@ -90,7 +90,7 @@ describe('a strict tool that the model chooses to call', () => {
   });
 });
 
-describe('an answer of which nothing was promised', () => {
+describe('an answer without a guarantee', () => {
   it('passes as it comes, the very chunks', async () => {
     const chunks = [chatChunk('live'), chatChunk(null, 'stop'), usageChunk(1, 1)];
     const { seen, asked, told } = await run({ chunks });
@@ -107,7 +107,7 @@ describe('an answer of which nothing was promised', () => {
     expect(finish).toEqual(['tool_calls']);
   });
 
-  it('loses calls beyond the first where one at a time was asked for, and keeps its numbers in order', async () => {
+  it('loses calls beyond the first if one at a time was requested, and renumbers the others', async () => {
     const chunks = [
       begin(0, 'unheard-of'),
       more(0, '{"lost":1}'),
@@ -141,8 +141,8 @@ describe('an answer of which nothing was promised', () => {
   });
 });
 
-describe('a promised answer of an engine that does not hold it by itself', () => {
-  it('is made and checked before anybody sees it, and its usage told', async () => {
+describe('a guaranteed answer of an engine that does not enforce it', () => {
+  it('is generated and checked before the client sees it, and its usage reported', async () => {
     const { text, asked, told, seen } = await run({
       can: { jsonSchema: 'native' },
       ask: schema,
@@ -178,7 +178,7 @@ describe('a promised answer of an engine that does not hold it by itself', () =>
   });
 });
 
-describe('a promised answer of an engine that holds it', () => {
+describe('a guaranteed answer of an engine that enforces it', () => {
   const exact = { jsonSchema: 'exact', forcedTool: 'exact' } as const;
 
   it('streams as it comes', async () => {
@@ -208,7 +208,7 @@ describe('a promised answer of an engine that holds it', () => {
     }
   });
 
-  it('is told apart by what was promised', async () => {
+  it('depends on the guarantee', async () => {
     const answers = [chatResponse('{"name":"f","arguments":{}}')];
     const made = await run({ can: { jsonSchema: 'exact' }, ask: forced, answers });
     expect(made.calls).toHaveLength(2);

@@ -67,7 +67,7 @@ const { total_tokens: _, ...billed } = usage(14, 10, 4);
 const native = { jsonSchema: 'native', forcedTool: 'native' } as const;
 const ollama = { jsonSchema: 'native', forcedTool: 'none' } as const;
 
-describe('a request without promises', () => {
+describe('a request without guarantees', () => {
   it('is sent as it came, once, and answered as the engine answered', async () => {
     const answer = chatResponse('hi');
     const { outcome, engine, request } = await run(native, {}, [answer]);
@@ -75,7 +75,7 @@ describe('a request without promises', () => {
     expect(engine.calls).toEqual([{ request, call }]);
   });
 
-  it('is not asked again when the engine fails', async () => {
+  it('is not repeated when the engine fails', async () => {
     for (const error of [
       new ApiError('upstream_error', 'broken'),
       new ApiError('upstream_error', 'refused', { blame: permanent }),
@@ -87,7 +87,7 @@ describe('a request without promises', () => {
     }
   });
 
-  it('does not take a fault of its own for a broken promise', async () => {
+  it('does not mistake an internal error for a miss', async () => {
     const { outcome, asked } = await run(native, json, [new TypeError('a bug')]);
     expect(outcome).toBeInstanceOf(TypeError);
     expect(asked).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('a strict tool that the model chooses to call', () => {
     expect(asked[1]).not.toHaveProperty('response_format');
   });
 
-  it('has the first miss told when the other form is refused, which the client never sent', async () => {
+  it('reports the first miss if the engine refuses the second form, which the client never sent', async () => {
     const refusal = new ApiError('request_refused', 'no response formats here');
     const { outcome, asked } = await run(native, { tools: strict }, [called('{}'), refusal]);
     expect(outcome).toMatchObject({ code: 'tool_not_called', status: 502 });
@@ -180,7 +180,7 @@ describe('a tool that must be called', () => {
     });
   });
 
-  it('is asked for so at once where the engine has no means of its own', async () => {
+  it('is emulated at once on an engine without forced calls', async () => {
     const { outcome, asked } = await run(ollama, forced, [chatResponse('```json\n{"city": "Oslo"}\n```')]);
     expect(callsOf(outcome)).toMatchObject({
       calls: [['weather', '{"city": "Oslo"}']],
@@ -190,13 +190,13 @@ describe('a tool that must be called', () => {
     expect(asked[0]).not.toHaveProperty('tools');
   });
 
-  it('is told the model alone where the engine knows no schemas either', async () => {
+  it('is only described in words on an engine without schemas', async () => {
     const { outcome, asked } = await run({}, forced, [chatResponse('{"city":"Oslo"}')]);
     expect(callsOf(outcome).calls).toEqual(good);
     expect(asked[0]).not.toHaveProperty('response_format');
   });
 
-  it('is asked for without the response format where that was refused', async () => {
+  it('is repeated without the response format if the engine refused that', async () => {
     const refusal = new ApiError('upstream_error', 'no formats here', { blame: permanent });
     const { outcome, asked } = await run(ollama, forced, [refusal, chatResponse('{"city":"Oslo"}')]);
     expect(callsOf(outcome).calls).toEqual(good);
@@ -212,7 +212,7 @@ describe('a tool that must be called', () => {
     expect(callsOf(outcome).calls).toEqual([['run', text]]);
   });
 
-  it('says what was wrong the second time, and fails after it', async () => {
+  it('names the fault in the second attempt, and fails after it', async () => {
     const { outcome, asked } = await run(ollama, forced, [
       chatResponse('{"city":3}'),
       chatResponse('I would rather not.'),
@@ -222,12 +222,12 @@ describe('a tool that must be called', () => {
     expect(asked[1]?.messages[0]?.content).toMatch(/not accepted: .*city must be string/);
   });
 
-  it('tells what the answer took, and what is paid for all tries', async () => {
+  it('reports the usage of the answer, and bills all attempts', async () => {
     const { outcome } = await run(native, forced, [chatResponse('no'), chatResponse('{"city":"Oslo"}')]);
     expect((outcome as ChatResponse).usage).toEqual({ ...usage(7, 5, 2), billed });
   });
 
-  it('tells an answer that was cut by its finish reason, with what there is of the call', async () => {
+  it('returns a truncated call with its finish reason', async () => {
     const cut = { finish: 'length' as const };
     const plain = await run(native, forced, [
       chatResponse('', { ...cut, calls: [['weather', '{"city":"Os']] }),
@@ -242,7 +242,7 @@ describe('a tool that must be called', () => {
     expect([plain.asked.length, made.asked.length]).toEqual([1, 1]);
   });
 
-  it('is asked for again where the limit cut mere talk, or a call of another tool', async () => {
+  it('is repeated if the answer was truncated in plain text, or in a call of another tool', async () => {
     const talk = chatResponse('Well, let me', { finish: 'length' });
     const other = chatResponse(null, { finish: 'length', calls: [['now', '{}']] });
     for (const missed of [talk, other]) {
@@ -260,7 +260,7 @@ describe('a tool that must be called', () => {
     expect(callsOf(outcome).calls).toEqual(good);
   });
 
-  it('is the only tool sent where an engine cannot be told which one', async () => {
+  it('is the only tool sent to an engine that cannot force a named one', async () => {
     const answer = chatResponse(null, { calls: good, finish: 'tool_calls' });
     const { asked } = await run({ ...native, forcedTool: 'filter' }, forced, [answer]);
     expect(asked[0]).toMatchObject({ tool_choice: 'required', tools: [tools[0]] });
@@ -283,7 +283,7 @@ describe('a tool that must be called', () => {
     expect(theirs.asked[0]).toEqual(theirs.request.value);
   });
 
-  it('has the first refusal told when everything is refused', async () => {
+  it('reports the first refusal if everything is refused', async () => {
     const refusal = (message: string) => new ApiError('upstream_error', message, { blame: permanent });
     const { outcome } = await run(native, forced, [refusal('first'), refusal('second')]);
     expect(outcome).toMatchObject({ message: 'first' });
@@ -291,7 +291,7 @@ describe('a tool that must be called', () => {
     expect(missed).toMatchObject({ code: 'tool_not_called' });
   });
 
-  it('tells the refusal of the first form beside the miss of the second', async () => {
+  it('reports the refusal of the first form beside the miss of the second', async () => {
     const refusal = new ApiError('request_refused', 'failed to parse grammar');
     const { outcome } = await run(native, json, [refusal, chatResponse('no')]);
     expect(outcome).toMatchObject({
@@ -301,7 +301,7 @@ describe('a tool that must be called', () => {
     });
   });
 
-  it('leaves a failure that may pass to whoever tries again', async () => {
+  it('leaves transient failures to the caller', async () => {
     const { outcome } = await run(native, forced, [
       chatResponse('no'),
       new ApiError('engine_overloaded', 'full', { retryAfter: 3 }),
@@ -348,7 +348,7 @@ describe('any tool that must be called', () => {
     expect(outcome).toMatchObject({ code: 'tool_not_called' });
   });
 
-  it('takes several calls, unless one at a time was asked for', async () => {
+  it('accepts several calls, unless one at a time was requested', async () => {
     const calls: [string, string][] = [
       ['count', '{"n":1}'],
       ['now', '{}'],
@@ -371,7 +371,7 @@ describe('tools that need not be called', () => {
     expect(exact.asked[0]).toEqual(exact.request.value);
   });
 
-  it('are called one at a time where that was asked for', async () => {
+  it('are called one at a time on request', async () => {
     const calls: [string, string][] = [
       ['now', '{}'],
       ['now', '{}'],
@@ -382,7 +382,7 @@ describe('tools that need not be called', () => {
     expect(callsOf(outcome).calls).toEqual([calls[0]]);
   });
 
-  it('are asked for again when the model calls another one and says nothing', async () => {
+  it('are requested again if the model only calls another tool', async () => {
     const stray = chatResponse(null, { calls: [['dance', '{}']], finish: 'tool_calls' });
     const { outcome, asked } = await run(native, { tools }, [stray, chatResponse('Right.')]);
     expect(callsOf(outcome)).toMatchObject({ content: 'Right.', finish: 'stop' });
@@ -393,10 +393,10 @@ describe('tools that need not be called', () => {
   });
 });
 
-describe('JSON that was promised', () => {
+describe('guaranteed JSON', () => {
   const good = '{"city":"Oslo"}';
 
-  it('is asked for with the response format, then with the schema in words', async () => {
+  it('is requested by the response format, then by the schema in words', async () => {
     const { outcome, asked, request } = await run(native, json, [
       chatResponse('Oslo, of course.'),
       chatResponse(good),
@@ -409,7 +409,7 @@ describe('JSON that was promised', () => {
     expect(asked[1]?.messages[0]?.content).toMatch(/not accepted: The answer is not JSON/);
   });
 
-  it('is asked for in words alone where the engine knows no response formats, or refuses them', async () => {
+  it('is requested in words alone if the engine lacks response formats, or refuses them', async () => {
     const unknown = await run({ jsonSchema: 'none' }, json, [chatResponse(good)]);
     const refused = await run(native, json, [
       new ApiError('upstream_error', 'what is a response_format?', { blame: permanent }),
@@ -430,7 +430,7 @@ describe('JSON that was promised', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('fails after the second miss, and tells an answer that was cut', async () => {
+  it('fails after the second miss, and accepts a truncated answer', async () => {
     const { outcome, asked } = await run(native, json, [chatResponse('{"city":1}')]);
     expect(outcome).toMatchObject({ code: 'schema_not_met', message: expect.stringMatching(/city/) });
     expect(asked).toHaveLength(2);

@@ -4,7 +4,7 @@ import { formatPatterns } from '../../engines/llama/grammar/formats.ts';
 import { formats } from './formats.ts';
 
 describe('formats', () => {
-  it('are those that the embedded engine writes, and hold for what it writes', () => {
+  it('are those that the embedded engine writes, and accept what it writes', () => {
     expect(Object.keys(formats).toSorted()).toEqual(Object.keys(formatPatterns).toSorted());
     for (const [name, pattern] of Object.entries(formatPatterns))
       fc.assert(

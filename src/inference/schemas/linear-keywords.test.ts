@@ -68,14 +68,14 @@ describe('withLinearKeywords', () => {
     expect(verdicts({ enum: [one] }, other)).toEqual([true, true]);
   });
 
-  it('takes members by any name for what they are', () => {
+  it('compares members by any name', () => {
     const items = JSON.parse('[{"constructor":[]},{"constructor":[]},{"__proto__":[]}]') as unknown[];
     expect(verdicts({ uniqueItems: true }, items)[0]).toBe(false);
     expect(verdicts({ uniqueItems: true }, items.slice(1))[0]).toBe(true);
     expect(verdicts({ enum: items.slice(2) }, {})[0]).toBe(false);
   });
 
-  it('asks nothing where uniqueItems is false', () => {
+  it('ignores uniqueItems: false', () => {
     expect(verdicts({ uniqueItems: false }, [1, 1])).toEqual([true, true]);
   });
 
@@ -92,7 +92,7 @@ describe('withLinearKeywords', () => {
     expect(looks).toBe(2_000);
   });
 
-  it('looks once at what stands deep in lists that must all hold different items', () => {
+  it('visits deep values in nested unique lists once', () => {
     let looks = 0;
     const leaf = {
       get n() {

@@ -11,7 +11,7 @@ interface FakeThread {
   knows(number: number): boolean;
   take(work: SchemaWork[]): void;
   stop(): Promise<void>;
-  /** Ends its work after `ms`, and with it whoever waits is told. */
+  /** Ends its work after `ms`, and resolves its jobs. */
   finish(ms: number): Promise<string[]>;
 }
 
@@ -117,7 +117,7 @@ describe('createSchemaPool', () => {
     expect(made.map(orgsAt)).toEqual([[], ['c']]);
   });
 
-  it('leaves out what nobody waits for any more, and finishes what was begun', async () => {
+  it('cancels jobs without a waiting request, and finishes those that began', async () => {
     const { pool, made, send } = poolOf(2);
     const gone = new AbortController();
     const begun = send('a', 1, gone.signal);

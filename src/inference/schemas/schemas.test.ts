@@ -50,7 +50,7 @@ describe('createSchemas', () => {
     expect(jobs.map(({ steps }) => steps.length)).toEqual([100, 1]);
   });
 
-  it('remembers what was refused, and names the place where it stands now', async () => {
+  it('remembers a rejection, and names the current place of the schema', async () => {
     const { admit, jobs } = gateOf((source) => (source === '{}' ? fine : refused));
     await expect(admit('org_1', { $async: true })).rejects.toMatchObject({ param: 'tools[0]#/$async' });
     await expect(admit('org_2', {}, { $async: true })).rejects.toMatchObject({
@@ -61,7 +61,7 @@ describe('createSchemas', () => {
     expect(jobs.map(({ steps }) => steps.map(({ source }) => source))).toEqual([['{"$async":true}'], ['{}']]);
   });
 
-  it('refuses what is too large without asking anybody', async () => {
+  it('rejects a schema that is too large without a thread', async () => {
     const { admit, jobs } = gateOf(() => fine);
     const large = { description: 'x'.repeat(262_144) };
     await expect(admit('org_1', {}, large)).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('createSchemas', () => {
     expect(jobs).toEqual([]);
   });
 
-  it('refuses what took too long for a while, and for longer each time', async () => {
+  it('rejects a schema that took too long for a while, longer each time', async () => {
     const { admit, jobs, clock } = gateOf(() => tooMuch);
     const refusal = { code: 'schema_too_complex', blame: transient, param: 'tools[0]' };
     const storm = async (ms: number) => {
@@ -85,7 +85,7 @@ describe('createSchemas', () => {
     expect([await storm(599_999), await storm(0)]).toEqual([13, 13]);
   });
 
-  it('tries again at once what only waited behind one that took too long', async () => {
+  it('retries at once a schema that only waited behind one that took too long', async () => {
     let isSlow = true;
     const { admit, jobs } = gateOf((source) => {
       if (source === 'true') return fine;
@@ -99,14 +99,14 @@ describe('createSchemas', () => {
     expect(jobs[1]?.steps.map(({ source }) => source)).toEqual(['{"title":"behind"}']);
   });
 
-  it('lets nobody wait in the place of another org, and the requests of one org in one', async () => {
+  it('gives each org a trial of its own, shared by the requests of the org', async () => {
     const { admit, jobs } = gateOf(() => fine);
     await Promise.all([admit('org_1', {}), admit('org_1', {}), admit('org_2', {})]);
     expect(jobs.map(({ orgId }) => orgId)).toEqual(['org_1', 'org_2']);
     expect(jobs[0]!.steps[0]!.number).toBe(jobs[1]!.steps[0]!.number);
   });
 
-  it('has a schema left out once all that wait for it are gone, and tried for whoever comes then', async () => {
+  it('cancels a trial once all its requests have left, and repeats it for later ones', async () => {
     const asked: AbortSignal[] = [];
     const runner = {
       waiting: () => 0,
@@ -147,7 +147,7 @@ describe('createSchemas', () => {
     fill(1_000);
     await expect(admit('org_full', {})).rejects.toMatchObject({ code: 'engine_overloaded', retryAfter: 5 });
     await admit('org_1', {});
-    // What is known asks nobody, and an answer that is there is checked.
+    // A known schema needs no trial, and a pending answer is checked.
     await admit('org_full', { title: 'known' });
     expect(await known!.fault('{}')).toBeNull();
   });

@@ -106,7 +106,7 @@ describe('SchemaThread', () => {
     expect(await take(own, { steps: [check(1, other, '7')] })[0]).toMatchObject([{ kind: 'missed' }]);
   });
 
-  it('gives up what takes too long, and does everything else', async () => {
+  it('stops a job that takes too long, and runs the others', async () => {
     const idle = Promise.withResolvers<void>();
     const own = thread({ onIdle: idle.resolve });
     const steps = [trial(1, numbers), check(2, slow, endless), trial(3, numbers)];
@@ -127,7 +127,7 @@ describe('SchemaThread', () => {
     expect(await take(thread({ clock }), { steps, limitMs: 60_000 })[0]).toEqual(steps.map(() => fine));
   });
 
-  it('gives up what the machine never gets to', async () => {
+  it('stops a job that gets no processor time', async () => {
     // An hour passes in each millisecond, of which the thread is given nothing.
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 3_600_000 };
     const steps = [check(2, slow, endless)];
@@ -135,7 +135,7 @@ describe('SchemaThread', () => {
     expect(await take(own, { steps, limitMs: 60_000 })[0]).toEqual([tooMuch]);
   });
 
-  it('goes by the clock where Node does not tell what a thread took', async () => {
+  it('uses the wall clock if Node cannot report processor time', async () => {
     const untold = vi.spyOn(Worker.prototype, 'cpuUsage').mockImplementation(() => {
       throw new TypeError('cpuUsage is not a function');
     });
@@ -170,7 +170,7 @@ describe('SchemaThread', () => {
     expect(own.isIdle).toBe(true);
   });
 
-  it('gives up what takes all of the stack', async () => {
+  it('stops a job that overflows the stack', async () => {
     const own = thread();
     const schema = { $ref: '#/$defs/a', $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } };
     expect(await take(own, { steps: [check(1, schema, '1')] })[0]).toEqual([tooMuch]);

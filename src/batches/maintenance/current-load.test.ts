@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import type { Capacity } from '../../inference/capacity.ts';
-import { currentLoad } from './load.ts';
+import { currentLoad } from './heartbeat.ts';
 
 const prices = { input: 0, cachedInput: 0, output: 0 };
 const model = { id: 'mine', aliases: ['my-alias'], serves: ['chat' as const], prices, createdAt: 0 };
 const cause: WaitingCause = { scope: 'account', code: 'upstream_error', message: 'here', since: 5 };
 
-it('a process tells what it serves, and why it sends nothing of it, under every name', () => {
+it('a process reports its models, and why it sends none of their requests, under every name', () => {
   const load = (waiting: WaitingCause | null) =>
     currentLoad({
       catalog: createCatalog([model]),
