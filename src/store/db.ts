@@ -1,51 +1,48 @@
 /**
- * The port under the SQL store: what SQLite and Postgres have in common. Statements are written once, with `?` for
- * parameters, in the SQL both understand; the fragments below are all that differs.
+ * Port below the SQL store. Statements are written once, with `?` for parameters, in the SQL common to SQLite and Postgres; only the
+ * fragments below differ.
  */
 
-/** What may be bound to a `?`. Booleans are 0 and 1, instants epoch milliseconds, JSON its text, bodies bytes. */
+/** Parameter of a `?`. Booleans are 0 and 1, instants epoch milliseconds, JSON is text, bodies are bytes. */
 export type Value = string | number | null | Uint8Array;
 
-/** Runs statements: outside a transaction each on its own, inside one all together. */
+/** Runs statements, alone or in a transaction. */
 export interface Queries {
-  /**
-   * Rows of one statement. It is sent at once, awaited or not. Integers come as numbers: whatever is counted or summed
-   * here stays below 2^53.
-   */
+  /** Rows of one statement, which is sent immediately. Integers are numbers, so counts and sums must stay below 2^53. */
   all<Row extends object>(sql: string, params?: readonly Value[]): Promise<Row[]>;
-  /** Ends a SELECT whose rows stay locked until the transaction ends; empty where transactions run one by one. */
+  /** Ends a SELECT that locks its rows until the end of the transaction; empty for SQLite, whose transactions are serial. */
   readonly forUpdate: string;
-  /** The same, passing over rows that another transaction holds. */
+  /** As `forUpdate`, but skips rows locked by other transactions. */
   readonly skipLocked: string;
 }
 
 export interface Db extends Queries {
   readonly types: ColumnTypes;
   /**
-   * Runs `work` in one transaction: all of it is durable when this resolves, none of it when it rejects. A conflict
-   * with another transaction runs `work` again, so it must have no effects of its own.
+   * Runs `work` in one transaction, which is durable when this resolves and undone when it rejects. After a conflict with another
+   * transaction `work` runs again, so it must have no other effects.
    */
   tx<T>(work: (q: Queries) => Promise<T>): Promise<T>;
-  /** Several statements at once, without parameters. */
+  /** Runs several statements without parameters. */
   exec(sql: string): Promise<void>;
-  /** The database's time, in epoch milliseconds: the one clock that all processes share. */
+  /** Time of the database in epoch milliseconds, the clock shared by all processes. */
   now(): Promise<number>;
-  /** Overwrites what deleted rows left in the files, where the database leaves that to us. */
+  /** Overwrites remains of deleted rows in SQLite's files. */
   scrub(): Promise<void>;
-  /** Waits for what is running. */
+  /** Waits for running statements. */
   close(): Promise<void>;
 }
 
-/** How the two dialects spell what the schema needs. */
+/** SQL fragments that differ between the dialects. */
 export interface ColumnTypes {
   dialect: 'sqlite' | 'postgres';
   blob: string;
-  /** Text compared byte by byte, so that ids sort by time whatever the locale. */
+  /** Text that compares byte by byte in any locale, so that ids sort by time. */
   text: string;
   /** Ends a CREATE TABLE whose rows are updated often: leaves room for new row versions on the same page. */
   frequentlyUpdated: string;
-  /** Makes a transaction read all from one moment, as its first statement; empty where nothing is needed. */
+  /** First statement of a transaction that reads one snapshot; empty if not needed. */
   snapshot: string;
-  /** Serialises migrations across processes, for the length of the transaction; empty where nothing is needed. */
+  /** Serializes migrations of several processes until the end of the transaction; empty if not needed. */
   migrationLock: string;
 }

@@ -10,14 +10,13 @@ import type { WebhookStore } from './contract/webhooks.ts';
 import type { WorkerStore } from './contract/workers.ts';
 
 /**
- * What Offpeak remembers, grouped by noun. One suite, `test/store/conformance.ts`, defines it for every database.
+ * Persistent state, grouped by noun. `test/store/conformance.ts` specifies it for every database.
  *
- * Policy lives in the callers; the database only excludes, orders and remembers (batch-engine.md). Every operation is
- * one message and at most one transaction; arguments and results survive a structured clone, so a store may live in a
- * worker thread. Instants are epoch milliseconds passed in by the caller, except where `beat` answers with the
- * database's own time. Expected outcomes are values; only faults of the database throw:
- * a `StoreError` where an operator can help, an `ApiError` `insufficient_storage` where the disk is full. An operation
- * that gets no answer rejects with `unreachable` after about a minute; it may then have happened or happen still.
+ * Policy is in the callers. Every operation is one message and at most one transaction; arguments and results are structured-cloneable,
+ * so that a store can run in a worker thread. Instants are epoch milliseconds from the caller, except the database's time that `beat`
+ * returns. Expected outcomes are values. Database errors throw: a `StoreError` the operator can fix, an `ApiError`
+ * `insufficient_storage` for a full disk. An operation without an answer rejects with `unreachable` after about a minute; it may have
+ * happened, or still happen.
  */
 export interface Store extends Service {
   installation: InstallationStore;
@@ -32,16 +31,16 @@ export interface Store extends Service {
   workers: WorkerStore;
   ledger: LedgerStore;
   webhooks: WebhookStore;
-  /** Resolves with the database's time when it answers a trivial query. */
+  /** Answers a trivial query with the database's time. */
   ping(): Promise<number>;
-  /** Sees that nothing of deleted rows is left in the embedded database's files; to be called now and then. */
+  /** Overwrites remains of deleted rows in the files of the embedded database; to be called periodically. */
   scrub(): Promise<void>;
 }
 
-/** Which installation this database is of: the folder of its blobs bears the same id. */
+/** Installation id of the database; the blob folder has the same id. */
 export interface InstallationStore {
-  /** Undefined until it was claimed. */
+  /** Undefined until claimed. */
   id(): Promise<string | undefined>;
-  /** Gives the database this id unless it has one, and answers with the one it has. */
+  /** Sets the id unless there is one, and returns the current id. */
   claim(id: string, now: number): Promise<string>;
 }

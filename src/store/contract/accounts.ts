@@ -6,13 +6,13 @@ import type { UsagePart, UsageCursor, UsageQuery } from '../../core/usage-report
 export interface OrgStore {
   insert(org: Org, budget?: Budget): Promise<void>;
   get(id: string): Promise<Org | undefined>;
-  /** All, oldest first. */
+  /** All orgs, oldest first. */
   list(): Promise<Org[]>;
-  /** Changes what is given; a budget that is null is lifted. The org as it is now. */
+  /** Applies the changes and returns the org. A null budget removes the limit. */
   update(id: string, changes: OrgChanges): Promise<Org | undefined>;
-  /** The budgets of those that have one, with what the ledger says that they spent. */
+  /** All budgets, with the spending in the ledger. */
   budgets(now: number): Promise<SpentBudget[]>;
-  /** Writes down which of them are used up since now, and which are not any more. */
+  /** Records which budgets are used up as of now, and clears the others. */
   noteUsedUp(now: number): Promise<void>;
 }
 
@@ -22,38 +22,36 @@ export interface OrgChanges {
 }
 
 export interface KeyStore {
-  /** @param hash SHA-256 of the whole key, lower-case hex; unique. Returns false when the hash is known already. */
+  /** @param hash SHA-256 of the key, lower-case hex. Returns false if the hash exists. */
   insert(key: ApiKey, hash: string): Promise<boolean>;
   findByHash(hash: string): Promise<ApiKey | undefined>;
-  /** All keys, or one org's, oldest first. */
+  /** Keys of all orgs or one, oldest first. */
   list(orgId?: string): Promise<ApiKey[]>;
-  /** Returns the key as it is now; revoking twice keeps the first instant. */
+  /** Returns the revoked key; a second revocation keeps the first instant. */
   revoke(id: string, at: number): Promise<ApiKey | undefined>;
   touch(uses: { id: string; at: number }[]): Promise<void>;
 }
 
-/** Token sums of one (source, model, day). `sourceId` is a batch or a synchronous request. */
+/** Token sums of a source (batch or interactive request), model and day. */
 export interface LedgerRow {
   sourceId: string;
   orgId: string;
-  /** The key of the request, or the one that created the batch; null in rows of earlier versions. */
+  /** Key of the request or the creator of the batch; may be null. */
   keyId: string | null;
   model: string;
-  /** UTC day, `2026-11-21`. */
+  /** UTC day such as `2026-11-21`. */
   day: string;
   requests: number;
   usage: Usage;
-  /** Nano-dollars for a synchronous request; null for rows of a batch, whose prices stand on the batch while it is there. */
+  /** Nano-dollars; null for a batch that exists, because the batch has the prices. */
   amount: number | null;
 }
 
 export interface LedgerStore {
-  /** Rows of synchronous requests. A source already billed is not billed again. */
+  /** Adds rows of interactive requests, once per source. */
   add(rows: LedgerRow[]): Promise<void>;
-  /** Rows of one batch or request. */
   forSource(sourceId: string): Promise<LedgerRow[]>;
-  /** Rows of several batches at once, for lists. */
   forSources(sourceIds: string[]): Promise<LedgerRow[]>;
-  /** Sums by the groups of the query: a part of it, so that what else is asked comes in between. */
+  /** Sums by the groups of the query, in parts, so that other operations run in between. */
   usage(query: UsageQuery, from?: UsageCursor): Promise<UsagePart>;
 }

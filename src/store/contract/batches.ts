@@ -12,11 +12,11 @@ export type CreateBatchOutcome =
   | { outcome: 'too_many_open' }
   | { outcome: 'budget_used_up'; budget: SpentBudget };
 
-/** What a process needs to know of a batch it runs lines of. */
+/** State of a batch for the processes that run its lines. */
 export interface BatchState {
   id: string;
   orgId: string;
-  /** The key that created it. */
+  /** Key that created the batch. */
   keyId: string;
   status: BatchStatus;
   closing: FinalStatus | null;
@@ -29,13 +29,12 @@ export interface BatchState {
   err: number;
 }
 
-/** What a process looks for in batches that it has lines of. */
 export interface WatchedBatch extends BatchState {
-  /** Its org may spend nothing more. */
+  /** True if the org may not spend more. */
   isBudgetUsedUp: boolean;
 }
 
-/** What tells whether a batch will end within its window. */
+/** Fields for predicting whether a batch ends within its window. */
 export type OpenBatch = Pick<
   Batch,
   | 'id'
@@ -55,10 +54,9 @@ export type OpenBatch = Pick<
 
 export interface BatchStore {
   /**
-   * Inserts the batch, its chunks (`ready`, seq from 1) and the held closing chunk (seq 0, model `#close`); with
-   * `inlineFile` also that file row. `input_missing` when the input file row is gone, foreign, expired or not an input;
-   * `budget_used_up` when its org may spend nothing more, `too_many_open` when it already has `maxOpen` unfinished batches.
-   * All or nothing.
+   * Inserts the batch, its chunks (`ready`, seq from 1), the held closing chunk (seq 0, model `#close`) and the row of
+   * `inlineFile`, all or nothing. `input_missing`: the input file is gone, expired, of another org or no batch input.
+   * `too_many_open`: the org has `maxOpen` unfinished batches.
    */
   create(
     batch: Batch,
@@ -66,17 +64,17 @@ export interface BatchStore {
     options: { inlineFile?: StoredFile; creation?: IdempotencyToken; maxOpen: number; now: number },
   ): Promise<CreateBatchOutcome>;
   get(orgId: string, id: string): Promise<Batch | undefined>;
-  /** Without an org, for the engine room. */
+  /** Batch of any org. */
   find(id: string): Promise<Batch | undefined>;
-  /** The batch and what is added up for it, of one moment. @param orgId any where it is left out */
+  /** Batch and its sums in one snapshot. @param orgId any org if absent */
   snapshot(id: string, orgId?: string): Promise<BatchSnapshot | undefined>;
-  /** Newest first unless the query asks for another order. */
+  /** Newest first by default. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
-  /** Removes the row of a batch whose results were purged. Its ledger stays, with what it cost. False where there is none. */
+  /** Removes a purged batch. Its ledger rows remain, with their cost. False if there is none. */
   remove(orgId: string, id: string): Promise<boolean>;
   /**
-   * `undefined` for an unknown or foreign id; else the batch and whether this call began the cancelling. It does not once
-   * the end is decided, even while the status is still `in_progress`: look at `closing`.
+   * Cancels a batch unless its end is decided (`closing`), which can be so while the status is `in_progress`. `began` tells if this
+   * call did; undefined for an unknown id.
    */
   cancel(
     orgId: string,
@@ -85,61 +83,57 @@ export interface BatchStore {
     graceMs: number,
   ): Promise<{ began: boolean; batch: Batch } | undefined>;
   /**
-   * Begins the end of up to `limit` batches whose `expiresAt` has come; returns their ids. One that the database refuses keeps
-   * none of the others; it rejects where there were no others.
+   * Begins the end of up to `limit` batches past `expiresAt` and returns their ids. A batch with damaged rows does not prevent the
+   * others; rejects if it is the only one.
    */
   expire(now: number, limit: number): Promise<string[]>;
   /**
-   * Begins the end of a batch with a fault of its own; answers in flight are taken for two more seconds. False when its
-   * end was already decided.
+   * Begins the end of a batch as failed; accepts answers in flight for two more seconds. False if the end is decided.
    */
   fail(id: string, fault: BatchFault, now: number): Promise<boolean>;
-  /** Tells of a batch that it will miss its window: once, and not when its end is decided. Whether it did. */
+  /** Marks a batch as expected to miss its window and adds the event; false if already marked or the end is decided. */
   markAtRisk(id: string, now: number): Promise<boolean>;
   /**
-   * Moves what is to happen at some instant to unfinished batches by so many ms: their windows, their gates but those that
-   * are shut, their urgency. Returns how many.
+   * Shifts windows, open gates and urgency of unfinished batches by `by` milliseconds after a jump of the database's clock. Returns
+   * the number of batches.
    */
   moveWindows(by: number): Promise<number>;
   /**
-   * Makes the chunks of up to `limit` batches ready again of which lines have no result although no chunk is left: a database
-   * that failed over to a copy behind it, or lost what it had confirmed, may have forgotten results of chunks that were
-   * finished afterwards. A batch whose window is over is left to its end. Returns the batches.
+   * Makes the chunks of up to `limit` batches ready again that have lines without a result but no open chunk: a database that failed
+   * over to a lagging copy may have lost confirmed results. Skips batches past their window. Returns the batch ids.
    */
   reopen(now: number, limit: number): Promise<string[]>;
   states(ids: string[], now: number): Promise<WatchedBatch[]>;
   /**
-   * Leases ready chunks of many batches at once, chosen as `chooseChunks` does: of each model the orgs that were given
-   * least, of those the least `due`; inside a batch those with the fewest kills, then by seq. What an org was given is
-   * counted in the database, so all processes share one fairness. An org whose budget is used up is passed over. Batches that were validating are in progress then.
-   * The chunks' `lines` are those without a result; a chunk that has none left is finished on the spot and not returned.
-   * `kills` tells a suspect. Less may come than there is, where it is just being written to; none comes where there is none.
+   * Leases ready chunks as `chooseChunks` chooses: per model the least served orgs, then the lowest `due`; within a batch the fewest
+   * kills, then by seq. Service is counted in the database, so that fairness spans all processes. Skips orgs with a used-up budget.
+   * Batches in `validating` become `in_progress`. The chunks have only lines without a result; a chunk without any is finished and not
+   * returned. May return fewer chunks than are ready while others write to their batches.
    */
   claim(worker: string, wanted: ClaimRequest[], options: ClaimOptions): Promise<Claim>;
-  /** Leases the closing chunks of up to `count` batches whose end is decided, by `due`, but not of those in `except`. */
+  /** Leases the closing chunks of up to `count` batches with a decided end, lowest `due` first, except those in `except`. */
   claimClosings(worker: string, count: number, except?: string[]): Promise<Claim>;
-  /** Nothing of the batch is claimed until it is resumed. False unless it was open and not paused. */
+  /** Stops claims until `resume`. False unless the batch is open and not paused. */
   pause(orgId: string, id: string, now: number): Promise<boolean>;
-  /** False unless it was open and paused. */
+  /** False unless the batch is open and paused. */
   resume(orgId: string, id: string, now: number): Promise<boolean>;
-  /** Gives chunks back unharmed: leased by `worker` with that epoch becomes ready. Returns how many. */
+  /** Returns chunks leased by `worker` to the queue, without counting a kill. Returns their number. */
   release(worker: string, leases: Lease[]): Promise<number>;
-  /** Replaces a leased suspect by one chunk a remaining line, ready, with the same `kills`. False when fenced. */
+  /** Replaces a leased suspect by one ready chunk per remaining line, with the same `kills`. False if the lease is lost. */
   split(worker: string, lease: Lease): Promise<boolean>;
-  /** Batches whose end is not decided, behind one of them, by when they expire. */
+  /** Batches without a decided end by expiry, after one of them. */
   listOpen(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
-  /** How many batches of its org that may still be claimed, and have requests of one of these models, go before this one. */
+  /** Number of claimable batches of the org with lines for one of these models that are ahead of this one. */
   countAhead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
-  /** How often owners of its ready chunks died, where that is least; null without any. */
+  /** Lowest `kills` among ready chunks; null without any. */
   minKills(id: string): Promise<number | null>;
-  /** Shuts the gate of a batch that is closing: nothing is recorded any more but by `recordMissing`. False when fenced. */
+  /** Stops recording for a closing batch, except by `recordMissing`. False if the lease is lost. */
   closeGate(worker: string, lease: Lease): Promise<boolean>;
   /**
-   * The end: checks the lease, that every line has its result and that the ledger agrees; then writes the file rows, the
-   * final status with its instant, the error summary and the event, and finishes the chunk. `incomplete` where they do not agree.
+   * Ends a batch: writes the file rows, final status, error summary and event, and finishes the closing chunk. `incomplete` if
+   * results, counters and ledger disagree.
    *
-   * With a `fault` the batch is given up: whatever agrees, it ends as failed with that fault, or as cancelled where it was
-   * being cancelled.
+   * With `fault` the batch skips that check and ends as failed, or as cancelled if it is `cancelling`.
    */
   publish(
     worker: string,
@@ -153,20 +147,20 @@ export interface BatchStore {
 export interface BatchSnapshot {
   batch: Batch;
   ledger: LedgerRow[];
-  /** Lines claimed and not recorded yet. */
+  /** Claimed lines without a result. */
   running: number;
   errorSummary: ErrorSummary[];
 }
 
 export interface BatchQuery {
   after?: string;
-  /** The page ends before this id instead: what is nearest to it, still newest first. */
+  /** Page that ends before this id, newest first. */
   before?: string;
-  /** By creation; not together with `before`. */
+  /** By creation; not with `before`. */
   order?: 'asc' | 'desc';
   limit: number;
   endpoint?: BatchEndpoint;
   status?: BatchStatus;
-  /** Only those created at or after this instant. */
+  /** Earliest creation, inclusive. */
   createdAfter?: number;
 }

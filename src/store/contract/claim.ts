@@ -1,40 +1,40 @@
 import type { Batch, Chunk } from '../../core/batch.ts';
 import type { SuspectAllowance, ClaimTarget } from '../../core/fair-queueing.ts';
 
-/** What a process may take of one model. */
+/** Demand of a process for chunks of one model. */
 export interface ClaimRequest extends ClaimTarget {
-  /** Under which the orgs' shares are counted. */
+  /** Id under which the service of orgs is counted. */
   model: string;
-  /** What chunks may call it: its id and its aliases. */
+  /** Names in chunks: the id and aliases. */
   names: string[];
 }
 
 export interface ClaimOptions {
   now: number;
   suspects: SuspectAllowance;
-  /** Batches that are passed over. */
+  /** Batches to skip. */
   except?: string[];
-  /** Nothing of any other batch is taken. */
+  /** The only batches to claim from. */
   only?: string[];
 }
 
-/** What must be known of a batch to run its lines. */
+/** Fields of a batch for running its lines. */
 export interface ClaimedBatch extends Pick<Batch, 'id' | 'orgId' | 'endpoint' | 'due' | 'expiresAt'> {
-  /** Models whose prices it froze. */
+  /** Models with frozen prices. */
   priced: string[];
-  /** Of its input; null when that file is gone. */
+  /** Input blob; null if the file is gone. */
   blobId: string | null;
 }
 
 export interface Claim {
   chunks: Chunk[];
-  /** Those of the chunks. Empty where chunks are claimed to close their batches. */
+  /** Batches of the chunks; empty for closing chunks. */
   batches: ClaimedBatch[];
-  /** Batches of which the database refused to give chunks out. They kept no other from being claimed. */
+  /** Batches that could not be claimed because of damaged rows. */
   faults: { batchId: string; message: string }[];
 }
 
-/** A lease on a chunk: valid while the stored epoch and owner are these. */
+/** Lease on a chunk, valid while the chunk has this epoch and owner. */
 export interface Lease {
   batchId: string;
   seq: number;

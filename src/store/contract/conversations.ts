@@ -4,13 +4,13 @@ import type { StoredBytes } from './stored-bytes.ts';
 export interface ItemPage {
   order: 'asc' | 'desc';
   limit: number;
-  /** A place, of which the page has what is behind it. */
+  /** Position after which the page begins. */
   after?: number;
 }
 
-/** Conversations that are kept by themselves. Each belongs to an org; one that has expired at `now` is not there. */
+/** Stored conversations. Expired ones count as missing. */
 export interface ConversationStore {
-  /** Returns what the org has stored now. */
+  /** Returns the stored bytes of the org. */
   insert(
     conversation: Omit<StoredConversation, 'bytes'>,
     items: readonly ConversationItem[],
@@ -23,20 +23,19 @@ export interface ConversationStore {
     now: number,
     expiresAt: number,
   ): Promise<StoredConversation | undefined>;
-  /** What the org has stored then; undefined when the conversation is gone. */
+  /** Returns the stored bytes of the org; undefined if the conversation is missing. */
   append(said: ConversationAppend): Promise<StoredBytes[] | undefined>;
-  /** The items of a conversation of which it is known whose it is. */
+  /** Items of a conversation. The caller has checked its org. */
   items(id: string, page: ItemPage): Promise<ConversationItem[]>;
-  /** The bytes of each of them. */
+  /** Sizes of the items of a page. */
   sizes(id: string, page: ItemPage): Promise<{ bytes: number }[]>;
-  /** Where an item stands. */
   positionOf(id: string, itemId: string): Promise<number | undefined>;
   item(id: string, itemId: string): Promise<string | undefined>;
-  /** All items, as JSON texts, oldest first. */
+  /** JSON texts of all items, oldest first. */
   texts(id: string): Promise<string[]>;
-  /** The conversation without the item; undefined when there is no such. */
+  /** Returns the changed conversation; undefined if there is no such item. */
   removeItem(orgId: string, id: string, itemId: string, now: number): Promise<StoredConversation | undefined>;
   remove(orgId: string, id: string, now: number): Promise<boolean>;
-  /** Removes up to `limit` that have expired, and returns how many. */
+  /** Removes up to `limit` expired ones and returns their number. */
   removeExpired(now: number, limit: number): Promise<number>;
 }

@@ -1,4 +1,4 @@
-/** Bytes of all that is stored of an org's responses. */
+/** Bytes that count toward the quota of an org. */
 export interface StoredBytes {
   orgId: string;
   bytes: number;

@@ -2,34 +2,34 @@ import type { SlotLeaseRequest, LeasedShare } from '../../core/slot-leases.ts';
 import type { WorkerLoad } from '../../core/worker-load.ts';
 import type { Lease } from './claim.ts';
 
-/** A model that chunks name and no process alive serves. */
+/** Model of ready chunks that no live process serves. */
 export interface MissingModel {
   model: string;
   since: number;
 }
 
 export interface WorkerStore {
-  /** Says "alive". Answers with the database's time and the loads of the others alive. */
+  /** Heartbeat. Returns the database's time and the loads of the other live processes. */
   beat(id: string, load: WorkerLoad): Promise<{ now: number; others: WorkerLoad[] }>;
   /**
-   * The models of ready chunks that no process alive serves, each since it was first seen so. What nobody looked at for
-   * minutes, because nobody was alive, begins anew.
+   * Models of ready chunks that no live process serves, with the time of the first observation. Restarts after minutes without
+   * any observation, when no process was alive.
    */
   missingModels(now: number): Promise<MissingModel[]>;
   /**
-   * Leases slots to `id` for some seconds, by model (`core/slot-leases.ts`), and answers its share of each. What is not asked for again lapses.
+   * Leases slots to `id` for some seconds, by model (core/slot-leases.ts), and returns its shares. A lease lapses unless renewed.
    */
   leaseSlots(
     id: string,
     asks: Record<string, SlotLeaseRequest>,
     now: number,
   ): Promise<Record<string, LeasedShare>>;
-  /** What `id` has leased. */
+  /** Chunks leased to `id`. */
   leases(id: string): Promise<Lease[]>;
-  /** Takes chunks back from owners without a beat since `before` (kills + 1) and forgets them. Returns how many. */
+  /** Returns the chunks of processes without a beat since `before` to the queue (kills + 1), and removes the processes. Returns the number of chunks. */
   reap(before: number): Promise<number>;
-  /** Gives everything back without counting a kill: a drain. */
+  /** Releases all chunks of a draining process without counting a kill. */
   leave(id: string): Promise<void>;
-  /** For the embedded database, which only one process opens: nobody else is alive. */
+  /** Removes all processes: the embedded database has only one. */
   clear(): Promise<void>;
 }

@@ -7,16 +7,16 @@ import { isConflict, isLost, translate } from './errors.ts';
 import { openSession, type ServerTimeLimits, type Session, sessionOf } from './session.ts';
 import { locks, runAlone, transact } from './transactions.ts';
 
-/** A conflict resolves itself as soon as the other transaction is through. */
+/** Retries of a transaction after conflicts. */
 const maxConflicts = 10;
 
 const nowSql = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS now';
 
-/** How long something may take before it fails with `unreachable`, in milliseconds. */
+/** Time limits in milliseconds, after which an operation fails with `unreachable`. */
 export interface TimeLimits extends ServerTimeLimits {
-  /** Until a connection stands, or one of the pool is free. */
+  /** To connect, or to get a connection of the pool. */
   connect: number;
-  /** One statement, by ours: a server or a network that went silent tells nothing. */
+  /** One statement, measured here: a silent server or network enforces no limit. */
   answer: number;
 }
 
@@ -29,13 +29,12 @@ export const defaultTimeLimits: TimeLimits = {
 
 export const defaultPool: PoolOptions = { connections: 5, bounds: defaultTimeLimits };
 
-/** A step of the schema may rewrite a table, and whoever starts meanwhile waits for it. */
+/** A migration can take long, and other starts wait for it. */
 export const migrationPool: PoolOptions = {
   connections: 2,
   bounds: { connect: 30_000, statement: 1_800_000, lock: 1_800_000, answer: 1_810_000 },
 };
 
-/** What a process may take of a database that many share. */
 export interface PoolOptions {
   connections: number;
   bounds: TimeLimits;
@@ -47,16 +46,15 @@ export interface PostgresDb extends Db {
 }
 
 /**
- * A pool of connections as a `Db`. Conflicts between transactions are tried again; a connection that was lost is replaced
- * and the work tried once more where nothing can have happened twice: reads, and transactions that had not come to their
- * commit. Nothing waits for ever, whatever the server or the network does.
+ * Connection pool as a `Db`. Retries transactions after conflicts, and once after a lost connection if nothing can happen twice: reads,
+ * and transactions before their commit. Every wait is limited.
  */
 export function openPostgres(
   url: string,
   log: Log,
   { connections, bounds }: PoolOptions = defaultPool,
 ): PostgresDb {
-  // A service on the embedded database starts without the driver.
+  // Loaded on first use: the embedded database needs no driver.
   const { Pool, types } = loadPackage('pg') as typeof Driver;
   const sockets = new Set<Socket>();
   const pool = new Pool({
@@ -64,7 +62,7 @@ export function openPostgres(
     max: connections,
     connectionTimeoutMillis: bounds.connect,
     query_timeout: bounds.answer,
-    // A transaction's beginning, and a statement behind a pooler, need no round trip of their own.
+    // BEGIN, and the settings behind a pooler, need no round trip of their own.
     pipeline: true,
     // oxlint-disable-next-line no-misused-promises -- the pool waits for the promise, which its types leave out
     onConnect: (client) => openSession(client, bounds),
@@ -81,7 +79,7 @@ export function openPostgres(
         type === types.builtins.INT8 ? Number : types.getTypeParser(type, format),
     },
   });
-  // Whoever uses the connection is told by his statement; without these, one that nobody uses would end the process.
+  // Statements report lost connections; without listeners, the loss of an idle one would end the process.
   pool.on('error', (error) => log.debug({ err: error }, 'An idle connection to the database was lost.'));
   pool.on('connect', (client) => client.on('error', () => {}));
 
@@ -140,11 +138,11 @@ export function openPostgres(
       const [row] = await all<{ now: number }>(nowSql);
       return row!.now;
     },
-    // Vacuum and the log of transactions are the server's business.
+    // The server vacuums and recycles its log.
     scrub: () => Promise.resolve(),
     async close() {
       await pool.end();
-      // A server that is silent does not close its side; the process may end all the same.
+      // A silent server does not close its side; that must not keep the process alive.
       for (const socket of sockets) socket.unref();
     },
   };

@@ -1,7 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import { StoreError } from '../../core/store-error.ts';
 
-/** Codes of Postgres (documentation, appendix A) and of the operating system that mean a connection is gone. */
+/** Codes of Postgres (documentation, appendix A) and the operating system for a lost connection. */
 const lostCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -18,10 +18,10 @@ const lostCodes = new Set([
   '25P03', // idle_in_transaction_session_timeout
 ]);
 
-/** The driver gives its own errors no codes. */
+/** The driver's own errors have no codes. */
 const lostMessages =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|timeout expired)/;
-/** The answer took longer than it may: the statement was given up, by the server or by us. */
+/** Time limit exceeded, of the server or ours. */
 const lateCodes = new Set([
   '57014', // query_canceled
   '55P03', // lock_not_available
@@ -31,7 +31,7 @@ const endedMessage = /^Cannot use a pool after calling end/;
 
 /** protocol_violation: PgBouncer uses it for nearly every error of its own, and closes the connection. */
 const poolerCode = '08P01';
-/** PgBouncer's messages about a connection that ended and that a new one replaces. */
+/** PgBouncer's messages about a lost connection. */
 const poolerLost =
   /^(server conn crashed|server connection closed|server lifetime over|server shutting down|pooler is shutting down|client_idle_timeout|admin forced disconnect)/;
 const nameCodes = new Set([
@@ -39,10 +39,7 @@ const nameCodes = new Set([
   '42P05', // duplicate_prepared_statement
 ]);
 
-/**
- * Another transaction won, and the same work may be done again: it sees what that one wrote, where it looked whether there was
- * anything (23505).
- */
+/** Conflicts with another transaction; a retry sees what that one wrote. */
 const conflictCodes = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
@@ -53,39 +50,39 @@ export function isConflict(error: unknown): boolean {
   return conflictCodes.has(codeOf(error));
 }
 
-/** The connection is gone, or there never was one. */
+/** True if the connection is lost or was not made. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
   if (code === poolerCode) return poolerLost.test(messageOf(error));
   return lostCodes.has(code) || code.startsWith('08') || (code === '' && lostMessages.test(messageOf(error)));
 }
 
-/** A prepared statement's name is missing on the server, or means another statement. */
+/** True if the name of a prepared statement is missing on the server, or belongs to another statement. */
 export function isNameClash(error: unknown): boolean {
   return nameCodes.has(codeOf(error));
 }
 
-/** The connection is closed, and must not be used again. */
+/** True if the connection must not be used again. */
 export function isUnusable(error: unknown): boolean {
   return isLost(error) || isUnanswered(error) || isNameClash(error) || codeOf(error) === poolerCode;
 }
 
-/** An error that the server sent, as opposed to one of the driver, the network or the caller. */
+/** True for an error sent by the server. */
 export function isFromServer(error: unknown): boolean {
   return severityOf(error) !== '';
 }
 
-/** What was asked took too long. Asking again at once would only take as long again. */
+/** True if a time limit was exceeded. An immediate retry would only take as long again. */
 function isLate(error: unknown): boolean {
   return lateCodes.has(codeOf(error)) || isUnanswered(error);
 }
 
-/** We stopped waiting: whatever the connection says next belongs to the statement that was given up. */
+/** True if we stopped waiting: further data on the connection belongs to the abandoned statement. */
 function isUnanswered(error: unknown): boolean {
   return codeOf(error) === '' && lateMessage.test(messageOf(error));
 }
 
-/** Faults that an operator can do something about as ours; whatever else was thrown passes through. */
+/** Maps errors that an operator can fix to ours; other errors pass through. */
 export function translate(error: unknown, url: string): unknown {
   const code = codeOf(error);
   const options = { cause: error };
@@ -100,7 +97,7 @@ export function translate(error: unknown, url: string): unknown {
     return new StoreError(
       'unreachable',
       `The database ${nameOf(url)} does not answer in time (${messageOf(error)}).`,
-      'Look at its load, its disk, and what holds locks in it.',
+      'Check its load, its disk, and the sessions that hold locks.',
       options,
     );
   if (code === poolerCode && severityOf(error) === 'FATAL')

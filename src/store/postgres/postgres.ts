@@ -9,15 +9,12 @@ import { migrationPool, openPostgres, type PoolOptions, defaultTimeLimits, defau
 import { nameOf } from './errors.ts';
 
 export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database`, as libpq writes it. */
+  /** `postgres://user:password@host:port/database`, as for libpq. */
   url: string;
   log: Log;
 }
 
-/**
- * Connections of their own for each lane, ten together. A beat that was lost leaves time for another one before the leases
- * of the process end.
- */
+/** Pools of the priority classes, ten connections in total. A failed heartbeat leaves time for another before the leases end. */
 const shares: Record<PriorityClass, PoolOptions> = {
   beat: { connections: 1, bounds: { connect: 8_000, statement: 7_000, lock: 5_000, answer: 8_000 } },
   record: { connections: 1, bounds: defaultTimeLimits },
@@ -26,9 +23,9 @@ const shares: Record<PriorityClass, PoolOptions> = {
 };
 
 /**
- * The store of many processes on many machines. `start` connects and brings the schema up to date; of several processes
- * that start together one does it while the others wait.
- * @throws StoreError from `start`, when the database cannot be reached or used
+ * Store shared by processes on several machines. `start` connects and migrates the schema; of processes that start together, one
+ * migrates and the others wait.
+ * @throws StoreError from `start`, if the database is unreachable or unusable
  */
 export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
   const dbs = Object.entries(shares).map(([lane, share]) => ({ lane, db: openPostgres(url, log, share) }));
@@ -67,23 +64,23 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
 
 const behindPooler = 'The database is behind a pooler: every transaction sets its time limits again.';
 
-const leastVersion = 14;
+const minVersion = 14;
 
 async function requireServer(db: Db, url: string): Promise<void> {
   const [server] = await db.all<{ version: string; encoding: string }>(
     "SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding",
   );
   const version = Math.floor(Number(server!.version) / 10_000);
-  if (version < leastVersion)
+  if (version < minVersion)
     throw new StoreError(
       'unsupported',
       `The database ${nameOf(url)} is Postgres ${version}.`,
-      `Offpeak needs Postgres ${leastVersion} or newer.`,
+      `Offpeak needs Postgres ${minVersion} or newer.`,
     );
   if (server!.encoding !== 'UTF8')
     throw new StoreError(
       'unsupported',
-      `The database ${nameOf(url)} is encoded in ${server!.encoding}.`,
-      "Make it anew with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
+      `The database ${nameOf(url)} has the encoding ${server!.encoding}.`,
+      "Create it with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0.",
     );
 }

@@ -9,7 +9,7 @@ export const locks = { forUpdate: 'FOR UPDATE', skipLocked: 'FOR UPDATE SKIP LOC
 type Attempt<T> =
   | { outcome: 'committed'; result: T }
   | { outcome: 'undone'; error: unknown }
-  /** The answer to the commit was lost: it may have happened. */
+  /** The answer to the commit was lost: it may have succeeded. */
   | { outcome: 'unknown'; error: unknown };
 
 export async function transact<T>(pool: Pool, work: (q: Queries) => Promise<T>): Promise<Attempt<T>> {
@@ -38,7 +38,7 @@ export async function transact<T>(pool: Pool, work: (q: Queries) => Promise<T>):
   }
 }
 
-/** A connection that may still be in its transaction is closed. */
+/** Releases a connection after a failure; closes it if it may still be in a transaction. */
 async function giveBack(client: PoolClient, error: unknown): Promise<void> {
   if (mustClose(client, error)) return client.release(true);
   try {
@@ -49,7 +49,7 @@ async function giveBack(client: PoolClient, error: unknown): Promise<void> {
   }
 }
 
-/** One statement. Where the bounds hold in transactions alone it becomes one, sent whole in one round trip. */
+/** Runs one statement; behind a pooler as a transaction in one round trip, because time limits are set per transaction. */
 export async function runAlone<Row extends object>(
   pool: Pool,
   sql: string,

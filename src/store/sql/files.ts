@@ -7,7 +7,7 @@ import { files } from './rows.ts';
 import { allIn, Rollback, withRollback } from './statement.ts';
 import { addBytes } from './responses/stored-bytes.ts';
 
-/** True for files that no batch reads any more. */
+/** SQL: files that no unfinished batch reads. */
 const notInUse = `NOT EXISTS (SELECT 1 FROM batches b WHERE b.input_file_id = files.id
   AND b.status IN ('validating', 'in_progress', 'cancelling'))`;
 
@@ -15,13 +15,13 @@ const notExpired = '(expires_at IS NULL OR expires_at > ?)';
 
 export function createFiles(db: Db): FileStore {
   return {
-    insert: (file, creation, now, mostBytes = Infinity) =>
+    insert: (file, creation, now, maxBytes = Infinity) =>
       withRollback<CreateFileOutcome>(db, async (q) => {
         const claimed = creation && (await claimToken(q, file.orgId, creation, file.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
         await files.insert(q, [file]);
         const [total] = await addBytes(q, counted([file], 1));
-        if (total && total.bytes > mostBytes) throw new Rollback<CreateFileOutcome>({ outcome: 'too_much' });
+        if (total && total.bytes > maxBytes) throw new Rollback<CreateFileOutcome>({ outcome: 'too_much' });
         return { outcome: 'created' };
       }),
 
@@ -82,7 +82,7 @@ function counted(some: readonly StoredFile[], sign: 1 | -1): StoredBytes[] {
   return some.filter(countsTowardQuota).map(({ orgId, bytes }) => ({ orgId, bytes: sign * bytes }));
 }
 
-/** Of files that are locked: a batch may have been created on one of them before they were. */
+/** Removes locked files that are unused: a batch may have started to use one before the lock. */
 async function removeUnused(q: Queries, locked: readonly StoredFile[], now: number): Promise<StoredFile[]> {
   const removed: StoredFile[] = [];
   for (const file of locked) {
@@ -99,7 +99,7 @@ async function removeUnused(q: Queries, locked: readonly StoredFile[], now: numb
   return removed;
 }
 
-/** The org's file, kept from being removed until the transaction ends. */
+/** Locks a file of the org against removal. */
 export function lockFile(
   q: Queries,
   orgId: string,

@@ -3,8 +3,8 @@ import type { IdempotencyToken } from '../contract/idempotency.ts';
 import { tableOf } from './table.ts';
 
 /**
- * Idempotent creates. The row of a token is written in the transaction that creates the resource, so two of them wait
- * for each other and the second sees what the first did. `creates` is always the first table such a transaction locks.
+ * Idempotent creates. The transaction that creates a resource first writes its token, so a second one waits and sees the result of the
+ * first. `creates` is always the first table that such a transaction locks.
  */
 
 interface CreateRow extends Omit<IdempotencyToken, 'ttlMs'> {
@@ -46,18 +46,18 @@ export async function claimToken(
   }
 }
 
-/** Without a key, the same bytes are the same create only if the one that started later says that it is a retry. */
+/** Without a key, equal bodies are the same create only if the later request says that it is a retry. */
 function areTwins(earlier: CreateRow, creation: IdempotencyToken): boolean {
   if (earlier.startedAt === creation.startedAt) return Math.max(earlier.retry, creation.retry) >= 1;
   return (earlier.startedAt > creation.startedAt ? earlier.retry : creation.retry) >= 1;
 }
 
-/** A resource that is gone is not the answer to a retry. */
+/** Forgets the tokens of a removed resource, so that a retry creates it anew. */
 export async function forgetResource(q: Queries, resourceId: string): Promise<void> {
   await q.all('DELETE FROM creates WHERE resource_id = ?', [resourceId]);
 }
 
-/** Deletes up to `limit` tokens whose time is over. */
+/** Deletes up to `limit` expired tokens. */
 export async function sweepTokens(q: Queries, now: number, limit: number): Promise<void> {
   await q.all(
     `DELETE FROM creates WHERE (org_id, token) IN (

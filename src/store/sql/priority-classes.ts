@@ -2,11 +2,11 @@ import { type Words, words } from '../../base/words.ts';
 import type { StoreOperations } from './sql-store.ts';
 
 /**
- * Who waits for whom. A process that cannot say in time that it is alive loses all it has in hand, and one that cannot
- * record what it paid for soon stops sending; neither may stand behind a thousand requests.
+ * Priority classes of store operations. A process without a timely heartbeat loses its leases, and one that cannot record results
+ * stops sending, so neither may queue behind a thousand requests.
  *
- * `beat`: saying "alive"; touches one row and waits for nobody. `record`: answers of engines, one group at a time.
- * `engine`: whatever else the batch engine does by itself. `request`: what somebody asked for.
+ * `beat`: heartbeat, one row. `record`: results, one group at a time. `engine`: other work of the batch engine. `request`: operations
+ * for clients.
  */
 export type PriorityClass = 'beat' | 'record' | 'engine' | 'request';
 
@@ -20,7 +20,7 @@ const inLane =
 const requests = inLane('request');
 const engine = inLane('engine');
 
-/** Every operation by name, and its lane; the type makes it complete. */
+/** Priority class of every operation; the type makes it complete. */
 export const operations: {
   readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], PriorityClass>>;
 } = {
@@ -53,7 +53,7 @@ export const operations: {
   ),
 };
 
-/** The operations of a store, each made by `make` from its group, name and lane. */
+/** Builds all operations of a store with `make`. */
 export function eachOperation(
   make: (group: Group, name: string, lane: PriorityClass) => unknown,
 ): Pick<StoreOperations, Group> {

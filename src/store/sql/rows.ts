@@ -7,10 +7,7 @@ export const files = tableOf<StoredFile>('files')(
   'id orgId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
 );
 
-/**
- * One of which something cannot be read is shown and ended like any other. What it costs is read for itself, so that no
- * line of it runs for nothing (`claim.ts`, `ledger.ts`).
- */
+/** Damaged JSON does not prevent showing or ending a batch. `claim.ts` and `ledger.ts` read the prices strictly, so that no line runs unbilled. */
 export const batches = tableOf<Batch>('batches', {
   json: ['prices', 'errors'],
   damaged: { prices: {}, errors: [] },
@@ -24,7 +21,7 @@ export const batchStates = tableOf<BatchState>('batches')(
   'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId',
 );
 
-/** A chunk with what repeats its batch, for the index of ready ones, and its lines packed. */
+/** Chunk with packed lines, and columns of its batch for the index of ready chunks. */
 interface ChunkRow extends Omit<Chunk, 'lines'> {
   orgId: string;
   due: number;
@@ -39,7 +36,7 @@ export const chunks = tableOf<ChunkRow, Repeated>('batch_chunks', {
   unread: ['orgId', 'due', 'n', 'state'],
 })('batchId seq model orgId due n prefix lines est state epoch kills');
 
-/** Lines as stored: `[[line, offset, length, sum], ...]`, the sum where there is one, in the order in which they are to be sent. */
+/** Packs lines for storage in dispatch order: `[[line, offset, length, checksum?], ...]`. */
 export function packLines(lines: readonly LineRef[]): string {
   return JSON.stringify(
     lines.map(({ line, offset, length, sum }) =>

@@ -21,10 +21,10 @@ import { createResults } from './batches/results.ts';
 import { createWebhooks } from './webhooks/webhooks.ts';
 import { createWorkers } from './workers/workers.ts';
 
-/** The operations of a store; opening and closing are the business of each database. */
+/** Operations of a store, without opening and closing. */
 export type StoreOperations = Omit<Store, keyof Service>;
 
-/** All operations, in the SQL that both databases understand, over an open database. */
+/** All store operations on an open database. */
 export function createSqlStore(db: Db): StoreOperations {
   return {
     installation: createInstallation(db),

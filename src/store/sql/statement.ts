@@ -1,12 +1,11 @@
 import type { Db, Queries, Value } from '../db.ts';
 
 /**
- * Helpers for statements, and one rule. Postgres plans by statistics, and those lag minutes behind a batch that grows: a
- * join of chunks or results that it believes to be few may compare each with each. Where many rows are looked up, the
- * statements here ask for them one by one, as `(SELECT 1 ... the whole key ...) = 1`, which leaves only the index.
+ * Statement helpers. Rule for joins: Postgres's statistics lag minutes behind a growing batch, so it may choose a nested loop for a
+ * join of chunks or results. Look up many rows with `(SELECT 1 ... the whole key ...) = 1`, which leaves only the index.
  */
 
-/** SQLite binds at most 32,766 parameters a statement; this leaves room for the ones around a list. */
+/** SQLite binds at most 32,766 parameters; this leaves room for those around a list. */
 const maxParameters = 16_384;
 
 /** `(?,?,?),(?,?,?)` for `rows` rows of `width` columns. */
@@ -14,7 +13,7 @@ export function tuples(rows: number, width: number): string {
   return repeat(rows, Array<string>(width).fill('?'));
 }
 
-/** The same for a list that is no table's: without a column to take its type from, a parameter needs one of its own. */
+/** As `tuples`, with types: a list that is not inserted into a table has no column types. */
 export function typedTuples(rows: number, types: readonly string[]): string {
   return repeat(
     rows,
@@ -28,10 +27,7 @@ function repeat(rows: number, values: readonly string[]): string {
     .join(',');
 }
 
-/**
- * Cuts rows into slices whose lengths are powers of two, at most `max`: a handful of statement texts serves every number
- * of rows, so that prepared statements stay few.
- */
+/** Splits rows into slices with lengths that are powers of two up to `max`, which limits the number of prepared statements. */
 export function slices<T>(rows: readonly T[], max = 64): T[][] {
   const cut: T[][] = [];
   for (let from = 0, size = max; from < rows.length;) {
@@ -42,10 +38,7 @@ export function slices<T>(rows: readonly T[], max = 64): T[][] {
   return cut;
 }
 
-/**
- * The same for rows that may come twice: the last slice is filled up to a power of two by repeating its last row, so that there
- * are no more slices than needed.
- */
+/** As `slices`, but fills the last slice up to a power of two by repeating its last row. For rows that may occur twice. */
 export function paddedSlices<T>(rows: readonly T[], max: number): T[][] {
   const cut: T[][] = [];
   for (let from = 0; from < rows.length; from += max) {
@@ -63,12 +56,12 @@ export interface InList {
   params: Value[];
 }
 
-/** As many lists as it takes; none for no values. */
+/** Splits values into lists; none for no values. */
 export function inLists(values: readonly Value[]): InList[] {
   return paddedSlices(values, maxParameters).map((params) => ({ sql: tuples(1, params.length), params }));
 }
 
-/** The rows of a statement that asks for a list of values, from as many runs as it takes. */
+/** Runs a statement with lists of values as often as needed, and returns all rows. */
 export async function allIn<Row extends object>(
   q: Queries,
   values: readonly Value[],
@@ -81,7 +74,7 @@ export async function allIn<Row extends object>(
   return found;
 }
 
-/** A transaction that may end with an outcome that must leave no trace. */
+/** Runs a transaction that can throw `Rollback` to end without effects. */
 export async function withRollback<T>(db: Db, work: (q: Queries) => Promise<T>): Promise<T> {
   try {
     return await db.tx(work);
@@ -91,7 +84,7 @@ export async function withRollback<T>(db: Db, work: (q: Queries) => Promise<T>):
   }
 }
 
-/** Thrown inside a transaction to undo it and answer with `outcome` instead. */
+/** Thrown in a transaction to undo it and return `outcome`. */
 export class Rollback<T> extends Error {
   readonly outcome: T;
 

@@ -3,29 +3,26 @@ import type { Queries, Value } from '../db.ts';
 import { allIn, slices, tuples } from './statement.ts';
 
 /**
- * What is true of a row: `{ id, orgId, 'expires_at > ?': now }`. A name is a field, which has that value or is null; anything else is a
- * condition with its parameters (in brackets if it has an OR), which is not asked where they are undefined.
+ * Conditions on a row: `{ id, orgId, 'expires_at > ?': now }`. A field must equal the value or be null. Other keys are SQL conditions
+ * with their parameters (an OR needs parentheses), ignored if undefined.
  */
 export type Where = Readonly<Record<string, Value | readonly Value[] | undefined>>;
 
-/** What a row is to be: fields, and SQL with its parameter (`'n = n + ?'`). What is undefined stays. */
+/** New values: fields, and SQL with its parameter (`'n = n + ?'`). Undefined values are ignored. */
 type Changes<T> = { readonly [Field in keyof T]?: T[Field] | undefined } & Readonly<
   Record<`${string} = ${string}`, Value | undefined>
 >;
 
-/**
- * A table, or those of its columns that hold a value of `core/`: `orgId` stands in `org_id`, a list or an object as JSON.
- * It spares what every table needs; whatever asks for more says so in SQL.
- */
+/** Table, or a part of its columns, mapped to a type: `orgId` is in `org_id`, lists and objects are JSON. */
 export interface Table<T, Read = T> {
-  /** The columns for SELECT and RETURNING: rows then have the names of the fields. One by one, as a newer version may add some. */
+  /** Columns for SELECT and RETURNING, named as the fields. Never `*`, because a newer version may add columns. */
   fields: string;
-  /** The value of a row of `fields`. */
+  /** Value of a row of `fields`. */
   read: (row: object) => Read;
-  /** @param tail what follows WHERE: order, number, lock */
+  /** @param tail SQL after WHERE: order, limit, lock */
   all: (q: Queries, where: Where, tail?: string, params?: readonly Value[]) => Promise<Read[]>;
   first: (q: Queries, where: Where, tail?: string) => Promise<Read | undefined>;
-  /** Those of which the field has one of the values. */
+  /** Rows whose field has one of the values. */
   among: (
     q: Queries,
     field: string,
@@ -33,28 +30,28 @@ export interface Table<T, Read = T> {
     where?: Where,
     tail?: string,
   ) => Promise<Read[]>;
-  /** @param tail what follows VALUES */
+  /** @param tail SQL after VALUES */
   insert: (q: Queries, rows: readonly T[], tail?: string) => Promise<object[]>;
-  /** The rows as they are then. */
+  /** Returns the updated rows. */
   update: (q: Queries, set: Changes<T>, where: Where) => Promise<Read[]>;
-  /** The same without a look at the rows, which may be damaged: how many they are. */
+  /** Updates rows without reading them, since they may be damaged. Returns their number. */
   change: (q: Queries, set: Changes<T>, where: Where) => Promise<number>;
-  /** How many there were. */
+  /** Returns the number of removed rows. */
   remove: (q: Queries, where: Where) => Promise<number>;
 }
 
 export interface TableOptions<T, Unread extends keyof T> {
-  /** Kept as JSON. */
+  /** Fields stored as JSON. */
   json?: readonly (keyof T & string)[];
-  /** What such a field is taken for where it is damaged, so that the rest of the row can be read. */
+  /** Values for damaged JSON, so that the rest of the row can be read. */
   damaged?: Partial<T>;
-  /** Written, but only read where they are asked for by name. */
+  /** Fields that are written but not read. */
   unread?: readonly Unread[];
 }
 
 /**
  * @example tableOf<Org>('orgs')('id name createdAt')
- * @returns a function that takes the names of all fields, several in a text
+ * @returns function that takes the names of all fields, several per string
  */
 export function tableOf<T extends object, Unread extends keyof T = never>(
   name: string,
@@ -122,13 +119,13 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
         return rows.map(read);
       },
       async insert(q, rows, tail = '') {
-        const told: object[] = [];
+        const returned: object[] = [];
         for (const slice of slices(rows, 256)) {
           const text = `INSERT INTO ${name} (${columns}) VALUES ${tuples(slice.length, all.length)} ${tail}`;
           const params = slice.flatMap((row) => all.map((field) => encoded(field, row[field])));
-          told.push(...(await q.all(text, params)));
+          returned.push(...(await q.all(text, params)));
         }
-        return told;
+        return returned;
       },
       update: async (q, set, where) => (await write(q, set, where, fields)).map(read),
       change: async (q, set, where) => (await write(q, set, where, '1')).length,
@@ -140,7 +137,7 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
   };
 }
 
-/** As SQL, with its parameters. */
+/** Conditions as SQL with parameters. */
 export function conditions(where: Where): { sql: string; params: Value[] } {
   const terms: string[] = [];
   const params: Value[] = [];
@@ -168,7 +165,7 @@ function columnOf(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Texts that name every field of T, and nothing else. */
+/** Strings that name every field of T and no others. */
 type Whole<L extends readonly string[], T> = [
   Exclude<keyof T, Words<L[number]>>,
   Exclude<Words<L[number]>, keyof T>,

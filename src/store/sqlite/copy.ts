@@ -1,9 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Writes a database as it is at this moment to a new file, while another process works on it: in the write-ahead log a
- * reader stops nobody. The copy is whole and has no log of its own.
- * @throws the driver's error, also when `target` exists
+ * Copies a database to a new file while another process uses it: WAL readers do not block writers. The copy has no log.
+ * @throws the driver's error, also if `target` exists
  */
 export function copyDatabase(path: string, target: string): void {
   const source = new DatabaseSync(path, { readOnly: true });

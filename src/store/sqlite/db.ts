@@ -6,9 +6,8 @@ import { translate } from './errors.ts';
 import { requireVersion } from './version.ts';
 
 /**
- * Opens `path` (or `:memory:`) as a `Db`. Statements block the thread they run in; calls are queued, so that a read
- * never falls into another call's transaction. Nothing here waits for anything but microtasks, so a simulated clock
- * decides alone what happens when.
+ * Opens `path` (or `:memory:`) as a `Db`. Statements block their thread; calls are queued, so that a read never runs in another
+ * call's transaction. Only microtasks are awaited, so that a simulated clock controls all timing.
  * @throws StoreError
  */
 export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
@@ -25,7 +24,7 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
   const queries: Queries = {
     forUpdate: '',
     skipLocked: '',
-    // Not an async function: the statement runs at once, and a fault still arrives as a rejection.
+    // Not async, so that the statement runs immediately; errors become rejections.
     all: <Row extends object>(sql: string, params?: readonly Value[]) => {
       try {
         return Promise.resolve(run(sql, params) as unknown as Row[]);
@@ -48,7 +47,7 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
       run('COMMIT');
       return result;
     } catch (error) {
-      // A full disk has SQLite roll back by itself.
+      // SQLite rolls back by itself on a full disk.
       if (connection.isTransaction) run('ROLLBACK');
       throw translate(error, path);
     }
@@ -69,7 +68,7 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
     tx: (work) => enqueue(() => transaction(work)),
     exec: (sql) => enqueue(() => connection.exec(sql)),
     now: () => Promise.resolve(clock.now()),
-    // The log keeps older versions of pages until it is begun anew.
+    // The log keeps old versions of pages until it restarts.
     scrub: () => enqueue(() => connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
     close: () =>
       enqueue(() => {
@@ -79,19 +78,19 @@ export function openSqlite(path: string, clock: Pick<Clock, 'now'>): Db {
 }
 
 /**
- * SQLite plans for the number bound to a bare `LIMIT ?`, and so compiles the statement anew at every run, which costs a
- * poll a hundred times what it reads. In an expression it does not look.
+ * SQLite plans for the value of a bare `LIMIT ?` and recompiles the statement at every run, which costs a hundred times the read
+ * of a poll. An expression prevents that.
  */
 function withPlanForAnyLimit(sql: string): string {
   return sql.replaceAll('LIMIT ?', 'LIMIT ? + 0');
 }
 
-/** SQLite gives its files the rights of the database, and a new one those that the umask leaves. */
+/** Creates the database for its owner only; SQLite copies its permissions to the other files. */
 function makeForOwner(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));
   } catch {
-    // What is wrong SQLite tells, in its own words.
+    // SQLite reports the problem.
   }
 }
 
@@ -102,7 +101,7 @@ function connect(path: string): DatabaseSync {
     const { version } = connection.prepare('SELECT sqlite_version() AS version').get() as { version: string };
     requireVersion(version);
     // WAL with FULL: a commit is on the disk when it returns, and readers do not wait for it.
-    // What is deleted is overwritten: FAST would leave bodies of several pages where they are.
+    // secure_delete overwrites deleted data; FAST would leave bodies of several pages.
     connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
       PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON`);
     return connection;

@@ -1,13 +1,13 @@
 import { ApiError } from '../../core/errors.ts';
 import { StoreError } from '../../core/store-error.ts';
 
-/** SQLite's primary result codes (sqlite.org/rescode.html) that an operator can do something about. */
+/** SQLite's primary result codes (sqlite.org/rescode.html) that an operator can act on. */
 const codes = { busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
 
-/** The shared-memory file could not grow: a full disk by another name. */
+/** The shared-memory file could not grow: the disk is full. */
 const ioerrShmSize = 4_874;
 
-/** SQLite's errors as ours; whatever else was thrown passes through. */
+/** Maps SQLite's errors to ours; other errors pass through. */
 export function translate(error: unknown, path: string): unknown {
   const code = resultCode(error);
   if (code === undefined) return error;
@@ -20,7 +20,7 @@ export function translate(error: unknown, path: string): unknown {
       return new StoreError(
         'locked',
         `The database ${path} is locked by another program.`,
-        'Close whatever else has it open.',
+        'Close the other program that has it open.',
         options,
       );
     case codes.readonly:
@@ -49,7 +49,7 @@ export function translate(error: unknown, path: string): unknown {
       return new StoreError(
         'unwritable',
         `The disk under ${path} reports an error.`,
-        'Look for its cause in the system log.',
+        'Check the system log for the cause.',
         options,
       );
     default:
@@ -57,7 +57,6 @@ export function translate(error: unknown, path: string): unknown {
   }
 }
 
-/** A caller sees 507; the start of the service sees the same sentence. */
 function diskFull(cause: unknown): ApiError {
   return new ApiError('insufficient_storage', 'The disk is full: nothing more can be stored.', { cause });
 }

@@ -6,8 +6,8 @@ import { translate } from './errors.ts';
 import { ownerFile } from './owner-file.ts';
 
 /**
- * Makes this process the only one on a data folder: two would each take the other's work for abandoned. The lock is dropped
- * however the process ends; `lock.pid` only says whose it is.
+ * Locks a data folder for this process: two processes would each treat the other's work as abandoned. The lock ends with the
+ * process; `lock.pid` only names the holder.
  * @throws StoreError `locked`, naming the folder and the other process
  */
 export function lockFolder(folder: string, pid: number): FileLock {
@@ -54,7 +54,7 @@ function ownerOf(pidPath: string): string {
   }
 }
 
-/** Why a file or folder could not be made in `folder`. */
+/** Error for a file or folder that could not be created in `folder`. */
 export function folderFault(folder: string, cause: unknown): StoreError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -68,7 +68,7 @@ export function folderFault(folder: string, cause: unknown): StoreError {
 }
 
 export function diskFull(folder: string, cause: unknown): StoreError {
-  return new StoreError('disk_full', `The disk of ${folder} is full.`, 'Make room on it and start again.', {
+  return new StoreError('disk_full', `The disk of ${folder} is full.`, 'Free some space and start again.', {
     cause,
   });
 }

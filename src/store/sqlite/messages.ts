@@ -2,10 +2,7 @@ import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { Group } from '../sql/priority-classes.ts';
 import { StoreError, type StoreErrorCode } from '../../core/store-error.ts';
 
-/**
- * What crosses between the main thread and the database's: one message an operation, one an answer. Lists of rows are
- * packed (`packed-rows.ts`).
- */
+/** Messages between the main thread and the database thread: one per operation and one per answer, with lists of rows packed. */
 
 export interface WorkerOptions {
   /** The database file. Its folder is locked. */
@@ -20,7 +17,7 @@ export type Request =
       group: Group | null;
       operation: string;
       args: unknown[];
-      /** The caller's clock: the thread has none of its own. */
+      /** Time of the caller; the thread has no clock of its own. */
       now: number;
     }
   | { type: 'stop' };

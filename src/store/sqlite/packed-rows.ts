@@ -1,7 +1,7 @@
-/** From this many rows on, packing is cheaper than the structured clone, which spells every key of every row. */
-const worthPacking = 8;
+/** Fewer rows are cheaper to clone, although that repeats every key. */
+const minPackedRows = 8;
 
-/** Rows on their way between the threads: JSON without the bodies, and all bodies in one buffer that moves. */
+/** Rows between threads: JSON without the bodies, and all bodies in one transferred buffer. */
 export interface PackedRows {
   rowsAsJson: string;
   /** Null when the rows have no bodies. */
@@ -12,11 +12,11 @@ type Row = Record<string, unknown>;
 type RowWithBody = Row & { body: Uint8Array };
 
 /**
- * Packs a list of plain objects; anything else stays as it is. Either each of them has a `body` of bytes or none has, and
- * what else they hold is what JSON can hold. The given bodies are copied, so that the caller can send them again.
+ * Packs a list of plain objects; other values are unchanged. All objects or none have a `body` of bytes, and the other members are
+ * JSON values. Bodies are copied, so that the caller can send them again.
  */
 export function packRows(value: unknown): unknown {
-  if (!Array.isArray(value) || value.length < worthPacking) return value;
+  if (!Array.isArray(value) || value.length < minPackedRows) return value;
   const rows = value as unknown[];
   if (!rows.every(isRow)) return value;
   if (!rows.every(hasBody)) return { rowsAsJson: JSON.stringify(rows), bodies: null };
@@ -30,7 +30,7 @@ export function packRows(value: unknown): unknown {
   return { rowsAsJson, bodies: bodies.buffer };
 }
 
-/** What `packRows` was given. Bodies are views of one buffer. */
+/** Inverse of `packRows`. Bodies are views of one buffer. */
 export function unpackRows(value: unknown): unknown {
   if (!isPacked(value)) return value;
   const rows = JSON.parse(value.rowsAsJson) as Row[];
@@ -44,7 +44,7 @@ export function unpackRows(value: unknown): unknown {
   return rows;
 }
 
-/** The buffers that move with a message of these values. */
+/** Buffers to transfer with a message of these values. */
 export function buffersOf(values: readonly unknown[]): ArrayBuffer[] {
   return values.flatMap((value) => (isPacked(value) && value.bodies !== null ? [value.bodies] : []));
 }

@@ -14,23 +14,23 @@ import { requireSqlite } from './version.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
 export interface SqliteStoreOptions {
-  /** The database file. Its folder is made if need be, and belongs to this process alone while the store runs. */
+  /** Database file. Its folder is created if missing, and locked while the store runs. */
   path: string;
   clock: Clock;
   log: Log;
 }
 
-/** The thread holds little for long; what it may fill with garbage, it fills. */
+/** Limit of the young generation: the thread has few long-lived objects and would fill any larger one with garbage. */
 const youngMb = 12;
-/** The disk under the thread may hang: nobody waits longer than this for an answer. */
+/** Maximum wait for an answer of the thread, whose disk may hang. */
 const answerMs = 59_000;
-/** After a standstill of this process, answers that have come are read before this is over. */
+/** Extra time to read answers that arrived while this process stood still. */
 const overdueMs = 1_000;
-/** Nor for its end. */
+/** Maximum wait for the end of the thread. */
 const endMs = 15_000;
 
 const logGone =
-  'The last process on this database was killed, and the write-ahead log (the file with -wal) is gone. If it was deleted, what was stored last is lost: stop, and restore the file or a backup.';
+  'The last process on this database was killed, and the write-ahead log (the -wal file) is gone. If it was deleted, the latest changes are lost: stop the server and restore that file or a backup.';
 
 interface Call {
   timer: Timer;
@@ -39,9 +39,9 @@ interface Call {
 }
 
 /**
- * The embedded store: the SQL store in a thread of its own, so that no statement ever blocks the event loop.
- * `start` takes the lock on the folder, opens the database and brings its schema up to date.
- * @throws StoreError from `start`, when the folder is in use or the database cannot be used
+ * Embedded store: the SQL store in a thread, so that statements do not block the event loop. `start` locks the folder, opens the
+ * database and migrates its schema.
+ * @throws StoreError from `start`, if the folder is in use or the database is unusable
  */
 export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Store {
   let worker: Worker | undefined;
@@ -74,7 +74,7 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
     new Promise<void>((resolve, reject) => {
       requireSqlite();
       const workerData: WorkerOptions = { path };
-      // A process that ends by itself removes its log.
+      // A regular end removes the log.
       const isLogGone = wasKilled(dirname(path)) && existsSync(path) && !existsSync(`${path}-wal`);
       const ready = () => {
         if (isLogGone) log.warn({ database: path }, logGone);
@@ -102,7 +102,7 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
           new StoreError(
             'stopped',
             'The database thread ended while starting.',
-            'Look in the log for the cause.',
+            'Check the log for the cause.',
           ),
         );
       });
@@ -118,7 +118,7 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
     await sleep(clock, endMs, exited.signal);
     rejectAll('The store was stopped.');
     if (exited.signal.aborted) return;
-    log.error({ database: path }, 'The database thread does not end: its disk does not answer.');
+    log.error({ database: path }, 'The database thread does not end: its disk does not respond.');
     ending.unref();
   };
 
@@ -155,6 +155,6 @@ function silent(path: string): StoreError {
   return new StoreError(
     'unreachable',
     `The database ${path} has not answered for ${(answerMs + overdueMs) / 1000} s.`,
-    'Look at the load and the health of its disk.',
+    'Check the load and the health of its disk.',
   );
 }

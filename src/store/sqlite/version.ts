@@ -1,7 +1,7 @@
 import { StoreError } from '../../core/store-error.ts';
 
 /**
- * A Node.js may be built without it.
+ * Requires `node:sqlite`, which a Node.js may be built without.
  * @throws StoreError `unsupported`
  */
 export function requireSqlite(): void {
@@ -13,20 +13,20 @@ export function requireSqlite(): void {
   );
 }
 
-const least = [3, 51, 3] as const;
+const minVersion = [3, 51, 3] as const;
 
 /**
- * Before 3.51.3 two connections that write and checkpoint at the same moment could damage a WAL database.
- * @param version as `sqlite_version()` answers it
+ * Requires SQLite 3.51.3: before, concurrent writes and checkpoints of two connections could damage a WAL database.
+ * @param version from `sqlite_version()`
  * @throws StoreError `unsupported`
  */
 export function requireVersion(version: string): void {
   const parts = version.split('.').map(Number);
-  const at = least.findIndex((number, i) => number !== parts[i]);
-  if (at === -1 || parts[at]! > least[at]!) return;
+  const at = minVersion.findIndex((number, i) => number !== parts[i]);
+  if (at === -1 || parts[at]! > minVersion[at]!) return;
   throw new StoreError(
     'unsupported',
     `This Node.js carries SQLite ${version}, which has a bug that can damage the database.`,
-    `Use a Node.js with SQLite ${least.join('.')} or newer: node -p process.versions.sqlite tells.`,
+    `Use a Node.js with SQLite ${minVersion.join('.')} or newer (see node -p process.versions.sqlite).`,
   );
 }

@@ -14,18 +14,18 @@ import { diskFull, folderFault, lockFolder } from './folder-lock.ts';
 import { type Reply, type Request, type WorkerOptions, packError } from './messages.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
-/** The thread that owns the embedded database: statements block it, and nobody else. */
+/** Thread that owns the embedded database: statements block only this thread. */
 
 const port = parentPort!;
 const { path } = workerData as WorkerOptions;
-/** The main thread's clock, as of the last message. */
+/** Time of the main thread at the last message. */
 let now = 0;
 let lock: FileLock | undefined;
 let db: Db | undefined;
 
 type Call = Extract<Request, { type: 'call' }>;
 
-/** Calls that wait: those in the lanes named first go before the others, however many there are. */
+/** Waiting calls by priority: all calls of an urgent class go before the others. */
 const urgent: readonly PriorityClass[] = ['beat', 'record'];
 const waiting: Call[][] = [...urgent, 'others'].map(() => []);
 let working = false;
@@ -46,7 +46,7 @@ async function open(): Promise<Db> {
   return db;
 }
 
-/** A start answers an operator, not a client. */
+/** Errors of the start are for the operator, not a client. */
 function startError(error: unknown): unknown {
   return error instanceof ApiError ? diskFull(dirname(path), error) : error;
 }
@@ -82,7 +82,7 @@ function serve(store: Record<string, unknown>): void {
   };
   const work = async () => {
     for (;;) {
-      // What came meanwhile may be more urgent than what was there.
+      // New calls may be more urgent.
       for (let more; (more = receiveMessageOnPort(port));) take(more.message as Request);
       const next = waiting.find((calls) => calls.length > 0)?.shift();
       if (!next) break;
@@ -102,7 +102,7 @@ function serve(store: Record<string, unknown>): void {
 try {
   serve({ ...createSqlStore(await open()) });
   reply({ type: 'ready' });
-  // Each thread writes its own, and only at its end if nobody asks: a kill never reaches that.
+  // By default a thread writes its compile cache at its end, which a kill prevents.
   flushCompileCache();
 } catch (error) {
   reply({ type: 'failed', error: packError(startError(error)) });

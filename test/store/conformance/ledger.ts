@@ -83,10 +83,10 @@ export function ledgerTests(on: Stores): void {
         };
         const twice = { requests: 2, inputTokens: 24, cachedTokens: 8, outputTokens: 10, reasoningTokens: 4 };
         expect(all.rows).toEqual([
-          { of: ['2026-11-01', 'm1'], ...once },
-          { of: ['2026-11-21', 'a,b/ü'], ...once },
-          { of: ['2026-11-21', 'm1'], ...twice, amount: 9_007_199_254_740_996n },
-          { of: ['2026-11-30', 'm1'], ...once },
+          { groupValues: ['2026-11-01', 'm1'], ...once },
+          { groupValues: ['2026-11-21', 'a,b/ü'], ...once },
+          { groupValues: ['2026-11-21', 'm1'], ...twice, amount: 9_007_199_254_740_996n },
+          { groupValues: ['2026-11-30', 'm1'], ...once },
         ]);
         expect(all.hasMore).toBe(false);
         const sums = {

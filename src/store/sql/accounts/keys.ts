@@ -21,7 +21,7 @@ export function createKeys(db: Db): KeyStore {
       return key;
     },
 
-    // By id, so that two processes lock the same keys in the same order.
+    // By id: one lock order for all processes.
     touch: (uses) =>
       db.tx(async (q) => {
         for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1)))

@@ -18,7 +18,7 @@ export function createLedger(db: Db): LedgerStore {
     add: (rows) =>
       db.tx(async (q) => {
         const billed = await billedSources(q, rows);
-        // One row a source, whatever the day: a repeat after midnight is still a repeat.
+        // By source only: a repeat after midnight is still a repeat.
         const fresh = rows.filter(({ sourceId }) => !billed.has(sourceId) && billed.add(sourceId));
         await ledger.insert(q, fresh.map(toRow));
         await addSpending(q, fresh);
@@ -43,7 +43,7 @@ async function billedSources(q: Queries, rows: LedgerRow[]): Promise<Set<string>
 
 type BatchSum = Row & { prices: string; priceFactor: number };
 
-/** Adds sums to the rows of batches, each row once. The batches are locked, so nobody else writes them. */
+/** Adds sums to the ledger rows of locked batches. */
 export async function addToLedger(q: Queries, rows: readonly LedgerRow[]): Promise<void> {
   const added = new Map(rows.map((row) => [`${row.sourceId} ${row.model}`, row]));
   const sums = (await ledger.insert(
@@ -69,7 +69,7 @@ export async function addToLedger(q: Queries, rows: readonly LedgerRow[]): Promi
 
 const ofBatch = (column: string) => `(SELECT b.${column} FROM batches b WHERE b.id = usage_ledger.source_id)`;
 
-/** How much more the row costs since it has grown by `by`: rounded as a whole, so that nothing is lost however often it grows. */
+/** Increase in cost of a row that grew by `by`. The total is rounded, so that rounding errors do not add up. */
 function amountAdded(sum: BatchSum, by: Usage): number {
   const prices = (JSON.parse(sum.prices) as Record<string, Prices>)[sum.model];
   if (!prices) return 0;

@@ -4,16 +4,16 @@ import type { LedgerRow } from '../../contract/accounts.ts';
 import { slices, tuples } from '../statement.ts';
 import { conditions } from '../table.ts';
 
-/** What an org `o` spent of its budget; the parameter is the month. */
+/** SQL: spending of an org `o` against its budget; the parameter is the month. */
 const spent = `(SELECT COALESCE(sum(s.amount), 0) FROM spending s
   WHERE s.org_id = o.id AND s.month = CASE o.budget_period WHEN 'month' THEN ? ELSE s.month END)`;
 
-/** Whether an org has nothing left, as a condition on a column of org ids; its parameter is the month. */
+/** SQL condition on a column of org ids: the budget is used up. The parameter is the month. */
 export function isUsedUp(column: string): string {
   return `EXISTS (SELECT 1 FROM orgs o WHERE o.id = ${column} AND o.budget <= ${spent})`;
 }
 
-/** The budgets of the orgs that have one, or of one alone. Sums are text: an org may spend more than a number holds. */
+/** Budgets of all orgs, or of one. Sums are read as text: they may exceed a number. */
 export async function spentBudgets(q: Queries, now: number, orgId?: string): Promise<SpentBudget[]> {
   const asked = conditions({ 'o.budget IS NOT NULL': [], 'o.id = ?': orgId });
   const rows = await q.all<Omit<SpentBudget, 'spent'> & { spent: string }>(
@@ -25,7 +25,7 @@ export async function spentBudgets(q: Queries, now: number, orgId?: string): Pro
   return rows.map((row) => ({ ...row, spent: Number(row.spent) }));
 }
 
-/** Of two processes that see it, the first one says since when. */
+/** Records which budgets are used up; the first process to see it sets the time. */
 export async function noteUsedUp(q: Queries, now: number): Promise<void> {
   await q.all(
     `UPDATE orgs SET used_up_at = CASE WHEN used_up_at IS NULL THEN CAST(? AS bigint) END
@@ -34,10 +34,7 @@ export async function noteUsedUp(q: Queries, now: number): Promise<void> {
   );
 }
 
-/**
- * Counts what was entered in the ledger, in the same transaction and last in it: who waits for an org's row waits for one that is
- * about to commit. One order for all who lock several.
- */
+/** Adds ledger entries to the monthly sums, last in the transaction, so that row locks are short; in one lock order. */
 export async function addSpending(
   q: Queries,
   entries: readonly Pick<LedgerRow, 'orgId' | 'day' | 'amount'>[],

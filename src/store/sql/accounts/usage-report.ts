@@ -19,10 +19,10 @@ const columns: Record<UsageGroup, string> = {
 
 type Row = Omit<UsageSum, 'amount'> & { amount: string } & Record<UsageGroup, string>;
 
-/** A thread that does everything else, too, adds up so many rows at a time: some 15 ms. */
+/** Rows per part in SQLite, whose thread serves everything: about 15 ms. */
 const rowsAtOnce = 10_000;
 
-/** Sums of the ledger, or of a part of it. The days of each org are found by the index. */
+/** Sums of the ledger: in parts for SQLite, whole for Postgres. */
 export async function sumUsage(db: Db, query: UsageQuery, from?: UsageCursor): Promise<UsagePart> {
   if (db.types.dialect === 'sqlite') return sumPart(db, query, from);
   const { start, end, orgId } = query;
@@ -72,7 +72,7 @@ async function sumPart(db: Db, query: UsageQuery, from?: UsageCursor): Promise<U
     );
     rows.push(...told.map((row) => rowOf(row, query)));
     const taken = told.reduce((sum, row) => sum + row.rows, 0);
-    // No day stands between this and the next one.
+    // Sorts directly after the day.
     day = taken < left ? `${found}+` : found;
     behind = Math.max(0, ...told.map(({ last }) => last));
     left -= taken;
@@ -84,7 +84,7 @@ function grouped({ groups }: UsageQuery): string {
   return `GROUP BY ${groups.map((group) => columns[group]).join(', ')}`;
 }
 
-/** Cast, because sums of big integers are decimals in Postgres, and those of money may be larger than a number holds. */
+/** Casts, because sums of bigints are decimals in Postgres, and sums of money may exceed a number. */
 function summed(db: Db, { groups }: UsageQuery): string {
   const sum = (text: string, name: string) => `CAST(sum(${text}) AS bigint) AS "${name}"`;
   return `${groups.map((group) => `${columns[group]} AS "${group}"`).join(', ')},
@@ -107,7 +107,7 @@ function rowOf(row: Row, { groups }: UsageQuery): UsageRow {
   };
 }
 
-/** Before a purged batch is removed, and its prices with it: what its rows of the ledger come to. */
+/** Writes the cost of a purged batch into its ledger rows, before its prices are removed with it. */
 export async function freezeAmounts(q: Queries, db: Db, orgId: string, batchId: string): Promise<void> {
   await q.all(
     `UPDATE usage_ledger AS l SET amount = COALESCE(${batchAmount(db)}, 0)
@@ -116,7 +116,7 @@ export async function freezeAmounts(q: Queries, db: Db, orgId: string, batchId: 
   );
 }
 
-/** What a row `l` of a batch costs at the prices of the batch, rounded half up, as the spending of budgets counts it. */
+/** SQL: cost of a ledger row `l` at the prices of its batch, rounded half up as for budgets. */
 function batchAmount({ types: { dialect } }: Db): string {
   const prices =
     dialect === 'postgres' ? 'CAST(b.prices AS json)' : 'CASE WHEN json_valid(b.prices) THEN b.prices END';

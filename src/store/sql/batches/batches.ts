@@ -16,7 +16,7 @@ type BatchRows = Pick<
   'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'listOpen' | 'countAhead'
 >;
 
-/** Batches as rows: made, read, listed. What moves them stands in `chunks.ts`, `record.ts` and `ending.ts`. */
+/** Creates, reads and lists batches; `chunks.ts`, `record.ts` and `ending.ts` change them. */
 export function createBatchRows(db: Db): BatchRows {
   return {
     create: (batch, planned, options) =>
@@ -57,7 +57,7 @@ export function createBatchRows(db: Db): BatchRows {
         'id > ?': before ?? (isAscending ? after : undefined),
         'endpoint = ?': endpoint,
         'status = ?': status,
-        // A walk by id ends at the least id of those made first since then: ids follow creation but for clocks that differ.
+        // Bounds the scan by id: ids follow creation, except for clocks that differ between machines.
         [`+created_at >= ? AND id >= (SELECT min(id) FROM (
           SELECT id FROM batches WHERE org_id = ? AND created_at >= ? ORDER BY created_at, id LIMIT 1000) AS first)`]:
           createdAfter === undefined ? undefined : [createdAfter, orgId, createdAfter],
@@ -98,22 +98,22 @@ export function createBatchRows(db: Db): BatchRows {
   };
 }
 
-/** Batches that are not finished. */
+/** SQL: unfinished batches. */
 const open = "status IN ('validating', 'in_progress', 'cancelling')";
 
-/** Batches whose end nobody has decided, in the words of an index of them (`batches_by_expiry`), which serves no others. */
+/** SQL: batches without a decided end, spelled as in the partial index `batches_by_expiry`. */
 export const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
 
 const openBatches = tableOf<OpenBatch>('batches')(
   'id orgId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
 );
 
-/** The batch as it is, kept so until the transaction ends. Whoever writes chunks or results locks it first. */
+/** Locks a batch row. Every writer of chunks or results does so first. */
 export function lockBatch(q: Queries, id: string): Promise<BatchState | undefined> {
   return batchStates.first(q, { id }, q.forUpdate);
 }
 
-/** Creates of one org come one after the other, so that the count of its open batches is exact. */
+/** Serializes creates of an org, so that the count of its open batches is exact. */
 async function lockOrg(q: Queries, orgId: string): Promise<void> {
   await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [orgId]);
 }

@@ -9,7 +9,7 @@ import { slices, typedTuples } from '../statement.ts';
 
 type Chunks = Pick<BatchStore, 'release' | 'split' | 'minKills' | 'pause' | 'resume'>;
 
-/** Chunks and who has them. How they are claimed stands in `claim.ts`. */
+/** Releases, splits and pauses chunks; `claim.ts` claims them. */
 export function createChunks(db: Db): Chunks {
   return {
     release: (worker, leases) => db.tx((q) => releaseLeases(q, worker, leases)),
@@ -40,7 +40,7 @@ export function createChunks(db: Db): Chunks {
   };
 }
 
-/** Models named by ready chunks, found by going from one to the next in the index. */
+/** Models of ready chunks, by a skip scan of the index. */
 export async function readyModels(q: Queries): Promise<string[]> {
   const next = "SELECT min(c.model) FROM batch_chunks c WHERE c.state = 'ready' AND c.seq > 0";
   const rows = await q.all<{ model: string }>(
@@ -75,14 +75,14 @@ function setPaused(
 }
 
 /**
- * What a chunk becomes that nobody has: ready, unless its batch is paused or over. The batch is not locked for this; what
- * slips through is put away by the claim that meets it.
+ * SQL: state of a chunk without an owner: ready, unless its batch is paused or ending. Reads the batch without a lock; the next claim
+ * corrects a wrong `ready`.
  */
 export const idleState = `CASE WHEN batch_chunks.seq = 0 THEN 'ready' ELSE (
   SELECT CASE WHEN b.closing IS NOT NULL THEN 'done' WHEN b.paused_at IS NOT NULL THEN 'held' ELSE 'ready' END
   FROM batches b WHERE b.id = batch_chunks.batch_id) END`;
 
-/** Those of the chunks that are ready still. Their batches are locked. */
+/** Leases those chunks of locked batches that are still ready. */
 export async function leaseChunks(
   q: Queries,
   worker: string,
@@ -102,9 +102,9 @@ export async function leaseChunks(
   return leased.toSorted(byChunk);
 }
 
-/** The chunks with only the lines that have no result yet; those that have none left are done. */
+/** Removes lines with a result from leased chunks, and finishes chunks without further lines. */
 export async function withoutRecorded(q: Queries, leased: readonly Chunk[]): Promise<Chunk[]> {
-  // Nobody ever had the others.
+  // Chunks claimed for the first time have no results.
   const again = leased.filter(({ epoch, kills }) => epoch > 1 || kills > 0);
   const asked = again.flatMap(({ batchId, lines }) => lines.map(({ line }) => ({ batchId, line })));
   const recorded = await recordedLines(q, asked);
@@ -121,19 +121,19 @@ export async function withoutRecorded(q: Queries, leased: readonly Chunk[]): Pro
   return left;
 }
 
-/** The chunk, if `worker` still holds this lease, which nobody takes from it before the transaction is over. */
+/** Locks and returns the chunk if `worker` still holds the lease. */
 export async function findLeased(q: Queries, worker: string, lease: Lease): Promise<Chunk | undefined> {
   const { batchId, seq, epoch } = lease;
   const found = await chunks.first(q, { batchId, seq, epoch, owner: worker, state: 'leased' }, q.forUpdate);
   return found && toChunk(found);
 }
 
-/** Leases that are no longer `worker`'s are passed over. */
+/** Finishes chunks still leased by `worker`. */
 export async function finishChunks(q: Queries, worker: string, leases: readonly Lease[]): Promise<void> {
   await moveLeased(q, worker, leases, "'done'");
 }
 
-/** Returns how many were still leased by `worker`. */
+/** Releases chunks still leased by `worker`. Returns their number. */
 export function releaseLeases(q: Queries, worker: string, leases: readonly Lease[]): Promise<number> {
   return moveLeased(q, worker, leases.toSorted(byChunk), idleState);
 }
@@ -159,7 +159,7 @@ async function moveLeased(
   return moved;
 }
 
-/** One order for all who lock several chunks. */
+/** Lock order of chunks. */
 function byChunk(a: Lease, b: Lease): number {
   return (a.batchId === b.batchId ? 0 : a.batchId < b.batchId ? -1 : 1) || a.seq - b.seq;
 }

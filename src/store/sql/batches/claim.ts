@@ -18,19 +18,19 @@ import { tableOf } from '../table.ts';
 
 type Claiming = Pick<BatchStore, 'claim' | 'claimClosings'>;
 
-/** Of how many orgs a claim looks at how many chunks, those given least first; at more where the first do not do. */
+/** Numbers of orgs and chunks that a claim considers, least served first; the larger only if the smaller do not suffice. */
 const looks = [
   { orgs: 8, chunks: 64 },
   { orgs: 64, chunks: 512 },
 ];
-/** Of each org. */
-const leastLook = 8;
-/** What was chosen may be somebody else's by the time it is leased. */
-const mostTries = 3;
-/** All orgs have the same. */
+/** Minimum of chunks per org. */
+const minLook = 8;
+/** Attempts: another process may lease the chosen chunks first. */
+const maxTries = 3;
+/** Equal for all orgs. */
 const weight = 1;
 
-/** How chunks come into hand: chosen among all orgs and batches, and leased in sets (`docs/decisions/0004`). */
+/** Claims chunks: chosen among all orgs and batches, and leased in sets (docs/design/batch-engine.md). */
 export function createClaiming(db: Db): Claiming {
   return {
     claim: (worker, wanted, options) =>
@@ -56,7 +56,7 @@ export function createClaiming(db: Db): Claiming {
         for (let tries = 1; ; tries++) {
           const claim = await db.tx((q) => claimInSet(q, single ?? all));
           if (claim !== 'again') return claim;
-          if (tries === mostTries) return nothing;
+          if (tries === maxTries) return nothing;
         }
       }),
 
@@ -80,12 +80,12 @@ export function createClaiming(db: Db): Claiming {
   };
 }
 
-/** An org's queue of one model, under all the names the model has. */
+/** Queue of an org for one model, under all names of the model. */
 interface Share {
   orgId: string;
   names: string[];
   start: number;
-  /** Whether something of it may be had at all. */
+  /** True if a chunk of it is claimable. */
   atWork: boolean;
 }
 
@@ -93,19 +93,15 @@ interface Choice extends ReadyChunk {
   model: string;
 }
 
-/** What a claim is asked for. */
 interface Asked {
   worker: string;
   wanted: readonly ClaimRequest[];
   options: ClaimOptions;
-  /** Batches something of which was chosen, for whoever is told of a fault. */
+  /** Collects the batches of chosen chunks, for error isolation. */
   picked: Set<string>;
 }
 
-/**
- * One claim, in one transaction. Locks are taken in this order: queues by model, batches by id, chunks. `again` when what was
- * chosen could not be had.
- */
+/** One claim in a transaction. Lock order: queues by model, batches by id, chunks. `again` if the chosen chunks were taken. */
 async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
   const { worker, wanted, options, picked } = asked;
   const clocks = await lockQueues(
@@ -120,7 +116,7 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
   const of = new Set(chosen.map(({ batchId }) => batchId));
   const batches = await lockFree<BatchRow>(q, [...of], claimables);
   const open = new Set(batches.filter(isOpen).map(({ id }) => id));
-  // What is ready of batches that are paused or over was given back just when they came to be so.
+  // Corrects chunks that were released just as their batch was paused or ended.
   await allIn(
     q,
     batches.filter((batch) => !isOpen(batch)).map(({ id }) => id),
@@ -133,7 +129,7 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
     chosen.filter(({ batchId }) => open.has(batchId)),
   );
   if (leased.length === 0) return 'again';
-  // What was paused before is none of the time that a batch runs.
+  // A pause before the first claim does not count.
   await allIn(
     q,
     batches.filter(({ id, status }) => open.has(id) && status === 'validating').map(({ id }) => id),
@@ -148,7 +144,7 @@ async function claimInSet(q: Queries, asked: Asked): Promise<Claim | 'again'> {
   return { chunks, batches: batches.filter(({ id }) => claimed.has(id)).map(toClaimed), faults: [] };
 }
 
-/** Per model, the orgs with ready chunks, those given least first. */
+/** Orgs with ready chunks by model, least served first. */
 async function sharesOf(
   q: Queries,
   { wanted, options }: Asked,
@@ -162,7 +158,7 @@ async function sharesOf(
     const ofModel = shares.get(model) ?? new Map<string, Share>();
     shares.set(model, ofModel);
     const share = ofModel.get(orgId);
-    // Whoever was away comes in where those at work are.
+    // An org that was idle starts at the current virtual time.
     const start = Math.max(served ?? 0, clocks.get(model)!);
     if (!share) ofModel.set(orgId, { orgId, names: [name], start, atWork: true });
     else share.names.push(name);
@@ -186,8 +182,8 @@ async function choose(q: Queries, asked: Asked, shares: ReadonlyMap<string, Shar
 }
 
 /**
- * Chooses among the first `each` orgs of every model; `cut` where others, or more chunks of these, would have had their
- * turn. At the last look nobody waits for an org of which nothing can be taken.
+ * Chooses among the first `each` orgs of every model. `cut` if further orgs or chunks would have had their turn; on the last attempt
+ * an org without claimable chunks does not block the others.
  */
 async function lookAt(
   q: Queries,
@@ -197,7 +193,7 @@ async function lookAt(
 ): Promise<{ chosen: Choice[]; cut: boolean }> {
   const first = [...shares.values()].flatMap((ofModel) => ofModel.slice(0, each));
   const looked = first.flatMap(({ names, orgId }) => names.map((name) => ({ name, orgId })));
-  const look = Math.max(leastLook, Math.ceil(chunks / looked.length));
+  const look = Math.max(minLook, Math.ceil(chunks / looked.length));
   const heads = await readyHeads(q, looked, look, options);
   for (const share of first) share.atWork = share.names.some((name) => heads.has(`${name} ${share.orgId}`));
   const suspects = { ...options.suspects };
@@ -217,7 +213,7 @@ async function lookAt(
   return { chosen, cut };
 }
 
-/** Orgs are charged what their chunks are expected to take; the virtual time of a model is the least of those at work. */
+/** Charges orgs the estimated tokens of their chunks. The virtual time of a model is the minimum of its active orgs. */
 async function charge(
   q: Queries,
   shares: ReadonlyMap<string, Share[]>,
@@ -264,7 +260,6 @@ function queueOf(
   return { orgId, start, weight, chunks, hasMore: lists.some((list) => list.length === look) };
 }
 
-/** What is looked at of a batch to claim of it. */
 type Claimable = Pick<
   Batch,
   'id' | 'orgId' | 'endpoint' | 'status' | 'closing' | 'due' | 'expiresAt' | 'pausedAt' | 'prices'
@@ -288,7 +283,7 @@ function toClaimed({ id, orgId, endpoint, due, expiresAt, prices, blobId }: Batc
   return { id, orgId, endpoint, due, expiresAt, priced: Object.keys(prices), blobId };
 }
 
-/** Those of the batches that nobody else is writing to; where that is none, whoever writes is waited for. */
+/** Locks the batches that are free; if none is, waits for the writers. */
 async function lockFree<Row>(
   q: Queries,
   ids: readonly string[],

@@ -16,10 +16,10 @@ type Ending = Pick<
   'cancel' | 'expire' | 'fail' | 'markAtRisk' | 'moveWindows' | 'closeGate' | 'publish'
 >;
 
-/** How long answers in flight are still taken when a batch fails as a whole. */
+/** Time in which a failed batch still accepts answers in flight. */
 const failGraceMs = 2_000;
 
-/** How batches end: `closing` is decided once, by one compare-and-set; the holder of chunk 0 then does the rest. */
+/** Ends batches: one compare-and-set decides `closing`, then the owner of chunk 0 finishes the batch. */
 export function createEnding(db: Db): Ending {
   return {
     cancel: (orgId, id, now, graceMs) =>
@@ -47,7 +47,7 @@ export function createEnding(db: Db): Ending {
         try {
           if (await db.tx((q) => expireOne(q, id, now))) expired.push(id);
         } catch (error) {
-          // What is wrong with one batch keeps no other.
+          // Damaged rows of one batch do not stop the others.
           if (!mayBeRowFault(error)) throw error;
           faults.push(error);
         }
@@ -112,7 +112,7 @@ export function createEnding(db: Db): Ending {
   };
 }
 
-/** False where somebody else is at it, or has decided otherwise. */
+/** False if the batch is locked, or its end is decided. */
 async function expireOne(q: Queries, id: string, now: number): Promise<boolean> {
   const free = await q.all(
     `SELECT id FROM batches WHERE id = ? AND ${undecided} AND expires_at <= ? ${q.skipLocked}`,
@@ -124,7 +124,7 @@ async function expireOne(q: Queries, id: string, now: number): Promise<boolean> 
   return true;
 }
 
-/** Nothing new is claimed; what is leased stays with its owners until they hear of it. */
+/** Stops claims. Leased chunks stay with their owners until those notice the end. */
 async function stopChunks(q: Queries, batchId: string): Promise<void> {
   await q.all(
     "UPDATE batch_chunks SET state = 'done' WHERE batch_id = ? AND seq > 0 AND state IN ('ready', 'held')",
@@ -141,7 +141,7 @@ interface Sums {
   output: number;
 }
 
-/** Every line has its result, the counters are the rows, and the ledger is the sum of the outputs. */
+/** True if every line has a result, and counters and ledger match the results. */
 async function agrees(q: Queries, batch: BatchState): Promise<boolean> {
   const ofOutputs = (what: string) => sum(`CASE WHEN stream = 'output' THEN ${what} ELSE 0 END`);
   const [rows] = await q.all<Sums>(
@@ -161,7 +161,7 @@ async function agrees(q: Queries, batch: BatchState): Promise<boolean> {
   );
 }
 
-/** Cast, because sums of big integers are decimals in Postgres. */
+/** Casts, because sums of bigints are decimals in Postgres. */
 function sum(expression: string): string {
   return `CAST(COALESCE(sum(${expression}), 0) AS bigint)`;
 }

@@ -3,11 +3,12 @@ import type { Queries } from '../../db.ts';
 import type { ErrorSummary } from '../../contract/results.ts';
 import { allIn } from '../statement.ts';
 
-/** Codes listed, the most frequent first, and characters of an example. */
+/** Listed codes, most frequent first. */
 const maxCodes = 20;
+/** Characters. */
 const maxExample = 300;
 
-/** As stored at the end of the batch, else from the rows. */
+/** Error summary as stored at the end of the batch, or computed from the results. */
 export async function errorSummaryOf(q: Queries, batchId: string): Promise<ErrorSummary[]> {
   const [batch] = await q.all<{ err: number; error_summary: string | null }>(
     'SELECT err, error_summary FROM batches WHERE id = ?',
@@ -19,7 +20,7 @@ export async function errorSummaryOf(q: Queries, batchId: string): Promise<Error
     : (JSON.parse(batch.error_summary) as ErrorSummary[]);
 }
 
-/** Why lines failed, counted by code, from the rows. */
+/** Counts failed lines by code. */
 export async function summarise(q: Queries, batchId: string): Promise<ErrorSummary[]> {
   const groups = await q.all<{ code: string | null; count: number; first: number }>(
     `SELECT code, count(*) AS count, min(n) AS first FROM batch_results
@@ -45,14 +46,17 @@ async function exampleMessages(q: Queries, batchId: string, places: number[]): P
   return new Map(rows.map(({ n, body }) => [n, messageOf(body)]));
 }
 
-/** The message of an error line: ours, else the one in the engine's answer (api.md, section 5, "Error line"). */
+/** Message of an error line: Offpeak's, or that of the engine's answer. */
 export function messageOf(body: Uint8Array): string {
-  const line = parse(body) as { error?: Told; response?: { body?: { error?: Told } } } | null | undefined;
+  const line = parse(body) as
+    | { error?: ErrorBody; response?: { body?: { error?: ErrorBody } } }
+    | null
+    | undefined;
   const message = line?.error?.message ?? line?.response?.body?.error?.message;
   return typeof message === 'string' ? truncate(message, maxExample) : '';
 }
 
-type Told = { message?: unknown } | null;
+type ErrorBody = { message?: unknown } | null;
 
 function parse(body: Uint8Array): unknown {
   try {

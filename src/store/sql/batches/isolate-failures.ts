@@ -2,17 +2,14 @@ import { ApiError } from '../../../core/errors.ts';
 import { StoreError } from '../../../core/store-error.ts';
 import type { Claim } from '../../contract/claim.ts';
 
-/** Whether an error may be the fault of the rows that were touched: what the database has as a whole is told in our own words. */
+/** True if damaged rows may have caused the error; errors of the database as a whole have types of our own. */
 export function mayBeRowFault(error: unknown): boolean {
   return !(error instanceof StoreError || error instanceof ApiError);
 }
 
 export const nothing: Claim = { chunks: [], batches: [], faults: [] };
 
-/**
- * Claims, and where the database refuses that, claims of every batch that was chosen alone: what is wrong with one keeps no
- * other from being claimed.
- */
+/** Claims chunks; if that fails, claims from each chosen batch alone, so that damaged rows of one do not block the others. */
 export async function isolateFailures(
   claim: (only: string[] | undefined, picked: Set<string>) => Promise<Claim>,
 ): Promise<Claim> {

@@ -5,11 +5,9 @@ import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
 import { isUsedUp } from '../accounts/spending.ts';
 import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../statement.ts';
 
-/**
- * What is ready, read from the index of ready chunks and from nothing else: nobody counts, so no count can be wrong.
- */
+/** Queries of the queue, on the index of ready chunks only: there are no counters that could be wrong. */
 
-/** The names that ready chunks have. */
+/** Names of `wanted` that ready chunks have. */
 export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
   const names = wanted.flatMap((each) => each.names);
   if (names.length === 0) return [];
@@ -22,7 +20,7 @@ export async function readyNames(q: Queries, wanted: readonly ClaimRequest[]): P
   return rows.map(({ model }) => model);
 }
 
-/** The names under which some org has a ready chunk that is due before what is in hand of it. */
+/** Names under which an org has a ready chunk more urgent than those already claimed. */
 export async function earlierNames(q: Queries, wanted: readonly ClaimRequest[]): Promise<string[]> {
   const asked = wanted.flatMap(({ names, claimedDue: before }) =>
     names.flatMap((name) => Object.entries(before).map(([orgId, due]) => [name, orgId, due] as const)),
@@ -41,7 +39,7 @@ export async function earlierNames(q: Queries, wanted: readonly ClaimRequest[]):
   return found;
 }
 
-/** The virtual time of each model. Whoever chooses among the orgs of a model does so alone. */
+/** Locks and returns the virtual time of each model: one process at a time chooses among the orgs of a model. */
 export async function lockQueues(q: Queries, models: string[]): Promise<Map<string, number>> {
   const clocks = new Map<string, number>();
   const read = async () => {
@@ -60,7 +58,7 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
   return clocks;
 }
 
-/** The orgs that have ready chunks of each name and may spend, found by going from one to the next in the index. */
+/** Orgs with ready chunks and an available budget, by a skip scan of the index. */
 export function readyOrgs(
   q: Queries,
   modelOf: ReadonlyMap<string, string>,
@@ -87,10 +85,10 @@ interface HeadRow extends ReadyChunk {
   lateAt: number;
 }
 
-/** SQLite joins at most 500 SELECTs. */
-const mostTerms = 256;
+/** SQLite allows 500 terms in a UNION. */
+const maxTerms = 256;
 
-/** Up to `look` ready chunks of each queue whose windows are not over, in the order in which they are to run. */
+/** First `look` ready chunks of each queue within their windows, in order. */
 export async function readyHeads(
   q: Queries,
   queues: readonly { name: string; orgId: string }[],
@@ -107,8 +105,8 @@ export async function readyHeads(
         ${filter.and}
       ORDER BY c.due, c.batch_id, c.kills, c.seq LIMIT ?) AS heads`;
   const rows: HeadRow[] = [];
-  // What is asked twice is told twice.
-  for (const asked of paddedSlices(queues, mostTerms)) {
+  // Padding repeats a queue, so chunks are deduplicated below.
+  for (const asked of paddedSlices(queues, maxTerms)) {
     const told = await q.all<HeadRow>(`${filter.with} ${asked.map(() => term).join(' UNION ALL ')}`, [
       ...filter.params,
       ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),
@@ -116,7 +114,7 @@ export async function readyHeads(
     rows.push(...told);
   }
   const heads = new Map<string, Map<string, ReadyChunk>>();
-  // They are many: each becomes a chunk where it stands, and none is copied.
+  // Many rows: each becomes a chunk in place, without a copy.
   for (const row of rows) {
     const key = `${row.model} ${row.orgId}`;
     const ofQueue = heads.get(key) ?? new Map<string, ReadyChunk>();
@@ -126,7 +124,7 @@ export async function readyHeads(
   return new Map([...heads].map(([key, ofQueue]) => [key, [...ofQueue.values()]]));
 }
 
-/** As a condition on a column of batch ids. */
+/** SQL condition on a column of batch ids. */
 export function idFilter(
   column: string,
   { only, except }: Pick<ClaimOptions, 'only' | 'except'>,

@@ -17,16 +17,15 @@ import { tableOf } from '../table.ts';
 type Recording = Pick<ResultStore, 'record' | 'recordMissing'>;
 
 /**
- * Recording (batch-engine.md): the lock on the batch row makes one flush at a time, so the counters it carries are exact
- * and number the rows without gaps, in the order of the commits. Each step is one statement for all batches of a flush: a
- * flush of many batches costs as many trips to the database as one of a single batch.
+ * Records results. The lock on the batch row serializes flushes, so counters are exact and number the rows without gaps in commit order.
+ * Each step is one statement for all batches: the number of round trips does not depend on the number of batches.
  */
 export function createRecording(db: Db): Recording {
   return {
     record: (worker, results, finished, now) =>
       db.tx(async (q) => {
         const ids = [...new Set([...results, ...finished].map(({ batchId }) => batchId))].toSorted();
-        // In one order for all who lock several.
+        // Ordered by id: one lock order for all processes.
         const open = (await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.forUpdate}`)).filter(
           (batch) => accepts(batch, now),
         );
@@ -50,7 +49,7 @@ export function createRecording(db: Db): Recording {
   };
 }
 
-/** Whether `worker` is the one that closes the batch. */
+/** True if `worker` holds the closing lease of the batch. */
 export async function holdsClosingLease(q: Queries, worker: string, lease: Lease): Promise<boolean> {
   return lease.seq === 0 && (await findLeased(q, worker, lease)) !== undefined;
 }
@@ -59,7 +58,7 @@ function accepts(batch: BatchState, now: number): boolean {
   return (batch.status === 'in_progress' || batch.status === 'cancelling') && batch.acceptUntil > now;
 }
 
-/** Writes the results of lines of these batches that have none yet, counts and bills them. */
+/** Writes, counts and bills the results of lines that have none yet. */
 async function keep(
   q: Queries,
   batches: readonly BatchState[],
@@ -100,14 +99,14 @@ async function keep(
 
 type ResultRow = Omit<LineResult, 'usage'> & Usage & { n: number };
 
-/** Reasoning tokens are no part of what is billed; their sum in the ledger is enough. */
+/** Reasoning tokens do not affect the price; only the ledger has their sum. */
 const resultRows = tableOf<Omit<ResultRow, 'reasoningTokens'>>('batch_results')(
   'batchId line stream n model inputTokens cachedTokens outputTokens attempts code body',
 );
 
 type Count = Record<ResultStream, number> & { batch: BatchState };
 
-/** Whoever has its last result is complete, and may be closed. */
+/** True if the batch has its last result and can be closed. */
 function isComplete({ batch, output, errors }: Count): boolean {
   return batch.closing === null && output + errors >= batch.total;
 }
@@ -129,14 +128,14 @@ async function writeCounts(q: Queries, counts: readonly Count[]): Promise<void> 
   await readyToClose(q, complete);
 }
 
-/** Lets somebody close these batches. */
+/** Makes the closing chunks ready. */
 export async function readyToClose(q: Queries, batchIds: readonly string[]): Promise<void> {
   const text = (list: string) =>
     `UPDATE batch_chunks SET state = 'ready' WHERE batch_id IN ${list} AND seq = 0 AND state = 'held'`;
   await allIn(q, batchIds, text);
 }
 
-/** Only lines with an output are paid for. */
+/** Ledger rows; only outputs are billed. */
 function bill(batch: BatchState, results: ResultRow[], day: string): LedgerRow[] {
   const paid = Map.groupBy(
     results.filter((result) => result.stream === 'output'),

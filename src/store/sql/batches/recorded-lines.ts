@@ -1,12 +1,12 @@
 import type { Queries } from '../../db.ts';
 import { paddedSlices, typedTuples } from '../statement.ts';
 
-/** A line among those of several batches. */
+/** Key of a line of a batch. */
 export function lineKey(batchId: string, line: number): string {
   return `${batchId}/${line}`;
 }
 
-/** Those lines that have a result, by `lineKey`. */
+/** Keys of the lines that have a result. */
 export async function recordedLines(
   q: Queries,
   lines: readonly { batchId: string; line: number }[],

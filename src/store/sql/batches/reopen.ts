@@ -2,7 +2,7 @@ import type { Db, Queries } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import { lockBatch, undecided } from './batches.ts';
 
-/** Finds batches that nobody would ever run to their end, and has them run. */
+/** Makes chunks of stranded batches ready again. */
 export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
   return {
     async reopen(now, limit) {
@@ -18,16 +18,15 @@ export function createReopening(db: Db): Pick<BatchStore, 'reopen'> {
 }
 
 /**
- * A chunk is finished with or after the results of its lines, so of a batch whose every chunk is finished every line has
- * one; unless the database went back behind what it had confirmed. Nor is a chunk held of a batch that is not paused; unless
- * it was given back at the moment in which the batch was resumed. When the window is over, results that come are not taken,
- * and their chunks finish all the same; what has none is then recorded at the end. (Chunk 0 is the closing one.)
+ * SQL: batches with missing results but no open chunk. Chunks finish with or after their results, so a database must have lost
+ * confirmed commits, or a chunk was released as held just as its batch was resumed. After the window, missing results are normal:
+ * late results are dropped, and closing records the missing ones. Chunk 0 is the closing chunk.
  */
 const stranded = `${undecided} AND status = 'in_progress' AND paused_at IS NULL AND ok + err < total AND expires_at > ?
   AND NOT EXISTS (
     SELECT 1 FROM batch_chunks c WHERE c.batch_id = batches.id AND c.seq > 0 AND c.state IN ('ready', 'leased'))`;
 
-/** Whoever claims the chunks runs the lines without a result, and no others. */
+/** Claims of the chunks then run only lines without a result. */
 async function reopen(q: Queries, id: string, now: number): Promise<boolean> {
   await lockBatch(q, id);
   const rows = await q.all(

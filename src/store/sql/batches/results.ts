@@ -6,7 +6,7 @@ import { errorSummaryOf } from './error-summary.ts';
 
 type Reading = Pick<ResultStore, 'missing' | 'tail' | 'errorSummary' | 'leftovers' | 'purge'>;
 
-/** Results read back, and cleared away once files hold them. */
+/** Reads results, and purges them once files hold them. */
 export function createResults(db: Db): Reading {
   return {
     async missing(batchId, from, limit) {
@@ -22,8 +22,8 @@ export function createResults(db: Db): Reading {
       return rows.map((row) => row.line);
     },
 
-    // What fits is found out from the lengths alone: bodies that do not are not read. A bare `stream = ?` would have SQLite
-    // compile this anew at every run, for the index that holds one stream alone.
+    // Lengths alone decide what fits, so other bodies are not read. The CAST keeps SQLite from recompiling at every run because of
+    // the partial index on one stream.
     tail: (batchId, stream, after, { rows, bytes }) =>
       db.all<ResultRow>(
         `SELECT n, line, body FROM batch_results WHERE batch_id = ? AND stream = CAST(? AS text) AND n > ? AND n <= (

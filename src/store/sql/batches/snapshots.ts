@@ -6,7 +6,7 @@ import { batches, unpackLines } from '../rows.ts';
 import { errorSummaryOf } from './error-summary.ts';
 import { recordedLines } from './recorded-lines.ts';
 
-/** Counts, usage, running lines and errors of a batch are read in one snapshot, so that they agree while results arrive. */
+/** Reads a batch with its usage, running lines and errors in one snapshot, so that they agree while results arrive. */
 export function createSnapshots(db: Db): Pick<BatchStore, 'snapshot'> {
   return {
     snapshot: (id, orgId) =>

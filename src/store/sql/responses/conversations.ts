@@ -94,10 +94,7 @@ export function createConversations(db: Db): ConversationStore {
   };
 }
 
-/**
- * Adds what was said to those conversations that are there; returns what each of these has more. They come in one order, so
- * that of two transactions one waits and none is a victim.
- */
+/** Appends to existing conversations, in one lock order for all processes, and returns the added bytes. */
 export async function appendAll(q: Queries, said: readonly ConversationAppend[]): Promise<StoredBytes[]> {
   const added: StoredBytes[] = [];
   const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));

@@ -2,7 +2,7 @@ import type { Db, Queries } from '../../db.ts';
 import { conditions, type Table, type Where } from '../table.ts';
 import { addBytes } from './stored-bytes.ts';
 
-/** That a row is its org's and has not expired. */
+/** Condition: a row of the org that has not expired. */
 export function unexpired(orgId: string, id: string, now: number): Where {
   return { id, orgId, 'expires_at > ?': now };
 }
@@ -10,15 +10,15 @@ export function unexpired(orgId: string, id: string, now: number): Where {
 interface Expiring<Row> {
   name: 'responses' | 'conversations' | 'chats';
   table: Pick<Table<{ metadata: string; expiresAt: number }, Row>, 'first' | 'update'>;
-  /** The bytes of a row, in SQL. */
+  /** SQL: size of a row. */
   bytes: string;
-  /** What more is true of a row that may be swept. */
+  /** SQL: additional condition for removal after expiry. */
   sweepable?: string;
-  /** Removes what belongs to a row. */
+  /** Removes dependent rows. */
   along?: (q: Queries, id: string) => Promise<unknown>;
 }
 
-/** Rows of orgs that are counted and expire: how one is found, marked and taken away. */
+/** Find, update and remove for rows that expire and count toward the quota. */
 export function createExpiring<Row extends object>(
   db: Db,
   { name, table, bytes, sweepable = 'TRUE', along }: Expiring<Row>,
@@ -42,7 +42,7 @@ export function createExpiring<Row extends object>(
   return {
     find: (orgId: string, id: string, now: number) => table.first(db, unexpired(orgId, id, now)),
 
-    /** Replaces the metadata, and when it expires unless that stays. */
+    /** Replaces the metadata and, if given, the expiry. */
     updateMetadata: (orgId: string, id: string, metadata: string, now: number, expiresAt?: number) =>
       db.tx(async (q) => {
         const { sql, params } = conditions(unexpired(orgId, id, now));

@@ -16,12 +16,12 @@ const responses = tableOf<StoredResponse, 'input'>('responses', { unread: ['inpu
   'id orgId status previousId createdAt expiresAt aliveUntil saidBytes input output body pieces',
 );
 
-/** What a chain is followed by: no texts are read. */
+/** Columns for following a chain, without texts. */
 type Link = Pick<StoredResponse, 'status' | 'previousId' | 'saidBytes'>;
 
 const links = tableOf<Link>('responses')('status previousId saidBytes');
 
-/** Of all its texts. Neither database reads them for it. */
+/** SQL: size of all texts, which neither database reads for it. */
 const bytesOfRow = `octet_length(input) + octet_length(output) + octet_length(body)
   + COALESCE(octet_length(pieces), 0)`;
 
@@ -66,7 +66,7 @@ export function createResponses(db: Db): ResponseStore {
 
     get: find,
 
-    // Link by link through the primary key: a recursive statement would walk all of a chain that is to be cut.
+    // Link by link: a recursive statement would read the whole chain before a limit applies.
     chain: (orgId, id, now, most) =>
       db.tx(async (q) => {
         const found: ChainLink[] = [];

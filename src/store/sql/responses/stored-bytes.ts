@@ -1,7 +1,7 @@
 import type { Queries } from '../../db.ts';
 import type { StoredBytes } from '../../contract/stored-bytes.ts';
 
-/** Counts bytes in or out. Orgs come in one order, so that of two transactions one waits and none is a victim. */
+/** Adds to the stored bytes of orgs, in one lock order for all processes. */
 export async function addBytes(q: Queries, changes: readonly StoredBytes[]): Promise<StoredBytes[]> {
   const sums = new Map<string, number>();
   for (const { orgId, bytes } of changes) sums.set(orgId, (sums.get(orgId) ?? 0) + bytes);

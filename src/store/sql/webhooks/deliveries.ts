@@ -22,7 +22,7 @@ const deliveries = tableOf<DeliveryRow, 'orgId'>('webhook_deliveries', { unread:
   'lastAttemptAt lastStatus lastError',
 );
 
-/** What of a webhook it takes to send to it. */
+/** Columns of a webhook for sending to it. */
 interface Receiver extends Pick<Webhook, 'id' | 'orgId' | 'url' | 'disabledAt'> {
   secret: string;
   oldSecret: string | null;
@@ -31,7 +31,7 @@ interface Receiver extends Pick<Webhook, 'id' | 'orgId' | 'url' | 'disabledAt'> 
 
 const receivers = tableOf<Receiver>('webhooks')('id orgId url secret oldSecret oldSecretUntil disabledAt');
 
-/** What webhooks are told: leased like chunks, but each for its own time, so that nobody has to say that he is alive. */
+/** Deliveries, leased like chunks, but each for a fixed time without heartbeats. */
 export function createDeliveries(db: Db): Deliveries {
   return {
     async deliveries(orgId, webhookId, { after, limit }) {
@@ -127,10 +127,7 @@ export function createDeliveries(db: Db): Deliveries {
   };
 }
 
-/**
- * Writes an event for every webhook of the org that wants it. Its id follows from what happened, so that whoever does the
- * transaction again, or elsewhere, tells of the same event. The webhooks stay as they are until the transaction ends.
- */
+/** Adds a delivery of the event for every subscribed webhook of the org. Derived ids make a repeated transaction add the same event. */
 export async function addEvent(
   q: Queries,
   orgId: string,
@@ -150,7 +147,7 @@ export async function addEvent(
   }
 }
 
-/** Ends what is still to be sent to a webhook that is told nothing any more. */
+/** Fails the pending deliveries of a disabled webhook. */
 export async function failPending(q: Queries, webhookId: string): Promise<void> {
   await q.all(
     `UPDATE webhook_deliveries SET status = 'failed', owner = NULL, due_at = NULL,
@@ -160,10 +157,7 @@ export async function failPending(q: Queries, webhookId: string): Promise<void> 
   );
 }
 
-/**
- * The first few due deliveries of each webhook, without a look at all the others: a receiver that is away may have very
- * many. Webhooks are found by leaps through the index of what is waiting.
- */
+/** First due deliveries of each webhook, by a skip scan: a receiver that is down may have very many. */
 async function findFirst(
   q: Queries,
   { now, each, limit, busy }: { now: number; each: number; limit: number; busy: string[] },
@@ -187,7 +181,7 @@ async function findFirst(
   return rows.map(({ id }) => id);
 }
 
-/** A new delivery: due at once, or in its first attempt already. */
+/** Inserts a delivery: due immediately, or leased for its first attempt. */
 async function insert(
   q: Queries,
   made: {
@@ -221,15 +215,15 @@ async function insert(
   return row;
 }
 
-type Told = Omit<DeliveryRow, 'orgId'>;
+type ReadRow = Omit<DeliveryRow, 'orgId'>;
 
-function toClaimed(row: Told, webhook: Receiver, now: number): ClaimedDelivery {
+function toClaimed(row: ReadRow, webhook: Receiver, now: number): ClaimedDelivery {
   const { orgId, url, secret, oldSecret: old, oldSecretUntil: until } = webhook;
   const secrets = old !== null && (until ?? 0) > now ? [secret, old] : [secret];
   return { ...toDelivery(row), orgId, url, secrets };
 }
 
-function toDelivery(row: Told): Delivery {
+function toDelivery(row: ReadRow): Delivery {
   const { id, webhookId, createdAt, status, attempts, lastAttemptAt, lastStatus, lastError } = row;
   const event = { id: row.eventId, type: row.eventType, at: row.eventAt, resourceId: row.resourceId };
   const nextAttemptAt = row.owner === null ? row.dueAt : null;

@@ -11,18 +11,17 @@ const webhooks = tableOf<Webhook & { secret: string }, 'secret'>('webhooks', {
   unread: ['secret'],
 })('id orgId name url eventTypes createdAt disabledAt disabledReason secret');
 
-/** Who is told of events. What they are told stands in `deliveries.ts`. */
 export function createWebhooks(db: Db): Webhooks {
   return {
-    insert: (webhook, secret, most) =>
+    insert: (webhook, secret, max) =>
       db.tx(async (q) => {
-        // One after the other, so that the count is exact.
+        // Serializes inserts of the org, so that the count is exact.
         await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [webhook.orgId]);
         const [row] = await q.all<{ count: number }>(
           'SELECT count(*) AS count FROM webhooks WHERE org_id = ?',
           [webhook.orgId],
         );
-        if (row!.count >= most) return false;
+        if (row!.count >= max) return false;
         await webhooks.insert(q, [{ ...webhook, secret }]);
         return true;
       }),

@@ -3,9 +3,9 @@ import type { WorkerLoad } from '../../../core/worker-load.ts';
 import type { MissingModel } from '../../contract/workers.ts';
 import { readyModels } from '../batches/chunks.ts';
 
-/** So long nobody looked: nobody was alive, and whoever serves the model may be about to start, too. */
+/** After this time without an observation no process was alive, and one that serves the model may start again. */
 const unseenMs = 5 * 60_000;
-/** That somebody looks is written down so often. */
+/** Interval of recorded observations. */
 const seenMs = 60_000;
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
   seen_at: number;
 }
 
-/** @param aliveSince processes without a beat since then are dead */
+/** @param aliveSince processes without a later beat are dead */
 export async function missingModels(db: Db, now: number, aliveSince: number): Promise<MissingModel[]> {
   const ready = await readyModels(db);
   return db.tx(async (q) => {

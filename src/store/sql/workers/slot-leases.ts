@@ -6,7 +6,7 @@ import {
 } from '../../../core/slot-leases.ts';
 import type { Db, Queries } from '../../db.ts';
 
-/** One row is one lock: processes are served one after the other, model by model. */
+/** Renews the leases of a process. The row of a model is the lock for its leases. */
 export function leaseSlotsOf(
   db: Db,
   worker: string,

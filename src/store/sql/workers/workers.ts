@@ -7,7 +7,7 @@ import { tableOf } from '../table.ts';
 import { missingModels } from './missing-models.ts';
 import { leaseSlotsOf } from './slot-leases.ts';
 
-/** A process whose last beat is older than this is not counted on (batch-engine.md, "Leases"). */
+/** A process is dead after this time without a heartbeat. */
 const lifeMs = 30_000;
 
 export function createWorkers(db: Db): WorkerStore {
