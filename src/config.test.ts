@@ -101,7 +101,7 @@ it('takes addresses and ranges of trusted proxies, and says which is none', () =
   const yaml = (items: string) => `server: { trusted_proxies: [${items}] }\n`;
   expect(load(yaml("10.0.0.5, 'fd00::/8'")).server.trustedProxies).toEqual(['10.0.0.5', 'fd00::/8']);
   expect(problems(yaml('10.0.0.5, proxy.local'))).toEqual([
-    expect.stringContaining('trusted_proxies[1]: must be an address or a range of them'),
+    expect.stringContaining('trusted_proxies[1]: must be an IP address or CIDR range'),
   ]);
 });
 
@@ -135,7 +135,7 @@ describe('models', () => {
     expect(load(model('')).models[0]).not.toHaveProperty('imageUrls');
     const embedded = 'models: [{ id: a, image_urls: true, engine: { kind: llama, path: a.gguf } }]';
     expect(problems(embedded, { exists: () => true })).toEqual([
-      expect.stringContaining('the embedded engine takes no images'),
+      expect.stringContaining('the embedded engine does not accept images'),
     ]);
   });
 
@@ -350,23 +350,23 @@ describe('what is wrong', () => {
     [
       'files without those of batches',
       'files: { purposes: [user_data] }\n',
-      'files.purposes: must name batch',
+      'files.purposes: must include batch',
     ],
     ['a port out of range', 'server: { port: 70000 }\n', 'server.port: must be from 0 to 65535, not 70000'],
     [
       'a duplicate id',
       model('  - id: m\n    engine: { kind: scripted }\n'),
-      "offpeak.yaml:4: models[1].id: 'm' is taken",
+      "offpeak.yaml:4: models[1].id: 'm' is already used",
     ],
     [
       'a duplicate alias',
       model('    aliases: [a, a]\n'),
-      "offpeak.yaml:4: models[0].aliases[1]: 'a' is taken",
+      "offpeak.yaml:4: models[0].aliases[1]: 'a' is already used",
     ],
     [
       'an alias that is an id',
       model('    aliases: [m]\n'),
-      "models[0].aliases[0]: 'm' is taken already by models[0].id",
+      "models[0].aliases[0]: 'm' is already used by models[0].id",
     ],
     [
       'a missing model file',
@@ -397,7 +397,7 @@ describe('what is wrong', () => {
     [
       'a flavor as the kind',
       model('', 'kind: vllm'),
-      "models[0].engine.kind: 'vllm' is a flavor. Every server over HTTP is of the kind openai: write kind: openai and flavor: vllm.",
+      "models[0].engine.kind: 'vllm' is a flavor, not a kind. Every HTTP server has the kind openai: write kind: openai and flavor: vllm.",
     ],
     ['no engine', 'models: [ { id: a } ]\n', 'models[0]: needs an engine'],
     ['no id', 'models: [ { engine: { kind: scripted } } ]\n', 'models[0]: needs an id'],
@@ -406,12 +406,12 @@ describe('what is wrong', () => {
     [
       'a user in a URL, whom no call would name',
       model('', 'kind: openai, url: "http://u:p@a/v1"'),
-      'offpeak.yaml:3: models[0].engine.url: names a user, whom nobody would be told. Write headers:',
+      'offpeak.yaml:3: models[0].engine.url: must not contain a user name or password. Write headers:',
     ],
     [
       'a place in a URL that is none',
       model('', 'kind: openai, urls: ["http://a/{modl}/v1"]'),
-      'offpeak.yaml:3: models[0].engine.urls[0]: {modl} stands for nothing. Only {model} does.',
+      'offpeak.yaml:3: models[0].engine.urls[0]: unknown placeholder {modl}. Only {model} is replaced.',
     ],
     [
       'a key that no header carries',
@@ -440,12 +440,12 @@ describe('what is wrong', () => {
     [
       'a share of nothing',
       model('    batch: { share: 0.5 }\n'),
-      'models[0].batch.share: says nothing without',
+      'models[0].batch.share: has no effect without',
     ],
     [
       'hours that begin after the window',
       'batch: { hours: "22:00-06:00", completion_window: 16h }\n',
-      'batch.hours: batches would end before their hours begin. Set batch.completion_window to a longer time',
+      'batch.hours: batches would expire before their hours begin. Set a longer batch.completion_window',
     ],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
     ['a storage that nobody has', 'files: gs://b\n', 'files: must be disk or s3://bucket/prefix'],
@@ -453,12 +453,12 @@ describe('what is wrong', () => {
     [
       'a bucket without a key',
       'files: { store: s3://bucket }\ns3: { access_key: a }\n',
-      'offpeak.yaml:1: files.store: needs a key to the bucket. Set s3.access_key and s3.secret_key, or',
+      'offpeak.yaml:1: files.store: needs credentials for the bucket. Set s3.access_key and s3.secret_key, or',
     ],
     [
       'a key to no bucket',
       'files: disk\ns3: { access_key: a }\n',
-      'offpeak.yaml:2: s3: says nothing where files are on the disk. Write files: s3://bucket/prefix',
+      'offpeak.yaml:2: s3: has no effect while files are stored on disk. Set files: s3://bucket/prefix',
     ],
     ['a list as the whole', '- 1\n', 'expected an object with server'],
   ])('tells %s', (_, yaml, message) => {
@@ -480,7 +480,7 @@ describe('what is wrong', () => {
 
   it('includes a file that is named and not there', () => {
     expect(problems(null, { flags: { config: 'o.yaml' } })).toEqual([
-      `${folder}/o.yaml: the configuration file cannot be read. There is no such file.`,
+      `${folder}/o.yaml: the configuration file cannot be read. The file does not exist.`,
     ]);
   });
 });
@@ -499,7 +499,9 @@ describe('keys from outside', () => {
   it('are refused when guessable and the server is open to others', () => {
     const env = { OFFPEAK_API_KEY: 'a'.repeat(32) };
     expect(problems(null, { env })).toEqual([]);
-    expect(problems(null, { env, flags: { host: '0.0.0.0' } })).toEqual([expect.stringContaining('guessed')]);
+    expect(problems(null, { env, flags: { host: '0.0.0.0' } })).toEqual([
+      expect.stringContaining('too easy to guess'),
+    ]);
     expect(problems(null, { env: { OFFPEAK_API_KEY: long }, flags: { host: '0.0.0.0' } })).toEqual([]);
   });
 
@@ -543,7 +545,7 @@ describe('fallbacks', () => {
     expect(read('[b]').fallbacks).toEqual(['bee']);
     expect(read('[b], batch: { fallbacks_after: 10m }').batchFallbacksAfterMs).toBe(600_000);
     expect(() => read('[], batch: { fallbacks_after: soon }')).toThrow('batch.fallbacks_after');
-    expect(() => read('[a]')).toThrow('offpeak.yaml:2: models[0].fallbacks[0]: is the model itself');
+    expect(() => read('[a]')).toThrow('offpeak.yaml:2: models[0].fallbacks[0]: must not be the model itself');
     expect(() => read('[been]')).toThrow("there is no model 'been'. Did you mean 'bee'?");
   });
 });
@@ -553,17 +555,19 @@ it('a flavor of its own is checked, too', () => {
     problems(model('', `kind: openai, url: http://a/v1, flavor: ${fields}`)).join('\n');
   expect(flavor('{ like: vlm }')).toMatch(/Did you mean 'vllm'/);
   expect(flavor('{ chat_path: generate }')).toMatch(/must begin with \//);
-  expect(flavor("{ chat_path: '/{modl}/x' }")).toMatch(/\{modl\} stands for nothing/);
+  expect(flavor("{ chat_path: '/{modl}/x' }")).toMatch(/unknown placeholder \{modl\}/);
   expect(flavor("{ chat_path: '/{model}/x' }")).toBe('');
   expect(flavor("{ auth_scheme: 'a b' }")).toMatch(/without spaces/);
-  expect(flavor("{ auth_header: 'a b' }")).toMatch(/not the name of a header/);
+  expect(flavor("{ auth_header: 'a b' }")).toMatch(/not a valid header name/);
   expect(flavor('{ finish: { done: end } }')).toMatch(/must be one of stop, length/);
   expect(flavor('{ usage: { tokens: a } }')).toMatch(/unknown key/);
   expect(flavor('{ rename: [seed] }')).toMatch(/expected an object of names/);
   expect(flavor('{ drop: [messages.name, seed] }')).toBe('');
   expect(flavor('{ failures: [{ status: 402, means: 401 }, { says: No., means: 429 }] }')).toBe('');
-  expect(flavor('{ failures: [{ status: 400, means: 401 }] }')).toMatch(/any bad request pass for a refusal/);
-  expect(flavor('{ failures: [{ means: 401 }] }')).toMatch(/failures\[0\]: says of no failure what it is/);
+  expect(flavor('{ failures: [{ status: 400, means: 401 }] }')).toMatch(
+    /also matches errors of single requests/,
+  );
+  expect(flavor('{ failures: [{ means: 401 }] }')).toMatch(/failures\[0\]: has no condition/);
   expect(flavor('{ failures: [{ status: 400, means: 418 }] }')).toMatch(/means must be one of 400, 401/);
   expect(flavor('{ failures: [{ status: 200, means: 401 }] }')).toMatch(/failures\[0\]\.status/);
   expect(flavor('{ effort: [high] }')).toMatch(/expected an object of names/);

@@ -17,22 +17,22 @@ import { isTrusted } from './core/model-source.ts';
 export type { Config, EngineConfig } from './core/config.ts';
 
 export interface ConfigSources {
-  /** Values of command line flags, each under its name: `{ port: '8080' }`. */
+  /** Values of command line flags by name: `{ port: '8080' }`. */
   flags?: Partial<Record<'host' | 'port' | 'data' | 'config' | 'database' | 'logLevel', string>>;
   env?: Record<string, string | undefined>;
-  /** Where relative paths start. */
+  /** Base of relative paths. */
   cwd?: string;
   readFile?: (path: string) => string;
   exists?: (path: string) => boolean;
-  /** That a server runs by an earlier one: a file that says nothing is one that somebody is about to write. */
-  isAgain?: boolean;
+  /** True for a reload: an empty file is then an error, because an editor may be about to write it. */
+  isReload?: boolean;
 }
 
-/** Read where it is there, and no other is named. */
+/** Read if it exists and no other file is named. */
 export const defaultFile = 'offpeak.yaml';
 const minKeyLength = 32;
 
-/** The file that a flag or a variable names; undefined where none does. */
+/** Configuration file named by a flag or variable. */
 export function namedFile(
   flags: { config?: string },
   env: { OFFPEAK_CONFIG?: string | undefined },
@@ -41,8 +41,8 @@ export function namedFile(
 }
 
 /**
- * The configuration: flags over environment over file over defaults.
- * @throws ConfigError with every problem found
+ * Configuration from flags, environment, file and defaults, in this order of precedence.
+ * @throws ConfigError with all problems
  */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { flags = {}, env = environment, cwd = process.cwd(), exists = existsSync } = sources;
@@ -51,9 +51,9 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const named = namedFile(flags, env);
   const path = resolve(cwd, named ?? defaultFile);
   const root = named !== undefined || exists(path) ? readRoot(path, { env, readFile, check }) : undefined;
-  if (sources.isAgain && named !== undefined && root === undefined && check.problems.length === 0)
+  if (sources.isReload && named !== undefined && root === undefined && check.problems.length === 0)
     check.problems.push({ file: path, line: null, message: 'the configuration file is empty', hint: null });
-  const reading: ConfigContext = { check, cwd, base: dirname(path), exists };
+  const context: ConfigContext = { check, cwd, base: dirname(path), exists };
   const file = check.object(root, configKeys.root);
   const server = check.object(file.server, configKeys.server);
   const variable = (name: keyof typeof environmentKeys, inFile: SourceValue | undefined) =>
@@ -64,15 +64,15 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     inFile: SourceValue | undefined,
   ) => outside(`--${kebab(flag)}`, flags[flag]) ?? variable(name, inFile);
 
-  const data = folder(outer('data', 'OFFPEAK_DATA', file.data), reading) ?? resolve(cwd, 'offpeak-data');
+  const data = folder(outer('data', 'OFFPEAK_DATA', file.data), context) ?? resolve(cwd, 'offpeak-data');
   const hub = check.object(file.hub, configKeys.hub);
-  const { hours: usual, ...batches } = batch(file.batch, check);
-  const whenBatchesRun = { hours: usual, completionWindowMs: batches.completionWindowMs };
+  const { hours: defaultHours, ...batches } = batch(file.batch, check);
+  const modelDefaults = { hours: defaultHours, completionWindowMs: batches.completionWindowMs };
   const caps = limits(file.limits, check);
   const { store, ...taken } = files(file.files, caps, check);
   const kept = bucket(variable('OFFPEAK_FILES', store), file.s3, env, check);
   const host = check.text(outer('host', 'OFFPEAK_HOST', server.host)) ?? '127.0.0.1';
-  // Platforms that start a server name its port in PORT; whoever configures Offpeak means more by it.
+  // Hosting platforms set PORT; Offpeak's own settings override it.
   const port = outer('port', 'OFFPEAK_PORT', server.port) ?? outside('PORT', env.PORT);
   const open = !isLoopback(host);
   const adminKeyAt = variable('OFFPEAK_ADMIN_KEY', file.admin_key);
@@ -87,9 +87,9 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     files: omitUndefined({ ...taken, bucket: kept }),
     models:
       file.models === undefined
-        ? [builtInModel(reading, usual)]
-        : models(file.models, reading, whenBatchesRun),
-    modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), reading) ?? join(data, 'models'),
+        ? [builtInModel(context, defaultHours)]
+        : models(file.models, context, modelDefaults),
+    modelFolder: folder(variable('OFFPEAK_MODEL_FOLDER', file.model_folder), context) ?? join(data, 'models'),
     hub: {
       endpoint: hubEndpoint(variable('OFFPEAK_HF_ENDPOINT', hub.endpoint), check),
       token: check.word(variable('OFFPEAK_HF_TOKEN', hub.token)) ?? null,
@@ -106,7 +106,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   });
   if (adminKeyAt !== undefined && config.adminKey !== undefined && config.apiKey === config.adminKey)
     check.fail(adminKeyAt, 'must differ from the API key');
-  // As they stand in the file, and then what was said beside it.
+  // In the order of the file, then flags and variables.
   const problems = check.problems.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity));
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
@@ -129,7 +129,7 @@ function readRoot(
     text = from.readFile(path);
   } catch (cause) {
     const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
-    const hint = reason === 'ENOENT' ? 'There is no such file.' : `The system says ${reason}.`;
+    const hint = reason === 'ENOENT' ? 'The file does not exist.' : `The system reports ${reason}.`;
     from.check.problems.push({
       file: path,
       line: null,
@@ -144,7 +144,7 @@ function readRoot(
 
 function addresses(at: SourceValue | undefined, check: Checker): string[] {
   const hint = 'For example 10.0.0.5 or 10.0.0.0/8';
-  return items(at, check, isAddressRange, ['must be an address or a range of them', hint]);
+  return items(at, check, isAddressRange, ['must be an IP address or CIDR range', hint]);
 }
 
 function metrics(at: SourceValue | undefined, check: Checker): Config['metrics'] {
@@ -159,7 +159,7 @@ function metrics(at: SourceValue | undefined, check: Checker): Config['metrics']
 function opened(at: SourceValue | undefined, check: Checker): string[] {
   const isHost = (text: string) => /^(?!.*\/)(?=.*[a-z])[\w-]+(\.[\w-]+)*$/i.test(text);
   const hint = 'For example 10.0.0.0/8 or hooks.internal';
-  const what = 'must be an address, a range of them or the name of a host';
+  const what = 'must be an IP address, a CIDR range or a host name';
   return items(at, check, (text) => isAddressRange(text) || isHost(text), [what, hint]);
 }
 
@@ -192,17 +192,17 @@ function database(at: SourceValue | undefined, check: Checker): string {
   return found;
 }
 
-/** A key set from outside: long enough everywhere, and not an obvious one where others can reach the server. */
+/** Configured key: long enough, and not trivial if other machines can reach the server. */
 function secret(at: SourceValue | undefined, open: boolean, check: Checker): string | undefined {
   const found = check.text(at);
   if (at === undefined || found === undefined) return undefined;
-  const hint = 'Make one with: openssl rand -hex 32';
+  const hint = 'Generate one with: openssl rand -hex 32';
   if (!/^[\x21-\x7e]+$/.test(found))
     return check.fail(at, 'must be printable characters without spaces', hint);
   if (found.length < minKeyLength)
     return check.fail(at, `must have at least ${minKeyLength} characters`, hint);
   if (open && new Set(found).size < 10)
-    return check.fail(at, 'is too easily guessed for a server that others can reach', hint);
+    return check.fail(at, 'is too easy to guess for a server that other machines can reach', hint);
   return found;
 }
 

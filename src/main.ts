@@ -2,17 +2,17 @@ import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 
-// V8 makes what it saw survive among the old objects at once; of a call to an engine, which outlives many others, that holds
-// all the rest, body included, until everything is collected. Before the cache, whose entries hold for the same flags only.
+// V8 would allocate objects that usually survive directly in the old generation; a long engine call then keeps its whole request
+// alive until a full collection. Set before the compile cache, whose entries are valid for the same flags only.
 setFlagsFromString('--no-allocation-site-pretenuring');
-// Where few objects grow old V8 lets them become a tenth more, and then looks through all: every three seconds of a batch, for
-// which single requests wait. Twice what lives is some 10 MB more in memory.
+// By default V8 runs a full collection when the old generation grows by a tenth: every three seconds of a batch, which delays
+// interactive requests. Growth to twice the live size costs some 10 MB.
 setFlagsFromString('--heap-growing-percent=100');
-// What is said of young objects is for this thread, which has it by now; it would overrule what other threads are given.
+// The flag of the young generation has taken effect in this thread; it would override the resource limits of other threads.
 setFlagsFromString('--max-semi-space-size=0');
 
-// Node keeps what it makes of the sources, which halves the work of the next start: a restart should be over in a second.
-// It stands beside the code, because whoever may write there may change the code as well; where we may not, there is none.
+// The compile cache halves the work of the next start. It is beside the code, because who can write there can change the code
+// as well; without write access there is no cache.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/offpeak', import.meta.url)));
 
 const { start } = await import('./cli/start.ts');

@@ -4,8 +4,8 @@ import { outside } from './environment.ts';
 import { configKeys } from './keys.ts';
 
 /**
- * Where files are kept, if not on the disk. What every program for object stores takes from the environment is taken from
- * there too, after what the file says: it may be meant for another program.
+ * Bucket for files; undefined for the disk. The AWS variables apply too, but the file overrides them: they may be meant for
+ * another program.
  */
 export function bucket(
   store: SourceValue | undefined,
@@ -16,7 +16,7 @@ export function bucket(
   const fields = check.object(s3, configKeys.s3);
   const found = check.text(store);
   if (store === undefined || found === undefined || found === 'disk') {
-    if (s3) check.fail(s3, 'says nothing where files are on the disk', 'Write files: s3://bucket/prefix.');
+    if (s3) check.fail(s3, 'has no effect while files are stored on disk', 'Set files: s3://bucket/prefix.');
     return undefined;
   }
   const [, name, path = ''] = /^s3:\/\/([a-z0-9][\w.-]+)((?:\/[\w.-]+)*)\/?$/i.exec(found) ?? [];
@@ -24,7 +24,7 @@ export function bucket(
     return check.fail(
       store,
       'must be disk or s3://bucket/prefix',
-      'A prefix has letters, digits and . _ - / in it.',
+      'A prefix may contain letters, digits and . _ - /',
     );
   const variable = (key: string) => outside(key, env[key]);
   const region =
@@ -35,7 +35,7 @@ export function bucket(
   const session = fields.session_token ?? (fields.access_key ? undefined : variable('AWS_SESSION_TOKEN'));
   const hint = 'Set s3.access_key and s3.secret_key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.';
   if (accessKey === undefined || secretKey === undefined)
-    return check.fail(store, 'needs a key to the bucket', hint);
+    return check.fail(store, 'needs credentials for the bucket', hint);
   return {
     bucket: name,
     prefix: path === '' ? '' : `${path.slice(1)}/`,

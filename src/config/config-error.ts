@@ -1,6 +1,6 @@
 import { type ConfigProblem, formatProblem } from './source-value.ts';
 
-/** A configuration that cannot be used: every problem at once, each with its place. */
+/** Invalid configuration, with all problems and their locations. */
 export class ConfigError extends Error {
   readonly problems: ConfigProblem[];
 

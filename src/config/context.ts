@@ -2,44 +2,44 @@ import { resolve } from 'node:path';
 import type { Checker, SourceValue } from './source-value.ts';
 import type { EngineConfig, ReplicaConfig } from '../core/config.ts';
 
-/** Where values of the configuration were written: those of servers are judged long after they were read. */
-const places = new WeakMap<object, Partial<Record<string, SourceValue>>>();
+/** Locations of engine and server settings, for problems found after the configuration was read. */
+const locations = new WeakMap<object, Partial<Record<string, SourceValue>>>();
 
-/** Where `key` of an engine or one of its servers was written; undefined where it was not. */
+/** Location of `key` of an engine or server; undefined if it is not set. */
 export function locationOf(
   of: EngineConfig | ReplicaConfig,
   key: string,
 ): Pick<SourceValue, 'file' | 'line' | 'path'> | undefined {
-  return places.get(of)?.[key];
+  return locations.get(of)?.[key];
 }
 
 export function withLocation<T extends object>(value: T, fields: Partial<Record<string, SourceValue>>): T {
-  places.set(value, fields);
+  locations.set(value, fields);
   return value;
 }
 
-/** What was said. What was not is left out, so that it hides nothing of what this is laid over. */
+/** Copy without undefined fields, which would override defaults when spread. */
 export function omitUndefined<T extends object>(fields: T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }
 
 export interface ConfigContext {
   check: Checker;
-  /** Where relative paths of the value at hand start. */
+  /** Base of relative paths in flags and variables. */
   cwd: string;
-  /** The folder of the configuration file. */
+  /** Folder of the configuration file, the base of relative paths in it. */
   base: string;
   exists: (path: string) => boolean;
 }
 
-/** From outside it starts where the command runs, in the file beside the file. */
-export function folder(at: SourceValue | undefined, reading: ConfigContext): string | undefined {
-  const found = reading.check.text(at);
-  return found === undefined ? undefined : resolve(at?.line === null ? reading.cwd : reading.base, found);
+/** Absolute path of a folder. */
+export function folder(at: SourceValue | undefined, context: ConfigContext): string | undefined {
+  const found = context.check.text(at);
+  return found === undefined ? undefined : resolve(at?.line === null ? context.cwd : context.base, found);
 }
 
-/** A file that is there, as a path from everywhere. */
-export function fileThere(at: SourceValue, { check, base, exists }: ConfigContext): string | undefined {
+/** Absolute path of an existing file. */
+export function existingFile(at: SourceValue, { check, base, exists }: ConfigContext): string | undefined {
   const written = check.text(at);
   if (written === undefined) return undefined;
   const path = resolve(base, written);

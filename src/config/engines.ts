@@ -6,16 +6,16 @@ import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig
 import { flavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
-import { flavorOf, memberName, requirePlaces } from './flavor.ts';
+import { flavorOf, memberName, checkPlaceholders } from './flavor.ts';
 import { configKeys } from './keys.ts';
-import { fileThere, withLocation, type ConfigContext, omitUndefined } from './context.ts';
+import { existingFile, withLocation, type ConfigContext, omitUndefined } from './context.ts';
 
 export function engineOf(
   model: SourceValue,
   at: SourceValue | undefined,
-  reading: ConfigContext,
+  context: ConfigContext,
 ): EngineConfig | undefined {
-  const { check } = reading;
+  const { check } = context;
   if (at === undefined)
     return check.fail(model, 'needs an engine', 'For example: engine: { kind: llama, path: model.gguf }');
   if (!(at.value instanceof Map)) return check.fail(at, 'expected an object with a kind');
@@ -23,12 +23,12 @@ export function engineOf(
   if (kindAt === undefined) return check.fail(at, 'needs a kind', 'One of llama, openai, scripted.');
   const flavor = flavors.find((one) => one === kindAt.value);
   if (flavor !== undefined && flavor !== 'openai') {
-    const hint = `Every server over HTTP is of the kind openai: write kind: openai and flavor: ${flavor}.`;
-    return check.fail(kindAt, `'${flavor}' is a flavor`, hint);
+    const hint = `Every HTTP server has the kind openai: write kind: openai and flavor: ${flavor}.`;
+    return check.fail(kindAt, `'${flavor}' is a flavor, not a kind`, hint);
   }
   const kind = check.choice(kindAt, ['llama', 'openai', 'scripted'] as const);
-  if (kind === 'llama') return llamaEngine(at, reading);
-  if (kind === 'openai') return openAiEngine(at, reading);
+  if (kind === 'llama') return llamaEngine(at, context);
+  if (kind === 'openai') return openAiEngine(at, context);
   if (kind === undefined) return undefined;
   const fields = check.object(at, configKeys.scripted);
   return {
@@ -38,15 +38,15 @@ export function engineOf(
   };
 }
 
-function llamaEngine(at: SourceValue, reading: ConfigContext): LlamaEngineConfig | undefined {
-  const { check } = reading;
+function llamaEngine(at: SourceValue, context: ConfigContext): LlamaEngineConfig | undefined {
+  const { check } = context;
   const fields = check.object(at, configKeys.llama);
   if (fields.path === undefined) return check.fail(at, 'needs the path of a GGUF file');
   const auto = (field: SourceValue | undefined, max: number) =>
     field?.value === 'auto' ? 'auto' : (check.whole(field, { min: 1, max }) ?? 'auto');
   return {
     kind: 'llama',
-    path: modelPath(fields.path, reading) ?? '',
+    path: modelPath(fields.path, context) ?? '',
     sequences: check.whole(fields.sequences, { min: 1, max: 256 }) ?? 8,
     context: auto(fields.context, 16_777_216),
     threads: auto(fields.threads, 1024),
@@ -54,21 +54,21 @@ function llamaEngine(at: SourceValue, reading: ConfigContext): LlamaEngineConfig
   };
 }
 
-/** The file, or the reference of one that is fetched at the start. */
+/** Path of an existing file, or a reference to download at the start. */
 function modelPath(at: SourceValue, { check, base, exists }: ConfigContext): string | undefined {
   const written = check.text(at);
   if (written === undefined) return undefined;
   const source = readModelSource(written);
   if (source.kind === 'wrong') return check.fail(at, source.problem, source.hint);
   if (source.kind !== 'path') return written;
-  // The built-in model is named as the package knows it, whatever folder the file is in.
+  // `models/offpeak-tiny.gguf` is also found in the package.
   const found = [resolve(base, written), resolve(packageFolder, written)].find((path) => exists(path));
   const hint = "Relative paths start at this file's folder.";
   return found ?? check.fail(at, `there is no file ${resolve(base, written)}`, hint);
 }
 
-function openAiEngine(at: SourceValue, reading: ConfigContext): OpenAiEngineConfig | undefined {
-  const { check } = reading;
+function openAiEngine(at: SourceValue, context: ConfigContext): OpenAiEngineConfig | undefined {
+  const { check } = context;
   const fields = check.object(at, configKeys.openai);
   const urls = fields.url !== undefined ? [fields.url] : (check.list(fields.urls) ?? []);
   if (fields.url !== undefined && fields.urls !== undefined)
@@ -82,12 +82,12 @@ function openAiEngine(at: SourceValue, reading: ConfigContext): OpenAiEngineConf
     ...flavorOf(fields.flavor, check),
     replicas: urls.map((each) => replica(each, shared, check)),
     model: check.text(fields.model) ?? null,
-    // An empty list is an answer: text alone.
+    // An empty list means text only.
     inputs: check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []),
     passThrough: check.list(fields.pass_through)?.flatMap((item) => memberName(item, check) ?? []),
     capabilities: fields.capabilities && capabilities(fields.capabilities, check),
     headers: fields.headers && headers(fields.headers, check),
-    ca: fields.ca && (fileThere(fields.ca, reading) ?? ''),
+    ca: fields.ca && (existingFile(fields.ca, context) ?? ''),
     timeouts: {
       connectMs: check.duration(timeouts.connect) ?? 5000,
       firstByteMs: check.duration(timeouts.first_byte) ?? 3_600_000,
@@ -120,7 +120,7 @@ function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngine
   });
 }
 
-/** What HTTP itself says of a message is not for a configuration. */
+/** Headers that HTTP itself manages. */
 const reserved = /^(?:host|connection|content-.*|transfer-encoding|keep-alive|upgrade|te|trailer|expect)$/;
 
 function headers(at: SourceValue, check: Checker): Record<string, string> {
@@ -140,7 +140,7 @@ function headers(at: SourceValue, check: Checker): Record<string, string> {
   return found;
 }
 
-/** Null: to be found out. */
+/** Null for discovery. */
 function slots(at: SourceValue | undefined, check: Checker): number | null {
   return at?.value === 'auto' ? null : (check.whole(at, { min: 1, max: 65_536 }) ?? null);
 }
@@ -152,14 +152,14 @@ function serverUrl(at: SourceValue | undefined, check: Checker): string {
   if (username !== '' || password !== '')
     check.fail(
       at,
-      'names a user, whom nobody would be told',
+      'must not contain a user name or password',
       'Write headers: { authorization: "Basic ..." }.',
     );
-  requirePlaces(at, found, check);
+  checkPlaceholders(at, found, check);
   return found;
 }
 
-/** A URL alone, or one with what differs from the other servers. */
+/** Reads a URL, or an object with settings that differ from those of the engine. */
 function replica(
   at: SourceValue,
   shared: Pick<ReplicaConfig, 'apiKey' | 'slots'>,

@@ -1,9 +1,9 @@
 import type { SourceValue } from './source-value.ts';
 
-/** The environment of this process. No other file looks at it. */
+/** Environment of this process; other files read it only from here. */
 export const environment: Record<string, string | undefined> = process.env;
 
-/** What the client commands take from outside: flags over environment. */
+/** Settings of client commands: flags override the environment. */
 export function clientSettings(
   flags: { url?: string | undefined; key?: string | undefined },
   env: Record<string, string | undefined> = environment,
@@ -15,12 +15,12 @@ export function clientSettings(
   };
 }
 
-/** A variable that is set to nothing is not set. */
+/** Treats an empty variable as unset. */
 export function presence(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** A value that stands in a flag or a variable, as one of the file. */
+/** Value of a flag or variable, in the form of a value of the file. */
 export function outside(file: string, value: string | undefined): SourceValue | undefined {
   if (presence(value) === undefined) return undefined;
   return { file, line: null, path: '', value: value ?? '', loose: true, hidden: !file.startsWith('--') };

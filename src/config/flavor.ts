@@ -11,7 +11,7 @@ import {
 import { configKeys } from './keys.ts';
 import { omitUndefined } from './context.ts';
 
-/** What kind of server it is: one that is known, or a row of its own over one of those. */
+/** A known flavor, or custom traits on top of one. */
 export function flavorOf(
   at: SourceValue | undefined,
   check: Checker,
@@ -22,7 +22,7 @@ export function flavorOf(
     (check.list(each) ?? []).flatMap((item) => memberName(item, check, pattern) ?? []);
   const [header, scheme] = [check.text(fields.auth_header), check.word(fields.auth_scheme)];
   if (header !== undefined && !/^[\w!#$%&'*+.^`|~-]+$/.test(header))
-    check.fail(fields.auth_header!, 'is not the name of a header');
+    check.fail(fields.auth_header!, 'is not a valid header name');
   const usage = check.object(fields.usage, usageFigures);
   return {
     flavor: check.choice(fields.like, flavors) ?? 'generic',
@@ -54,20 +54,20 @@ function failure(at: SourceValue, check: Checker): CustomFailure | undefined {
   const fields = check.object(at, configKeys.failures);
   const [code, says] = [check.text(fields.code), check.text(fields.says)];
   const status = check.whole(fields.status, { min: 400, max: 599 });
-  const asked = check.whole(fields.means);
+  const meant = check.whole(fields.means);
   if (code === undefined && says === undefined && status === undefined)
     return check.fail(
       at,
-      'says of no failure what it is',
-      'Give its status, its code or how its sentence begins (says).',
+      'has no condition',
+      'Give a status, a code, or the beginning of the message (says).',
     );
-  const means = failureStatuses.find((each) => each === asked);
-  const isOfAccount = means === 401 || means === 402 || means === 403;
-  if (isOfAccount && code === undefined && says === undefined && ![401, 402, 403].includes(status ?? 0))
+  const means = failureStatuses.find((each) => each === meant);
+  const isAccountFailure = means === 401 || means === 402 || means === 403;
+  if (isAccountFailure && code === undefined && says === undefined && ![401, 402, 403].includes(status ?? 0))
     return check.fail(
       at,
-      'would have any bad request pass for a refusal of the key, and everybody wait',
-      'Give its code, or how its sentence begins (says).',
+      'also matches errors of single requests, but 401, 402 and 403 pause the model for everyone',
+      'Add a code, or the beginning of the message (says).',
     );
   if (means === undefined)
     return check.fail(fields.means ?? at, `means must be one of ${failureStatuses.join(', ')}`);
@@ -77,15 +77,15 @@ function failure(at: SourceValue, check: Checker): CustomFailure | undefined {
 function path(at: SourceValue | undefined, check: Checker): string | undefined {
   const found = check.text(at);
   if (at === undefined || found === undefined) return found;
-  requirePlaces(at, found, check);
+  checkPlaceholders(at, found, check);
   if (/^\/[^\s?#]*$/.test(found)) return found;
   return check.fail(at, 'must begin with / and have no query', 'For example /v2/{model}/chat.');
 }
 
-/** Anything else in braces would go out as it stands. */
-export function requirePlaces(at: SourceValue, address: string, check: Checker): void {
+/** Rejects placeholders other than `{model}`. */
+export function checkPlaceholders(at: SourceValue, address: string, check: Checker): void {
   const other = address.match(/\{(?!model\})[^{}]*\}/)?.[0];
-  if (other !== undefined) check.fail(at, `${other} stands for nothing`, 'Only {model} does.');
+  if (other !== undefined) check.fail(at, `unknown placeholder ${other}`, 'Only {model} is replaced.');
 }
 
 function pairs<T extends string>(
@@ -106,7 +106,7 @@ function pairs<T extends string>(
   );
 }
 
-/** The name of a member of requests. */
+/** Name of a request field. */
 export function memberName(
   at: SourceValue,
   check: Checker,
@@ -114,5 +114,5 @@ export function memberName(
 ): string | undefined {
   const found = check.text(at);
   if (found === undefined || pattern.test(found)) return found;
-  return check.fail(at, 'must be the name of a field of requests', 'For example service_tier.');
+  return check.fail(at, 'must be the name of a request field', 'For example service_tier.');
 }

@@ -2,7 +2,7 @@ import { words } from '../base/words.ts';
 
 export const logLevels = words('trace debug info warn error silent');
 
-/** The keys of the file, for its check and for the test that holds docs/configuration.md to it. */
+/** Keys of the configuration file. A test compares them with docs/configuration.md. */
 export const configKeys = {
   root: [
     ...words('server data database files s3 models model_folder hub limits batch metrics egress'),
@@ -39,7 +39,7 @@ export const configKeys = {
   ),
 } as const;
 
-/** The variables that set a value of the file, and what they set. */
+/** Environment variables that override a key. */
 export const environmentKeys = {
   OFFPEAK_HOST: 'server.host',
   OFFPEAK_PORT: 'server.port',

@@ -31,7 +31,7 @@ export function limits(at: SourceValue | undefined, check: Checker): Config['lim
   };
 }
 
-/** With when batches run whose models do not say. */
+/** Settings of `batch`, with the default hours of models. */
 export function batch(
   at: SourceValue | undefined,
   check: Checker,
@@ -50,7 +50,7 @@ export function batch(
   };
 }
 
-/** All of `files:` but where they are kept, which `bucket.ts` reads; a text says only that. */
+/** Settings of `files`; a text is the store alone, which `bucket.ts` reads. */
 export function files(
   at: SourceValue | undefined,
   { bytesPerBatch }: Config['limits'],
@@ -60,7 +60,7 @@ export function files(
   const fields = check.object(isStore ? undefined : at, configKeys.files);
   const named = check.list(fields.purposes)?.flatMap((item) => check.choice(item, uploadPurposes) ?? []);
   if (fields.purposes && named && !named.includes('batch'))
-    check.fail(fields.purposes, 'must name batch', 'Files for batches are always taken.');
+    check.fail(fields.purposes, 'must include batch', 'Batch input files are always accepted.');
   return {
     store: isStore ? at : fields.store,
     purposes: [...new Set<UploadPurpose>(['batch', ...(named ?? [])])],

@@ -6,7 +6,7 @@ import type { ModelConfig } from '../core/config.ts';
 import type { Hours } from '../core/hours.ts';
 import { type Prices, nanoDollars } from '../core/price.ts';
 import { engineOf } from './engines.ts';
-import { hours, type UsualHours } from './hours.ts';
+import { type DefaultHours, hours } from './hours.ts';
 import { configKeys } from './keys.ts';
 import { type ConfigContext, omitUndefined } from './context.ts';
 
@@ -17,7 +17,7 @@ export function builtInModel({ check, exists }: ConfigContext, open?: Hours): Mo
       file: path,
       line: null,
       message: 'the built-in model is missing',
-      hint: 'Install Offpeak again.',
+      hint: 'Reinstall Offpeak.',
     });
   return {
     id: 'offpeak-tiny',
@@ -29,9 +29,8 @@ export function builtInModel({ check, exists }: ConfigContext, open?: Hours): Mo
   };
 }
 
-/** @param usual when batches run of models that do not say */
-export function models(at: SourceValue, reading: ConfigContext, usual: UsualHours): ModelConfig[] {
-  const { check } = reading;
+export function models(at: SourceValue, context: ConfigContext, defaults: DefaultHours): ModelConfig[] {
+  const { check } = context;
   const items = check.list(at) ?? [];
   if (items.length === 0 && Array.isArray(at.value)) check.fail(at, 'must name at least one model');
   const taken = new Map<string, string>();
@@ -46,21 +45,21 @@ export function models(at: SourceValue, reading: ConfigContext, usual: UsualHour
     const serves = check
       .list(fields.serves)
       ?.flatMap((kind) => check.choice(kind, ['chat', 'embeddings'] as const) ?? []);
-    const engine = engineOf(item, fields.engine, reading);
+    const engine = engineOf(item, fields.engine, context);
     if (id === undefined || engine === undefined) return [];
     const batch = check.object(fields.batch, configKeys.modelBatch);
     if (batch.fallbacks_after && !fields.fallbacks)
-      check.fail(batch.fallbacks_after, 'there are no fallbacks', 'Name models: fallbacks: [another-model]');
+      check.fail(batch.fallbacks_after, 'the model has no fallbacks', 'Add fallbacks: [another-model].');
     const imageUrls = check.flag(fields.image_urls);
     if (imageUrls && engine.kind === 'llama')
-      check.fail(fields.image_urls!, 'the embedded engine takes no images', 'Remove it.');
+      check.fail(fields.image_urls!, 'the embedded engine does not accept images', 'Remove it.');
     const model: ModelConfig = omitUndefined({
       id,
       aliases,
       serves: serves ?? null,
       prices: prices(fields.price, check),
       engine,
-      hours: hours(batch, usual, check),
+      hours: hours(batch, defaults, check),
       imageUrls,
       batchFallbacksAfterMs: check.duration(batch.fallbacks_after),
     });
@@ -69,7 +68,7 @@ export function models(at: SourceValue, reading: ConfigContext, usual: UsualHour
   });
   setFallbacks(named, found, check);
   const [only, ...others] = found;
-  // Where there is nothing to choose from, nobody needs to know its name.
+  // The only model needs no name in requests.
   if (only !== undefined && others.length === 0 && !taken.has('default')) only.aliases.push('default');
   return found;
 }
@@ -79,7 +78,7 @@ interface NamedFallback {
   model: ModelConfig;
 }
 
-/** Which models the names stand for is known when all have been read. */
+/** Resolves the fallbacks once all models are known. */
 function setFallbacks(named: readonly NamedFallback[], all: readonly ModelConfig[], check: Checker): void {
   for (const { name: at, model } of named) {
     const name = check.text(at);
@@ -88,12 +87,12 @@ function setFallbacks(named: readonly NamedFallback[], all: readonly ModelConfig
     const others = all.filter((each) => each !== model).flatMap(({ id, aliases }) => [id, ...aliases]);
     const nearest = nearestWord(name, others);
     if (!other) check.fail(at, `there is no model '${name}'`, nearest && `Did you mean '${nearest}'?`);
-    else if (other === model) check.fail(at, 'is the model itself', 'Name another one.');
+    else if (other === model) check.fail(at, 'must not be the model itself', 'Name another model.');
     else model.fallbacks = [...(model.fallbacks ?? []), other.id];
   }
 }
 
-/** An id or alias that no other model has. */
+/** Reads an id or alias that no other model has. */
 function uniqueName(
   at: SourceValue | undefined,
   taken: Map<string, string>,
@@ -105,7 +104,7 @@ function uniqueName(
     return check.fail(at, 'must be 1 to 200 letters, digits or . / : @ + - _', 'Spaces are not allowed.');
   const before = taken.get(found);
   if (before !== undefined)
-    return check.fail(at, `'${found}' is taken already by ${before}`, 'Ids and aliases are unique.');
+    return check.fail(at, `'${found}' is already used by ${before}`, 'Ids and aliases must be unique.');
   taken.set(found, at.path);
   return found;
 }

@@ -1,9 +1,9 @@
 import { parseDuration } from '../base/duration.ts';
 import { nearestWord } from '../base/nearest-word.ts';
 
-/** Something wrong with a value, told so that its author can go there and mend it. */
+/** Problem with a configured value, and its location. */
 export interface ConfigProblem {
-  /** A file path, a flag such as `--port`, or the name of an environment variable. */
+  /** File path, flag such as `--port`, or environment variable. */
   file: string;
   line: number | null;
   message: string;
@@ -16,16 +16,16 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${place}: ${problem.message}${problem.hint === null ? '' : `. ${problem.hint}`}`;
 }
 
-/** A value that knows where it was written. */
+/** Configured value with its location. */
 export interface SourceValue {
   file: string;
   line: number | null;
   /** `models[0].engine.path`; '' for the root. */
   path: string;
   value: Scalar | SourceValue[] | Map<string, SourceValue>;
-  /** Text from a variable or a flag: `8080` may stand for a number. */
+  /** True for text of a variable or flag, where `8080` may be a number. */
   loose: boolean;
-  /** It may hold a secret, so messages do not quote it. */
+  /** True for a possible secret, which messages do not quote. */
   hidden: boolean;
 }
 
@@ -38,13 +38,13 @@ export interface Bounds {
 
 export type Checker = ReturnType<typeof createChecker>;
 
-/** Reads located values as what they should be, and collects every problem instead of stopping at the first. */
+/** Reads values by their expected type; collects all problems. */
 export function createChecker() {
   const problems: ConfigProblem[] = [];
 
   function fail(at: SourceValue, message: string, hint?: string): undefined {
-    const told = at.path === '' ? message : `${at.path}: ${message}`;
-    problems.push({ file: at.file, line: at.line, message: told, hint: hint ?? null });
+    const full = at.path === '' ? message : `${at.path}: ${message}`;
+    problems.push({ file: at.file, line: at.line, message: full, hint: hint ?? null });
   }
 
   function text(at: SourceValue | undefined): string | undefined {
@@ -87,7 +87,7 @@ export function createChecker() {
     number,
     whole,
     choice,
-    /** The fields of an object; unknown ones are problems. Absent and null fields are undefined. */
+    /** Fields of an object. Unknown fields are problems; absent and null fields are undefined. */
     object<K extends string>(
       at: SourceValue | undefined,
       keys: readonly K[],
@@ -123,13 +123,13 @@ export function createChecker() {
         ? at.value
         : fail(at, `expected true or false, found ${describe(at)}`);
     },
-    /** A key, or another word that a header can carry. */
+    /** Secret or other word for an HTTP header. */
     word(at: SourceValue | undefined): string | undefined {
       const found = text(at);
       if (at === undefined || found === undefined || /^[\x21-\x7e]+$/.test(found)) return found;
       return fail(at, 'must be printable characters without spaces');
     },
-    /** An http:// or https:// URL, without slashes at its end. */
+    /** An http:// or https:// URL, without trailing slashes. */
     url(at: SourceValue | undefined): string | undefined {
       const found = text(at);
       if (at === undefined || found === undefined) return undefined;
@@ -137,7 +137,7 @@ export function createChecker() {
       if (protocol === 'http:' || protocol === 'https:') return found.replace(/\/+$/, '');
       return fail(at, 'expected an http:// or https:// URL', 'For example http://127.0.0.1:8000/v1');
     },
-    /** `30d`, `25s` ... as milliseconds. */
+    /** Duration such as `30d`, in milliseconds. */
     duration(at: SourceValue | undefined): number | undefined {
       if (at === undefined) return undefined;
       const found = typeof at.value === 'string' ? parseDuration(at.value) : undefined;

@@ -3,12 +3,12 @@ import type { Document, LineCounter, Node, Pair } from 'yaml';
 import { loadPackage } from '../base/load-package.ts';
 import type { Checker, SourceValue } from './source-value.ts';
 
-/** What `${name}` in a scalar stands for; undefined when there is no such thing. */
+/** Value of `${name}` in a scalar; undefined if unknown. */
 export type Lookup = (name: string) => string | undefined;
 
 /**
- * Parses YAML into located values, with `${name}` replaced in every text (`$${` stands for a literal `${`).
- * Syntax errors, duplicate keys and unknown variables become problems of `check`; undefined when nothing can be read.
+ * Parses YAML and replaces `${name}` in every text (`$${` is a literal `${`). Syntax errors, duplicate keys and unknown variables
+ * become problems of `check`; undefined if nothing can be read.
  */
 export function parseSourceYaml(
   text: string,
@@ -19,13 +19,13 @@ export function parseSourceYaml(
   const yaml = loadYaml();
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const told = new Set<number>();
+  const reported = new Set<number>();
   for (const error of document.errors) {
     const { line } = lines.linePos(error.pos[0]);
     const bare = bareVariable.exec(text.split('\n')[line - 1] ?? '')?.[1];
-    // What follows from it is no news.
-    if (bare !== undefined && told.has(line)) continue;
-    told.add(line);
+    // Further errors on the line follow from the first.
+    if (bare !== undefined && reported.has(line)) continue;
+    reported.add(line);
     const hint = bare === undefined ? null : `Between { } and [ ] it needs quotes: "${bare}".`;
     check.problems.push({ file, line, message: error.message, hint });
   }
@@ -43,19 +43,19 @@ export function parseSourceYaml(
   });
 }
 
-/** Most commands read no such file: they start without it. */
+/** Loaded on first use: most commands read no YAML. */
 const loadYaml = () => loadPackage('yaml') as typeof Yaml;
 
-/** `{ key: ${NAME} }`, in which YAML takes the inner braces for its own. */
+/** Matches `{ key: ${NAME} }`, where YAML reads the inner braces as a mapping. */
 const bareVariable = /[{[,].*?:?\s(\$\{[^}]*\})/;
 
-/** Deeper than any sensible file; an alias to its own ancestor ends here. */
+/** Stops an alias to its own ancestor. */
 const maxDepth = 32;
 
 interface Place {
   file: string;
   path: string;
-  /** Where the value would be if it has no place of its own, as an empty one. */
+  /** Line for a value without a position, such as an empty one. */
   line: number;
   depth: number;
   yaml: typeof Yaml;

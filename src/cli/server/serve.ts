@@ -29,7 +29,7 @@ export function serve(cli: Cli): Command {
         });
         // A signal during the start wins; `stop` then ends what had begun.
         if ((await Promise.race([begun, signal])) === undefined) {
-          onHangup(() => void app.reload(() => readConfig(cli, again, { isAgain: true })));
+          onHangup(() => void app.reload(() => readConfig(cli, again, { isReload: true })));
           if (flags.json === true) announceJson(app, cli.terminal);
           else announce(app, config, cli.terminal);
           // A server that does not even refuse is waited for by nobody.

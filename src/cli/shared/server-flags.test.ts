@@ -19,7 +19,7 @@ it('are read again with the file that was there at the start, and take one that 
   const withFile = reloadFlags(cli, { port: '0' });
   expect(idsOf(readConfig(cli, withFile))).toEqual(['mine']);
   writeFileSync(file, '# about to be written\n');
-  expect(() => readConfig(cli, withFile, { isAgain: true })).toThrow(
+  expect(() => readConfig(cli, withFile, { isReload: true })).toThrow(
     /offpeak\.yaml: the configuration file is empty/,
   );
   expect(idsOf(readConfig(cli, withFile))).toEqual(['offpeak-tiny']);

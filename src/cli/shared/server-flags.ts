@@ -35,16 +35,16 @@ export function reloadFlags({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: Serve
 
 /**
  * @param missingModels takes a configuration although model files that it names are not there
- * @param isAgain while a server runs by an earlier one
+ * @param isReload while a server runs by an earlier one
  */
 export function readConfig(
   cli: Pick<Cli, 'env' | 'cwd'>,
   flags: ServerFlags,
-  { missingModels = false, isAgain = false } = {},
+  { missingModels = false, isReload = false } = {},
 ): Config {
   const { host, port, data, config, database, logLevel } = flags;
   const given = { host, port, data, config, database, logLevel };
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const exists = missingModels ? { exists: (path: string) => existsSync(path) || /\.gguf$/i.test(path) } : {};
-  return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, isAgain, ...exists });
+  return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, isReload, ...exists });
 }
