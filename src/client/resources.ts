@@ -3,8 +3,7 @@ import type { presentOrg } from '../wire/admin/orgs.ts';
 import type { presentBatch } from '../wire/batch/present.ts';
 import type { presentFile } from '../wire/file/present.ts';
 import type { presentModel } from '../wire/models/present.ts';
-import type { presentDelivery } from '../wire/webhooks/delivery.ts';
-import type { presentWebhook } from '../wire/webhooks/webhook.ts';
+import type { presentDelivery, presentWebhook } from '../wire/webhooks/webhook.ts';
 
 // What a server of this version shows. One of another version may leave out what is optional here, or add to it.
 

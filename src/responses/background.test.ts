@@ -268,7 +268,7 @@ describe('a response in the background', () => {
   });
 });
 
-describe('the upkeep', () => {
+describe('maintenance', () => {
   it('removes what expired, every hour', async () => {
     await start();
     const begun = await begin({ aliveUntil: null, expiresAt: clock.now() + 1 });

@@ -87,7 +87,7 @@ async function expectRow(row: Row, prompt: string, call: Promise<unknown>): Prom
   expect(attempts).toHaveLength(row.retried ? 2 : 1);
 }
 
-describe.each(sdks)('refusals of an upstream through $name', ({ name, sdk }) => {
+describe.each(sdks)('upstream rejections through $name', ({ name, sdk }) => {
   it.concurrent.for(rows)('$title', async (row) => {
     const client = createClient(sdk, { ...running, maxRetries: 1 });
     const content = `row ${row.n} ${name}`;
@@ -96,7 +96,7 @@ describe.each(sdks)('refusals of an upstream through $name', ({ name, sdk }) => 
   });
 });
 
-describe.each(messagesSdks)('refusals of an upstream through $name', ({ name, sdk }) => {
+describe.each(messagesSdks)('upstream rejections through $name', ({ name, sdk }) => {
   it.concurrent.for(rows)('$title', async (row) => {
     const client = createMessagesClient(sdk, { ...running, maxRetries: 1 });
     const content = `row ${row.n} ${name}`;

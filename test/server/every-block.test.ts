@@ -1,26 +1,12 @@
 import type { BetaContentBlockParam } from '@anthropic-ai/sdk/resources/beta/messages/messages';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApp, testModel, upstreamEngine } from '../support/app.ts';
-import type { RunningApp } from '../support/app.ts';
+import { describe, expect, it } from 'vitest';
 import type { ErrorBody } from '../support/api.ts';
-import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { serveTranslated } from './support/serve-translated.ts';
 
 // Translation of every content block that the official client knows: each is passed on, dropped as documented, or
 // rejected.
 
-let upstream: FakeUpstream;
-let running: RunningApp;
-
-beforeAll(async () => {
-  upstream = await startFakeUpstream(complete('Fine.'));
-  const engine = { ...upstreamEngine(upstream.url), flavor: 'generic' as const, capabilities: {} };
-  running = await startApp({ models: [testModel(engine)] });
-});
-afterAll(async () => {
-  await running?.stop();
-  await upstream?.close();
-});
+const servers = serveTranslated();
 
 type BlockType = BetaContentBlockParam['type'];
 interface Turn {
@@ -139,8 +125,8 @@ const refused: [string, Turn[], string][] = [
 ];
 
 const send = (messages: Turn[], tools: object[] = []) =>
-  running.api.send('/v1/messages', { json: { model: 'tiny', max_tokens: 9, messages, tools } });
-const sent = () => upstream.received.at(-1)!.text;
+  servers.running.api.send('/v1/messages', { json: { model: 'tiny', max_tokens: 9, messages, tools } });
+const sent = () => servers.upstream.received.at(-1)!.text;
 const sentMessages = () => (JSON.parse(sent()) as { messages: object[] }).messages;
 const sentTools = () =>
   (JSON.parse(sent()) as { tools?: { function: { name: string } }[] }).tools?.map(

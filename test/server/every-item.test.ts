@@ -1,26 +1,12 @@
 import type { Responses } from 'openai/resources/responses/responses';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApp, testModel, upstreamEngine } from '../support/app.ts';
-import type { RunningApp } from '../support/app.ts';
+import { describe, expect, it } from 'vitest';
 import type { ErrorBody } from '../support/api.ts';
-import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { serveTranslated } from './support/serve-translated.ts';
 
 // Translation of every item type that the official client knows: each is passed on, dropped as documented, or
 // rejected.
 
-let upstream: FakeUpstream;
-let running: RunningApp;
-
-beforeAll(async () => {
-  upstream = await startFakeUpstream(complete('Fine.'));
-  const engine = { ...upstreamEngine(upstream.url), flavor: 'generic' as const, capabilities: {} };
-  running = await startApp({ models: [testModel(engine)] });
-});
-afterAll(async () => {
-  await running?.stop();
-  await upstream?.close();
-});
+const servers = serveTranslated();
 
 type ItemType = NonNullable<Responses.ResponseInputItem['type']>;
 
@@ -160,8 +146,10 @@ const decided: Record<ItemType, 'passed on' | 'left out' | 'refused'> = {
 
 const user = { role: 'user', content: 'go' };
 const answered = (items: object[]) =>
-  running.api.send('/v1/responses', { json: { model: 'tiny', store: false, input: [user, ...items] } });
-const sent = () => upstream.received.at(-1)!.text;
+  servers.running.api.send('/v1/responses', {
+    json: { model: 'tiny', store: false, input: [user, ...items] },
+  });
+const sent = () => servers.upstream.received.at(-1)!.text;
 
 describe('an item of a translated request', () => {
   it('is in the list of its kind', () => {

@@ -1,28 +1,14 @@
 import type { BetaToolUnion } from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import type { Responses } from 'openai/resources/responses/responses';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApp, testModel, upstreamEngine } from '../support/app.ts';
-import type { RunningApp } from '../support/app.ts';
-import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { describe, expect, it } from 'vitest';
+import { serveTranslated } from './support/serve-translated.ts';
 
 // Translation of every tool type that the official clients know.
 
-let upstream: FakeUpstream;
-let running: RunningApp;
-
-beforeAll(async () => {
-  upstream = await startFakeUpstream(complete('Fine.'));
-  const engine = { ...upstreamEngine(upstream.url), flavor: 'generic' as const, capabilities: {} };
-  running = await startApp({ models: [testModel(engine)] });
-});
-afterAll(async () => {
-  await running?.stop();
-  await upstream?.close();
-});
+const servers = serveTranslated();
 
 const namesSent = () => {
-  const { tools = [] } = JSON.parse(upstream.received.at(-1)!.text) as {
+  const { tools = [] } = JSON.parse(servers.upstream.received.at(-1)!.text) as {
     tools?: { function: { name: string } }[];
   };
   return tools.map((tool) => tool.function.name);
@@ -91,7 +77,7 @@ const ofMessages: Record<ToolType, [tool: object, names: string[]]> = {
 describe('a tool of a translated request', () => {
   it.each(Object.entries(ofResponses))('%s of responses', async (type, [tool, names]) => {
     const json = { model: 'tiny', store: false, input: 'hi', tools: [{ type, ...tool }] };
-    const { tools } = await running.api.post<{ tools: object[] }>('/v1/responses', json);
+    const { tools } = await servers.running.api.post<{ tools: object[] }>('/v1/responses', json);
     expect(namesSent()).toEqual(names);
     // The response lists the effective tools.
     expect(tools).toHaveLength(names.length);
@@ -99,7 +85,7 @@ describe('a tool of a translated request', () => {
 
   it.each(Object.entries(ofMessages))('%s of messages', async (type, [tool, names]) => {
     const messages = [{ role: 'user', content: 'hi' }];
-    await running.api.post('/v1/messages', {
+    await servers.running.api.post('/v1/messages', {
       model: 'tiny',
       max_tokens: 9,
       messages,

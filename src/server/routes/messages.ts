@@ -1,8 +1,7 @@
 import { runRequest } from '../../inference/run-request.ts';
 import type { ChatChunks } from '../../wire/chat/chat.ts';
 import type { AnswerOptions } from '../../wire/messages/answer/from-chat-response.ts';
-import { prepareMessage } from '../../wire/messages/answer/prepare-message.ts';
-import { nativeMessageEvent } from '../../wire/messages/answer/native.ts';
+import { prepareMessage, nativeMessageEvent } from '../../wire/messages/answer/prepare-message.ts';
 import { parseCountTokensRequest, parseMessagesRequest } from '../../wire/messages/request/request.ts';
 import {
   countTokensRequestSchema,

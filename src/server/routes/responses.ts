@@ -8,9 +8,8 @@ import {
   inputTokensSchema,
   responseSchema,
 } from '../../wire/responses/answer/response-schema.ts';
-import { parseRetrieveQuery } from '../../wire/responses/queries.ts';
+import { parseRetrieveQuery, parseResponsesRequest } from '../../wire/responses/request/request.ts';
 import { compactRequestSchema, parseCompactRequest } from '../../wire/responses/request/compact-request.ts';
-import { parseResponsesRequest } from '../../wire/responses/request/request.ts';
 import { responsesRequestSchema } from '../../wire/responses/request/request-schema.ts';
 import type { ResponseEvent } from '../../wire/responses/responses.ts';
 import { typedEvent } from '../../wire/shared/sse.ts';

@@ -1,6 +1,6 @@
 import { listBody } from '../../wire/shared/list-body.ts';
-import { presentDelivery } from '../../wire/webhooks/delivery.ts';
 import {
+  presentDelivery,
   parseWebhookListQuery,
   createWebhookSchema,
   parseCreateWebhook,

@@ -16,7 +16,7 @@ function refused(read: () => unknown): string | null {
 }
 
 describe('orgs', () => {
-  it('are made by name alone', () => {
+  it('need only a name', () => {
     expect(parseCreateOrg('{"name":"acme"}')).toEqual({ name: 'acme' });
     for (const body of ['{}', '{"name":""}', '{"name":5}'])
       expect(refused(() => parseCreateOrg(body))).toBe('name');
@@ -35,7 +35,7 @@ describe('orgs', () => {
 });
 
 describe('keys', () => {
-  it('are asked for with everything or with the org alone', () => {
+  it('accept all fields, or only the org', () => {
     const all = {
       org_id: 'org_1',
       name: 'ci',
@@ -71,7 +71,7 @@ describe('keys', () => {
     expect(refused(() => parseCreateKey(JSON.stringify(body)))).toBe(param);
   });
 
-  it('are shown with their secret once and never again', () => {
+  it('show their secret only once', () => {
     const key: ApiKey = {
       id: 'key_1',
       orgId: 'org_1',

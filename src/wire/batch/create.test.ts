@@ -44,7 +44,7 @@ const refusal = (value: object): string => {
 };
 
 describe('a create-batch body', () => {
-  it('by file, with everything', () => {
+  it('by file, with all fields', () => {
     const body = text({
       ...byFile,
       metadata: { a: 1 },
@@ -72,7 +72,7 @@ describe('a create-batch body', () => {
     expect(inline.input.requests).toEqual([text(request)]);
   });
 
-  it('keeps inline requests as they came, on one line each', () => {
+  it('keeps inline requests unchanged, on one line each', () => {
     const item = '{ "custom_id":"a","body":{"seed":12345678901234567890,"t":"line\\nbreak"},\n\r\n "x":1.10}';
     const body = `{"endpoint":"/v1/embeddings","completion_window":"24h","requests":[ ${item} ,\n 5 ]}`;
     expect(parse(body).input.requests).toEqual([item.replaceAll(/[\n\r]/g, ' '), '5']);
@@ -107,12 +107,12 @@ describe('a create-batch body', () => {
     );
   });
 
-  it.each(['24h', '48h', '2d'])('takes %s for the window that the configuration gives', (window) => {
+  it.each(['24h', '48h', '2d'])('accepts %s for the configured window', (window) => {
     const body = { ...byFile, completion_window: window };
     expect(parse(text(body), twoDays).input.inputFileId).toBe('file-1');
   });
 
-  it('names both windows that it takes', () => {
+  it('names both accepted windows', () => {
     expect(() => parse(text({ ...byFile, completion_window: '1h' }), twoDays)).toThrow(
       'completion_window: expected "24h" or "48h", got "1h"',
     );
@@ -141,7 +141,7 @@ describe('a create-batch body', () => {
     expect(errorOf(text({ ...byFile, metadata })).param).toBe('metadata');
   });
 
-  it('B36: over 16 KiB and over eight levels are refused, exactly at them are not', () => {
+  it('B36: rejects more than 16 KiB and more than eight levels, but not exactly those', () => {
     const sized = (bytes: number) => text({ ...byFile, metadata: { a: 'é'.repeat((bytes - 8) / 2) } });
     expect(parse(sized(16_384)).input.metadata).toHaveLength(8 + 8_188);
     expect(errorOf(sized(16_386)).message).toBe('metadata: expected at most 16384 bytes of JSON, got 16386');
@@ -170,7 +170,7 @@ describe('a create-batch body', () => {
     expect(expiring({ seconds: 3600 })).toBe('output_expires_after.anchor');
   });
 
-  it('refuses an id with a NUL, for which Postgres cannot be asked', () => {
+  it('rejects an id with a NUL, which Postgres cannot look up', () => {
     expect(refusal({ ...frame, input_file_id: 'file-\0' })).toBe(
       '422 validation_error input_file_id: has a NUL character',
     );
@@ -225,7 +225,7 @@ describe('a create-batch body', () => {
     }
   });
 
-  it('finds the requests where a scan of the text does', () => {
+  it('finds the same requests as a scan of the text', () => {
     const value = fc.jsonValue({ maxDepth: 4 });
     const body = fc.tuple(fc.dictionary(fc.string(), value), fc.array(value), fc.constantFrom(undefined, 1));
     fc.assert(
@@ -255,7 +255,7 @@ describe('a create-batch body', () => {
     );
   });
 
-  it('leaves the rules of a line to the line', () => {
+  it('leaves the checks of a line to the line checker', () => {
     const body = text({ ...frame, requests: [{ nonsense: true }, { a: 1 }] }).replace(
       '{"a":1}',
       '{"a":1,"a":2}',

@@ -48,10 +48,10 @@ function messagesOf(text: string): string[] {
   return verdict.ok ? [] : verdict.faults.map(({ message }) => message);
 }
 
-describe('a request body in the place of a batch line', () => {
+describe('a request body instead of a batch line', () => {
   const body = JSON.stringify(chatBody);
 
-  it('is one fault, whatever number of lines are such', () => {
+  it('is one fault for any number of such lines', () => {
     const lines = checker();
     const faults = [1, 2, 1].map((number) => {
       const verdict = lines.check(body, number);
@@ -85,7 +85,7 @@ describe('a request body in the place of a batch line', () => {
     ]);
   });
 
-  it('is none where any member of a batch line is there', () => {
+  it('is not assumed if any member of a batch line is present', () => {
     expect(messagesOf('{"messages":[],"url":"/v1/chat/completions"}').join()).not.toContain('request bodies');
   });
 });
@@ -104,13 +104,13 @@ it.each([
 });
 
 describe('a good line', () => {
-  it('tells its parts', () => {
+  it('has its parts', () => {
     const text = ` { "custom_id":"a", "method" : "POST","url":"/v1/chat/completions","body": ${JSON.stringify(chatBody)} }`;
     const checked = checker().check(text, 1) as CheckedLine;
     expect([checked.ok, checked.customId, checked.url, checked.model]).toEqual([true, 'a', good.url, 'tiny']);
   });
 
-  it('is estimated by its bytes and what it may produce', () => {
+  it('is estimated by its bytes and its output', () => {
     const est = (body: object, bytes: number) =>
       (checker().check(line({ body: { ...chatBody, ...body } }).padEnd(bytes), 1) as CheckedLine).est;
     expect(est({}, 400)).toBe(100 + 512);
@@ -147,7 +147,7 @@ describe('the rules of a line', () => {
     expect(messagesOf(text)).toEqual([message]);
   });
 
-  it.each(['[]', '"text"', 'null', '5', '[{"custom_id":"a"}]'])('B11: %s is no request', (text) => {
+  it.each(['[]', '"text"', 'null', '5', '[{"custom_id":"a"}]'])('B11: %s is not a request', (text) => {
     expect(faultsOf(text)).toEqual(['invalid_json_line -']);
   });
 
@@ -176,7 +176,7 @@ describe('the rules of a line', () => {
     expect(faultsOf(line({ custom_id: 'x'.repeat(512) }))).toEqual([]);
   });
 
-  it('B14: a custom_id that stands twice is told with both line numbers, however far apart', () => {
+  it('B14: a duplicate custom_id is reported with both line numbers, however far apart', () => {
     const check = checker();
     for (let number = 1; number <= 9_999; number += 1)
       expect(check.check(line({ custom_id: `id-${number}` }), number).ok).toBe(true);

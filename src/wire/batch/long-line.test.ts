@@ -70,7 +70,7 @@ function toldOf(asked: PreparedChat, place: string) {
   return { answer: asked.present(answer), place: error.param, message: error.message };
 }
 
-it.each(formats)('of %s tells the same after it was let go', (url, bodyOf, place) => {
+it.each(formats)('of %s gives the same answer after its release', (url, bodyOf, place) => {
   const short = lineOf(url, bodyOf('Say yes.'));
   const long = lineOf(url, bodyOf('Say yes.'.repeat(5_000)));
   expect(short).not.toBeInstanceOf(LongLine);
@@ -88,7 +88,7 @@ it.each(formats)('of %s tells the same after it was let go', (url, bodyOf, place
   expect(toldOf(long, place).place).not.toBe(place);
 });
 
-it('goes on as it came where it is a chat already', () => {
+it('is forwarded unchanged if it is a chat request', () => {
   const plain = lineOf('/v1/chat/completions', {
     messages: [{ role: 'user', content: 'Hello? '.repeat(9_000) }],
   });

@@ -56,7 +56,7 @@ const view = (changes: Partial<Batch> = {}, more: Partial<BatchView> = {}): Batc
 });
 
 describe('a batch as clients see it', () => {
-  it('has every field of the specification and of the API page', () => {
+  it('has every documented field', () => {
     const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20, reasoningTokens: 15 };
     const body = presentBatch(
       view(
@@ -120,7 +120,7 @@ describe('a batch as clients see it', () => {
     expect(presentBatch(view({ errors: [fault] }), 'iso').errors).toEqual({ object: 'list', data: [fault] });
   });
 
-  it('tells why it waits, and since when', () => {
+  it('reports why it waits, and since when', () => {
     const cause = { reason: 'credentials_refused', message: 'No.', since: created } as const;
     expect(presentBatch(view({}, { waiting: cause }), 'iso').waiting).toEqual({
       reason: 'credentials_refused',
@@ -132,7 +132,7 @@ describe('a batch as clients see it', () => {
     expect(presentBatch(view({}, { waiting: hours }), 'iso').waiting?.until).toBe('2026-11-21T10:30:00Z');
   });
 
-  it('tells all of its times as Unix seconds where that is asked', () => {
+  it('has all times in Unix seconds on request', () => {
     const seconds = Math.floor(created / 1000);
     const waiting = { reason: 'credentials_refused', message: 'No.', since: created } as const;
     const json = batchJson(view({}, { waiting, eta: created + 60_000 }), 'unix');
@@ -147,7 +147,7 @@ describe('a batch as clients see it', () => {
     });
   });
 
-  it('never counts fewer than no lines pending', () => {
+  it('never counts a negative number of pending lines', () => {
     expect(presentBatch(view({ ok: 9, err: 1 }, { running: 3 }), 'iso').progress.pending).toBe(0);
   });
 
@@ -159,7 +159,7 @@ describe('a batch as clients see it', () => {
     expect(JSON.parse(batchJson(view(), 'iso'))).toMatchObject({ id: 'batch_1', metadata: {} });
   });
 
-  it('estimates a dry run in the same words', () => {
+  it('estimates a dry run with the same fields', () => {
     const estimate = presentEstimate({
       endpoint: '/v1/embeddings',
       total: 5,
@@ -179,7 +179,7 @@ describe('a batch as clients see it', () => {
 });
 
 describe('result lines', () => {
-  it('have the shape of the specification', () => {
+  it('have the documented shape', () => {
     const line = outputLine({ id: 'req_1', customId: 'a "quoted" é', body: { id: 'chatcmpl_1' } });
     expect(JSON.parse(line)).toEqual({
       id: 'req_1',
@@ -189,7 +189,7 @@ describe('result lines', () => {
     });
   });
 
-  it('tell what failed, with the answer where there was one', () => {
+  it('report the error, with the answer if there is one', () => {
     const error = {
       code: 'upstream_error',
       message: 'm',
@@ -227,7 +227,7 @@ describe('result lines', () => {
     });
   });
 
-  it('F31: of failures are so too, in every member', () => {
+  it('F31: of failures are valid in every member', () => {
     const message = 'bad \ud800\u2028 half';
     const error = { code: 'c', message, type: 't', param: null, attempts: 1, retryable: false };
     const response = { statusCode: 400, body: { error: { message } } };
@@ -241,7 +241,7 @@ describe('result lines', () => {
 });
 
 describe('reading a stored line', () => {
-  it('B22: gives the body as it came', () => {
+  it('B22: returns the body unchanged', () => {
     const body = '{"model":"m","seed":12345678901234567890}';
     const line = readLine(
       Buffer.from(`{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":${body} }`),
@@ -250,7 +250,7 @@ describe('reading a stored line', () => {
     expect(line.prepared.request()).toMatchObject({ text: body, value: { model: 'm' } });
   });
 
-  it('refuses bytes that are no line', () => {
+  it('rejects bytes that are not a line', () => {
     expect(() => readLine(Buffer.from('{"custom_id":"a"}'))).toThrow(TypeError);
     expect(() => readLine(Buffer.from('{"custom'))).toThrow(SyntaxError);
   });

@@ -17,14 +17,14 @@ describe('readLine', () => {
     expect(line.prepared.request()).toMatchObject({ text: body, value: JSON.parse(body) });
   });
 
-  it('is not deceived by a custom_id', () => {
+  it('is not confused by a custom_id', () => {
     const customId = '","body":{"model":"x"}}\\';
     const text = `{"custom_id":${JSON.stringify(customId)},${start},"body":${body}}`;
     const line = readLine(Buffer.from(text));
     expect([line.customId, line.prepared.request().text]).toEqual([customId, body]);
   });
 
-  it('is read again where its body was let go', () => {
+  it('is read again after its body was released', () => {
     const line = readLine(Buffer.from(`{"custom_id":"a",${start},"body":${body}}`));
     const { prepared: asked } = line;
     if (asked.kind !== 'chat') throw new Error(asked.kind);
@@ -38,7 +38,7 @@ describe('readLine', () => {
     expect([request.text, asked.chat.model]).toEqual([body, 'm']);
   });
 
-  it('refuses what is no line', () => {
+  it('rejects what is not a line', () => {
     expect(() => readLine(Buffer.from('{"custom_id":5,"body":{}}'))).toThrow(TypeError);
     expect(() => readLine(Buffer.from('{"custom_id":"a"'))).toThrow(SyntaxError);
   });

@@ -32,7 +32,7 @@ const numbered = (items: SplitItem[]) =>
 const faults = (items: SplitItem[]) => items.flatMap((item) => (item.fault ? [item] : []));
 
 describe('the splitter', () => {
-  it('gives the same lines for every chunking, at their true places', () => {
+  it('gives the same lines and offsets for any chunks', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         '\n',
@@ -183,7 +183,7 @@ describe('the splitter', () => {
     expect(items[0]?.fault?.message).toContain(`looks like ${what}`);
   });
 
-  it('does not guess from later lines, nor for lines cut out of something else', () => {
+  it('does not detect file types from later lines, nor for lines that are not from a file', () => {
     expect(numbered(split('{}\n[1]\n{\n'))).toEqual([
       [1, '{}'],
       [2, '[1]'],
@@ -196,7 +196,7 @@ describe('the splitter', () => {
     ]);
   });
 
-  it('B28: a line over the limit is told once and skipped, and its memory given back', () => {
+  it('B28: a line over the limit is reported once and skipped, and its memory freed', () => {
     const long = `{"a":"${'x'.repeat(200)}"}`;
     const file = `{}\n${long}\n{"b":1}\n${long}`;
     for (const cuts of [[], [5], [50, 100, 150, 220], Array.from({ length: 500 }, (_, at) => at)]) {
@@ -207,7 +207,7 @@ describe('the splitter', () => {
     }
   });
 
-  it('takes a line of exactly the limit', () => {
+  it('accepts a line of exactly the limit', () => {
     expect(numbered(split('x'.repeat(100), [50], 100))).toEqual([[1, 'x'.repeat(100)]]);
     expect(numbered(split('x'.repeat(101), [50], 100))).toEqual(['line_too_long']);
     expect(split('x'.repeat(101), [50], 100)).toMatchObject([

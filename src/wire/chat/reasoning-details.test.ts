@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { addDetails, type ReasoningDetail, reasoningDetails, textOfDetails } from './reasoning-details.ts';
 
-it('puts the pieces of one text together, and leaves everything else apart', () => {
+it('joins the pieces of one text, and nothing else', () => {
   const all: ReasoningDetail[] = [];
   const piece = (text: string, more: object = {}) => ({ type: 'reasoning.text', index: 0, text, ...more });
   addDetails(all, [piece('The '), piece('sky', { signature: null })]);
@@ -21,7 +21,7 @@ it('puts the pieces of one text together, and leaves everything else apart', () 
   expect(textOfDetails(all)).toBe('The skyin short too');
 });
 
-it('takes nothing but objects', () => {
+it('accepts only objects', () => {
   expect(reasoningDetails([null, 'a', [], { type: 't' }])).toEqual([{ type: 't' }]);
   expect([reasoningDetails(null), reasoningDetails('a'), reasoningDetails({})]).toEqual([[], [], []]);
 });

@@ -7,7 +7,7 @@ const faultsOf = (more: object): string[] =>
   checkCompletionsRequest({ ...base, ...more }).map(({ param, message }) => `${param ?? ''}: ${message}`);
 
 describe('a completions request', () => {
-  it.each([['text'], [['a', 'b']], [[1, 2, 3]], [[[1, 2], [3]]]])('takes the prompt %j', (prompt) => {
+  it.each([['text'], [['a', 'b']], [[1, 2, 3]], [[[1, 2], [3]]]])('accepts the prompt %j', (prompt) => {
     const text = JSON.stringify({ model: 'm', prompt, user: 'u' });
     expect(parseCompletionsRequest(text)).toMatchObject({ value: JSON.parse(text), text });
   });
@@ -26,14 +26,14 @@ describe('a completions request', () => {
     expect(faultsOf(more)).toEqual([expected]);
   });
 
-  it('counts token ids as they are, and texts about', () => {
+  it('counts token ids exactly, and estimates texts', () => {
     expect(estimateTextPrompt({ prompt: [[1, 2], [3]] })).toBe(3);
     expect(estimateTextPrompt({ prompt: ['12345678', '1234'] })).toBe(3);
   });
 });
 
 describe('the log probabilities of completions', () => {
-  it('go on from piece to piece, in characters of the text', () => {
+  it('continue across pieces, in characters of the text', () => {
     const write = logprobsWriter();
     const top = [
       { token: 'x', logprob: -1 },

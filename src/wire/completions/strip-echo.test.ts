@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { echoStripper } from './strip-echo.ts';
 
-test('counts what stands behind the prompt of each choice, in whatever pieces it comes', () => {
+test('counts the text after the prompt of each choice, for any pieces', () => {
   const own = echoStripper({ model: 'm', prompt: ['one two', 'three'], n: 2, echo: true });
   const told = (index: number, ...texts: string[]) => texts.map((text) => own({ index, text }));
   expect(told(0, 'one ', 'two and', ' more')).toEqual(['', ' and', ' more']);
@@ -11,7 +11,7 @@ test('counts what stands behind the prompt of each choice, in whatever pieces it
   expect(told(2, 'four', 'three')).toEqual(['four', 'three']);
 });
 
-test('is all of it without echo', () => {
+test('counts all of the text without echo', () => {
   const own = echoStripper({ model: 'm', prompt: 'one' });
   expect(own({ index: 0, text: 'one two' })).toBe('one two');
 });

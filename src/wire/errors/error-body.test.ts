@@ -6,7 +6,7 @@ import { chatErrorEvent } from './error-events.ts';
 const codes = Object.keys(errorCatalog) as ErrorCode[];
 
 describe('errorBody', () => {
-  it('is one shape for every code and both families of clients', () => {
+  it('has one shape for every code and both families of clients', () => {
     for (const code of codes)
       for (const format of ['chat', 'messages'] as const) {
         const { status, body } = errorBody(new ApiError(code, 'Said why.', { param: 'p' }), 'req_1', format);
@@ -70,7 +70,7 @@ describe('errorBody', () => {
     expect(body.error.type).toBe('invalid_request_error');
   });
 
-  it('tells at most a hundred faults', () => {
+  it('reports at most a hundred faults', () => {
     const faults = Array.from({ length: 150 }, (_, line) => ({
       line,
       code: 'validation_error' as const,
@@ -80,7 +80,7 @@ describe('errorBody', () => {
     expect([body.error.details.errors.length, body.detail?.length]).toEqual([100, 100]);
   });
 
-  it('C25: says nothing of what an unknown error knew', () => {
+  it('C25: reveals nothing about an unknown error', () => {
     const leaky = Object.assign(new TypeError('SELECT * FROM keys at /srv/app.ts:1'), { param: 'secret' });
     for (const thrown of [leaky, 'a string', undefined, { code: 'validation_error' }]) {
       const { status, body } = errorBody(thrown, 'req_1');
@@ -103,7 +103,7 @@ describe('errorBody', () => {
     expect(headers(new ApiError('not_found', 'x'))).toEqual({});
   });
 
-  it('ends a broken stream with the inner object', () => {
+  it('ends a failed stream with the inner object', () => {
     const event = chatErrorEvent(new ApiError('upstream_timeout', 'Too slow.'));
     expect(event.endsWith('\n\n')).toBe(true);
     expect(JSON.parse(event.slice('data: '.length))).toEqual({

@@ -11,23 +11,23 @@ const edits = new Map([
 ]);
 const expected = '{"model":"other","a \\"quoted\\" name":[1,{"b":null}],"added":0.10}';
 
-describe('a body that was put together here', () => {
+describe('a built body', () => {
   it('has the text of its value', () => {
     expect(builtBody(value).text).toBe(JSON.stringify(value));
   });
 
-  it('is told with its edits, as one that came with its bytes is', () => {
+  it('has the text of its edits, like a received body', () => {
     expect(editedText(builtBody(value), edits)).toBe(expected);
     const came = { value, text: JSON.stringify(value) };
     expect(JSON.parse(editedText(came, edits))).toEqual(JSON.parse(expected));
   });
 
-  it('takes members that it had not, and may lose all', () => {
+  it('accepts new members, and may lose all', () => {
     expect(editedText(builtBody({}), edits)).toBe('{"model":"other","added":0.10}');
     expect(editedText(builtBody({ n: 1 }), new Map([['n', null]]))).toBe('{}');
   });
 
-  it('stays one when members change, and the same when none does', () => {
+  it('stays built when members change, and the same object when none do', () => {
     const body = builtBody(value);
     expect(editBody(body, { n: 2 })).toBe(body);
     const changed = editBody(body, { n: 3 });

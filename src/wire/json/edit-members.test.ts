@@ -18,7 +18,7 @@ describe('editMembers', () => {
     expect(editMembers(text, new Map(Object.entries(edits)))).toBe(expected);
   });
 
-  it('means the same as editing the value', () => {
+  it('equals editing the value', () => {
     const names = fc.constantFrom('model', 'stream', 'messages', 'user', 'é', 'a"b');
     const documents = fc.dictionary(names, fc.jsonValue({ maxDepth: 3 }));
     const changes = fc.dictionary(names, fc.option(fc.jsonValue({ maxDepth: 2 })));

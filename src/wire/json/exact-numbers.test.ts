@@ -10,7 +10,7 @@ it.each([
   expect(JSON.stringify(parseExact(text))).toBe(text);
 });
 
-it('leaves numbers alone that are held exactly', () => {
+it('leaves exact numbers unchanged', () => {
   expect(parseExact('{"a":9007199254740991,"b":0.1,"c":1e10,"d":12345678901234567890}')).toMatchObject({
     a: 9_007_199_254_740_991,
     b: 0.1,

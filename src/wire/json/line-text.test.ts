@@ -27,7 +27,7 @@ test.each([
   expect(hasLoneSurrogate(json)).toBe(!isWhole(JSON.parse(json) as string | object));
 });
 
-test('joins no half that is raw to one that is escaped', () => {
+test('does not join a raw surrogate with an escaped one', () => {
   expect(lineText('"\ud83d' + raw`\ude00"`)).toBe('"\ufffd' + raw`\ufffd"`);
 });
 
@@ -35,7 +35,7 @@ function isWhole(value: string | object): boolean {
   return typeof value === 'string' ? value.isWellFormed() : Object.keys(value)[0]!.isWellFormed();
 }
 
-test('changes no text but its halves of pairs, and leaves no break', () => {
+test('changes only lone surrogates, and leaves no line break', () => {
   const unit = fc.oneof(
     fc.constantFrom(0x5c, 0x22, 0x75, 0x64, 0x38, 0x85, 0x2028, 0x2029),
     fc.integer({ min: 0, max: 0xffff }),

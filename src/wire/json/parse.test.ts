@@ -40,7 +40,7 @@ describe('readJson', () => {
     expect(messageOf(text)).toBe(expected);
   });
 
-  it('B10: locates a fault in whatever JSON.parse refuses', () => {
+  it('B10: locates a fault in any text that JSON.parse rejects', () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), fc.constantFrom(...'{}[]:,"x\\ 1'.split('')), (json, at, char) => {
         const where = at % (json.length + 1);
@@ -55,7 +55,7 @@ describe('readJson', () => {
     );
   });
 
-  it('B24: refuses depth before parsing, and B23: a syntax fault is told before a duplicate key', () => {
+  it('B24: rejects depth before parsing, and B23: reports a syntax error before a duplicate key', () => {
     const deep = readJson('['.repeat(70));
     expect(deep.problem?.code).toBe('too_deep');
     expect(readJson('{"a":1,"a":2,}').problem?.code).toBe('invalid_json');
@@ -81,7 +81,7 @@ describe('parseJson', () => {
     throw new Error('was accepted');
   };
 
-  it('tells line and column', () => {
+  it('reports line and column', () => {
     const error = errorOf('{\n  "a": 1,\n  "b": tru\n}');
     expect([error.status, error.code]).toEqual([422, 'validation_error']);
     expect(error.message).toBe(
@@ -89,7 +89,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('has codes of its own for depth and duplicate keys', () => {
+  it('has separate codes for depth and duplicate keys', () => {
     expect(errorOf('['.repeat(65)).code).toBe('too_deep');
     expect(errorOf('{"a":1,"a":1}').code).toBe('duplicate_key');
     expect(errorOf(`[${'1,'.repeat(200_001)}1]`).message).toContain('more than 200,000 values');

@@ -33,7 +33,7 @@ describe('pickMembers', () => {
     expect(hasOtherMembers(value, shape)).toBe(text !== expected);
   });
 
-  it('means the same as picking from the value', () => {
+  it('equals picking from the value', () => {
     const keys = fc.constantFrom('a', 'b', 'c', 'd', 'x', 'a"b');
     const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
       tree: fc.oneof(

@@ -12,7 +12,7 @@ function linesOf(text: string): string[] {
   }
 }
 
-it('makes a line of each request, with its values as they came', () => {
+it('converts each request to a line, with unchanged values', () => {
   const params = '{ "max_tokens" : 1.0, "größe":"日本語 \\u00e4 😀" }';
   const text = `{"requests":[{"params": ${params} ,"custom_id" : "süß"}, {"\\u0063ustom_id":"b"}, {}, 5]}`;
   expect(linesOf(text)).toEqual([
@@ -23,7 +23,7 @@ it('makes a line of each request, with its values as they came', () => {
   ]);
 });
 
-it('names the fields that a request may not have', () => {
+it('names unknown fields of a request', () => {
   const unknown = '{"custom_id":"a","größe":1,"\\u00e4":2,"params":{},"url":"/v1/x"}';
   const refused = expect.objectContaining({
     faults: ['größe', 'ä', 'url'].map((name) => expect.objectContaining({ param: placeOf(name) })),

@@ -70,7 +70,7 @@ const respond = (message: AssistantMessage): ChatResponse => ({
 
 const hi: MessagesTurn = { role: 'user', content: 'hi' };
 
-it('an answer comes back from the client as it was', () => {
+it('an answer survives the round trip through the client', () => {
   fc.assert(
     fc.property(answers, fc.boolean(), (message, hidesThinking) => {
       const { content } = fromChatResponse(respond(message), { hidesThinking });
@@ -89,7 +89,7 @@ it('an answer comes back from the client as it was', () => {
   );
 });
 
-it('a streamed answer is the plain one, however it was cut', () => {
+it('a streamed answer equals the plain one, for any chunks', () => {
   const cuts = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(answers, cuts, fc.boolean(), fc.boolean(), (message, sizes, mixes, hidesThinking) => {
@@ -187,7 +187,7 @@ const conversations = fc.array(exchange, { minLength: 1, maxLength: 4 }).map((ex
   }),
 );
 
-it('a conversation becomes a chat that is one, and nothing of it is lost', () => {
+it('a conversation becomes a valid chat without loss', () => {
   fc.assert(
     fc.property(conversations, fc.option(words), (messages, system) => {
       const request: MessagesRequest = { model: 'm', max_tokens: 1, messages, ...(system && { system }) };

@@ -61,7 +61,7 @@ describe('files', () => {
     expiresAt: 1_700_003_600_999,
   };
 
-  it('have the fields of the specification, in Unix seconds, and nothing else', () => {
+  it('have the documented fields only, with times in Unix seconds', () => {
     expect(presentFile(file)).toEqual({
       id: 'file-1',
       object: 'file',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChatDelta } from '../chat/chat.ts';
 import { readFreeText } from '../chat/free-text.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
-import { fromChatResponse } from './answer/from-chat-response.ts';
+import { fromChatResponse } from './answer/prepare-response.ts';
 import { replayEvents } from './stream/replay.ts';
 import { nativeRequest } from './request/native-request.ts';
 import { checkResponsesRequest, requireConversation } from './request/request.ts';
@@ -43,8 +43,8 @@ const call = (name: string, json: string) => ({
   function: { name, arguments: json },
 });
 
-describe('the model is told of', () => {
-  it('tools that an item of the input brings, in namespaces and with free text, by names of their own', () => {
+describe('the model sees', () => {
+  it('tools that an input item adds, in namespaces and with free text, under unique names', () => {
     const made = ready([added, user]);
     expect(namesOf(made)).toEqual(['exec', 'mcp__docs__search']);
     expect(made.chat.messages).toEqual([{ role: 'user', content: 'go' }]);
@@ -54,14 +54,14 @@ describe('the model is told of', () => {
     expect(made.paths().get(second!)).toBe('input[0].tools[1].tools[0]');
   });
 
-  it('a grammar in words', () => {
+  it('a grammar in the description', () => {
     const [tool] = ready([user], { tools: [patch] }).chat.tools!;
     expect(tool!.function.description).toBe(
       'Edits files.\n\nThe input follows this lark grammar:\nstart: "x"',
     );
   });
 
-  it('names that differ and that servers take', () => {
+  it('unique names that servers accept', () => {
     const long = { ...docs, name: `a.${'b'.repeat(80)}`, tools: [search, { ...search, name: 'find' }] };
     const names = namesOf(ready([user], { tools: [{ ...search, name: 'mcp__docs__search' }, docs, long] }))!;
     expect(new Set(names).size).toBe(4);
@@ -69,13 +69,13 @@ describe('the model is told of', () => {
     for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   });
 
-  it('the newest of tools that come twice', () => {
+  it('the latest of tools that are defined twice', () => {
     const later = { ...added, tools: [{ ...exec, description: 'Runs better.' }] };
     const made = ready([{ ...added, tools: [exec] }, user, later]);
     expect(made.chat.tools).toMatchObject([{ function: { name: 'exec', description: 'Runs better.' } }]);
   });
 
-  it('one that it has to call, whatever its kind', () => {
+  it('a forced tool of any kind', () => {
     const forced = { type: 'custom', name: 'apply_patch' };
     const made = ready([user], { tools: [patch, docs], tool_choice: forced });
     expect(made.chat.tool_choice).toEqual({ type: 'function', function: { name: 'apply_patch' } });
@@ -96,7 +96,7 @@ describe('the model is told of', () => {
   });
 });
 
-describe('a request is refused', () => {
+describe('a request is rejected', () => {
   it.each([
     [{ tools: [{ type: 'custom' }] }, 'tools[0].name'],
     [{ tools: [{ type: 'namespace', name: 'n' }] }, 'tools[0].tools'],
@@ -110,7 +110,7 @@ describe('a request is refused', () => {
   });
 });
 
-describe('what the model calls', () => {
+describe('a call of the model', () => {
   const { begun, clientNames } = ready([added, user]);
   const expected = [
     { type: 'custom_tool_call', call_id: 'call_1', name: 'exec', namespace: 'functions', input: 'ls "a"\n' },
@@ -129,7 +129,7 @@ describe('what the model calls', () => {
     call('unheard', '{}'),
   ];
 
-  it('goes back as the client calls it', () => {
+  it("is returned under the client's name", () => {
     const message = { role: 'assistant' as const, content: null, refusal: null, tool_calls: calls };
     const usage = {
       prompt_tokens: 1,
@@ -144,7 +144,7 @@ describe('what the model calls', () => {
     ).toMatchObject(expected);
   });
 
-  it('comes with events of its own, and the same ones once more when it is told again', () => {
+  it('has its own events, and the same in a replay', () => {
     const stream = new ResponseStream(begun, () => '', clientNames);
     const chunk = (delta: ChatDelta, finish: 'tool_calls' | null = null) => ({
       id: 'c',
@@ -175,7 +175,7 @@ describe('what the model calls', () => {
     expect([...replayEvents(body, stream.pieces)].flat()).toEqual(events);
   });
 
-  it('is shown to it again as it called it', () => {
+  it('is shown to the model as it made the call', () => {
     const history = [
       added,
       user,
@@ -204,7 +204,7 @@ describe('what the model calls', () => {
   });
 });
 
-describe('tools that the format defines and the client runs', () => {
+describe('tools that the API defines and the client runs', () => {
   const patched = { type: 'update_file', path: 'a', diff: '+b' };
   const tools = [
     { type: 'local_shell' },
@@ -225,7 +225,7 @@ describe('tools that the format defines and the client runs', () => {
     call('apply_patch', JSON.stringify(patched)),
   ];
 
-  it('are functions to the model, without those that a server runs', () => {
+  it('are functions for the model, without server tools', () => {
     expect(namesOf(ready([user], { tools }))).toEqual(['local_shell', 'shell', 'apply_patch']);
     expect(made.chat.tool_choice).toEqual({ type: 'function', function: { name: 'shell' } });
     expect(made.begun.tool_choice).toMatchObject({ type: 'shell' });
@@ -239,7 +239,7 @@ describe('tools that the format defines and the client runs', () => {
     expect(faults({ tools: tools.slice(3), tool_choice: { type: 'shell' } })).toEqual(['tool_choice.name']);
   });
 
-  it('are called by items of their types, also in a stream and when that is told again', () => {
+  it('are called by items of their types, also in a stream and its replay', () => {
     const stream = new ResponseStream(made.begun, () => '', made.clientNames);
     const chunk = (delta: ChatDelta, finish: 'tool_calls' | null = null) => ({
       id: 'c',
@@ -265,7 +265,7 @@ describe('tools that the format defines and the client runs', () => {
     expect([...replayEvents(body, stream.pieces)].flat()).toEqual(events);
   });
 
-  it('give well-formed items whatever the model says', () => {
+  it('give well-formed items for any arguments', () => {
     const outputOf = (name: string, json: string) => {
       const stream = new ResponseStream(made.begun, () => '', made.clientNames);
       const delta = { tool_calls: [{ index: 0, ...call(name, json) }] };
@@ -290,7 +290,7 @@ describe('tools that the format defines and the client runs', () => {
     expect(outputOf('apply_patch', '[]')).toMatchObject({ operation: { type: 'update_file', path: '' } });
   });
 
-  it('are shown to the model again as it called them, with what they said', () => {
+  it('are shown to the model as it called them, with their results', () => {
     const shown = { stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } };
     const history = [
       user,

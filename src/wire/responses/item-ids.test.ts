@@ -3,12 +3,12 @@ import { inputItemId, itemOrigin, outputItemId } from './item-ids.ts';
 
 const response = `resp_${'0123456789abcdef'.repeat(2)}`;
 
-test('an id leads to the side of the response on which its item is', () => {
+test('an id leads to the response and side of its item', () => {
   expect(itemOrigin(outputItemId(response, 'message', 3))).toEqual({ response, side: 'output' });
   expect(itemOrigin(inputItemId(response, 'reasoning', 3))).toEqual({ response, side: 'input' });
 });
 
-test('a type that is none of ours, whatever it is called, makes an id like any other', () => {
+test('an unknown type gets an id like any other', () => {
   for (const type of ['strange', 'constructor', 'toString']) {
     const id = outputItemId(response, type, 0);
     expect(id).toMatch(/^item_[0-9a-f]{36}$/);
@@ -16,7 +16,7 @@ test('a type that is none of ours, whatever it is called, makes an id like any o
   }
 });
 
-test('what is no id of ours leads nowhere', () => {
+test('a foreign id leads nowhere', () => {
   const digits = '0'.repeat(36);
   for (const id of ['', '\0', 'msg_1', `${'a'.repeat(9)}_${digits}`, `msg_${digits}\0`, `msg_${digits}\n`])
     expect(itemOrigin(id), JSON.stringify(id)).toBeUndefined();

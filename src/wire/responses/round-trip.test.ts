@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChatChunk, ChatDelta, ChatMessage, ChatResponse } from '../chat/chat.ts';
 import { checkChatRequest } from '../chat/request/request.ts';
 import { ResponseStream } from './stream/from-chat-chunks.ts';
-import { fromChatResponse } from './answer/from-chat-response.ts';
+import { fromChatResponse } from './answer/prepare-response.ts';
 import { replayEvents } from './stream/replay.ts';
 import { checkResponsesRequest } from './request/request.ts';
 import { newResponse } from './answer/response-body.ts';
@@ -144,7 +144,7 @@ const stories = fc.array(exchange, { minLength: 1, maxLength: 3 }).map((story) =
 );
 
 describe('any conversation', () => {
-  it('goes from chat answers to items and back to the same messages', () => {
+  it('round-trips from chat answers to items and messages', () => {
     fc.assert(
       fc.property(stories, (story) => {
         const input = inputItems(story);
@@ -157,7 +157,7 @@ describe('any conversation', () => {
     );
   });
 
-  it('is the same through the store, whose items have ids', () => {
+  it('is the same through the store', () => {
     fc.assert(
       fc.property(stories, (story) => {
         const once = storedItems(inputItems(story), id);
@@ -243,7 +243,7 @@ describe('any stream', () => {
     return { body: end.body, events: [...events, ...end.events], pieces: stream.pieces };
   };
 
-  it('has numbers without gaps, ends once, and says in deltas what its items hold', () => {
+  it('has numbers without gaps, one end, and deltas that add up to its items', () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 12 }), (deltas) => {
         const { body, events } = run(deltas);
@@ -279,7 +279,7 @@ describe('any stream', () => {
     );
   });
 
-  it('is told once more exactly as it was', () => {
+  it('is replayed exactly', () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 12 }), (deltas) => {
         const { body, events, pieces } = run(deltas);
@@ -292,7 +292,7 @@ describe('any stream', () => {
     );
   });
 
-  it('that was not streamed is told whole, and ends the same', () => {
+  it('that was not streamed is replayed whole, with the same end', () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 12 }), (deltas) => {
         const { body } = run(deltas);

@@ -53,7 +53,7 @@ describe('a search for tools', () => {
     expect(bare.chat.tools).toMatchObject([{ function: { parameters: { required: ['query'] } } }]);
   });
 
-  it('is in the conversation with what it found, which can be called from then on', () => {
+  it('is in the conversation with the found tools, which are callable from then on', () => {
     const made = ready([user, searched, output, { role: 'user', content: 'use js' }]);
     expect(namesOf(made)).toEqual(['tool_search', 'mcp__repl__js', 'note']);
     expect(made.chat.messages).toEqual([
@@ -76,7 +76,7 @@ describe('a search for tools', () => {
     expect(none.chat.messages.at(-1)!.content).toBe('No tools were found.');
   });
 
-  it('comes back as a tool_search_call, and a call of what was found under its own name', () => {
+  it('is returned as a tool_search_call, and a call of a found tool under its own name', () => {
     const { begun, clientNames } = ready([user, searched, output]);
     const stream = new ResponseStream(begun, () => '', clientNames);
     const chunk = (delta: ChatDelta, finish: 'tool_calls' | null = null): ChatChunk => ({
@@ -113,7 +113,7 @@ describe('a search for tools', () => {
     expect(next.chat.messages[1]!.tool_calls![0]!.function.arguments).toBe('{"query":"clock"}');
   });
 
-  it('that a server runs is passed over, but not what it found', () => {
+  it('that a server runs is ignored, but not its found tools', () => {
     const there = { type: 'tool_search_output', execution: 'server', call_id: null, tools: found };
     const call = { ...searched, call_id: null, execution: 'server' };
     const made = ready([user, call, there], { tools: [{ type: 'tool_search' }] });
@@ -121,7 +121,7 @@ describe('a search for tools', () => {
     expect(made.chat.messages).toEqual([user]);
   });
 
-  it('needs its call, and goes on as it is to a server that speaks this format', () => {
+  it('needs its call, and is forwarded unchanged to a server that supports responses', () => {
     expect(() => ready([user, output])).toThrow('"s1"');
     const input = [user, searched, output] as InputItem[];
     const asked: ResponsesRequest = { model: 'm', input, tools: [search] };

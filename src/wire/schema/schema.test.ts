@@ -12,7 +12,7 @@ import {
 } from './schema.ts';
 import { validator } from './validate.ts';
 
-it('requires every field that has no question mark behind its name', () => {
+it('requires every field whose name has no question mark', () => {
   const schema = object(
     {
       id: string({ minLength: 1 }),
@@ -35,14 +35,14 @@ it('requires every field that has no question mark behind its name', () => {
   });
 });
 
-it('says what follows from the value of a field', () => {
+it('applies rules that depend on the value of a field', () => {
   expect(when('type', ['a', 'b'], { id: string(), 'name?': string() })).toEqual({
     if: { required: ['type'], properties: { type: { enum: ['a', 'b'] } } },
     then: { required: ['id'], properties: { id: { type: 'string' }, name: { type: 'string' } } },
   });
 });
 
-describe('texts that are kept', () => {
+describe('stored texts', () => {
   const check = validator(
     object({ 'name?': string(nameRule), 'title?': string(titleRule), 'metadata?': metadataSchema }),
   );
@@ -58,7 +58,7 @@ describe('texts that are kept', () => {
     expect(check(value).map(({ param }) => param)).toEqual([place]);
   });
 
-  it('may hold whole pairs, also where a pattern is read in UTF-16 units', () => {
+  it('may contain surrogate pairs, also where a pattern matches UTF-16 units', () => {
     expect(check({ name: 'a😀', title: '😀', metadata: { '😀': 'b😀' } })).toEqual([]);
     for (const { pattern } of [nameRule, titleRule]) {
       expect('a😀b').toMatch(new RegExp(pattern));

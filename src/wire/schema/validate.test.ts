@@ -17,7 +17,7 @@ function watched<T extends object>(target: T): { value: T; looked: () => number 
 
 const item = object({ name: string() });
 
-describe('a value with very many faults', () => {
+describe('a value with many faults', () => {
   it.each([
     ['items', array(item), Array.from({ length: 200_000 }, () => ({}))],
     [
@@ -31,19 +31,19 @@ describe('a value with very many faults', () => {
     expect(looked()).toBeLessThan(2_000);
   });
 
-  it('has them found behind as many good items', () => {
+  it('reports them after as many valid items', () => {
     const items = [...Array.from({ length: 5_000 }, () => ({ name: 'x' })), {}, {}];
     expect(validator(array(item))(items).map(({ param }) => param)).toEqual(['[5000].name', '[5001].name']);
   });
 });
 
-it('items that are the same are named by their places', () => {
+it('duplicate items are named by their positions', () => {
   expect(validator(array(string(), { uniqueItems: true }))(['a', 'b', 'c', 'b'])).toEqual([
     { code: 'validation_error', message: 'items 1 and 3 are the same' },
   ]);
 });
 
-it('a validator is compiled when it is needed, for more than the verdict at the first bad value, and only once', () => {
+it('a validator compiles on first use, its full check at the first invalid value, and each only once', () => {
   const { value: schema, looked } = watched(array(item));
   const check = validator(schema);
   const reads = [[], [], [{}], [{}]].map((value) => {
@@ -57,7 +57,7 @@ it('a validator is compiled when it is needed, for more than the verdict at the 
   expect(bad).toBeGreaterThan(badAgain);
 });
 
-it('a validator that was prepared compiles nothing for the first value', () => {
+it('a compiled validator compiles nothing for the first value', () => {
   const { value: schema, looked } = watched(array(item));
   const check = validator(schema);
   check.compile();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { encodeToken, decodeToken } from './opaque-token.ts';
 
-it.each(['', 'plain', 'Grüße, 世界 🙂', 'two\nlines'])('gives %j back', (text) => {
+it.each(['', 'plain', 'Grüße, 世界 🙂', 'two\nlines'])('round-trips %j', (text) => {
   expect(decodeToken(encodeToken(text))).toBe(text);
 });
 

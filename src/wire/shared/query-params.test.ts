@@ -21,7 +21,7 @@ function refused(read: () => unknown): string | null {
 }
 
 describe('list queries', () => {
-  it('have defaults, and ignore what they do not know', () => {
+  it('have defaults, and ignore unknown parameters', () => {
     expect(parseBatchListQuery({})).toEqual({ limit: 20 });
     expect(parseBatchListQuery({ foo: 'bar', after: '', status: '', order: '' })).toEqual({ limit: 20 });
     expect(parseFileListQuery({})).toEqual({ limit: 100, order: 'desc' });
@@ -87,7 +87,7 @@ describe('list queries', () => {
     expect(refused(() => parseBatchListQuery({ [name]: value }))).toBe(name);
   });
 
-  it('results resume behind a line number', () => {
+  it('results resume after a line number', () => {
     expect(parseResultsQuery({})).toEqual({ after: 0 });
     expect(parseResultsQuery({ after: '500' })).toEqual({ after: 500 });
     for (const after of ['-1', 'x', '1.5']) expect(refused(() => parseResultsQuery({ after }))).toBe('after');
@@ -95,7 +95,7 @@ describe('list queries', () => {
 });
 
 describe('the list envelope', () => {
-  it('always says whether there is more, and names its ends', () => {
+  it('always has has_more, first_id and last_id', () => {
     expect(listBody([{ id: 'a' }, { id: 'b' }], true)).toEqual({
       object: 'list',
       data: [{ id: 'a' }, { id: 'b' }],
@@ -112,7 +112,7 @@ describe('the list envelope', () => {
     });
   });
 
-  it('is the same around items that are JSON text already', () => {
+  it('is the same for items that are JSON text', () => {
     const json = listJson(
       [
         { id: 'a', json: '{"id":"a","n":1.10}' },
@@ -126,7 +126,7 @@ describe('the list envelope', () => {
   });
 });
 
-it('a parameter is given once, and without a NUL, which no database takes', () => {
+it('a parameter may not repeat or contain a NUL', () => {
   expect(textParam({ model: 'a' }, 'model')).toBe('a');
   for (const model of [['a', 'b'], 'a\0']) expect(refused(() => textParam({ model }, 'model'))).toBe('model');
 });

@@ -2,12 +2,15 @@ import { omitNullish } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { pageParams, type Query } from '../shared/query-params.ts';
 import { unixSeconds } from '../../base/clock.ts';
+import { nullable } from '../shared/instant.ts';
 import {
+  type Delivery,
   type NewWebhook,
   type WebhookChanges,
   type EventType,
   type Webhook,
   eventTypes,
+  toEventPayload,
 } from '../../core/webhook.ts';
 import {
   string,
@@ -93,5 +96,24 @@ export function presentWebhook(webhook: Webhook, secret?: string) {
     disabled_reason: webhook.disabledReason,
     created_at: unixSeconds(webhook.createdAt),
     ...(secret !== undefined && { signing_secret: secret }),
+  };
+}
+
+const secondsOrNull = nullable(unixSeconds);
+
+/** Delivery resource. Times are Unix seconds, as in the event. */
+export function presentDelivery(delivery: Delivery) {
+  return {
+    id: delivery.id,
+    object: 'webhook_delivery',
+    webhook_id: delivery.webhookId,
+    event: toEventPayload(delivery.event),
+    status: delivery.status,
+    attempts: delivery.attempts,
+    created_at: unixSeconds(delivery.createdAt),
+    next_attempt_at: secondsOrNull(delivery.nextAttemptAt),
+    last_attempt_at: secondsOrNull(delivery.lastAttemptAt),
+    last_status_code: delivery.lastStatus,
+    last_error: delivery.lastError,
   };
 }

@@ -32,7 +32,7 @@ function response(message: object, finish_reason: FinishReason): ChatResponse {
   } as ChatResponse;
 }
 
-it('puts the call where functions had it', () => {
+it('returns the call as function_call', () => {
   const told = presentChat(
     response({ tool_calls: [call('f'), call('g')], reasoning: 'hm' }, 'tool_calls'),
     functions,
@@ -61,7 +61,7 @@ it.each<FinishReason>(['stop', 'length', 'content_filter'])(
   },
 );
 
-it('leaves the answer to a request with tools', () => {
+it('does not change the answer to a request with tools', () => {
   const given = response({ tool_calls: [call('f')] }, 'tool_calls');
   expect(presentChat(given, { hasFunctions: false, customs: new Set() })).toBe(given);
 });
@@ -100,7 +100,7 @@ it('streams the one call in pieces, without its id', () => {
 const freeText = { hasFunctions: false, customs: new Set(['sh']) };
 const custom = (name: string, json: string) => ({ ...call(name), function: { name, arguments: json } });
 
-it('tells calls with free text as such, beside those of functions', () => {
+it('returns free-text calls as such, beside function calls', () => {
   const given = [call('f'), custom('sh', '{"input":"ls \\"a\\""}'), custom('sh', '{"input":"cu')];
   const { choices } = presentChat(response({ tool_calls: given }, 'tool_calls'), freeText);
   expect(choices[0]).toMatchObject({
@@ -117,7 +117,7 @@ it('tells calls with free text as such, beside those of functions', () => {
   expect(presentChat(said, freeText)).toEqual(said);
 });
 
-it('streams a call with free text when it is whole, for each choice its own', () => {
+it('streams a free-text call when it is complete, per choice', () => {
   const piece = (index: number, name: string, json: string) => ({
     tool_calls: [{ index, ...custom(name, json), id: `call_${index}` }],
   });
@@ -145,6 +145,6 @@ it('streams a call with free text when it is whole, for each choice its own', ()
   );
 });
 
-it('leaves the chunks of others', () => {
+it('does not change the chunks of other requests', () => {
   expect(chunkPresenter({ hasFunctions: false, customs: new Set() })).toBeUndefined();
 });

@@ -30,7 +30,7 @@ function canonical(more: object, messages: object[] = [user]) {
 }
 
 describe('the canonical form of a chat request', () => {
-  it('is the request itself where nothing is to be done', () => {
+  it('is the request itself where no conversion is needed', () => {
     const value = { model: 'm', messages: [user], tools: [named('a')], tool_choice: 'auto' } as ChatBody;
     const given = { value, text: JSON.stringify(value) };
     const { body, calls } = canonicalChat(given);
@@ -148,7 +148,7 @@ describe('the canonical form of a chat request', () => {
     expect(calls.hasFunctions).toBe('functions' in given && given.functions !== null);
   });
 
-  it('understands what was called and answered before, each result by its call', () => {
+  it('converts earlier calls, each with its result', () => {
     const called = (args: string) => ({
       role: 'assistant',
       content: null,
@@ -173,7 +173,7 @@ describe('the canonical form of a chat request', () => {
     ]);
   });
 
-  it('shows a call with free text, which another server had made, as one with arguments', () => {
+  it('converts a free-text call of another server to a call with arguments', () => {
     const custom = { id: 'call_1', type: 'custom', custom: { name: 'sh', input: 'ls "a"' } };
     const { body } = canonical({}, [
       user,
@@ -185,7 +185,7 @@ describe('the canonical form of a chat request', () => {
     ]);
   });
 
-  it('keeps every byte that means the same', () => {
+  it('keeps every byte that needs no conversion', () => {
     const text =
       '{"model":"m", "seed":12345678901234567890,"messages":[{"role":"user","content":"x"}],"functions":[{"name":"f"}]}';
     const { body } = canonicalChat({ value: JSON.parse(text) as ChatBody, text });

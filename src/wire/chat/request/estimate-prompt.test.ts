@@ -8,7 +8,7 @@ const asking = (content: string | ContentPart[]): ChatRequest => ({
 });
 const said = asking;
 
-it('estimates a token for four bytes, tools among them', () => {
+it('estimates one token per four bytes, including tools', () => {
   const empty = estimatePrompt(said(''));
   expect(estimatePrompt(said('x'.repeat(4_000))) - empty).toBe(1_000);
   expect(estimatePrompt(said('ü'.repeat(2_000))) - empty).toBe(1_000);
@@ -27,7 +27,7 @@ it.each<ContentPart>([
   expect(estimatePrompt(asking([part]))).toBeLessThan(1_100);
 });
 
-it('counts what only looks like one in the parameters of a tool as the text that it is', () => {
+it('counts media-like text in the parameters of a tool as text', () => {
   const parameters = {
     properties: { file: { type: 'string' }, url: { type: 'string' }, data: { const: data } },
   };

@@ -14,7 +14,7 @@ const paramsOf = (value: unknown): (string | undefined)[] =>
   checkChatRequest(value).map(({ param }) => param);
 
 describe('a chat request', () => {
-  it('takes what real clients send, unknown fields and nulls included', () => {
+  it('accepts what real clients send, including unknown fields and nulls', () => {
     const sent = [
       { ...base, stream: false, store: true, metadata: { a: 1 }, user: 'u', service_tier: 'auto' },
       {
@@ -285,7 +285,7 @@ describe('a chat request', () => {
     expect(paramsOf({ ...base, response_format: { type: 'xml' } })).toEqual(['response_format.type']);
   });
 
-  it('B44: images are data, or an address whose fate the model decides', () => {
+  it('B44: images are inline, or URLs that the model accepts or rejects', () => {
     const image = (url: string) => ({
       ...base,
       messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
@@ -329,7 +329,7 @@ describe('a chat request', () => {
     expect(paramsOf(parts('AA==', { file_id: 'file-of-another' }))).toEqual([`${at}[1].file.file_id`]);
   });
 
-  it('tells at most a hundred faults, of any number', () => {
+  it('reports at most a hundred faults', () => {
     const messages = Array.from({ length: 5_000 }, () => ({ role: 'nobody', content: 5 }));
     expect(checkChatRequest({ ...base, messages })).toHaveLength(100);
   });

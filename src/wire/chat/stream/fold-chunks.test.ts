@@ -21,7 +21,7 @@ const answer = fc.record({
   finish: fc.constantFrom('stop', 'length', 'tool_calls'),
 });
 
-it('is the answer whose pieces they are', async () => {
+it('equals the answer that was cut into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(answer, { minLength: 1, maxLength: 3 }),

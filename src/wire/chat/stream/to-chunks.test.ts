@@ -6,7 +6,7 @@ import { toChunks } from './to-chunks.ts';
 describe('chunksOf', () => {
   const deltas = (chunks: ChatChunk[]) => chunks.map((chunk) => chunk.choices[0]?.delta);
 
-  it('is the answer in the pieces and the order of a stream, with its usage last', () => {
+  it('has the pieces and the order of a stream, with the usage last', () => {
     const response = chatResponse('hi', {
       calls: [
         ['f', '{}'],
@@ -39,7 +39,7 @@ describe('chunksOf', () => {
     expect(chunks.every((chunk) => chunk.object === 'chat.completion.chunk')).toBe(true);
   });
 
-  it('gives every choice its pieces, and the log probabilities to the text', () => {
+  it('has the pieces of every choice, and log probabilities with the text', () => {
     const response = chatResponse('hi');
     const logprobs = { content: [], refusal: null };
     response.choices[0] = { ...response.choices[0]!, logprobs, stop_reason: 'END' };

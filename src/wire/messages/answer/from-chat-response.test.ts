@@ -34,7 +34,7 @@ function answer(message: Partial<AssistantMessage>, choice: Partial<ChatChoice> 
 }
 
 describe('a chat completion as a message', () => {
-  it('is the whole shape that clients know, under the same id', () => {
+  it('has the whole shape, under the same id', () => {
     expect(fromChatResponse(answer({ content: 'hello' }), seen)).toEqual({
       id: 'msg_0123',
       type: 'message',
@@ -54,7 +54,7 @@ describe('a chat completion as a message', () => {
     });
   });
 
-  it('thinks, speaks and calls in this order, without empty blocks', () => {
+  it('has thinking, text and calls in this order, without empty blocks', () => {
     const calls = [called('{"a":1}'), called('', 'call_2')];
     const whole = { reasoning: 'hm', reasoning_content: 'hm', content: 'so', tool_calls: calls };
     expect(fromChatResponse(answer(whole), seen).content).toMatchObject([
@@ -69,7 +69,7 @@ describe('a chat completion as a message', () => {
     expect(fromChatResponse(answer({ content: '' }), seen).content).toEqual([]);
   });
 
-  it('hides the thinking from who does not want to see it', () => {
+  it('hides the thinking on request', () => {
     const [block] = fromChatResponse(answer({ reasoning: 'hm' }), { hidesThinking: true }).content;
     expect(block).toMatchObject({
       type: 'thinking',
@@ -78,7 +78,7 @@ describe('a chat completion as a message', () => {
     });
   });
 
-  it('says a refusal as text', () => {
+  it('has a refusal as text', () => {
     expect(fromChatResponse(answer({ refusal: 'I will not.' }), seen)).toMatchObject({
       content: [{ type: 'text', text: 'I will not.' }],
       stop_reason: 'refusal',
@@ -133,7 +133,7 @@ describe('a chat completion as a message', () => {
     expect(JSON.stringify(content)).toContain(`"input":${json}`);
   });
 
-  it('counts cached tokens beside the others, and never below nothing', () => {
+  it('counts cached tokens separately, and never below zero', () => {
     const usage = answer({}).usage;
     const cached = (cached_tokens: number) =>
       fromChatUsage({ ...usage, prompt_tokens_details: { cached_tokens } });
@@ -141,7 +141,7 @@ describe('a chat completion as a message', () => {
     expect(cached(99)).toMatchObject({ input_tokens: 0, cache_read_input_tokens: 10 });
   });
 
-  it('counts the thinking where the engine does', () => {
+  it('counts thinking tokens if the engine does', () => {
     const { usage } = answer({});
     expect(fromChatUsage(usage)).not.toHaveProperty('output_tokens_details');
     expect(

@@ -1,9 +1,10 @@
-import type { PreparedChat } from '../../prepared/prepared-request.ts';
+import type { AnswerIdentity, PreparedChat } from '../../prepared/prepared-request.ts';
+import { editMembers } from '../../json/edit-members.ts';
+import { namedEvent } from '../../shared/sse.ts';
 import { builtBody } from '../../json/json-body.ts';
 import { remapError } from '../../shared/path-map.ts';
-import { type AnswerOptions, fromChatResponse } from './from-chat-response.ts';
+import { type AnswerOptions, fromChatResponse, messageId } from './from-chat-response.ts';
 import type { Message, MessagesRequest } from '../messages.ts';
-import { nativeMessage } from './native.ts';
 import { hasOwnSignature } from '../signature.ts';
 import { requireReadable } from '../request/other-blocks.ts';
 import { toChatRequest } from '../request/to-chat-request.ts';
@@ -35,4 +36,27 @@ export function prepareMessage(
     present: (answer) => fromChatResponse(answer, options),
     mapError: (error) => remapError(error, chat, paths),
   };
+}
+
+type Name = Pick<AnswerIdentity, 'id' | 'model'>;
+
+/** Answer of a server that supports messages. Only the id and the model are replaced. */
+export function nativeMessage({ text }: { text: string }, { id, model }: Name): string {
+  return editMembers(
+    text,
+    new Map([
+      ['id', JSON.stringify(messageId(id))],
+      ['model', JSON.stringify(model)],
+    ]),
+  );
+}
+
+/** Server-sent event of such an answer. */
+export function nativeMessageEvent(
+  { type, data, fields }: { type: string; data: string; fields?: Record<string, unknown> },
+  { id, model }: Name,
+): string {
+  if (type !== 'message_start' || !fields) return namedEvent(type, data);
+  const message = { ...(fields['message'] as object), id: messageId(id), model };
+  return namedEvent(type, JSON.stringify({ ...fields, message }));
 }

@@ -307,7 +307,7 @@ describe('a messages request', () => {
     expect(checkMessagesRequest(shown)[0]?.param).toBe(`messages[1].content[0].content[0].${place}`);
   });
 
-  it('is refused whole, with the first fault in the sentence', () => {
+  it('is rejected with all faults, the first in the message', () => {
     const error = thrownBy(() =>
       parseMessagesRequest('{"model":"","messages":[{"role":"user","content":5}]}'),
     );
@@ -317,7 +317,7 @@ describe('a messages request', () => {
     expect(thrownBy(() => parseMessagesRequest('{"model":"a","model":"b"}')).code).toBe('duplicate_key');
   });
 
-  it('does not answer half a conversation: a thread is never found, one that begins is let pass', () => {
+  it('rejects a continued thread, and ignores a new one', () => {
     const thread = (value: object) => JSON.stringify({ ...base, messages: [user([result])], thread: value });
     const error = thrownBy(() =>
       parseMessagesRequest(thread({ type: 'continue', previous_message_id: 'msg_1' })),
@@ -332,13 +332,13 @@ describe('a messages request', () => {
     expect(faultsOf({ ...base, thread: {} })).toEqual(['thread.type: required, but missing']);
   });
 
-  it('needs no max_tokens where tokens are counted', () => {
+  it('needs no max_tokens to count tokens', () => {
     const { max_tokens: _, ...rest } = base;
     expect(parseCountTokensRequest(JSON.stringify(rest)).messages).toHaveLength(1);
     expect(thrownBy(() => parseCountTokensRequest('{"model":"tiny","messages":[]}')).param).toBe('messages');
   });
 
-  it('keeps every digit of what a tool was called with', () => {
+  it('keeps every digit of tool inputs', () => {
     const text = JSON.stringify({
       ...base,
       messages: [user('hi'), said([{ ...call, input: { id: 'ID' } }])],

@@ -22,7 +22,7 @@ const chatOf = (more: Partial<MessagesRequest>) =>
 const messagesOf = (...messages: MessagesTurn[]) => chatOf({ messages }).messages;
 
 describe('the fields', () => {
-  it('carry over by their names in chat, and nothing else does', () => {
+  it('are converted to their chat names, and others are dropped', () => {
     const chat = chatOf({
       temperature: 0.5,
       top_p: 0.9,
@@ -44,7 +44,7 @@ describe('the fields', () => {
     });
   });
 
-  it('leave out what is null or empty, and a stream asks for its usage', () => {
+  it('drop null and empty values, and a stream requests its usage', () => {
     expect(Object.keys(chatOf({ temperature: null, stop_sequences: [], tools: [], system: null }))).toEqual([
       'model',
       'messages',
@@ -54,7 +54,7 @@ describe('the fields', () => {
     expect(chatOf({ stream: false })).not.toHaveProperty('stream');
   });
 
-  it('ask for structured output strictly, from either place', () => {
+  it('request strict structured output, from either field', () => {
     const format = { type: 'json_schema' as const, schema: { type: 'object' } };
     const asked = {
       type: 'json_schema',
@@ -81,7 +81,7 @@ describe('the fields', () => {
     expect(chatOf(more).reasoning_effort).toBe(effort);
   });
 
-  it('tell the budget of thinking besides', () => {
+  it('include the thinking budget', () => {
     const budget = (thinking: object) => chatOf({ thinking: thinking as never }).thinking_budget_tokens;
     expect(budget({ type: 'enabled', budget_tokens: 1_024 })).toBe(1_024);
     expect(budget({ type: 'enabled', budget_tokens: null })).toBeUndefined();
@@ -93,7 +93,7 @@ describe('tools', () => {
   const own = { name: 'look', description: 'Looks', input_schema: { type: 'object' }, strict: true };
   const hosted = { type: 'web_search_20250305', name: 'web_search' } as never;
 
-  it('become functions, without those that run on a server', () => {
+  it('become functions, without server tools', () => {
     const chat = chatOf({ tools: [hosted, own, { ...own, name: 'b', type: 'custom', strict: null }] });
     expect(chat.tools).toEqual([
       {
@@ -141,7 +141,7 @@ describe('tools', () => {
     expect((input.properties['command'] ?? input.properties['action'])?.enum?.join(' ')).toBe(commands);
   });
 
-  it('that the format defines have what their version and their fields say', () => {
+  it('that the API defines depend on their version and fields', () => {
     const computer = (type: string, more = {}) => {
       const [tool] = chatOf({ tools: [{ type, name: 'computer', ...more } as never] }).tools!;
       const { properties } = tool!.function.parameters as { properties: Record<string, object> };
@@ -178,14 +178,14 @@ describe('tools', () => {
     expect(chatOf({ tools: [own], tool_choice: { type: 'auto' } })).not.toHaveProperty('parallel_tool_calls');
   });
 
-  it('leave no choice behind when none of them can be called here', () => {
+  it('drop the choice if none of them is callable', () => {
     const chat = chatOf({ tools: [hosted], tool_choice: { type: 'auto', disable_parallel_tool_use: true } });
     expect(Object.keys(chat)).toEqual(['model', 'messages', 'max_completion_tokens']);
   });
 });
 
 describe('the conversation', () => {
-  it('begins with one message of the system, from all that leads', () => {
+  it('begins with one system message made of all leading ones', () => {
     const system: MessagesTurn = { role: 'system', content: 'two' };
     const { messages } = chatOf({ system: [text('one'), text('')], messages: [system, hi] });
     expect(messages).toEqual([
@@ -197,7 +197,7 @@ describe('the conversation', () => {
     expect(messagesOf(system)).toEqual([{ role: 'system', content: 'two' }]);
   });
 
-  it('has one text as a string, and several as parts', () => {
+  it('has a single text as a string, and several as parts', () => {
     expect(messagesOf(user(text('a')))[0]!.content).toBe('a');
     expect(messagesOf(user(text('a'), text(''), text('b')))[0]!.content).toEqual([
       { type: 'text', text: 'a' },
@@ -217,7 +217,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  it('reads plain documents and search results as text', () => {
+  it('converts plain documents and search results to text', () => {
     const document: Block = {
       type: 'document',
       title: 'T',
@@ -233,7 +233,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  it('puts results into messages of their own, before the rest of the turn', () => {
+  it('puts results into separate messages, before the rest of the turn', () => {
     const turn = user(
       text('and now?'),
       result('t1', { content: 'one' }),
@@ -254,7 +254,7 @@ describe('the conversation', () => {
     ]);
   });
 
-  it('says which results are errors', () => {
+  it('marks results that are errors', () => {
     const failed = (content?: Block['content']) =>
       messagesOf(hi, said(call('t')), user(result('t', { is_error: true, ...(content && { content }) })))[2]!
         .content;
@@ -266,7 +266,7 @@ describe('the conversation', () => {
     expect(failed()).toBe('Error');
   });
 
-  it('shows what a tool shows in a turn of the user', () => {
+  it('shows images of a tool result in a user message', () => {
     const turn = user(result('t', { content: [text('a map'), png] }), text('well?'));
     expect(messagesOf(hi, said(call('t')), turn).slice(2)).toEqual([
       { role: 'tool', tool_call_id: 't', content: 'a map' },
@@ -275,19 +275,19 @@ describe('the conversation', () => {
     expect(messagesOf(hi, said(call('t')), user(result('t')))).toHaveLength(3);
   });
 
-  it('joins what the assistant said and never says an empty text', () => {
+  it("joins the assistant's texts, without empty ones", () => {
     expect(messagesOf(hi, said(text('a'), text('b')))[1]).toEqual({ role: 'assistant', content: 'ab' });
     expect(messagesOf(hi, said(text(''), call('t')))[1]).toMatchObject({ content: null });
     expect(messagesOf(hi, said(text('')), said(), { role: 'assistant', content: '' })).toHaveLength(1);
   });
 
-  it('is refused when nothing in it is said', () => {
+  it('is rejected without content', () => {
     const redacted = said({ type: 'redacted_thinking' });
     for (const turn of [said(), said(text('')), redacted, { role: 'system', content: '' } as MessagesTurn])
       expect(() => messagesOf(turn)).toThrow(/^messages: contain nothing to answer/);
   });
 
-  it('passes over what ran on another server', () => {
+  it('ignores what ran on another server', () => {
     const search = [
       { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
       { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
@@ -303,7 +303,7 @@ describe('the conversation', () => {
     });
   });
 
-  it('gives back the thinking of turns that called tools and of the last turn, whoever signed it', () => {
+  it('keeps the thinking of turns with tool calls and of the last turn, whoever signed it', () => {
     const thought = (thinking: string, signature = 'EqQBCg'): Block => ({
       type: 'thinking',
       thinking,
@@ -386,7 +386,7 @@ describe('an error about the chat request', () => {
     });
   });
 
-  it('is otherwise the same, and what names no place is left alone', () => {
+  it('is otherwise unchanged, also without a path', () => {
     const { chat, paths } = toChatRequest(request);
     const busy = new ApiError('engine_overloaded', 'Busy.', {
       param: 'stop',

@@ -55,7 +55,7 @@ const short = (events: MessageEvent[]): string[] =>
   });
 
 describe('a streamed message', () => {
-  it('begins with what is known and ends with what was used', () => {
+  it('begins with the estimated usage and ends with the final one', () => {
     const events = encode([chunk({ role: 'assistant', content: '' }), say('a'), say('b'), over, usage]);
     expect(events.map(({ type }) => type)).toEqual([
       'message_start',
@@ -81,7 +81,7 @@ describe('a streamed message', () => {
     });
   });
 
-  it('begins with what is told of the prompt, which goes before what was counted', () => {
+  it('prefers the reported prompt usage to the estimate', () => {
     const prompt = { prompt_tokens: 10, prompt_tokens_details: { cached_tokens: 8 } };
     const [start, ...events] = encode([{ ...say('a'), prompt }, over]);
     const told = { input_tokens: 2, cache_creation_input_tokens: 0, cache_read_input_tokens: 8 };
@@ -89,7 +89,7 @@ describe('a streamed message', () => {
     expect(events.at(-2)).toMatchObject({ type: 'message_delta', usage: { ...told, output_tokens: 2 } });
   });
 
-  it('sends each piece at once', () => {
+  it('sends each piece immediately', () => {
     const encoder = createMessageEncoder({ inputTokens: 1, hidesThinking: false });
     expect(short(encoder.push(say('a')))).toEqual(['0 +text', '0 a']);
     expect(short(encoder.push(say('b')))).toEqual(['0 b']);
@@ -97,7 +97,7 @@ describe('a streamed message', () => {
     expect(short(encoder.push(go(0, '{"a":')))).toEqual(['1 {"a":']);
   });
 
-  it('has no block for an empty text', () => {
+  it('has no block for empty text', () => {
     expect(short(encode([say(''), begin(0), go(0, '{}'), say(''), over]))).toEqual([
       '0 +tool_use',
       '0 {}',
@@ -106,7 +106,7 @@ describe('a streamed message', () => {
     expect(short(encode([say(''), over]))).toEqual([]);
   });
 
-  it('signs what was thought, and hides it when it is not wanted', () => {
+  it('signs thinking, and hides it on request', () => {
     const chunks = [think('h'), think('m'), say('so'), over];
     expect(short(encode(chunks))).toEqual([
       '0 +thinking',
@@ -121,7 +121,7 @@ describe('a streamed message', () => {
     expect(short(encode(chunks, true)).slice(0, 3)).toEqual(['0 +thinking', '0 signed', '0 -']);
   });
 
-  it('opens a new block when the engine changes its mind, and never speaks into a closed one', () => {
+  it('opens a new block for another kind, and never writes to a closed one', () => {
     const chunks = [think('a'), say('b'), think('c'), begin(0, '{}'), say('d'), over];
     expect(short(encode(chunks)).filter((line) => line.includes('+'))).toEqual([
       '0 +thinking',
@@ -132,7 +132,7 @@ describe('a streamed message', () => {
     ]);
   });
 
-  it('starts a call with an empty input and gives one without arguments its braces', () => {
+  it('starts a call with an empty input, and completes one without arguments', () => {
     const events = encode([begin(0), over]);
     expect(events[1]).toEqual({
       type: 'content_block_start',
@@ -154,14 +154,14 @@ describe('a streamed message', () => {
   });
 
   // In time that grows with its square, this would take minutes.
-  it('puts long arguments together that are made an object', () => {
+  it('repairs long arguments that are not an object', () => {
     const pieces = Array.from({ length: 150_000 }, () => go(0, 'abcd'));
     const events = encode([begin(0, '"{\\"a\\":\\"'), ...pieces, go(0, '\\"}"'), over]);
     const [call] = collectMessage(events).content;
     expect(call).toMatchObject({ input: { a: 'abcd'.repeat(150_000) } });
   });
 
-  it('sends calls one after the other, also when they grow side by side', () => {
+  it('sends calls one after another, also if they are interleaved', () => {
     const one = encode([begin(0), go(0, '{"a":1}'), begin(1), go(1, '{"b":2}'), over]);
     expect(short(one)).toEqual(['0 +tool_use', '0 {"a":1}', '0 -', '1 +tool_use', '1 {"b":2}', '1 -']);
     const mixed = [
@@ -190,14 +190,14 @@ describe('a streamed message', () => {
     expect(collectMessage(encode([say('a'), chunk({}, finish, more)])).stop_reason).toBe(reason);
   });
 
-  it('uses a tool whenever one is called, whatever the engine says and whatever was said before', () => {
+  it('ends with tool_use after any call, whatever the engine reports', () => {
     const message = collectMessage(encode([say('Let me see.'), begin(0, '{}'), over]));
     expect(message.stop_reason).toBe('tool_use');
     const cut = encode([begin(0, '{"a'), chunk({}, 'length')]);
     expect(cut.at(-2)).toMatchObject({ delta: { stop_reason: 'max_tokens' } });
   });
 
-  it('says a refusal as text, and ends with it unless a tool is called', () => {
+  it('sends a refusal as text, and ends with it unless a tool is called', () => {
     const refused = collectMessage(encode([chunk({ refusal: 'I will ' }), chunk({ refusal: 'not.' }), over]));
     expect(refused).toMatchObject({
       content: [{ type: 'text', text: 'I will not.' }],
@@ -209,18 +209,18 @@ describe('a streamed message', () => {
     );
   });
 
-  it('ends also when the engine told no usage, and counts what came', () => {
+  it('ends without reported usage, and counts the pieces', () => {
     const { usage: counted } = collectMessage(encode([say('a'), say('b'), over]));
     expect(counted).toMatchObject({ input_tokens: 9, output_tokens: 3 });
   });
 
-  it('takes the finish reason together with the last piece', () => {
+  it('accepts the finish reason with the last piece', () => {
     expect(collectMessage(encode([chunk({ content: 'all' }, 'stop'), usage])).content).toMatchObject([
       { text: 'all' },
     ]);
   });
 
-  it('refuses to end what was not finished, and a call of nothing', () => {
+  it('rejects an unfinished answer, and a call without a name', () => {
     expect(() => encode([say('a')])).toThrow(/ended early/);
     expect(() => encode([])).toThrow(/ended early/);
     expect(() => encode([go(0, '{}')])).toThrow(/without a name/);
@@ -234,7 +234,7 @@ describe('its events', () => {
     );
   });
 
-  it('tell an error by the names of messages', () => {
+  it('report an error with the names of the messages API', () => {
     const event = messageErrorEvent(new ApiError('engine_overloaded', 'Busy.'), 'req_1');
     expect(event).toMatch(/^event: error\ndata: .*\n\n$/);
     expect(JSON.parse(event.split('\ndata: ')[1]!)).toMatchObject({

@@ -139,7 +139,7 @@ describe('a request', () => {
     expect(faultsOf(more)).toEqual(paths);
   });
 
-  it('may hold whatever agents send besides', () => {
+  it('accepts the other fields that agents send', () => {
     expect(
       faultsOf({
         instructions: 'You are an agent.',
@@ -184,14 +184,14 @@ describe('a request', () => {
     ).toEqual([]);
   });
 
-  it('takes null for everything that may be left out', () => {
+  it('accepts null for every optional field', () => {
     const names =
       'instructions max_output_tokens max_tool_calls temperature top_p top_logprobs stream store background text tools ' +
       'previous_response_id tool_choice parallel_tool_calls reasoning include metadata conversation prompt truncation';
     expect(faultsOf(Object.fromEntries(names.split(' ').map((name) => [name, null])))).toEqual([]);
   });
 
-  it('is read from its text, or refused with every fault', () => {
+  it('is read from its text, or rejected with every fault', () => {
     const text = JSON.stringify(base);
     expect(parseResponsesRequest(text)).toMatchObject({ value: base, text });
     expect(() => parseResponsesRequest('{"model":')).toThrow(ApiError);
@@ -205,14 +205,14 @@ describe('a conversation', () => {
       storedItems(input as never, `resp_${'0'.repeat(32)}`).map((item, n) => ({ item, path: `input[${n}]` })),
     );
 
-  it('needs the call of a result before it', () => {
+  it('needs the call before its result', () => {
     const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
     const result = { type: 'function_call_output', call_id: 'c', output: 'x' };
     expect(() => check([call, result])).not.toThrow();
     expect(() => check([result, call])).toThrow(/^input\[0\]\.call_id: no earlier call has/);
   });
 
-  it('needs somebody to say something', () => {
+  it('needs a message to answer', () => {
     expect(() => check([{ type: 'web_search_call', status: 'completed' }])).toThrow(
       /^input: contains no message/,
     );

@@ -1,6 +1,7 @@
 import { invalid } from '../../../core/errors.ts';
 import type { JsonBody } from '../../json/json-body.ts';
 import { quoted } from '../../json/parse.ts';
+import { choiceParam, type Query, textParam } from '../../shared/query-params.ts';
 import { checkToolNames } from '../../shared/tool-names.ts';
 import { type AddFault, faultsError, collectFaults, parseBody, validator } from '../../schema/validate.ts';
 import { readSummary } from '../compaction.ts';
@@ -102,4 +103,18 @@ export function requireReadable(items: readonly PlacedItem[]): void {
       `${foreign.path}.encrypted_content`,
       'only the server that made this summary can read it: send the conversation itself, or compact it here',
     );
+}
+
+/**
+ * What `GET /v1/responses/{id}` may ask for: the body, or its events behind a number, -1 for all of them.
+ * @throws ApiError `validation_error`
+ */
+export function parseRetrieveQuery(query: Query) {
+  const text = textParam(query, 'starting_after');
+  if (text !== undefined && !/^\d{1,9}$/.test(text))
+    throw invalid('starting_after', `expected the sequence_number of an event, got ${quoted(text)}`);
+  return {
+    stream: choiceParam(query, 'stream', ['true', 'false']) === 'true',
+    startingAfter: text === undefined ? -1 : Number(text),
+  };
 }

@@ -41,7 +41,7 @@ const called = (callId: string) => ({
 });
 
 describe('messages', () => {
-  it('come of a string, of items with and without a type, and of parts joined without anything between', () => {
+  it('are made of a string, of typed and untyped items, and of parts that are joined', () => {
     const hello = { role: 'user', content: 'hello' };
     expect(chatOf({ input: 'hello' }).messages).toEqual([hello]);
     expect(messagesOf({ role: 'user', content: 'hello' })).toEqual([hello]);
@@ -50,7 +50,7 @@ describe('messages', () => {
     expect(messagesOf({ role: 'user', content: parts })).toEqual([hello]);
   });
 
-  it('have one system message at the start, and leave later ones in their place', () => {
+  it('have one system message at the start, and keep later ones in place', () => {
     const system = { role: 'system', content: 'B' };
     const developer = { role: 'developer', content: 'C' };
     expect(chatOf({ instructions: 'A', input: [system, developer, user, developer] }).messages).toEqual([
@@ -61,7 +61,7 @@ describe('messages', () => {
     expect(chatOf({ instructions: '', input: 'x' }).messages).toEqual([user]);
   });
 
-  it('keep text, calls and reasoning of one turn together, and results one by one behind it', () => {
+  it('keep text, calls and reasoning of a turn together, followed by results one by one', () => {
     expect(messagesOf(user, reasoning, assistant, call('a'), call('b'), result('a'), result('b'))).toEqual([
       user,
       {
@@ -109,7 +109,7 @@ describe('messages', () => {
     });
   });
 
-  it('keep turns apart that follow each other', () => {
+  it('keep successive turns apart', () => {
     expect(messagesOf(user, assistant, assistant)).toEqual([user, assistant, assistant]);
     expect(messagesOf(user, call('a'), result('a'), call('b'), result('b')).map(({ role }) => role)).toEqual([
       'user',
@@ -135,7 +135,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('go on showing it when a tool of the loop showed an image', () => {
+  it('keep the thoughts after a tool result with an image', () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==' };
     const seen = messagesOf(
       user,
@@ -157,12 +157,12 @@ describe('messages', () => {
     expect([seen[1]!.reasoning, seen[4]!.reasoning]).toEqual(['hm', 'hm']);
   });
 
-  it('take the reasoning text of other servers before its summary', () => {
+  it('prefer the reasoning text of other servers to its summary', () => {
     const content = [{ type: 'reasoning_text', text: 'all of it' }];
     expect(messagesOf(user, { ...reasoning, content }, call('a'))[1]!.reasoning).toBe('all of it');
   });
 
-  it('carry images of a result in a message of the user behind all results', () => {
+  it('put images of a result into a user message after all results', () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==' };
     const seen = messagesOf(
       call('a'),
@@ -177,7 +177,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('carry images, audio and files in the parts of chat completions', () => {
+  it('convert images, audio and files to parts', () => {
     const content = [
       { type: 'input_text', text: 'a' },
       { type: 'input_image', image_url: 'data:image/png;base64,AA==', detail: 'low' },
@@ -197,7 +197,7 @@ describe('messages', () => {
     expect(messagesOf(user, refused)[1]).toEqual({ role: 'assistant', content: null, refusal: 'No.' });
   });
 
-  it('pass over items that are no conversation', () => {
+  it('ignore items that are not part of the conversation', () => {
     const hosted = [
       { type: 'web_search_call', id: 'ws' },
       { type: 'code_interpreter_call', id: 'c' },
@@ -214,7 +214,7 @@ describe('tools', () => {
   const nested = { type: 'function', function: { name: 'g', parameters } };
   const hosted = { type: 'web_search' };
 
-  it('are taken flat and nested, and hosted ones are passed over', () => {
+  it('are accepted flat and nested, and hosted ones are ignored', () => {
     expect(chatOf({ tools: [hosted, flat, nested] })).toMatchObject({
       tools: [
         { type: 'function', function: { name: 'f', description: 'd', parameters, strict: true } },
@@ -244,7 +244,7 @@ describe('tools', () => {
     });
   });
 
-  it('are fewer where only some are allowed', () => {
+  it('are reduced to the allowed ones', () => {
     const choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'g' }] };
     expect(chatOf({ tools: [flat, nested], tool_choice: choice })).toMatchObject({
       tools: [{ function: { name: 'g' } }],
@@ -254,7 +254,7 @@ describe('tools', () => {
 });
 
 describe('fields', () => {
-  it('are those that engines know', () => {
+  it('are converted for engines', () => {
     const format = { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true };
     expect(
       chatOf({
@@ -287,7 +287,7 @@ describe('fields', () => {
     expect(chatOf({ text: { format: { type: 'text' } } })).not.toHaveProperty('response_format');
   });
 
-  it('do not include what is between the client and us', () => {
+  it('do not include what engines need not know', () => {
     const ours = { metadata: { a: 'b' }, store: true, user: 'u', safety_identifier: 's', truncation: 'auto' };
     expect(Object.keys(chatOf(ours))).toEqual(['model', 'messages']);
   });

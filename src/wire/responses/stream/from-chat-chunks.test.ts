@@ -82,7 +82,7 @@ describe('the events of a stream', () => {
     expect(events[9]).toMatchObject({ response: { ...body, usage: { total_tokens: 3 } } });
   });
 
-  it('of text before a call, which is commentary, and of text behind one', () => {
+  it('of text before a call, which is commentary, and of text after one', () => {
     const { events, body } = encode(
       [{ content: 'I look.' }, call(0, { id: 'call_1', name: 'f', arguments: '{}' }), { content: 'So.' }],
       'tool_calls',
@@ -119,7 +119,7 @@ describe('the events of a stream', () => {
     expect(body).toMatchObject({ status: 'completed', output: [{ type: 'function_call' }] });
   });
 
-  it('of reasoning, told as its summary', () => {
+  it('of reasoning, as its summary', () => {
     const { events } = encode([
       { reasoning: 'h', reasoning_content: 'h' },
       { reasoning_content: 'm' },
@@ -141,7 +141,7 @@ describe('the events of a stream', () => {
     expect(events.some(({ type }) => type.includes('reasoning_text'))).toBe(false);
   });
 
-  it('of reasoning and calls that come in turns: no delta goes to an item that is done', () => {
+  it('of interleaved reasoning and calls: no delta for a closed item', () => {
     const { events, body } = encode([
       { reasoning: 'a' },
       call(0, { id: 'call_1', name: 'f', arguments: '{' }),
@@ -165,7 +165,7 @@ describe('the events of a stream', () => {
     ]);
   });
 
-  it('of blanks that a template left behind a call are none', () => {
+  it('of white space after a call are none', () => {
     const { body } = encode([
       call(0, { id: 'c', name: 'f', arguments: '{}' }),
       { content: '\n' },
@@ -174,20 +174,20 @@ describe('the events of a stream', () => {
     expect(body.output).toHaveLength(1);
   });
 
-  it('end with incomplete when the tokens ran out', () => {
+  it('end with incomplete at the token limit', () => {
     const { events, body } = encode([{ content: 'x' }], 'length');
     expect(events.at(-1)).toMatchObject({ type: 'response.incomplete', response: { status: 'incomplete' } });
     expect(events.at(-2)).toMatchObject({ item: { status: 'incomplete' } });
     expect(body.incomplete_details).toEqual({ reason: 'max_output_tokens' });
   });
 
-  it('come to an end without a word of usage', () => {
+  it('end without usage', () => {
     const stream = begin();
     stream.read([chunkOf({ content: 'x' }, 'stop')]);
     expect(stream.end(8).body).toMatchObject({ status: 'completed', usage: null });
   });
 
-  it('do not change once they are told', () => {
+  it('do not change once they are sent', () => {
     const stream = begin();
     const first = stream.read([chunkOf({ content: 'a' })]);
     const copy = structuredClone(first);
@@ -197,14 +197,14 @@ describe('the events of a stream', () => {
   });
 });
 
-describe('a stream that breaks', () => {
+describe('a failed stream', () => {
   const error = new ApiError('upstream_error', 'The engine failed.');
 
-  it('leaves nothing when nothing was told', () => {
+  it('leaves nothing if nothing was sent', () => {
     expect(begin().fail(responseError(error))).toBeUndefined();
   });
 
-  it('leaves what there was, as failed', () => {
+  it('leaves its items, as failed', () => {
     const stream = begin();
     stream.read([chunkOf({ content: 'half' })]);
     expect(stream.fail(responseError(error))).toMatchObject({
@@ -228,7 +228,7 @@ describe('a stream that breaks', () => {
     );
   });
 
-  it('is replayed up to there, and then failed', () => {
+  it('is replayed up to the failure', () => {
     const stream = begin();
     const events = [
       ...stream.read([chunkOf({ content: 'ha' })]),
@@ -252,7 +252,7 @@ it('streams a refusal as a part of its own', () => {
   expect(body.output).toMatchObject([{ content: [{ type: 'refusal', refusal: 'I will not.' }] }]);
 });
 
-it('tells the tokens of reasoning, and zero where the engine does not', () => {
+it('reports reasoning tokens, and zero if the engine does not', () => {
   const told = (completion_tokens_details?: { reasoning_tokens: number }) => {
     const stream = begin();
     for (const chunk of [
@@ -269,7 +269,7 @@ it('tells the tokens of reasoning, and zero where the engine does not', () => {
 });
 
 // In time that grows with its square, this would take half a minute.
-it('tells the place of every one of very many items', () => {
+it('has the index of every one of many items', () => {
   const turns = Array.from({ length: 30_000 }, (): ChatDelta => ({ reasoning: 'a', content: 'b' }));
   const { events, body } = encode(turns);
   const places = events.flatMap((event) =>

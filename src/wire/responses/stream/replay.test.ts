@@ -3,7 +3,7 @@ import { replayEvents } from './replay.ts';
 import { newResponse } from '../answer/response-body.ts';
 import type { ResponseBody } from '../responses.ts';
 
-it('makes the events of a long answer a few at a time', () => {
+it('replays a long answer in several lists', () => {
   const id = `resp_${'0'.repeat(32)}`;
   const begun = newResponse(
     { model: 'm', input: 'x' },

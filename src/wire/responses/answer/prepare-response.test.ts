@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AssistantMessage, ChatResponse, FinishReason } from '../../chat/chat.ts';
-import { fromChatResponse } from './from-chat-response.ts';
+import { fromChatResponse } from './prepare-response.ts';
 import { newResponse } from './response-body.ts';
 import type { ResponsesRequest } from '../responses.ts';
 
@@ -100,7 +100,7 @@ describe('a response', () => {
     });
   });
 
-  it('says what it was asked with', () => {
+  it('repeats the settings of the request', () => {
     const schema = { type: 'object' };
     expect(
       convert({ content: 'x' }, 'stop', {
@@ -165,7 +165,7 @@ describe('a response', () => {
     expect(items).toEqual(content === '\n' ? ['message', 'function_call'] : ['function_call']);
   });
 
-  it('has an empty message where nothing was said, but not beside reasoning', () => {
+  it('has an empty message without content, but not beside reasoning', () => {
     expect(convert({ content: '' }).output).toMatchObject([{ type: 'message', content: [{ text: '' }] }]);
     expect(convert({ reasoning: 'hm' }, 'length').output).toMatchObject([
       { type: 'reasoning', status: 'incomplete' },
