@@ -18,7 +18,7 @@ export interface SlotServer {
 }
 
 export interface LoadResult {
-  /** Share of the server's slot time that was used until the last request was sent. */
+  /** Share of the slot time used until the last request was sent. */
   fill: number;
   /** The same until the last answer. */
   fillToEnd: number;

@@ -46,7 +46,7 @@ const head = (id: string, index?: number): Entry => ({
   args: '',
 });
 
-describe('the pieces of tool calls', () => {
+describe('pieces of tool calls', () => {
   it('belong to the newest call where their index is unknown', () => {
     expect(alone(head('a', 0), { index: 0, args: a[2] }, head('b', 0), { index: 1, args: b[2] })).toEqual([
       a,
@@ -66,7 +66,7 @@ describe('the pieces of tool calls', () => {
     expect(alone(begin('a', 0), begin('b', 0), end('a', 7), end('b', 0))).toEqual([a, b]);
   });
 
-  it('make one call where its id, its name and its arguments come one after the other', () => {
+  it('make one call of an id, a name and arguments that arrive one after the other', () => {
     expect(alone({ index: 0, id: 'a' }, { index: 0, name: 'f' }, { index: 0, args: a[2] })).toEqual([a]);
     expect(alone({ id: 'a' }, { name: 'f' }, { args: a[2] })).toEqual([a]);
     expect(alone({ index: 0, id: 'a' }, { index: 1, name: 'f' }, { index: 1, args: a[2] })).toEqual([a]);
@@ -82,7 +82,7 @@ describe('the pieces of tool calls', () => {
     ).toEqual([a, b]);
   });
 
-  it('make one call where the arguments come before the name', () => {
+  it('make one call of arguments that arrive before the name', () => {
     expect(
       alone({ index: 0, id: 'a', args: '{"p"' }, { index: 0, name: 'f' }, { index: 0, args: ':"a"}' }),
     ).toEqual([a]);
@@ -115,7 +115,7 @@ describe('the pieces of tool calls', () => {
     expect(alone(...entries)).toEqual([['a', 'read_file', '{}']]);
   });
 
-  it('keep a name that is repeated with every piece', () => {
+  it('keep a name that every piece repeats', () => {
     const piece = (args: string) => ({ ...head('a', 0), args });
     expect(alone(piece(''), piece('{"p":'), piece('"a"}'), piece(''))).toEqual([a]);
   });
@@ -172,7 +172,7 @@ describe('the pieces of tool calls', () => {
     expect(callsIn(deltas)).toEqual([a, b]);
   });
 
-  it.each([null, ''])('have an id of ours where theirs is %j', (id) => {
+  it.each([null, ''])('get a new id where theirs is %j', (id) => {
     const entries = [
       { index: 0, id, name: 'f', args: '{"p":' },
       { index: 0, id, args: '"a"}' },
@@ -184,7 +184,7 @@ describe('the pieces of tool calls', () => {
     ]);
   });
 
-  it('have ids of their own where the server gives one to all', () => {
+  it('get unique ids where the server gives one to all', () => {
     const entries = [
       { ...head('x', 0), args: a[2] },
       { ...head('x', 1), args: b[2] },
@@ -201,7 +201,7 @@ describe('the pieces of tool calls', () => {
     expect(alone(named('a', '{"p"'), named('y', ':'), named('z', '"a"}'), named('b', b[2]))).toEqual([a, b]);
   });
 
-  it('are ended as objects where a tool takes nothing, unless the answer was cut', () => {
+  it('end with an empty object for a tool without parameters, unless the answer was cut', () => {
     const deltas = [[head('a', 0)], [head('b', 1)]];
     expect(callsIn(deltas)).toEqual([
       ['a', 'f', '{}'],
@@ -213,7 +213,7 @@ describe('the pieces of tool calls', () => {
     ]);
   });
 
-  it('say nothing where they are empty, and are refused without a name', () => {
+  it('are skipped where empty, and rejected without a name', () => {
     expect(callsIn([[{ index: 0 }], [{}]])).toEqual([]);
     expect(() => alone({ index: 0, id: 'a', args: '{}' })).toThrow('without a name');
   });
@@ -223,7 +223,7 @@ describe('the pieces of tool calls', () => {
     args: fc.array(fc.string({ minLength: 1, maxLength: 5 }), { maxLength: 6 }),
   });
 
-  it('make whole calls however they are mixed, as long as their ids are right', () => {
+  it('make whole calls in any mix, as long as their ids are right', () => {
     fc.assert(
       fc.property(
         fc.array(call, { minLength: 1, maxLength: 5 }),

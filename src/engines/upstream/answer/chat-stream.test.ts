@@ -51,19 +51,19 @@ async function listsOf(...texts: string[]) {
 }
 
 describe('a chat stream', () => {
-  it('is handed on in lists of what came together', async () => {
+  it('is passed on in lists of chunks that arrived together', async () => {
     const { lists, error } = await listsOf(event('a') + event('b'), event('c', 'stop'), 'data: [DONE]\n\n');
     expect(error).toBeNull();
     expect(lists).toEqual([['a', 'b'], ['c'], [undefined]]);
   });
 
-  it('tells what came before a fault in the same packet', async () => {
+  it('yields chunks before a failure in the same packet', async () => {
     const { lists, error } = await listsOf(`${event('a')}${event('b')}data: no JSON\n\n`);
     expect(lists).toEqual([['a', 'b']]);
     expect(error).toMatchObject({ code: 'invalid_upstream_response' });
   });
 
-  it('looks at nothing behind its end', async () => {
+  it('ignores everything after its end', async () => {
     const { lists, error } = await listsOf(`${event('a', 'stop')}data: [DONE]\n\ndata: no JSON\n\n`);
     expect(error).toBeNull();
     expect(lists).toEqual([['a'], [undefined]]);
@@ -88,7 +88,7 @@ describe('a chat stream', () => {
     ]);
   });
 
-  it('tells two calls of one tool at one index apart once the first is whole', async () => {
+  it('separates two calls of one tool at one index once the first is complete', async () => {
     const events = [piece('f', '{"a":'), piece('f', '1}'), piece('f', '{"a":2}')].map((each) => called(each));
     expect(await callsIn(...events, event('', 'tool_calls'))).toEqual([
       ['f', '{"a":1}'],

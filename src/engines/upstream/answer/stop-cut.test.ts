@@ -37,11 +37,11 @@ describe('a text', () => {
     expect(cut(pieces, stops)).toMatchObject({ text, tokens: text, ending: ['stop', met] });
   });
 
-  it('is held back only where it may become a stop sequence', () => {
+  it('is held back only while it may become a stop sequence', () => {
     expect(cut(['one\n', 'two', '\n', '\nthree'], ['\n\n']).texts).toEqual(['one', '\ntwo', '', '']);
   });
 
-  it('ends with its stop sequence though its server went on to the limit, and never ends a call', () => {
+  it('ends with its stop sequence even if its server went on to the limit, and never ends a call', () => {
     expect(cut(['a END b'], ['END'], 'length').ending).toEqual(['stop', 'END']);
     expect(cut(['a b'], ['END'], 'length').ending).toEqual(['length', null]);
     expect(cut(['a END'], ['END'], 'tool_calls').ending).toEqual(['tool_calls', null]);

@@ -7,7 +7,7 @@ const estimatePrompt = () => 1_000;
 const read = (usage: object, answered = 'an answer', repairs = new Set()) =>
   checkedUsage(usage, { estimatePrompt, estimateAnswer: () => estimateText(answered), repairs });
 
-it('bills what was thought as output where it stands in the total alone', () => {
+it('bills reasoning that only the total includes as output', () => {
   const details = { completion_tokens_details: { reasoning_tokens: 386 } };
   expect(read({ prompt_tokens: 12, completion_tokens: 1, total_tokens: 399, ...details })).toEqual({
     prompt_tokens: 12,
@@ -34,7 +34,7 @@ const figures = (usage: object) => {
   return [prompt_tokens, cached_tokens, completion_tokens, completion_tokens_details?.reasoning_tokens];
 };
 
-describe('a usage in other words', () => {
+describe('a usage with other names', () => {
   const chat = { prompt_tokens: 1_000, completion_tokens: 10 };
   const other = { input_tokens: 1_000, output_tokens: 10 };
   it.each<[string, object, (number | undefined)[]]>([
@@ -136,7 +136,7 @@ describe('a usage in other words', () => {
     expect(usageReader(undefined)(answer as Record<string, unknown>)).toEqual(usage);
   });
 
-  it('is noted as it was reported', () => {
+  it('is recorded as reported', () => {
     const trace: CallTrace = {};
     const reading = { estimatePrompt, estimateAnswer: () => 1, repairs: new Set(), trace };
     checkedUsage(
@@ -152,7 +152,7 @@ describe('a usage in other words', () => {
   });
 });
 
-it('estimates only what is not told', () => {
+it('estimates only missing figures', () => {
   const counted = vi.fn(estimatePrompt);
   const repairs = new Set();
   checkedUsage(

@@ -9,7 +9,7 @@ async function textsOf(chunks: AsyncIterable<Buffer>): Promise<string[]> {
   return texts;
 }
 
-it('gives together what waits, however it was cut up', async () => {
+it('joins all queued chunks', async () => {
   const unread = createByteQueue();
   for (const part of ['a', 'b', 'c']) unread.push(Buffer.from(part));
   const reader = unread.read(noop, noop);
@@ -19,7 +19,7 @@ it('gives together what waits, however it was cut up', async () => {
   expect(await textsOf(reader)).toEqual(['d']);
 });
 
-it('holds the socket back when the reader is behind, and again at once when it answers with as much', async () => {
+it('pauses the socket when the reader is behind, and again at once after as much data', async () => {
   const unread = createByteQueue();
   const flood = Buffer.alloc(300 * 1024, 'x');
   const taken: boolean[] = [unread.push(Buffer.from('x')), unread.push(flood)];
@@ -34,7 +34,7 @@ it('holds the socket back when the reader is behind, and again at once when it a
   expect(sizes).toEqual([flood.length + 1, flood.length, flood.length]);
 });
 
-it('gives what came before a failure, then fails', async () => {
+it('yields the data before a failure, then fails', async () => {
   const unread = createByteQueue();
   unread.push(Buffer.from('said'));
   unread.fail(new Error('broken'));
@@ -43,7 +43,7 @@ it('gives what came before a failure, then fails', async () => {
   await expect(reader.next()).rejects.toThrow('broken');
 });
 
-it('tells that it was left before the end, and not after it', async () => {
+it('reports a reader that leaves before the end, and none that leaves after it', async () => {
   const told: string[] = [];
   for (const name of ['early', 'late']) {
     const unread = createByteQueue();

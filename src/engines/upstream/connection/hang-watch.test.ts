@@ -24,7 +24,7 @@ function watched(signs: LifeSigns) {
   return { clock, work, watch };
 }
 
-describe('a server of which no byte comes while calls wait', () => {
+describe('a server that sends no byte while calls wait', () => {
   it.each<[string, LifeSigns]>([
     ['that does not answer', { answers: never }],
     ['that is not there', { answers: absent }],
@@ -54,7 +54,7 @@ describe('a server of which no byte comes while calls wait', () => {
     expect(() => watch.begin()).not.toThrow();
   });
 
-  it('is asked for work about twice in idle', async () => {
+  it('gets about two test requests within the idle time', async () => {
     let asked = 0;
     const { clock } = watched({ answers: async () => void asked++ });
     await clock.advance(idleMs * 10);
@@ -63,7 +63,7 @@ describe('a server of which no byte comes while calls wait', () => {
   });
 });
 
-it('one of whose answers a byte comes now and then is not asked at all', async () => {
+it('gets no test request while bytes of any answer arrive', async () => {
   let asked = 0;
   const { clock, work } = watched({ answers: async () => void asked++ });
   for (let at = 0; at < hour; at += idleMs / 4) {
@@ -73,7 +73,7 @@ it('one of whose answers a byte comes now and then is not asked at all', async (
   expect([asked, work.givenUp]).toEqual([0, []]);
 });
 
-it('gets calls again when it answers, which it is asked until then', async () => {
+it('is tested until it answers, and then gets calls again', async () => {
   let answers: LifeSigns['answers'] = never;
   const { clock, work, watch } = watched({ moved: async () => false, answers: (signal) => answers(signal) });
   await clock.advance(idleMs);
@@ -85,7 +85,7 @@ it('gets calls again when it answers, which it is asked until then', async () =>
   expect(() => watch.begin()).not.toThrow();
 });
 
-it('has no timer while nobody waits', async () => {
+it('has no timer while no call waits', async () => {
   const { clock, work } = watched({ answers: never });
   work.waiting = 0;
   await clock.advance(idleMs);

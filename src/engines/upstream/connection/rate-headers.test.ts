@@ -23,7 +23,7 @@ describe('readRateLimit', () => {
     expect(readRateLimit(headers, now)).toEqual({ remaining: 3, resetMs: 4_000 });
   });
 
-  it('counts tokens once none are left', () => {
+  it('counts token limits only when exhausted', () => {
     const tokens = (remaining: string) => ({
       'x-ratelimit-remaining-requests': '50',
       'x-ratelimit-reset-requests': '1s',

@@ -36,7 +36,7 @@ it.each([
   expect(error.message).toContain(message.slice(0, 30));
 });
 
-it('takes an output that llama-server itself cannot read for a fault of the request', () => {
+it('blames the request for output that llama-server cannot parse', () => {
   const message = 'The model produced output that does not match the expected peg-native format';
   const text = JSON.stringify({ error: { code: 500, message, type: 'server_error' } });
   const context = { now: 0, secrets: [], note: () => {}, failures: llamaServer.failures };
@@ -44,7 +44,7 @@ it('takes an output that llama-server itself cannot read for a fault of the requ
   expect(error).toMatchObject({ code: 'request_refused', message: expect.stringContaining(message) });
 });
 
-it('does not take every 404 for a missing model', () => {
+it('does not mistake every 404 for a missing model', () => {
   const error = errorForStatus(
     { status: 404, headers: {}, text: 'Not Found' },
     { now: 0, secrets: [], note: () => {} },
@@ -52,7 +52,7 @@ it('does not take every 404 for a missing model', () => {
   expect(error.code).toBe('upstream_error');
 });
 
-it('does not take every lack of a model that answers for a server that only embeds', () => {
+it('does not mistake every missing chat model for a server that only embeds', () => {
   const error = (message: string) => {
     const text = JSON.stringify({ error: { message } });
     return errorForStatus({ status: 500, headers: {}, text }, { now: 0, secrets: [], note: () => {} });
@@ -75,7 +75,7 @@ it.each([
   );
 });
 
-describe('what is told of the words of a server', () => {
+describe('messages of a server that are passed on', () => {
   const key = 'sk-live-0123456789abcdef0123456789abcdef';
   const words = `top_p is wrong, says ${key.slice(0, 20)}**** at /usr/lib/python3/site-packages/vllm/engine.py`;
   const answered = (status: number) => {
@@ -104,7 +104,7 @@ describe('what is told of the words of a server', () => {
 });
 
 describe('scrub', () => {
-  it('takes out addresses and keys, and keeps the sentence', () => {
+  it('removes addresses and keys, and keeps the sentence', () => {
     const text =
       'POST https://gpu-1.internal:8000/v1 with sk-proj-abcdef123456 failed on GPU-1.internal: bad "seed"';
     expect(scrub(text, ['gpu-1.internal'])).toBe(
@@ -112,7 +112,7 @@ describe('scrub', () => {
     );
   });
 
-  it('takes out any long part of a secret, before anything else is done to the text', () => {
+  it('removes any long part of a secret before other edits', () => {
     const secret = 'corporate/key+of-the-upstream=0123456789';
     for (let from = 0; from + 8 <= secret.length; from++) {
       const part = secret.slice(from, from + 8);
@@ -125,7 +125,7 @@ describe('scrub', () => {
     expect(scrub('the short key', ['short'])).toBe('the [removed] key');
   });
 
-  it('tells no paths and no tracebacks, but pointers into a schema', () => {
+  it('removes paths and tracebacks, but keeps pointers into a schema', () => {
     expect(
       scrub(
         'bad /properties/a/type in C:\\app\\x.py: Traceback (most recent call last):\n File "/a.py", line 1',
@@ -133,7 +133,7 @@ describe('scrub', () => {
     ).toBe('bad /properties/a/type in [path]: [traceback]');
   });
 
-  it('is one line of at most a thousand characters, however much there is', () => {
+  it('returns one line of at most 1,000 characters', () => {
     const clean = scrub(`a\n\tb\u0000c ${'long '.repeat(1_000_000)}`, ['secret-upstream-key']);
     expect(clean.startsWith('a b c long')).toBe(true);
     expect(clean.length).toBeLessThanOrEqual(1003);

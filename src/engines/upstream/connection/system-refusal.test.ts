@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemRefusal } from './system-refusal.ts';
 
-describe('the sentence of a refusal', () => {
+describe('the message of a refusal', () => {
   it.each([
     'System message must be at the beginning.',
     'Jinja Exception: System message must be at the beginning.',

@@ -27,7 +27,7 @@ function transportTo(port: number, connections: number | null) {
 }
 
 // What undici throws while it fails a request is nobody's: it would end the process, and it fails the run of this test.
-it('fails all that wait for a connection to a server that is not there, each by itself', async () => {
+it('fails each call that waits for a connection to an unreachable server', async () => {
   const { transport, clock, ask } = transportTo(await freePort(), 2);
   for (const each of await Promise.allSettled(paths.map(ask)))
     expect(each).toMatchObject({ status: 'rejected', reason: { code: 'upstream_unreachable' } });

@@ -37,7 +37,7 @@ it.each<[object, string[]]>([
   expect(betasOf({ ...request }, everything)).toEqual(betas);
 });
 
-it('names each once, and none for what stays behind', () => {
+it('names each beta once, and none for removed members', () => {
   const tools = [...tool('memory_20250818').tools, ...tool('computer_20251124').tools];
   const request = {
     tools,

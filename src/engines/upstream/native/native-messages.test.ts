@@ -3,7 +3,7 @@ import { nativeMessages } from './native-messages.ts';
 
 const broken = { code: 'invalid_upstream_response' };
 
-it.each(['network_error', 'abort'])('rejects a message that its server broke off: %s', (reason) => {
+it.each(['network_error', 'abort'])('rejects a message that its server aborted: %s', (reason) => {
   const content = [{ type: 'text', text: 'The answer is' }];
   expect(() => nativeMessages.read({ content, stop_reason: reason })).toThrow(
     expect.objectContaining(broken),

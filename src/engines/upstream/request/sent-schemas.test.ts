@@ -74,7 +74,7 @@ it.each([
   expect(formatSent('openai', schema) ?? schema).toEqual(schema);
 });
 
-it('what looks around as the name of a member is left out, with what it says of others', () => {
+it('drops look-around patterns of member names with their schemas', () => {
   const named = { patternProperties: { '^(?!x)': {}, '^y': {} }, additionalProperties: false };
   expect(formatSent('openai', named)).toEqual({ patternProperties: { '^y': {} } });
   expect(formatSent('openai', { properties: { enum: { pattern: '(a)\\1' } } })).toEqual({
@@ -102,7 +102,7 @@ it.each<Flavor & keyof typeof traits>(['vllm', 'sglang', 'llama-server', 'ollama
   },
 );
 
-it('llama.cpp is sent bounds that it counts', () => {
+it('sends llama.cpp only bounds that it can count', () => {
   for (const flavor of ['llama-server', 'ollama'] as const)
     expect(formatSent(flavor, { type: 'array', maxItems: 2_000 })).toEqual({ type: 'array' });
   for (const flavor of ['vllm', 'openai'] as const)
@@ -121,7 +121,7 @@ it.each(['openai', 'azure', 'anthropic'] as const)(
   },
 );
 
-it('others are sent unions at the root as they are', () => {
+it('sends unions at the root unchanged to other servers', () => {
   for (const flavor of ['generic', 'offpeak', 'vllm'] as const)
     expect(sent(flavor, { tools: [tool('loose', union)] })).toEqual({});
 });

@@ -11,12 +11,12 @@ const shortened = (value: Partial<ChatRequest>, text?: string) => {
 const namesOf = (value: Partial<ChatRequest>) =>
   shortened(value)!.request.value.tools!.map(({ function: { name } }) => name);
 
-it('leaves a request alone whose names are taken by every server', () => {
+it('does not change a request with short names', () => {
   expect(shortened({})).toBeUndefined();
   expect(shortened({ tools: [tool('x'.repeat(64))], tool_choice: 'auto' })).toBeUndefined();
 });
 
-it('gives long names 64 characters, different ones for different names, the same in every request', () => {
+it('shortens long names to 64 characters, uniquely and equally in every request', () => {
   const names = namesOf({ tools: [tool(long('a')), tool(long('b')), tool('short')] });
   for (const name of names) expect(name).toMatch(/^[\w-]{1,64}$/);
   expect(new Set(names).size).toBe(3);
@@ -24,7 +24,7 @@ it('gives long names 64 characters, different ones for different names, the same
   expect(namesOf({ tools: [tool(long('b'))] })).toEqual([names[1]]);
 });
 
-it('never takes the name of another tool, whatever that is', () => {
+it('never uses the name of another tool', () => {
   const [first] = namesOf({ tools: [tool(long('a'))] });
   const [other, mine] = namesOf({ tools: [tool(first!), tool(long('a'))] });
   expect(other).toBe(first);
@@ -32,7 +32,7 @@ it('never takes the name of another tool, whatever that is', () => {
   expect(mine).toMatch(/^[\w-]{64}$/);
 });
 
-it('renames tools, the choice and the calls of a conversation alike, and keeps every digit', () => {
+it('renames tools, the choice and the calls of a conversation, and keeps every digit', () => {
   const name = long('a');
   const call = { id: 'c', type: 'function' as const, function: { name, arguments: '{}' } };
   const value: Partial<ChatRequest> = {
@@ -65,7 +65,7 @@ it('renames tools, the choice and the calls of a conversation alike, and keeps e
   });
 });
 
-it('gives calls of an answer their own names again', () => {
+it('restores the names in calls of an answer', () => {
   const names = shortened({ tools: [tool(long('a')), tool('f')] })!;
   const calls = [names.request.value.tools![0]!.function.name, 'f', long('a'), 'unknown'].map((name) => ({
     id: 'c',

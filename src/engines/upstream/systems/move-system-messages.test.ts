@@ -16,7 +16,7 @@ const result: ChatMessage = { role: 'tool', tool_call_id: 'c', content: '1' };
 const short = (messages: ChatMessage[]) =>
   messages.map(({ role, content }) => `${role[0]}:${JSON.stringify(content)}`).join(' ');
 
-describe('system messages are moved', () => {
+describe('moving system messages', () => {
   it.each([
     ['two leading ones', [a, b, hi], 's:"a\\n\\nb" u:"hi"', 's:"a\\n\\nb" u:"hi"', 'u:"a\\n\\nb\\n\\nhi"'],
     ['one behind the user', [a, hi, b], 's:"a" u:"hi\\n\\nb"', 's:"a\\n\\nb" u:"hi"', 'u:"a\\n\\nb\\n\\nhi"'],
@@ -64,14 +64,14 @@ describe('system messages are moved', () => {
     expect(short(moveSystems(messages, 'nowhere'))).toBe(nowhere);
   });
 
-  it('beside parts as parts', () => {
+  it('keeps parts beside parts', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
     expect(moveSystems([{ ...hi, name: 'Ann', content: [image] }, b], 'first')).toEqual([
       { role: 'user', name: 'Ann', content: [image, { type: 'text', text: 'b' }] },
     ]);
   });
 
-  it('without losing a word, and never between a call and its result', () => {
+  it('loses no text, and never separates a call from its result', () => {
     const one = fc.constantFrom(a, b, hi, yo, so);
     const conversation = fc
       .array(
