@@ -11,7 +11,7 @@ async function* inChunks(bytes: Uint8Array, sizes: number[]): AsyncGenerator<Uin
   }
 }
 
-it('gives the bytes back, whatever the chunks', async () => {
+it('preserves all bytes for any chunking', async () => {
   await assert(
     asyncProperty(
       array(constantFrom(0x0a, 0x0d, 0x61, 0xff), { maxLength: 60 }),

@@ -4,7 +4,7 @@ import { isObject } from './fields.ts';
 export interface Line {
   /** Without its newline. */
   bytes: Uint8Array;
-  /** Of the first byte in the stream. */
+  /** Position of the first byte in the stream. */
   offset: number;
   /** False for a last line without a newline. */
   whole: boolean;

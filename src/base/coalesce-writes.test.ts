@@ -19,8 +19,8 @@ function createSink(isBad: (value: number) => boolean = () => false) {
   return { groups, write, letThrough };
 }
 
-describe('grouped', () => {
-  it('writes the first at once, and all that came meanwhile together', async () => {
+describe('coalesceWrites', () => {
+  it('writes the first value at once, and all values that arrive meanwhile together', async () => {
     const { groups, write, letThrough } = createSink();
     const put = coalesceWrites(write, 10);
     const all = Promise.all([1, 2, 3, 4].map(put));
@@ -34,7 +34,7 @@ describe('grouped', () => {
     expect(groups.at(-1)).toEqual([5]);
   });
 
-  it('settles a value only when it is written', async () => {
+  it('resolves only when the value is written', async () => {
     const { write, letThrough } = createSink();
     let isWritten = false;
     const writing = coalesceWrites(write, 10)(1).then(() => (isWritten = true));
@@ -45,7 +45,7 @@ describe('grouped', () => {
     expect(isWritten).toBe(true);
   });
 
-  it('makes no group larger than it may be', async () => {
+  it('limits the size of a group', async () => {
     const { groups, write, letThrough } = createSink();
     const put = coalesceWrites(write, 2);
     const all = Promise.all([1, 2, 3, 4, 5, 6].map(put));
@@ -54,7 +54,7 @@ describe('grouped', () => {
     expect(groups).toEqual([[1], [2, 3], [4, 5], [6]]);
   });
 
-  it('lets a value that cannot be written harm only itself', async () => {
+  it('rejects only the value that cannot be written', async () => {
     const { write, letThrough } = createSink((value) => value === 3);
     const put = coalesceWrites(write, 10);
     const all = Promise.allSettled([1, 2, 3, 4].map(put));
@@ -64,7 +64,7 @@ describe('grouped', () => {
     expect(outcomes[2]).toMatchObject({ reason: new Error('cannot write 3') });
   });
 
-  it('does not wait for each value of a group in turn when nothing can be written', async () => {
+  it('rewrites the values of a failed group concurrently', async () => {
     let waits = 0;
     const put = coalesceWrites(async () => {
       waits++;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { csvRecord, withoutFormula } from './csv-record.ts';
 
-test('quotes where there is something to quote', () => {
+test('quotes cells that need it', () => {
   expect(csvRecord(['a', 'b,c', 'd "e"', 'f\ng', null, 7, ['h']])).toBe(
     'a,"b,c","d ""e""","f\ng",,7,"[""h""]"\r\n',
   );

@@ -40,4 +40,4 @@ it.each([
   ['hots', 'host'],
   ['database', undefined],
   ['x', undefined],
-])('takes %j for %j', (word, known) => expect(nearestWord(word, ['host', 'port'])).toBe(known));
+])('suggests for %j: %j', (word, nearest) => expect(nearestWord(word, ['host', 'port'])).toBe(nearest));

@@ -25,7 +25,7 @@ function crowd(gate: ReturnType<typeof gateOf>) {
 }
 
 describe('a fair gate', () => {
-  it('lets in what fits, and the next when one leaves', async () => {
+  it('admits entries that fit, and the next one when one leaves', async () => {
     const { enter, leave, names } = crowd(gateOf(2, 2));
     for (const name of ['a1', 'a2', 'a3']) void enter(name);
     await settle();
@@ -35,14 +35,14 @@ describe('a fair gate', () => {
     expect(names()).toEqual(['a2', 'a3']);
   });
 
-  it('keeps room for others from an owner that would take it all', async () => {
+  it('reserves capacity for other owners', async () => {
     const { enter, names } = crowd(gateOf(4, 2));
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']) void enter(name);
     await settle();
     expect(names()).toEqual(['a1', 'a2', 'b1', 'c1']);
   });
 
-  it('gives turns to the owners, however many of one wait', async () => {
+  it('alternates between owners, however many entries of one wait', async () => {
     const { enter, leave, names } = crowd(gateOf(1, 1));
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1']) void enter(name);
     const order: string[] = [];
@@ -55,7 +55,7 @@ describe('a fair gate', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3']);
   });
 
-  it('does not let small ones pass a large one for ever', async () => {
+  it('does not let light entries overtake a heavy one', async () => {
     const { enter, leave, names } = crowd(gateOf(4, 4));
     void enter('a1', 3);
     void enter('b1', 4);
@@ -67,7 +67,7 @@ describe('a fair gate', () => {
     expect(names()).toEqual(['b1']);
   });
 
-  it('lets in alone what needs more than there is', async () => {
+  it('admits an entry heavier than the capacity alone', async () => {
     const { enter, leave, names } = crowd(gateOf(4, 2));
     void enter('a1', 9);
     void enter('b1', 1);
@@ -78,7 +78,7 @@ describe('a fair gate', () => {
     expect(names()).toEqual(['b1']);
   });
 
-  it('forgets one that gave up, and lets in whom it kept waiting', async () => {
+  it('drops an aborted entry and admits those behind it', async () => {
     const { enter, names } = crowd(gateOf(4, 4));
     void enter('a1', 3);
     const gone = new AbortController();
@@ -91,7 +91,7 @@ describe('a fair gate', () => {
     await expect(enter('d1', 1, gone.signal)).rejects.toThrow('gone');
   });
 
-  it('refuses when too many of one owner wait, and counts a leave once', async () => {
+  it('rejects when too many entries of one owner wait, and counts a release once', async () => {
     const gate = gateOf(1, 1, 1);
     const leave = await gate.enter('a', 1);
     void gate.enter('a', 1);

@@ -22,11 +22,11 @@ interface Entry {
 
 /** Semaphore that shares capacity (bytes, turns) fairly among owners, so that one heavy owner cannot starve the others. */
 export function createFairGate({
-  capacity: room,
-  maxPerOwner: each,
-  priorityOwner: first,
-  maxWaiting: mostWaiting = Infinity,
-  fullError: full = () => new Error('Too many entries wait already.'),
+  capacity,
+  maxPerOwner,
+  priorityOwner,
+  maxWaiting = Infinity,
+  fullError = () => new Error('Too many entries wait already.'),
 }: FairGateOptions) {
   const waiting = new RoundRobinQueue<Entry>();
   const held = new Map<string, number>();
@@ -34,9 +34,9 @@ export function createFairGate({
 
   const isWithinShare = (owner: string, weight: number) => {
     const own = held.get(owner) ?? 0;
-    return own === 0 || own + weight <= each;
+    return own === 0 || own + weight <= maxPerOwner;
   };
-  const fits = (weight: number) => used === 0 || used + weight <= room;
+  const fits = (weight: number) => used === 0 || used + weight <= capacity;
 
   function take(owner: string, weight: number): () => void {
     used += weight;
@@ -56,10 +56,9 @@ export function createFairGate({
   /** Next entry among owners below their share. */
   const next = () => {
     const may = (owner: string, { weight }: Entry) => isWithinShare(owner, weight);
-    const before = first !== undefined && waiting.countFor(first) > 0;
-    return (
-      (before && waiting.peek((owner, entry) => owner === first && may(owner, entry))) || waiting.peek(may)
-    );
+    const isPriority = (owner: string, entry: Entry) => owner === priorityOwner && may(owner, entry);
+    const hasPriority = priorityOwner !== undefined && waiting.countFor(priorityOwner) > 0;
+    return (hasPriority && waiting.peek(isPriority)) || waiting.peek(may);
   };
 
   function admitWaiting(): void {
@@ -85,7 +84,7 @@ export function createFairGate({
     signal?.throwIfAborted();
     const leave = tryEnter(owner, weight);
     if (leave) return leave;
-    if (waiting.countFor(owner) >= mostWaiting) throw full();
+    if (waiting.countFor(owner) >= maxWaiting) throw fullError();
     return new Promise((resolve, reject) => {
       const entry: Entry = {
         weight,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isMultiple } from './is-multiple.ts';
 
-it('goes by the digits that are written, and by all of them', () => {
+it('compares the decimal numbers, to the last digit', () => {
   const digits = fc.integer({ min: -1e9, max: 1e9 });
   fc.assert(
     fc.property(digits, fc.integer({ min: 1, max: 200 }), fc.integer({ min: 0, max: 6 }), (n, m, places) => {

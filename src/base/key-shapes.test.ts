@@ -3,7 +3,7 @@ import { createKeyScrubber } from './key-shapes.ts';
 
 const clean = createKeyScrubber(['pass+word"1', 'pass']);
 
-describe('keyRemover', () => {
+describe('createKeyScrubber', () => {
   it.each([
     [`a sk-offpeak-${'aB3'.repeat(16)}x b`, 'a [removed] b'],
     ['/v1/sk-proj-abc_DEF-12345678/models', '/v1/[removed]/models'],

@@ -17,11 +17,11 @@ const removed = '[removed]';
  * @param literals known secrets of any form
  */
 export function createKeyScrubber(literals: readonly string[] = []): (text: string) => string {
-  const known = literals
+  const escaped = literals
     .filter((literal) => literal !== '')
     .toSorted((a, b) => b.length - a.length)
     .map((literal) => literal.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`));
-  const marks = new RegExp([mark, ...known].join('|'));
-  const all = new RegExp([...known, shapes].join('|'), 'g');
+  const marks = new RegExp([mark, ...escaped].join('|'));
+  const all = new RegExp([...escaped, shapes].join('|'), 'g');
   return (text) => (marks.test(text) ? text.replace(all, removed) : text);
 }

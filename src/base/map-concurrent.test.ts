@@ -3,7 +3,7 @@ import { mapConcurrent } from './map-concurrent.ts';
 
 const never = new AbortController().signal;
 
-test('so many are worked on at a time, and the results come in order', async () => {
+test('limits the concurrency and returns the results in order', async () => {
   let running = 0;
   let most = 0;
   const results = await mapConcurrent(2, [3, 1, 2, 0], never, async (item) => {
@@ -16,7 +16,7 @@ test('so many are worked on at a time, and the results come in order', async () 
   expect(most).toBe(2);
 });
 
-test('a failure ends the work on the others, begins no more, and is told when all have ended', async () => {
+test('a failure aborts the other calls, starts no more, and is thrown when all have ended', async () => {
   const told: string[] = [];
   const work = async (item: string, signal: AbortSignal) => {
     told.push(`begin ${item}`);
@@ -29,7 +29,7 @@ test('a failure ends the work on the others, begins no more, and is told when al
   expect(told).toEqual(['begin good', 'begin bad', 'end good']);
 });
 
-test('nothing is begun for somebody who left', async () => {
+test('starts nothing after an abort', async () => {
   const left = AbortSignal.abort(new Error('left'));
   const work = () => Promise.reject(new Error('begun'));
   await expect(mapConcurrent(2, [1], left, work)).rejects.toThrow('left');

@@ -1,11 +1,11 @@
-/** Word of `known` closest to `word`; undefined if none is close enough to suggest. */
-export function nearestWord(word: string, known: readonly string[]): string | undefined {
+/** Candidate closest to `word`; undefined if none is close enough to suggest. */
+export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   const limit = word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3));
   let best: string | undefined;
-  let least = limit + 1;
-  for (const candidate of known) {
+  let bestDistance = limit + 1;
+  for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) [best, least] = [candidate, distance];
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
 }

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { onAbort } from './on-abort.ts';
 
-it('calls all that wait, once, but not those that were taken off, and adds one listener', () => {
+it('calls every remaining function once, with one listener', () => {
   const controller = new AbortController();
   const { signal } = controller;
   const listen = vi.spyOn(signal, 'addEventListener');

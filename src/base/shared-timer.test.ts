@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { createSharedTimer } from './shared-timer.ts';
 
-it('goes off for each in its time, and not for those that were cancelled', async () => {
+it('fires for each entry in time, and not for cancelled ones', async () => {
   const clock = createManualClock();
   const after = createSharedTimer(clock, 100);
   const rang: string[] = [];
@@ -24,7 +24,7 @@ it('goes off for each in its time, and not for those that were cancelled', async
   expect(rang).toEqual(['a', 'c', 'd']);
 });
 
-it('leaves no timer behind when nobody waits, and begins anew', async () => {
+it('leaves no timer when it is empty, and starts again', async () => {
   const clock = createManualClock();
   const set: number[] = [];
   let cancelled = 0;
@@ -53,7 +53,7 @@ it('leaves no timer behind when nobody waits, and begins anew', async () => {
   expect([rang, set.length]).toEqual([1, 2]);
 });
 
-it('takes who comes while it goes off', async () => {
+it('accepts entries while it fires', async () => {
   const clock = createManualClock();
   const after = createSharedTimer(clock, 100);
   const rang: string[] = [];

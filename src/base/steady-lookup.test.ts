@@ -42,7 +42,7 @@ async function known() {
 }
 
 describe('a look-up', () => {
-  it('is shared by the connections that wait for it, and made anew for the next', async () => {
+  it('is shared by concurrent connections, and repeated for the next', async () => {
     const found = [find(), find(), find('other.test')];
     expect(open.map(({ host }) => host)).toEqual(['engine.test', 'other.test']);
     answer(first);
@@ -53,7 +53,7 @@ describe('a look-up', () => {
     expect(await again).toEqual(second);
   });
 
-  it('gives one address where one is wanted', async () => {
+  it('returns one address if one is requested', async () => {
     const found = new Promise((resolve) =>
       lookup('engine.test', {}, (_, address, family) => resolve([address, family])),
     );
@@ -61,7 +61,7 @@ describe('a look-up', () => {
     expect(await found).toEqual(['10.0.0.1', 4]);
   });
 
-  it('that is late gives the last known addresses, at once while it stays late', async () => {
+  it('that is late returns the last known addresses, at once while it stays late', async () => {
     await known();
     const late = find();
     await clock.advance(999);
@@ -79,7 +79,7 @@ describe('a look-up', () => {
     expect(await next).toEqual(second);
   });
 
-  it('is waited for where no address is known', async () => {
+  it('is awaited if no address is known', async () => {
     const found = find();
     await clock.advance(60_000);
     answer(first);
@@ -87,7 +87,7 @@ describe('a look-up', () => {
   });
 
   it.each(['EAI_AGAIN', 'EAI_FAIL', 'ETIMEOUT'])(
-    'that fails with %s gives the last known addresses',
+    'that fails with %s returns the last known addresses',
     async (code) => {
       await known();
       const found = find();
@@ -96,7 +96,7 @@ describe('a look-up', () => {
     },
   );
 
-  it('of a host that no longer exists fails, as does one that never succeeded', async () => {
+  it('of a host that no longer exists fails, as does a first look-up without success', async () => {
     const never = find();
     answer(failure('EAI_AGAIN'));
     expect(await never).toBe('EAI_AGAIN');

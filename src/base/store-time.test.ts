@@ -3,11 +3,11 @@ import { createManualClock } from '../../test/support/manual-clock.ts';
 import { StoreTime } from './store-time.ts';
 
 describe('StoreTime', () => {
-  it('is the wall clock until the database was asked', () => {
+  it('equals the wall clock until it is synchronized', () => {
     expect(new StoreTime(createManualClock(5_000)).now()).toBe(5_000);
   });
 
-  it('follows the database, and its own monotonic clock in between', async () => {
+  it('follows the database, and the monotonic clock in between', async () => {
     const clock = createManualClock(5_000);
     const time = new StoreTime(clock);
     time.synchronize(90_000, clock.monotonic());
@@ -16,7 +16,7 @@ describe('StoreTime', () => {
     expect(time.now()).toBe(90_250);
   });
 
-  it('takes a slow answer for what it is: the time of some moment since the question', async () => {
+  it('moves by the minimum that a slow answer requires', async () => {
     const clock = createManualClock(5_000);
     const time = new StoreTime(clock);
     time.synchronize(90_000, clock.monotonic());
@@ -28,7 +28,7 @@ describe('StoreTime', () => {
     expect(time.now()).toBe(200_000);
   });
 
-  it('tells a jump from a slow answer and from drift', async () => {
+  it('distinguishes a jump from a slow answer and from drift', async () => {
     const clock = createManualClock(0);
     const time = new StoreTime(clock);
     await clock.advance(60_000);

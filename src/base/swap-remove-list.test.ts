@@ -6,7 +6,7 @@ interface Named extends ListEntry {
 }
 
 describe('an unordered list', () => {
-  it('holds what was put in and not taken out, whatever the order', () => {
+  it('holds the added entries without the removed ones, in any order', () => {
     const list: Named[] = [];
     const all = ['a', 'b', 'c', 'd', 'e', 'f'].map((name): Named => ({ name, index: -1 }));
     const names = () =>

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock, systemRandom } from './system.ts';
 
-describe('the arrival of what is read', () => {
+describe('the arrival of network data', () => {
   const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
   const monotonic = () => systemClock.monotonic();
   const arrival = () => systemClock.arrival();
@@ -15,7 +15,7 @@ describe('the arrival of what is read', () => {
     return until;
   }
 
-  it('is between two turns of the event loop, where the first kept the second from coming', async () => {
+  it('is between two turns of the event loop if the first one delayed the second', async () => {
     await turn();
     // The first may be the rest of a turn in which another test asked.
     await turn();
@@ -29,7 +29,7 @@ describe('the arrival of what is read', () => {
     expect(came).toBeGreaterThanOrEqual((before + until) / 2);
   });
 
-  it('is the turn in which it is read, where the process had waited for it', async () => {
+  it('is the turn of the read if the process was idle before', async () => {
     await turn();
     arrival();
     work();
@@ -44,13 +44,13 @@ describe('the arrival of what is read', () => {
 });
 
 describe('systemRandom', () => {
-  it('never hands out the same bytes twice', () => {
+  it('never returns the same bytes twice', () => {
     const seen = new Set<string>();
     for (let i = 0; i < 2_000; i++) seen.add(Buffer.from(systemRandom.bytes(16)).toString('hex'));
     expect(seen.size).toBe(2_000);
   });
 
-  it('hands out bytes that nobody else can change, of any length', () => {
+  it('returns independent bytes of any length', () => {
     const first = systemRandom.bytes(32);
     const copy = Uint8Array.from(first);
     for (let i = 0; i < 300; i++) systemRandom.bytes(32);

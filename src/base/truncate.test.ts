@@ -15,11 +15,11 @@ test.each([
   expect(truncate(text, limit, '…')).toBe(cut);
 });
 
-test('adds no mark unless it is given one', () => {
+test('adds no mark by default', () => {
   expect(truncate('longer', 3)).toBe('lon');
 });
 
-test('never splits a pair, whatever the limit', () => {
+test('never splits a surrogate pair', () => {
   const text = 'x😀é👩‍👩‍👧'.repeat(3);
   for (let limit = 0; limit <= text.length; limit++) expect(truncate(text, limit).isWellFormed()).toBe(true);
 });

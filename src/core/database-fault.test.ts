@@ -6,13 +6,13 @@ import { isDatabaseUnavailable } from './database-fault.ts';
 const works = () => Promise.resolve();
 const fails = () => Promise.reject(new Error('no'));
 
-describe('isDatabaseAway', () => {
-  it('believes an error that says so', async () => {
+describe('isDatabaseUnavailable', () => {
+  it('is true for an outage, without a probe', async () => {
     expect(await isDatabaseUnavailable(new StoreError('unreachable', 'Gone.', 'Look.'), works)).toBe(true);
     expect(await isDatabaseUnavailable(new ApiError('insufficient_storage', 'Full.'), works)).toBe(true);
   });
 
-  it('asks something else where the error may be about what was asked', async () => {
+  it('probes the database where the error may concern only one operation', async () => {
     for (const error of [
       new Error('CHECK constraint failed'),
       new StoreError('corrupt', 'Damaged.', 'Restore.'),

@@ -23,7 +23,7 @@ export interface Finding {
   /** `ours`: works because Offpeak emulates it. */
   verdict: 'ok' | 'ours' | 'fault';
   /** Sentence without the full stop. */
-  told: string;
+  summary: string;
   advice?: string;
   /** Configuration key to change. */
   key?: 'url' | 'api_key' | 'model' | 'ca' | 'capabilities' | 'serves';

@@ -36,7 +36,7 @@ const orgs = (queues: OrgQueue[], of: Partial<ClaimTarget>, suspects = { ...nobo
     .join('');
 
 describe('chooseChunks', () => {
-  it('takes chunks until there are enough lines, and enough chunks', () => {
+  it('takes chunks until both minimums are reached', () => {
     expect(orgs([queue('a', 9)], { lines: 9 })).toBe('aaa');
     expect(orgs([queue('a', 9)], { lines: 1, chunks: 2 })).toBe('aa');
     expect(orgs([queue('a', 1)], { lines: 9 })).toBe('a');
@@ -44,7 +44,7 @@ describe('chooseChunks', () => {
     expect(orgs([], { chunks: 1 })).toBe('');
   });
 
-  it('takes the org that was given least, chunk by chunk', () => {
+  it('takes each chunk from the org that was served least', () => {
     expect(orgs([queue('a', 9), queue('b', 9)], { chunks: 6 })).toBe('ababab');
     expect(orgs([queue('a', 9, { start: 250 }), queue('b', 9)], { chunks: 6 })).toBe('bbbaba');
     expect(orgs([queue('a', 9, { est: 300 }), queue('b', 9)], { chunks: 8 })).toBe('abbbabbb');
@@ -54,16 +54,16 @@ describe('chooseChunks', () => {
     expect(orgs([queue('a', 9, { weight: 2 }), queue('b', 9)], { chunks: 6 })).toBe('abaaba');
   });
 
-  it('takes what is due first where orgs were given the same', () => {
+  it('takes the earliest due of orgs served equally', () => {
     expect(orgs([queue('a', 2, { due: 5 }), queue('b', 2, { due: 4 })], { chunks: 2 })).toBe('ba');
   });
 
-  it('lets an org with late work go ahead, but only so far', () => {
+  it('advances an org with late work, up to the credit', () => {
     const late = queue('a', 9, { start: 1_000_000 - 250, late: true });
     expect(orgs([late, queue('b', 9)], { chunks: 5 })).toBe('aaaba');
   });
 
-  it('ends where an org whose turn it is has more than was told', () => {
+  it('ends at an org that has more chunks than were passed', () => {
     const cut = chooseChunks([queue('a', 1, { hasMore: true }), queue('b', 9)], wish({ chunks: 9 }), nobody);
     expect(cut).toMatchObject({
       chunks: [{ orgId: 'a' }, { orgId: 'b' }, { orgId: 'b' }],
@@ -73,14 +73,14 @@ describe('chooseChunks', () => {
     expect(enough).toMatchObject({ chunks: [{ orgId: 'a' }], isTruncated: false });
   });
 
-  it('takes one more that is due before what is in hand of its org', () => {
+  it('takes one more chunk that is due before the claimed work of its org', () => {
     const queues = [queue('a', 9, { due: 5 }), queue('b', 9, { due: 5 })];
     expect(orgs(queues, { claimedDue: { a: 5, b: 6 } })).toBe('b');
     expect(orgs(queues, { chunks: 2, claimedDue: { a: 6 } })).toBe('aba');
     expect(orgs(queues, { claimedDue: { a: 5 } })).toBe('');
   });
 
-  it('passes over suspects that are too many, and takes one of the worst alone', () => {
+  it('skips suspects beyond the limit, and takes one of the worst alone', () => {
     const queues = () => [
       queue('a', 3, { kills: 2 }),
       queue('b', 3, { kills: 3, due: 1 }),

@@ -36,7 +36,7 @@ export interface ClaimTarget {
   claimedDue: Readonly<Record<string, number>>;
 }
 
-/** Limit on suspect chunks: `max` chunks with exactly `from` kills, or, if `alone`, one with more kills. */
+/** Limit on suspect chunks: `max` chunks with exactly `minKills` kills, or, if `mayTakeAlone`, one with more kills. */
 export interface SuspectAllowance {
   minKills: number;
   max: number;
@@ -97,12 +97,9 @@ export function advance(est: number, weight: number): number {
 }
 
 /** True if the allowance permits the chunk. */
-export function mayTake(
-  { kills }: ReadyChunk,
-  { minKills: from, max: most, mayTakeAlone: alone }: SuspectAllowance,
-): boolean {
-  if (kills < from) return true;
-  return kills === from ? most > 0 : alone;
+export function mayTake({ kills }: ReadyChunk, { minKills, max, mayTakeAlone }: SuspectAllowance): boolean {
+  if (kills < minKills) return true;
+  return kills === minKills ? max > 0 : mayTakeAlone;
 }
 
 function count({ kills }: ReadyChunk, suspects: SuspectAllowance): void {

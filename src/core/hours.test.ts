@@ -36,7 +36,7 @@ describe('hours', () => {
     '22:00–06:00',
   ])('are not %j', (text) => expect(parseHours(text)).toBeUndefined());
 
-  it('are those of a place, over midnight', () => {
+  it('follow their time zone, across midnight', () => {
     const night = hours('22:00-06:00 Europe/Berlin');
     const winter = [true, '2026-01-10T21:00', '2026-01-11T05:00'];
     expect(stretch(night, '2026-01-10T20:59:59Z')).toEqual([false, '2026-01-10T05:00', '2026-01-10T21:00']);
@@ -49,7 +49,7 @@ describe('hours', () => {
     expect([formatHours(night), closedMsPerDay(night)]).toEqual(['22:00-06:00 Europe/Berlin', 16 * hour]);
   });
 
-  it('are longer and shorter where clocks are changed', () => {
+  it('are longer or shorter on a clock change', () => {
     const night = hours('22:00-06:00 Europe/Berlin');
     // On 2026-03-29 clocks go from 02:00 to 03:00, on 2026-10-25 from 03:00 to 02:00.
     expect(runningMs(night, at('2026-03-28T12:00:00Z'), at('2026-03-29T12:00:00Z'))).toBe(7 * hour);
@@ -57,7 +57,7 @@ describe('hours', () => {
     expect(runningMs(night, at('2026-01-10T12:00:00Z'), at('2026-01-12T12:00:00Z'))).toBe(16 * hour);
   });
 
-  it('begin and end once where clocks show their time twice or skip it', () => {
+  it('begin and end once if a clock change repeats or skips their time', () => {
     const within = hours('02:15-02:45 Europe/Berlin');
     expect(stretch(within, '2026-03-29T01:20:00Z')).toEqual([true, '2026-03-29T01:15', '2026-03-29T01:45']);
     expect(stretch(within, '2026-10-25T00:20:00Z')).toEqual([true, '2026-10-25T00:15', '2026-10-25T00:45']);
@@ -87,7 +87,7 @@ describe('hours', () => {
     }
   });
 
-  it('tell when so much running will be done', () => {
+  it('give the time after a span of running', () => {
     const [night, noon] = [hours('22:00-06:00'), at('2026-01-10T12:00:00Z')];
     expect(timeAfterRunning(night, noon, 0)).toBe(noon);
     expect(timeAfterRunning(night, noon, hour)).toBe(noon + 11 * hour);

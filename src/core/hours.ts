@@ -99,13 +99,13 @@ const spans = new WeakMap<Hours, Map<number, Span>>();
 
 /** Hours that begin on a day (counted from 1970); empty where a clock change skips them. */
 function openSpan(hours: Hours, day: number): Span {
-  const known = spans.get(hours) ?? new Map<number, Span>();
-  spans.set(hours, known);
-  let span = known.get(day);
+  const byDay = spans.get(hours) ?? new Map<number, Span>();
+  spans.set(hours, byDay);
+  let span = byDay.get(day);
   if (!span) {
     const { zone, from, to } = hours;
     span = { start: toInstant(zone, day, from), end: toInstant(zone, to > from ? day : day + 1, to) };
-    known.set(day, span);
+    byDay.set(day, span);
   }
   return span;
 }
@@ -131,8 +131,8 @@ function isZone(zone: string): boolean {
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function zoneClock(zone: string): Intl.DateTimeFormat {
-  const known = clocks.get(zone);
-  if (known) return known;
+  const cached = clocks.get(zone);
+  if (cached) return cached;
   const clock = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' });
   clocks.set(zone, clock);
   return clock;

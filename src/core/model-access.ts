@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
 import type { Catalog, Model, Serves } from './model.ts';
 import type { Caller } from './org.ts';
 
@@ -28,9 +28,7 @@ export function servedElsewhereError(
   const served = here.list().filter((model) => allowed?.includes(model.id) ?? true);
   const names = served.map((model) => `'${model.id}'`).join(', ');
   const message = `The model '${id}' is served by other Offpeak servers on this database. Send the request to one of them, or create a batch here.`;
-  return new ApiError('model_not_found', names ? `${message} This server has ${names}.` : message, {
-    param: 'model',
-  });
+  return modelError('model_not_found', names ? `${message} This server has ${names}.` : message);
 }
 
 /**
@@ -44,19 +42,14 @@ export function modelFor(
   serves: Serves,
 ): Model {
   const model = catalog.find(name);
-  if (!model)
-    throw new ApiError('model_not_found', `The model '${name}' does not exist.`, { param: 'model' });
+  if (!model) throw modelError('model_not_found', `The model '${name}' does not exist.`);
   if (caller.models && !caller.models.includes(model.id))
-    throw new ApiError('model_not_allowed', `This key may not use the model '${model.id}'.`, {
-      param: 'model',
-    });
+    throw modelError('model_not_allowed', `This key may not use the model '${model.id}'.`);
   if (!model.serves.includes(serves))
-    throw new ApiError(
-      'model_not_found',
-      `The model '${model.id}' does not serve ${endpointNames[serves]}.`,
-      {
-        param: 'model',
-      },
-    );
+    throw modelError('model_not_found', `The model '${model.id}' does not serve ${endpointNames[serves]}.`);
   return model;
+}
+
+function modelError(code: ErrorCode, message: string): ApiError {
+  return new ApiError(code, message, { param: 'model' });
 }

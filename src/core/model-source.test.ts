@@ -32,7 +32,7 @@ describe('readModelSource', () => {
     ['https://h/a%00.gguf', 'must end in .gguf'],
     ['https://h/%zz.gguf', 'must end in .gguf'],
     ['https://', 'is not a valid URL'],
-  ])('refuses %s', (text, problem) => {
+  ])('rejects %s', (text, problem) => {
     expect(readModelSource(text)).toMatchObject({
       kind: 'wrong',
       problem,
@@ -45,7 +45,7 @@ it.each([
   ['hf:o/r/sub/f.gguf', 'o/r/sub/f.gguf', 'hf:o/r/sub/f.gguf'],
   ['hf:o/r@abc/f.gguf', 'o/r@abc/f.gguf', 'hf:o/r@abc/f.gguf'],
   ['https://host:8443/a%20b/f.gguf?token=secret#x', 'host_8443/a b/f.gguf', 'https://host:8443/a%20b/f.gguf'],
-])('%s has its own place and can be shown', (text, place, shown) => {
+])('%s has its own path and a display form', (text, place, shown) => {
   const source = readModelSource(text) as RemoteSource;
   expect(localParts(source).join('/')).toBe(place);
   expect(formatSource(source)).toBe(shown);

@@ -13,19 +13,19 @@ const ask = (before: SlotLease[], wants: number, { limit = 64, inFlight = 0, at 
   leaseSlots(before, 'me', { limit, wants, inFlight }, at).share.lines;
 
 describe('leaseSlots', () => {
-  it('gives one process all it wants, and no more than there is', () => {
+  it('gives a single process all it wants, up to the limit', () => {
     expect(ask([], 20)).toBe(20);
     expect(ask([], 100)).toBe(64);
   });
 
-  it('gives what others have left, and the fair share once they have given it back', () => {
+  it('gives the free slots, and the fair share once the others have released it', () => {
     expect(ask([lease('a', 64)], 64)).toBe(0);
     expect(ask([lease('a', 40, 64)], 64)).toBe(24);
     expect(ask([lease('a', 20, 64)], 64)).toBe(32);
     expect(ask([lease('a', 10)], 64)).toBe(54);
   });
 
-  it('makes who has more than his share give it back, without stopping what is in flight', () => {
+  it('takes slots back from a process above its share, without stopping requests in flight', () => {
     const { share, leases } = leaseSlots(
       [lease('a', 0, 64), lease('me', 64)],
       'me',
@@ -39,7 +39,7 @@ describe('leaseSlots', () => {
     ]);
   });
 
-  it('tells who gets less than his share, and whether others want what he has', () => {
+  it('reports a share that is owed, and slots that others want', () => {
     const told = (before: SlotLease[], wants: number) =>
       leaseSlots(before, 'me', { limit: 64, wants, inFlight: 0 }, now).share;
     expect(told([lease('a', 64)], 64)).toMatchObject({ isOwed: true, isWanted: false });
@@ -47,12 +47,12 @@ describe('leaseSlots', () => {
     expect(told([lease('a', 5)], 9)).toMatchObject({ isOwed: false, isWanted: false });
   });
 
-  it('forgets leases that were not renewed, and those of who has nothing to do any more', () => {
+  it('drops leases that were not renewed, and those of idle processes', () => {
     expect(ask([{ ...lease('a', 64), until: now }], 64)).toBe(64);
     expect(leaseSlots([lease('me', 9)], 'me', { limit: 64, wants: 0, inFlight: 0 }, now).leases).toEqual([]);
   });
 
-  it('lets more processes than slots take turns', () => {
+  it('rotates the slots among more processes than slots', () => {
     const others = ['a', 'b', 'n', 'z'].map((worker) => lease(worker, 0, 9));
     const turns = Array.from({ length: 20 }, (_, turn) =>
       ask(
@@ -64,7 +64,7 @@ describe('leaseSlots', () => {
     expect(turns.reduce((sum, allowed) => sum + allowed)).toBe(8);
   });
 
-  it('lets the oldest process with work find out what servers do not tell, and the others go by it', () => {
+  it('has the oldest process with work discover the limits, and the others follow it', () => {
     const found = (limit: number) => ({ limit, slots: { gpu: limit } });
     const elder = { ...lease('a', 20, 64), found: found(40) };
     const younger = { ...lease('z', 4, 64), found: found(900) };
@@ -84,7 +84,7 @@ describe('leaseSlots', () => {
     });
   });
 
-  it('keeps what was found last for those that start later', () => {
+  it('remembers the last discovered limits for processes that start later', () => {
     const alone = { limit: 64, wants: 0, inFlight: 0 };
     const { leases } = leaseSlots([], 'me', { ...alone, discovered: { gpu: 72 } }, now);
     expect(leaseSlots(leases, 'later', alone, now + 86_400_000).share.lastDiscovered).toEqual({ gpu: 72 });
@@ -93,7 +93,7 @@ describe('leaseSlots', () => {
     expect(again.leases).toHaveLength(1);
   });
 
-  it('tells others which servers take nothing, until they may again or the lease lapses', () => {
+  it('shares open breakers with the peers, until they may close or the lease lapses', () => {
     const cause = { scope: 'replica', code: 'upstream_unreachable', message: 'Nobody.', since: 0 } as const;
     const idle = { limit: 64, wants: 0, inFlight: 0 };
     const { leases } = leaseSlots([], 'me', { ...idle, openBreakers: { gpu: { ms: 2_000, cause } } }, now);
@@ -104,7 +104,7 @@ describe('leaseSlots', () => {
     expect(leaseSlots(leases, 'me', idle, now).leases).toEqual([]);
   });
 
-  it('never hands out more than there is, and all of it once everybody has asked twice', () => {
+  it('never exceeds the limit, and uses all of it after two renewals of every process', () => {
     const process = record({ wants: nat(100), renewals: nat(4) });
     assert(
       property(

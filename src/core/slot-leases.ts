@@ -72,47 +72,45 @@ const turnMs = 10_000;
 export function leaseSlots(
   before: readonly SlotLease[],
   worker: string,
-  { limit: own, wants, inFlight, discovered: found, openBreakers: closed = {} }: SlotLeaseRequest,
+  { limit: ownLimit, wants, inFlight, discovered, openBreakers = {} }: SlotLeaseRequest,
   now: number,
 ): { share: LeasedShare; leases: SlotLease[] } {
   const others = before.filter((lease) => lease.worker !== worker && lease.until > now);
-  const elder = found && oldest(others.filter((lease) => lease.found && lease.wants > 0));
-  const kept = others.find((lease) => !isProcess(lease));
-  const leader = elder && (elder.worker < worker || wants === 0) ? elder.found : undefined;
-  const limit = leader?.limit ?? own;
-  const held = others.reduce((sum, { slots }) => sum + slots, 0);
-  const free = limit - held;
+  const oldestPeer = discovered && oldest(others.filter((lease) => lease.found && lease.wants > 0));
+  const remembered = others.find((lease) => !isProcess(lease))?.found;
+  const leader = oldestPeer && (oldestPeer.worker < worker || wants === 0) ? oldestPeer.found : undefined;
+  const limit = leader?.limit ?? ownLimit;
+  const leased = others.reduce((sum, { slots }) => sum + slots, 0);
   const share = fairShares(limit, [...others, { worker, wants }], Math.floor(now / turnMs)).get(worker) ?? 0;
-  const lines = Math.max(0, Math.min(share, free));
+  const lines = Math.max(0, Math.min(share, limit - leased));
   const slots = Math.max(lines, inFlight);
-  const until = now + slotLeaseMs;
-  const mine: SlotLease = {
+  const own: SlotLease = {
     worker,
     slots,
     wants,
-    until,
-    ...(found && { found: { limit: own, slots: found } }),
-    ...(Object.keys(closed).length > 0 && { closed: untilOf(closed, now) }),
+    until: now + slotLeaseMs,
+    ...(discovered && { found: { limit: ownLimit, slots: discovered } }),
+    ...(Object.keys(openBreakers).length > 0 && { closed: withExpiry(openBreakers, now) }),
   };
-  const heard = closedBy(others, now);
+  const peerBreakers = openBreakersOf(others, now);
   return {
     share: {
       lines,
-      others: held,
+      others: leased,
       isOwed: lines < share,
       isWanted: others.some((lease) => lease.wants > lease.slots),
       discovered: leader?.slots ?? null,
-      ...(kept?.found && { lastDiscovered: kept.found.slots }),
-      ...(heard && { openBreakers: heard }),
+      ...(remembered && { lastDiscovered: remembered.slots }),
+      ...(peerBreakers && { openBreakers: peerBreakers }),
     },
     leases: [
-      ...(mine.found && !leader ? [remembered(mine.found, now), ...others.filter(isProcess)] : others),
-      ...(slots + wants > 0 || mine.closed ? [mine] : []),
+      ...(own.found && !leader ? [remember(own.found, now), ...others.filter(isProcess)] : others),
+      ...(slots + wants > 0 || own.closed ? [own] : []),
     ],
   };
 }
 
-function remembered(found: SlotLease['found'] & object, now: number): SlotLease {
+function remember(found: SlotLease['found'] & object, now: number): SlotLease {
   return { worker: memory.worker, slots: 0, wants: 0, until: now + memory.ms, found };
 }
 
@@ -120,13 +118,13 @@ function isProcess({ worker }: SlotLease): boolean {
   return worker !== memory.worker;
 }
 
-function untilOf(closed: OpenBreakers, now: number): SlotLease['closed'] & object {
+function withExpiry(breakers: OpenBreakers, now: number): SlotLease['closed'] & object {
   return Object.fromEntries(
-    Object.entries(closed).map(([name, { ms, cause }]) => [name, { until: now + ms, cause }]),
+    Object.entries(breakers).map(([name, { ms, cause }]) => [name, { until: now + ms, cause }]),
   );
 }
 
-function closedBy(leases: readonly SlotLease[], now: number): OpenBreakers | null {
+function openBreakersOf(leases: readonly SlotLease[], now: number): OpenBreakers | null {
   const open = leases
     .flatMap(({ closed = {} }) => Object.entries(closed))
     .filter(([, { until }]) => until > now)
@@ -142,24 +140,24 @@ function oldest(leases: readonly SlotLease[]): SlotLease | undefined {
 /** Max-min fair shares; the remainder rotates with `turn`. */
 function fairShares(
   limit: number,
-  asking: readonly Pick<SlotLease, 'worker' | 'wants'>[],
+  demands: readonly Pick<SlotLease, 'worker' | 'wants'>[],
   turn: number,
 ): Map<string, number> {
-  const shares = new Map(asking.map(({ worker, wants }) => [worker, wants]));
+  const shares = new Map(demands.map(({ worker, wants }) => [worker, wants]));
   let left = Math.max(0, limit);
-  let hungry = asking.toSorted((a, b) => (a.worker < b.worker ? -1 : 1));
+  let unmet = demands.toSorted((a, b) => (a.worker < b.worker ? -1 : 1));
   for (;;) {
-    const level = Math.floor(left / hungry.length);
-    const more = hungry.filter(({ wants }) => wants > level);
-    if (more.length === hungry.length) break;
-    for (const { wants } of hungry) if (wants <= level) left -= wants;
-    hungry = more;
+    const level = Math.floor(left / unmet.length);
+    const more = unmet.filter(({ wants }) => wants > level);
+    if (more.length === unmet.length) break;
+    for (const { wants } of unmet) if (wants <= level) left -= wants;
+    unmet = more;
   }
-  const level = Math.floor(left / hungry.length);
-  const over = left - level * hungry.length;
-  for (const [at, { worker }] of hungry.entries()) {
-    const place = (at + turn * Math.max(1, over)) % hungry.length;
-    shares.set(worker, level + (place < over ? 1 : 0));
+  const level = Math.floor(left / unmet.length);
+  const remainder = left - level * unmet.length;
+  for (const [at, { worker }] of unmet.entries()) {
+    const rank = (at + turn * Math.max(1, remainder)) % unmet.length;
+    shares.set(worker, level + (rank < remainder ? 1 : 0));
   }
   return shares;
 }

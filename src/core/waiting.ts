@@ -36,13 +36,13 @@ export interface WaitingCause {
   since: number;
 }
 
-export function toWaiting({ scope, code, message, upstreamMessage: said, since }: WaitingCause): Waiting {
-  return { reason: toReason(scope, code), message: withUpstreamMessage(message, said), since };
+export function toWaiting({ scope, code, message, upstreamMessage, since }: WaitingCause): Waiting {
+  return { reason: toReason(scope, code), message: withUpstreamMessage(message, upstreamMessage), since };
 }
 
 /** Appends the upstream's message. */
-export function withUpstreamMessage(message: string, said: string | undefined): string {
-  return said ? `${message} It says: ${said}` : message;
+export function withUpstreamMessage(message: string, upstreamMessage: string | undefined): string {
+  return upstreamMessage ? `${message} It says: ${upstreamMessage}` : message;
 }
 
 function toReason(scope: BlameScope, code: ErrorCode): WaitingReason {

@@ -82,16 +82,16 @@ function showServer(server: ExaminedServer, { faultsOnly = false }: DoctorOption
   const title = `${model} at ${serverName(replica)} (${examination.flavor})${verdict}`;
   terminal.print(terminal.paint('bold', cleanLine(title)));
   for (const finding of shown)
-    showFinding(finding, isFault(finding) ? problemText(server, finding) : finding.told, terminal);
+    showFinding(finding, isFault(finding) ? problemText(server, finding) : finding.summary, terminal);
 }
 
 function showFinding(
   { about, verdict }: Pick<Finding, 'verdict'> & { about: string },
-  told: string,
+  summary: string,
   terminal: Terminal,
 ): void {
   const mark = terminal.paint(colours[verdict], verdict.padEnd(5));
-  terminal.print(`  ${mark}  ${about.padEnd(11)}  ${cleanLine(told)}`);
+  terminal.print(`  ${mark}  ${about.padEnd(11)}  ${cleanLine(summary)}`);
 }
 
 const colours = { ok: 'green', ours: 'cyan', fault: 'red' } as const;
@@ -105,10 +105,10 @@ function problemText({ engine, replica }: ExaminedServer, finding: Finding): str
   const { advice, key } = finding;
   const hint = advice ?? null;
   // A sentence follows, and the words of a server may end one.
-  const told = hint === null ? finding.told : finding.told.replace(/\.+$/, '');
+  const summary = hint === null ? finding.summary : finding.summary.replace(/\.+$/, '');
   const at = key && (locationOf(replica, key) ?? locationOf(engine, key) ?? locationOf(engine, ''));
-  if (!at) return hint === null ? told : `${told}. ${hint}`;
-  return formatProblem({ file: at.file, line: at.line, message: `${at.path}: ${told}`, hint });
+  if (!at) return hint === null ? summary : `${summary}. ${hint}`;
+  return formatProblem({ file: at.file, line: at.line, message: `${at.path}: ${summary}`, hint });
 }
 
 function toJson(server: ExaminedServer) {
@@ -121,7 +121,7 @@ function toJson(server: ExaminedServer) {
     findings: examination.findings.map((finding) => ({
       about: finding.about,
       verdict: finding.verdict,
-      message: isFault(finding) ? problemText(server, finding) : finding.told,
+      message: isFault(finding) ? problemText(server, finding) : finding.summary,
     })),
   };
 }

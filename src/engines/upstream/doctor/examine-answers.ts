@@ -74,13 +74,13 @@ export function createAnswerExaminer({
     return timed((call) => engine.generate(body, call));
   }
 
-  function failure(error: unknown): Pick<Finding, 'told' | 'key'> {
+  function failure(error: unknown): Pick<Finding, 'summary' | 'key'> {
     const words = upstreamMessages.at(-1);
-    const told = messageOf(error) + (words === undefined ? '' : `: ${truncate(words, 200)}`);
-    if (!(error instanceof ApiError)) return { told };
-    if (isAccountError(error)) return { told, key: 'api_key' };
-    if (error instanceof AbsentError) return { told, key: 'url' };
-    return error.code === 'model_not_found' ? { told, key: 'model' } : { told };
+    const summary = messageOf(error) + (words === undefined ? '' : `: ${truncate(words, 200)}`);
+    if (!(error instanceof ApiError)) return { summary };
+    if (isAccountError(error)) return { summary, key: 'api_key' };
+    if (error instanceof AbsentError) return { summary, key: 'url' };
+    return error.code === 'model_not_found' ? { summary, key: 'model' } : { summary };
   }
 
   async function chat(): Promise<Finding> {
@@ -136,7 +136,7 @@ export function createAnswerExaminer({
     try {
       const [choice] = (await chatWith({ max_tokens: maxTokens, ...request })).answer.choices;
       if (choice && isMet(choice)) return ok(about, met);
-      if (choice?.finish_reason !== 'length') return fault(about, { told: unmet, key, advice });
+      if (choice?.finish_reason !== 'length') return fault(about, { summary: unmet, key, advice });
       const spent = choice.message.reasoning ? ', all spent on reasoning' : '';
       return ours(about, `unknown: its answer reached the limit of ${maxTokens} tokens${spent}`);
     } catch (error) {
@@ -185,7 +185,7 @@ export function createAnswerExaminer({
       const failed = failure(error);
       if (isUnanswered(error)) return fault(about, { ...failed, advice: adviceFor(error) });
       const instead = 'set capabilities: { completions: none } for a clear error';
-      return ours(about, `none (${failed.told}); ${instead}`);
+      return ours(about, `none (${failed.summary}); ${instead}`);
     }
   }
 
@@ -199,7 +199,7 @@ export function createAnswerExaminer({
       const failed = failure(error);
       if (hasServes || isUnanswered(error) || isAccountError(error))
         return fault(about, { ...failed, advice: adviceFor(error) });
-      return ours(about, `none (${failed.told}); set serves: [chat] for a clear error`);
+      return ours(about, `none (${failed.summary}); set serves: [chat] for a clear error`);
     }
   }
 

@@ -25,40 +25,40 @@ export async function examineConnection(options: ConnectOptions): Promise<Findin
     return fault('connection', explain(fieldsOf(error)));
   }
 
-  function explain(error: Fields): Pick<Finding, 'told' | 'advice' | 'key'> {
+  function explain(error: Fields): Pick<Finding, 'summary' | 'advice' | 'key'> {
     const key = 'url';
     const code = stringOr(error['code'], '');
     if (code === 'ECONNREFUSED')
       return {
         key,
-        told: `no server listens at ${host}`,
+        summary: `no server listens at ${host}`,
         advice: 'Start the server, or correct the address.',
       };
     if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
       return {
         key,
-        told: `the host name ${hostname} does not resolve`,
+        summary: `the host name ${hostname} does not resolve`,
         advice: 'Check the name and the DNS of this machine.',
       };
     if (protocol === 'https:' && /SSL|EPROTO|ECONNRESET|UND_ERR_SOCKET/.test(code))
-      return { key, told: `${host} does not speak HTTPS`, advice: `Use http://${withoutScheme(url)}.` };
+      return { key, summary: `${host} does not speak HTTPS`, advice: `Use http://${withoutScheme(url)}.` };
     const certificate = `the certificate of ${host}`;
     if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
       const names = stringOr(fieldsOf(error['cert'])['subjectaltname'], 'no name');
-      return { key, told: `${certificate} is for ${names}`, advice: 'Use a name of the certificate.' };
+      return { key, summary: `${certificate} is for ${names}`, advice: 'Use a name of the certificate.' };
     }
     if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-      const told = `${certificate} is not valid at this time (${code})`;
-      return { key, told, advice: 'Renew it, or correct the clock of this machine.' };
+      const summary = `${certificate} is not valid at this time (${code})`;
+      return { key, summary, advice: 'Renew it, or correct the clock of this machine.' };
     }
     if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
       return {
         key: 'ca',
-        told: `${certificate} has no trusted issuer (${code})`,
+        summary: `${certificate} has no trusted issuer (${code})`,
         advice: 'Name the file of its certificate authority: ca: /path/to/ca.pem.',
       };
-    const told = `${host} cannot be reached within ${seconds(connectMs)} (${code || 'no error code'})`;
-    return { key, told, advice: 'Check that it is up and that no firewall blocks this machine.' };
+    const summary = `${host} cannot be reached within ${seconds(connectMs)} (${code || 'no error code'})`;
+    return { key, summary, advice: 'Check that it is up and that no firewall blocks this machine.' };
   }
 }
 
@@ -72,8 +72,8 @@ export async function findHttps(options: ConnectOptions): Promise<Finding | null
   } catch {
     return null;
   }
-  const told = `${new URL(url).host} speaks HTTPS`;
-  return fault('connection', { key: 'url', told, advice: `Use ${https}.` });
+  const summary = `${new URL(url).host} speaks HTTPS`;
+  return fault('connection', { key: 'url', summary, advice: `Use ${https}.` });
 }
 
 function withoutScheme(url: string): string {

@@ -53,7 +53,7 @@ function examineList(list: Fields, model: string, ms: number): Finding {
   const nearest = nearestWord(model, ids);
   return fault('models', {
     key: 'model',
-    told: `it has no model '${model}'; it has ${shown}`,
+    summary: `it has no model '${model}'; it has ${shown}`,
     advice: nearest ? `Did you mean '${nearest}'?` : 'Use one of them.',
   });
 }
@@ -68,31 +68,31 @@ async function explainRefusal(
   if (meant === 401 || meant === 403)
     return fault('models', {
       key: 'api_key',
-      told: hasKey ? `it refuses the key (status ${status})` : `it requires a key (status ${status})`,
+      summary: hasKey ? `it refuses the key (status ${status})` : `it requires a key (status ${status})`,
       advice: hasKey ? 'Set a valid key.' : 'Set api_key.',
     });
   if (headers.location !== undefined && status >= 300 && status < 400) {
     const { href } = new URL(headers.location, url);
-    const told = `it redirects to ${href} (status ${status}), which Offpeak does not follow`;
+    const summary = `it redirects to ${href} (status ${status}), which Offpeak does not follow`;
     const base = href.replace(/\/models\/?$/, '');
-    return fault('models', { key: 'url', told, advice: base === href ? checkAddress : `Use ${base}.` });
+    return fault('models', { key: 'url', summary, advice: base === href ? checkAddress : `Use ${base}.` });
   }
   if (status !== 200 && status !== 404 && status !== 405) {
     const words = error.message === '' ? '' : `: ${truncate(error.message, 200)}`;
     const advice = meant === 402 ? 'Top up the account: it has no credit.' : checkLog;
-    return fault('models', { told: `it answers with status ${status}${words}`, advice });
+    return fault('models', { summary: `it answers with status ${status}${words}`, advice });
   }
   const better = await findElsewhere(options, 'there is no API at this address');
   if (better || status !== 200) return better ?? ok('models', `no list (status ${status})`);
   const what = body.toString().trimStart().startsWith('<') ? 'an HTML page' : 'something else';
-  const told = `it answers with ${what} instead of a list of models`;
-  return fault('models', { key: 'url', told, advice: checkAddress });
+  const summary = `it answers with ${what} instead of a list of models`;
+  return fault('models', { key: 'url', summary, advice: checkAddress });
 }
 
-/** Finds the API at another address; null if there is none. @param told the fault of the configured one */
+/** Finds the API at another address; null if there is none. @param summary the fault of the configured one */
 async function findElsewhere(
   { url, model, transport }: ModelsOptions,
-  told: string,
+  summary: string,
 ): Promise<Finding | null> {
   const base = url.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|models)$/, '');
   const { origin } = new URL(url);
@@ -100,7 +100,7 @@ async function findElsewhere(
     if (candidate === url.replace(/\/+$/, '')) continue;
     const { status, body } = await transport.get(addressOf(candidate, model).path('/models'), never);
     if (status === 401 || (status === 200 && listIn(body)))
-      return fault('models', { key: 'url', told, advice: `Use ${candidate}.` });
+      return fault('models', { key: 'url', summary, advice: `Use ${candidate}.` });
   }
   return null;
 }

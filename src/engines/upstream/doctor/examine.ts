@@ -59,7 +59,7 @@ export async function examineUpstream(
   } catch (error) {
     const https = await findHttps(connectOptions);
     if (https) findings.splice(0, findings.length, https);
-    else add(fault('models', { told: messageOf(error), advice: checkLog }));
+    else add(fault('models', { summary: messageOf(error), advice: checkLog }));
     return result(flavor, false);
   } finally {
     await transport.close();

@@ -2,11 +2,11 @@ import type { Finding } from '../../../core/examination.ts';
 
 type About = Finding['about'];
 
-export const ok = (about: About, told: string): Finding => ({ about, verdict: 'ok', told });
+export const ok = (about: About, summary: string): Finding => ({ about, verdict: 'ok', summary });
 
-export const ours = (about: About, told: string): Finding => ({ about, verdict: 'ours', told });
+export const ours = (about: About, summary: string): Finding => ({ about, verdict: 'ours', summary });
 
-export const fault = (about: About, more: Pick<Finding, 'told' | 'advice' | 'key'>): Finding => ({
+export const fault = (about: About, more: Pick<Finding, 'summary' | 'advice' | 'key'>): Finding => ({
   about,
   verdict: 'fault',
   ...more,
