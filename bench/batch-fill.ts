@@ -15,19 +15,19 @@ import type { Upstream, UpstreamStats } from './support/upstream.ts';
 
 const rows = 10_000;
 const slots = 64;
-/** So many that the process is what limits them, with one core. */
+/** Enough slots that the process, on one core, is the limit. */
 const manySlots = 512;
-/** What docs/sizing.md advises for so many. */
+/** Recommendation of docs/sizing.md for this many slots. */
 const largeHalfSpaces = '--max-semi-space-size=64';
 const delayMs = 50;
-/** Batches before those that count: code gets its final form over tens of thousands of rows, also that of the bare dispatcher. */
+/** Uncounted batches: V8 optimizes over tens of thousands of rows, for the bare dispatcher too. */
 const warm = 4;
 const rounds = 3;
 
-/** How well a batch fills the slots of its engine; the engine itself counts. */
+/** Slot utilization of a batch, as counted by the upstream. */
 export const batchFill: Workload = {
   name: 'batch-fill',
-  about: `A batch of ${rows} requests of 3.3 kB over an upstream with ${slots} slots of ${delayMs} ms each: how much of its slot time is used, and what a row costs against a bare undici dispatcher with the same rows and group commit. And how many rows a second both take through ${manySlots} such slots.`,
+  about: `A batch of ${rows} requests of 3.3 kB on an upstream with ${slots} slots of ${delayMs} ms: share of its slot time used, and cost per row compared with a bare undici dispatcher with the same rows and group commit. Also the rows per second of both with ${manySlots} such slots.`,
 
   async run(): Promise<Report> {
     const { of, first, kind } = await measure(slots);
@@ -75,8 +75,8 @@ export const batchFill: Workload = {
         },
       ],
       notes: [
-        `Medians of ${rounds} batches over one server, taking turns with the bare dispatcher, after ${warm} to warm up; the number of slots is configured. Upstream in ${kind}.`,
-        `Rows a second are counted from the first request to the last answer, as the upstream sees them; it takes ${(manySlots * 1000) / delayMs} at most.`,
+        `Medians of ${rounds} batches on one server, alternating with the bare dispatcher, after ${warm} to warm up; the number of slots is configured. Upstream in ${kind}.`,
+        `Rows per second are counted from the first request to the last answer at the upstream; its maximum is ${(manySlots * 1000) / delayMs}.`,
         `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
@@ -84,8 +84,8 @@ export const batchFill: Workload = {
 };
 
 /**
- * Batches before so many slots, and what the bare dispatcher does in turns with them.
- * @param flags of Node for both
+ * Runs batches with this many slots, in turns with the bare dispatcher.
+ * @param flags Node flags for both
  */
 async function measure(given: number, flags: string[] = []) {
   const upstream = await startUpstream();
@@ -118,7 +118,6 @@ async function measure(given: number, flags: string[] = []) {
   }
 }
 
-/** What both sides of a comparison have. */
 interface Throughput {
   cpuUs: number;
   perSecond: number;
@@ -134,7 +133,7 @@ interface Run extends Throughput {
   peakMb: number;
 }
 
-/** It has as many in flight as the server has where it is told the slots. */
+/** Starts a dispatcher with as many requests in flight as the upstream has slots. */
 async function startBareDispatcher(
   folder: string,
   input: Buffer,

@@ -15,10 +15,10 @@ const slots = 64;
 const delayMs = 50;
 const command = fileURLToPath(new URL('../bin/offpeak.cjs', import.meta.url));
 
-/** How well a file that becomes several batches fills the slots of its engine, and what the command line needs for it. */
+/** Slot utilization of a file that becomes several batches, and the memory of the command. */
 export const batchRun: Workload = {
   name: 'batch-run',
-  about: `\`offpeak batch run\` of ${rows} requests of 1.6 kB, as five batches, over an upstream with ${slots} slots of ${delayMs} ms each, against one batch of ${rowsOfOne}.`,
+  about: `\`offpeak batch run\` of ${rows} requests of 1.6 kB, as five batches, on an upstream with ${slots} slots of ${delayMs} ms, compared with one batch of ${rowsOfOne}.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream();
@@ -56,7 +56,7 @@ export const batchRun: Workload = {
   },
 };
 
-/** @returns the most memory that it had, in MB */
+/** Returns the peak memory of the command in MB. */
 async function runCommand(url: string, input: string): Promise<number> {
   const output = input.replace('in.jsonl', 'out.jsonl');
   const flags = ['batch', 'run', input, '-o', output, '--url', url, '--key', apiKey];
@@ -76,7 +76,7 @@ async function runCommand(url: string, input: string): Promise<number> {
   }
 }
 
-/** What Linux noted as the most it ever had; 0 where it is gone, or not Linux. */
+/** Peak memory as recorded by Linux; 0 if the process has ended, or on other systems. */
 function peakOf(pid: number | undefined): number {
   try {
     const [, kib] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -18,10 +18,10 @@ const asked = { perSecond: 60, requests: 300 };
 const pollers = { count: 500, everySeconds: 2 };
 const streams = 64;
 
-/** What people who wait for an answer, or for a batch, notice of the batches of others; and what those notice of them. */
+/** Effect of batches on interactive clients and pollers, and the reverse. */
 export const beside: Workload = {
   name: 'beside',
-  about: `A batch of ${rows} requests over an upstream with ${slots} slots of ${delayMs} ms, with and beside it ${asked.perSecond} chat completions a second over the same slots, ${pollers.count} clients that ask for the batch every ${pollers.everySeconds} s, or ${streams} streams of 500 events.`,
+  about: `A batch of ${rows} requests on an upstream with ${slots} slots of ${delayMs} ms, alone and beside ${asked.perSecond} chat completions per second on the same slots, ${pollers.count} clients that poll for the batch every ${pollers.everySeconds} s, or ${streams} streams of 500 events.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream(500);
@@ -34,7 +34,7 @@ export const beside: Workload = {
       const { body, contentType } = multipart(batchFile(rows, 3250));
       const { id } = await offpeak.post<{ id: string }>('/v1/files', body, contentType);
 
-      /** A batch with other work beside it, from its first answers on: the share of the slot time that was used then. */
+      /** Runs a batch beside other work; returns the share of slot time used from its first answers on. */
       const fillBeside = async (work: (running: Promise<unknown>) => Promise<void>): Promise<number> => {
         await upstream.reset({ slots, delayMs });
         const running = runBatch(offpeak, id, rows);
@@ -86,7 +86,7 @@ export const beside: Workload = {
           { name: `most memory, with ${streams} streams`, value: peakRss / 2 ** 20, unit: 'MB', atMost: 250 },
         ],
         notes: [
-          `Medians of ${rounds} rounds over one server, after one batch to warm up. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} rounds on one server, after one batch to warm up. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
@@ -98,7 +98,7 @@ export const beside: Workload = {
   },
 };
 
-/** Resolves when the newest batch has its first hundred results. */
+/** Resolves when the newest batch has a hundred results. */
 async function underWay(offpeak: Offpeak): Promise<void> {
   for (;;) {
     const { data } = await offpeak.get<{ data: { request_counts: { completed: number } }[] }>(
@@ -109,7 +109,7 @@ async function underWay(offpeak: Offpeak): Promise<void> {
   }
 }
 
-/** Many clients that ask for the newest batches until it is over, spread evenly over the time. */
+/** Polls for the newest batches with many clients, spread evenly over time, until `running` settles. */
 async function poll(offpeak: Offpeak, running: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   void running.finally(() => over.abort());

@@ -13,10 +13,10 @@ const rounds = 9;
 const requests = 64;
 const maxTokens = 64;
 
-/** What the engine layer costs beside the library it stands on. */
+/** Overhead of the engine layer over its library. */
 export const engine: Workload = {
   name: 'engine',
-  about: `${requests} chats of ${maxTokens} tokens over ${sequences} sequences of a tiny model of random weights: tokens a second of CPU of the embedded engine, both its processes, beside node-llama-cpp alone in a process.`,
+  about: `${requests} chats of ${maxTokens} tokens on ${sequences} sequences of a tiny model with random weights: tokens per CPU second of the embedded engine, both processes, compared with node-llama-cpp alone in a process.`,
 
   async run(): Promise<Report> {
     const model = randomModelFile({ seed: 5, contextLength: context, width: 128 });
@@ -27,11 +27,11 @@ export const engine: Workload = {
     try {
       const contents = Array.from(
         { length: requests },
-        // They begin apart: reading a common beginning once is not what is measured here.
+        // Prompts differ at the start, so that prefix caching has no effect.
         (_, n) => `${n} letters came in; who signed the first?`,
       );
       const work: EngineWork = { contents, maxTokens };
-      // The same text that our template makes of it.
+      // Equal to the output of our template.
       const prompts = contents.map(
         (content) => `<|im_start|>user\n${content}<|im_end|>\n<|im_start|>assistant\n`,
       );
@@ -39,7 +39,7 @@ export const engine: Workload = {
       const figures: { bare: number; own: number }[] = [];
       for (let round = -1; round < rounds; round++) {
         const pair = { bare: await tokensPerSecond(bare, bareWork), own: await tokensPerSecond(own, work) };
-        // The first one warms both up.
+        // The first round warms both up.
         if (round >= 0) figures.push(pair);
       }
       return {
@@ -57,8 +57,8 @@ export const engine: Workload = {
           },
         ],
         notes: [
-          `Medians of ${rounds} rounds in turns, ratios within a round. The model is so small that nearly all is overhead.`,
-          `Left alone, the library sends a batch before the last sequence asks for its next token: ${sequences - 1} of ${sequences} go with each. The engine waits for all ${sequences}.`,
+          `Medians of ${rounds} alternating rounds, ratios within a round. The model is so small that nearly all is overhead.`,
+          `By itself, the library evaluates a batch before the last sequence requests its next token: ${sequences - 1} of ${sequences} at a time. The engine waits for all ${sequences}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
@@ -71,8 +71,8 @@ export const engine: Workload = {
 
 async function startChild(file: string, options: BareOptions): Promise<ChildProcess> {
   const script = fileURLToPath(new URL(`support/${file}`, import.meta.url));
-  // As our engine has it: one thread for sampling, because with more the library may mix answers up, and stepping back for
-  // others, because on a busy machine whoever is interrupted more often needs more time for the same.
+  // Same settings as the engine: one sampling thread, because with more the library may mix up answers, and a lower
+  // priority, because on a busy machine a process that is interrupted more often needs more CPU for the same work.
   const equal = file === 'bare-llama.ts' ? ['UV_THREADPOOL_SIZE=1', 'nice', '-n', '10'] : [];
   const values = [...equal, process.execPath, script, JSON.stringify(options)];
   const child = start('target', 'env', values, { ipc: true });

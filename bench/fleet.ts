@@ -9,7 +9,7 @@ import { startUpstream } from './support/upstream.ts';
 import type { Upstream } from './support/upstream.ts';
 
 const rows = 10_000;
-/** Each has servers of its own. */
+/** Models, each with its own upstreams. */
 const models = ['bench', 'second', 'third', 'fourth'];
 
 interface Server {
@@ -39,10 +39,10 @@ const cases: Case[] = [
   },
 ];
 
-/** How well a batch fills servers of which nobody told how many slots they have. */
+/** Slot utilization of upstreams with unknown slots. */
 export const fleet: Workload = {
   name: 'fleet',
-  about: `A batch of ${rows} requests over servers whose slots are not told: how much of their joint slot time is used, and how many requests wait there at most.`,
+  about: `A batch of ${rows} requests on upstreams with unknown slots: share of their total slot time used, and the longest queue.`,
 
   async run(): Promise<Report> {
     const figures: Report['figures'] = [];
@@ -50,7 +50,7 @@ export const fleet: Workload = {
     return {
       figures,
       notes: [
-        `Medians of ${models.length - 1} batches, each over servers of which nothing is known beforehand, after one that warms the process up.`,
+        `Medians of ${models.length - 1} batches, each on upstreams without earlier measurements, after one to warm up the process.`,
         `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
@@ -103,7 +103,7 @@ async function measure({ name, how, servers, atLeast }: Case): Promise<Report['f
 
 interface Run {
   utilisation: number;
-  /** The longest of all servers' queues, as a share of its slots. */
+  /** Longest queue of any upstream, as a share of its slots. */
   queued: number;
   refused: number;
 }

@@ -11,10 +11,10 @@ import { startUpstream } from './support/upstream.ts';
 
 const probesPerSecond = 100;
 const connections = 4;
-/** Each time with a comment of its own, so that nothing is known of it from the time before. */
+/** Repetitions, each with its own comment in the schemas, to defeat caches. */
 const times = 3;
 
-/** Whether others are still served while somebody sends schemas that are made to hang a server. */
+/** Responsiveness while clients send schemas designed to block a server. */
 export const healthz: Workload = {
   name: 'healthz',
   about: `GET /healthz ${probesPerSecond} times a second, while ${connections} connections send ${hostileSchemas.length} hostile schemas ${times} times as response formats to /v1/chat/completions.`,
@@ -55,14 +55,14 @@ export const healthz: Workload = {
   },
 };
 
-/** What every server meets before long: a request that is right, and one that is not. Each has code compiled for it. */
+/** Sends a valid and an invalid request, so that the validation code is compiled. */
 async function warmUp(port: number): Promise<void> {
   const connection = await connectTo(port);
   for (const more of [{}, { temperature: 'warm' }]) await connection.ask(requestBytes(plain('chat', more)));
   connection.close();
 }
 
-/** Probes for `seconds` at least, a second at a time, and while `goesOn`. */
+/** Probes for at least `seconds`, in steps of one second, and while `goesOn` returns true. */
 async function probe({ port }: Offpeak, goesOn: () => boolean, seconds = 1): Promise<number[]> {
   const load = { method: 'GET', path: '/healthz', holds: 'ok' } as const;
   const took: number[] = [];
@@ -71,7 +71,7 @@ async function probe({ port }: Offpeak, goesOn: () => boolean, seconds = 1): Pro
   return took;
 }
 
-/** @returns how often each status was answered */
+/** Returns the number of answers by status. */
 async function sendHostile(port: number): Promise<Map<string, number>> {
   const statuses = new Map<string, number>();
   const texts = Array.from({ length: times }, (_, time) =>
@@ -91,7 +91,7 @@ async function sendHostile(port: number): Promise<Map<string, number>> {
   return statuses;
 }
 
-/** A chat request with the schema as it was written: some say things that no JavaScript object can hold. */
+/** Returns a chat request with the schema as text, because some schemas have no exact JavaScript value. */
 function withFormat(schema: string): string {
   const whole = plain('chat').body ?? '';
   return `${whole.slice(0, -1)},"response_format":{"type":"json_schema","json_schema":{"name":"hostile","schema":${schema}}}}`;

@@ -12,7 +12,7 @@ const lineBytes = 3250;
 const rounds = 7;
 const endpoints: BatchEndpoint[] = ['/v1/chat/completions', '/v1/messages'];
 
-/** How long others wait while a batch is made whose requests stand in the body of its creation. */
+/** Latency for other clients while a batch with inline requests is created. */
 export const inline: Workload = {
   name: 'inline',
   about: `POST /v1/batches and POST /v1/messages/batches with ${rows} requests in a body of 32 MB, one after the other: the longest turn of the event loop until the answer.`,
@@ -20,7 +20,7 @@ export const inline: Workload = {
   async run(): Promise<Report> {
     const data = createDataFolder();
     const { batch } = loadConfig({ env: {}, cwd: data.path });
-    // Its requests take so long that nothing of a batch is worked on while the next one is made.
+    // Slow requests, so that no batch is processed while the next one is created.
     const engine = { kind: 'scripted', slots: 8, delayMs: 3_600_000 } as const;
     const offpeak = await startOffpeak(data.path, engine, {}, { batch: { ...batch, endpoints } });
     const forms = formsOf(batchFile(rows, lineBytes).toString().trimEnd().split('\n'));
@@ -52,7 +52,7 @@ export const inline: Workload = {
       return {
         figures,
         notes: [
-          `By the clock, the longest of ${rounds} of each but where it says otherwise; what was made is cancelled and over before the next.`,
+          `Wall-clock time, maximum of ${rounds} creations unless stated otherwise; each batch is cancelled and finished before the next.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
@@ -63,7 +63,7 @@ export const inline: Workload = {
   },
 };
 
-/** What others noticed of one creation, in milliseconds. */
+/** Duration and event loop delays of one creation, in milliseconds. */
 interface Created {
   ms: number;
   turn: number;
@@ -94,7 +94,7 @@ interface Form {
   body: Buffer;
 }
 
-/** The same requests as each of the two formats has them. */
+/** The same requests in both formats. */
 function formsOf(lines: string[]): Form[] {
   const chat = `{"endpoint":"/v1/chat/completions","completion_window":"24h","requests":[${lines.join(',')}]}`;
   const requests = lines.map((line) => {

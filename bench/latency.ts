@@ -16,10 +16,10 @@ const warmUp = { connections: 8, requests: 4000 };
 const names = ['direct', 'bare', 'chat', 'messages', 'responses'] as const;
 type Name = (typeof names)[number];
 
-/** How much later an answer comes than from the upstream itself. */
+/** Latency added to that of the upstream. */
 export const latency: Workload = {
   name: 'latency',
-  about: `${perSecond} requests a second, sent at their time however long others take, over an upstream that answers at once: what is added to going to the upstream directly, beside what the bare proxy adds.`,
+  about: `${perSecond} requests per second, each at its scheduled time, on an upstream that answers at once: latency that Offpeak adds, compared with the bare proxy.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream();
@@ -66,7 +66,7 @@ export const latency: Workload = {
           { name: 'p50, direct', value: median((r) => r.direct.p50), unit: 'ms' },
         ],
         notes: [
-          `Medians of ${rounds} rounds of ${requests} requests each, taking turns, after ${warmUp.requests} to warm up. Responses are not stored. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} rounds of ${requests} requests each, alternating, after ${warmUp.requests} to warm up. Responses are not stored. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };

@@ -24,17 +24,17 @@ interface Run extends Usage {
   wallMs: number;
 }
 
-/** What the order of a batch is worth: prompts with shared prefixes in an engine whose slots each keep one. */
+/** Benefit of ordering a batch by prefix, with an engine whose slots each cache one prompt. */
 export const prefix: Workload = {
   name: 'prefix',
-  about: `${rows} requests with ${prefixes} shared prefixes of about 1,000 tokens, shuffled, on the embedded engine with ${slots} sequences: as a batch, and sent in the order of the file with as many at a time.`,
+  about: `${rows} requests with ${prefixes} shared prefixes of about 1,000 tokens, shuffled, on the embedded engine with ${slots} sequences: as a batch, and in file order with the same concurrency.`,
 
   async run(): Promise<Report> {
     const model = randomModelFile({ seed: 7, contextLength: 2048, width: 128 });
     const batches: Run[] = [];
     const ordered: Run[] = [];
     try {
-      // Each run on a server of its own, whose caches are cold.
+      // Each run has a new server with cold caches.
       for (let round = 0; round < rounds; round++) {
         batches.push(await onServer(model.path, asBatch));
         ordered.push(await onServer(model.path, inFileOrder));
@@ -57,7 +57,7 @@ export const prefix: Workload = {
         { name: 'tokens of a prompt', value: of(batches, (run) => run.promptTokens / rows) },
       ],
       notes: [
-        `Median of ${rounds} rounds in turns; CPU of the server and of its engine process. A model of random weights, 4 tokens an answer.`,
+        `Median of ${rounds} alternating rounds; CPU of the server and its engine process. A model with random weights, 4 tokens per answer.`,
         `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
@@ -128,7 +128,7 @@ interface Completion {
   usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
 }
 
-/** Every prefix as often as the others, in an order of chance that is always the same. */
+/** Returns requests with equally frequent prefixes in a fixed random order. */
 function requests(): object[] {
   const random = seeded(4);
   const sentence =

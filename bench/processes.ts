@@ -8,19 +8,19 @@ import { measureRounds } from './support/rounds.ts';
 import { runBatch } from './support/run-batch.ts';
 import { startUpstream } from './support/upstream.ts';
 
-/** So slow that the core which all processes are bound to is not what is measured: four begin with their code uncompiled. */
+/** Slow enough that the shared core is not the limit: four processes start with cold code. */
 const delayMs = 200;
 const rows = 4_000;
 const slots = 64;
-/** An eighth of the slots is to be waiting at the upstream, so that none of them waits for us. */
+/** An eighth of the slots queues at the upstream, so that no slot waits for Offpeak. */
 const ahead = 8;
 const rounds = 3;
 const counts = { one: 1, four: 4 } as const;
 
-/** How well several processes on one Postgres fill the slots that they share. */
+/** Slot utilization of several processes on one Postgres. */
 export const processes: Workload = {
   name: 'processes',
-  about: `A batch of ${rows} requests over an upstream with ${slots} slots of ${delayMs} ms, by one process and by four on one Postgres: how much of its slot time is used.`,
+  about: `A batch of ${rows} requests on an upstream with ${slots} slots of ${delayMs} ms, by one process and by four on one Postgres: share of its slot time used.`,
 
   async run(): Promise<Report> {
     const postgres = await startPostgres();
@@ -71,7 +71,7 @@ export const processes: Workload = {
           { name: 'the same with fsync', value: durable, atLeast: 3_000 },
         ],
         notes: [
-          `Medians of ${rounds} rounds, each the first batch after the start; Postgres on the same machine, without fsync and full_page_writes where nothing else is said, and with both for the last figure. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} rounds, each the first batch after the start; Postgres on the same machine, without fsync and full_page_writes, except for the last figure. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };

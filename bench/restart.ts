@@ -15,16 +15,16 @@ import type { Report, Workload } from './support/report.ts';
 const rounds = 5;
 const rows = 10_000;
 const fileOf = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-/** Of a checkout, and of the package that is made of it. */
+/** Entry points of a checkout and of the built package. */
 const programs = { checkout: fileOf('bin/offpeak.cjs'), package: fileOf('dist/main.js') };
 
-/** How long a server that was killed with a batch in hand takes until it is ready again. */
+/** Time until a server that was killed during a batch is ready again. */
 export const restart: Workload = {
   name: 'restart',
-  about: `From the start of \`offpeak serve\` until /readyz says yes, after kill -9 in the middle of a batch of ${rows} requests.`,
+  about: `Time from the start of \`offpeak serve\` until /readyz returns 200, after kill -9 during a batch of ${rows} requests.`,
 
   async run(): Promise<Report> {
-    // Nobody listens there: starting must not need the upstream.
+    // No server listens there, because starting must not need the upstream.
     const upstream = { kind: 'openai', url: 'http://127.0.0.1:9/v1', slots: 64 };
     const remote = await restartsOf(programs.checkout, upstream);
     execFileSync(process.execPath, [fileOf('tools/build.mjs')]);
@@ -56,7 +56,6 @@ interface Server {
 async function restartsOf(program: string, engine: object): Promise<{ ms: number; cpuMs: number }> {
   const data = createDataFolder();
   const models = [{ id: 'bench', aliases: ['bench-alias'], serves: ['chat'], engine }];
-  // JSON is YAML.
   writeFileSync(join(data.path, 'offpeak.yaml'), JSON.stringify({ models, api_key: apiKey, data: 'data' }));
   let server = await serve(program, data.path);
   try {

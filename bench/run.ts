@@ -1,6 +1,6 @@
-// npm run bench [-- names...]: runs the workloads, prints and writes their results; exit code 1 when a goal is missed.
-// With --profile the measured server runs under V8's profiler: its figures are worse then, and are not written.
-// With --unbound nobody is bound to a core.
+// npm run bench [-- names...]: runs workloads, prints and writes the results. Exits with 1 if a goal is missed.
+// --profile runs the measured server under V8's profiler; its worse figures are not written.
+// --unbound binds no process to a core.
 import { batchFill } from './batch-fill.ts';
 import { batchRun } from './batch-run.ts';
 import { beside } from './beside.ts';

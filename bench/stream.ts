@@ -14,19 +14,19 @@ const rounds = 5;
 const names = ['bare', 'chat', 'messages', 'responses'] as const;
 
 /**
- * How the events of a stream come, and how many. In a long stream the request itself costs little beside its events; in a
- * short one it is a part of what is measured.
+ * Timing and number of the events in a stream. In a long stream, the request itself costs little; in a short one, it is a
+ * relevant part.
  */
 const paces = [
-  { how: 'burst', events: 500, told: '500 at once', warmUp: 200, requests: 150, goal: { atMost: 1.3 } },
-  { how: 'burst', events: 50, told: '50 at once', warmUp: 1500, requests: 1000, goal: {} },
-  { how: 'paced', events: 50, told: '50, 10 ms apart', warmUp: 64, requests: 96, goal: {} },
+  { how: 'burst', events: 500, label: '500 at once', warmUp: 200, requests: 150, goal: { atMost: 1.3 } },
+  { how: 'burst', events: 50, label: '50 at once', warmUp: 1500, requests: 1000, goal: {} },
+  { how: 'paced', events: 50, label: '50, 10 ms apart', warmUp: 64, requests: 96, goal: {} },
 ] as const;
 
-/** What an event of a stream costs, against the least that a relay in Node can cost. */
+/** Cost per stream event, relative to the minimum for a relay in Node. */
 export const stream: Workload = {
   name: 'stream',
-  about: `Streams over ${connections} connections, in each wire format, against a bare node:http relay of chat completions that parses each event, puts its own id and model into it, and writes together what came together.`,
+  about: `Streams over ${connections} connections in each wire format, compared with a bare node:http relay of chat completions that parses each event, sets its own ID and model, and forwards together what arrived together.`,
 
   async run(): Promise<Report> {
     const figures: Figure[] = [];
@@ -40,11 +40,11 @@ export const stream: Workload = {
         await upstream.stop();
       }
     }
-    const counts = paces.map(({ told, requests }) => `${requests} streams (events: ${told})`);
+    const counts = paces.map(({ label, requests }) => `${requests} streams (events: ${label})`);
     return {
       figures,
       notes: [
-        `Medians of ${rounds} rounds of ${counts.join(', or ')}, taking turns, after a warm-up. CPU of all threads and of the whole request, shared among its events. Responses are not stored. Upstream in ${kind}.`,
+        `Medians of ${rounds} rounds of ${counts.join(', or ')}, alternating, after a warm-up. CPU of all threads for the whole request, divided by its events. Responses are not stored. Upstream in ${kind}.`,
         `Load average at the end: ${loadAverage().toFixed(1)}.`,
       ],
     };
@@ -52,7 +52,7 @@ export const stream: Workload = {
 };
 
 async function measurePace(upstream: Upstream, pace: (typeof paces)[number]): Promise<Figure[]> {
-  const { how, events, told, warmUp, requests, goal } = pace;
+  const { how, events, label, warmUp, requests, goal } = pace;
   const url = upstream.url(how);
   const data = createDataFolder();
   const offpeak = await startOffpeak(data.path, upstreamEngine(url, 128));
@@ -67,11 +67,11 @@ async function measurePace(upstream: Upstream, pace: (typeof paces)[number]): Pr
     const { median } = await measureRounds(names, rounds, (name) => measure(name));
     const ratio = (format: Format) => median((r) => r[format].cpuUs / r.bare.cpuUs);
     return [
-      { name: `${told}: CPU an event, chat against bare`, value: ratio('chat'), ...goal },
-      { name: `${told}: CPU an event, messages against bare`, value: ratio('messages') },
-      { name: `${told}: CPU an event, responses against bare`, value: ratio('responses') },
+      { name: `${label}: CPU an event, chat against bare`, value: ratio('chat'), ...goal },
+      { name: `${label}: CPU an event, messages against bare`, value: ratio('messages') },
+      { name: `${label}: CPU an event, responses against bare`, value: ratio('responses') },
       ...names.map((name) => ({
-        name: `${told}: CPU an event, ${name}`,
+        name: `${label}: CPU an event, ${name}`,
         value: median((r) => r[name].cpuUs / events),
         unit: 'us',
       })),

@@ -9,14 +9,14 @@ import { startUpstream } from './support/upstream.ts';
 
 const connections = 64;
 const requests = 6000;
-/** Rounds before those that count: code gets its final form over tens of thousands of requests, also that of the proxy. */
+/** Uncounted rounds: V8 optimizes over tens of thousands of requests, for the proxy too. */
 const warm = 5;
 const rounds = 5;
 
-/** What a synchronous request costs, against the least that a proxy in Node can cost. */
+/** Cost of a synchronous request, relative to the minimum for a proxy in Node. */
 export const syncChat: Workload = {
   name: 'sync-chat',
-  about: `POST /v1/chat/completions with ${connections} connections over an upstream that answers at once, against bare node:http and undici doing the same (key, JSON both ways, rewriting) without limits, checks or a ledger.`,
+  about: `POST /v1/chat/completions with ${connections} connections on an upstream that answers at once, compared with bare node:http and undici that do the same (key, JSON both ways, rewriting) without limits, validation or a ledger.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream();
@@ -53,7 +53,7 @@ export const syncChat: Workload = {
           { name: 'most memory, bare', value: median((r) => r.bare.peakMb), unit: 'MB' },
         ],
         notes: [
-          `Medians of ${rounds} rounds of ${requests} requests each, taking turns, after ${warm * requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} rounds of ${requests} requests each, alternating, after ${warm * requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };

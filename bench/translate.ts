@@ -18,10 +18,10 @@ const loads = {
 };
 const names = ['chat', 'messages', 'responses', 'stored'] as const;
 
-/** What it costs to speak another wire format than that of the upstream. */
+/** Cost of a wire format that the upstream does not support. */
 export const translate: Workload = {
   name: 'translate',
-  about: `POST /v1/messages and /v1/responses with ${connections} connections over an upstream that speaks chat completions and answers at once, against the same question to /v1/chat/completions of the same server.`,
+  about: `POST /v1/messages and /v1/responses with ${connections} connections on an upstream that supports only chat completions and answers at once, compared with the same question to /v1/chat/completions of the same server.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream();
@@ -53,7 +53,7 @@ export const translate: Workload = {
           { name: 'CPU a request, responses, stored', value: cost('stored'), unit: 'us' },
         ],
         notes: [
-          `Medians of ${rounds} rounds of ${requests} requests each, taking turns, after ${requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} rounds of ${requests} requests each, alternating, after ${requests} to warm up. CPU of all threads. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };

@@ -11,14 +11,14 @@ import type { Upstream } from './support/upstream.ts';
 const rows = 10_000;
 const slots = 64;
 const server = { slots, delayMs: 50, sigma: 0.6 };
-/** Ten times what an answer takes on the average, as five minutes are where answers take half of one; next to none here takes as long. */
+/** Ten times the mean latency, like five minutes for answers of half a minute; almost no answer takes as long. */
 const firstByteMs = 500;
 const rounds = 5;
 
-/** How well a batch fills a server of which some requests get no answer. */
+/** Slot utilization of an upstream that leaves some requests unanswered. */
 export const trouble: Workload = {
   name: 'trouble',
-  about: `A batch of ${rows} requests over an upstream with ${slots} slots of ${server.delayMs} ms, lognormal (sigma ${server.sigma}), that refuses 1 % of what it is sent with 429 and \`retry-after: 1\`, cuts 0.5 % off when they are done, and never answers 0.1 %: how much of its slot time is used for answers.`,
+  about: `A batch of ${rows} requests on an upstream with ${slots} slots of ${server.delayMs} ms, lognormal (sigma ${server.sigma}), that rejects 1 % of requests with 429 and \`retry-after: 1\`, cuts 0.5 % off at their end, and never answers 0.1 %: share of its slot time used for answers.`,
 
   async run(): Promise<Report> {
     const upstream = await startUpstream();
@@ -43,7 +43,7 @@ export const trouble: Workload = {
           { name: 'longest queue at the upstream', value: of((r) => r.queued) },
         ],
         notes: [
-          `Medians of ${rounds} batches after one that warms the process up; every line of all of them was answered. The number of slots is configured, and \`first_byte\` is ${firstByteMs} ms. Upstream in ${upstream.kind}.`,
+          `Medians of ${rounds} batches after one to warm up the process; every line was answered. The number of slots is configured, and \`first_byte\` is ${firstByteMs} ms. Upstream in ${upstream.kind}.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };

@@ -13,10 +13,10 @@ const rows = 10_000;
 const lineBytes = 3250;
 const rounds = 21;
 
-/** Uploading and validating a batch file, against nothing but parsing its lines. */
+/** Upload and validation of a batch file, relative to parsing its lines. */
 export const upload: Workload = {
   name: 'upload',
-  about: `POST /v1/files with ${rows} lines in 32 MB, validated line by line, against two processes: one receives the same form, hashes and writes it; the other reads the file, splits it and runs JSON.parse on each line.`,
+  about: `POST /v1/files with ${rows} lines in 32 MB, validated line by line, compared with two processes: one receives the same form, hashes it and writes it; the other reads the file, splits it and runs JSON.parse on each line.`,
 
   async run(): Promise<Report> {
     const data = createDataFolder();
@@ -100,7 +100,7 @@ export const upload: Workload = {
           { name: 'size of the file', value: file.length / 2 ** 20, unit: 'MiB' },
         ],
         notes: [
-          `Medians of ${rounds} interleaved rounds after ${warm} to warm up.`,
+          `Medians of ${rounds} alternating rounds after ${warm} to warm up.`,
           `Load average at the end: ${loadAverage().toFixed(1)}.`,
         ],
       };
@@ -120,18 +120,18 @@ interface Cost {
 
 interface Round {
   parsed: Cost;
-  /** The same form received, its file hashed and made durable, nothing validated. */
+  /** The same form, received, hashed and stored without validation. */
   stored: Cost;
   uploaded: Cost;
-  /** MiB of resident memory at the most, above what there was before. */
+  /** Peak growth of resident memory in MiB. */
   growth: number;
   loopP99: number;
   loopMax: number;
 }
 
 /**
- * Removes what was stored, so that its memory serves the next round: to write 32 MB into memory that a virtual machine touches
- * for the first time takes 70 ms and not 4, and which writer is given such memory is chance.
+ * Deletes stored files, so that their memory serves the next round: writing 32 MB to memory that a virtual machine touches
+ * for the first time takes 70 ms instead of 4, and it is random which writer gets such memory.
  */
 function removeBlobs(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))

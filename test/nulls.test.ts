@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { routes } from '../src/server/routes/routes.ts';
 
-// Clients send null for whatever is not set: every optional field of every request takes it.
+// Clients send null for unset fields, so every optional field of every request must accept it.
 
 type Node = Record<string, unknown>;
 
-/** The fields of the objects that a schema describes: which are required, and what is asked of each in every case. */
+/** Object in a schema: its required fields, and all fields with their types in each variant. */
 interface Place {
   required: Set<string>;
   fields: { name: string; schema: Node; required: ReadonlySet<string> }[];
@@ -43,7 +43,7 @@ const bodies = routes.flatMap(({ method, path, body, docs }) =>
   docs.body && body !== 'multipart' ? [[`${method} ${path}`, docs.body as Node] as const] : [],
 );
 
-describe('every optional field takes null', () => {
+describe('every optional field accepts null', () => {
   it.each(bodies)('%s', (_, schema) => {
     const refusing = Array.from(placesOf(schema), ([path, { required, fields }]) =>
       fields

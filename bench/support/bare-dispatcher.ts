@@ -1,6 +1,6 @@
-// The floor for a batch in Node: lines read from a file, their model rewritten, sent through undici so many at a time; answers
-// parsed, written as result lines and committed to SQLite in groups, as durably as ours. Nothing is checked, shared, billed
-// or tried again, and only a kill would notice that it keeps no state.
+// Minimum for a batch in Node: reads lines from a file, rewrites the model, sends them through undici with limited
+// concurrency, parses answers, writes result lines and commits them to SQLite in groups, as durably as Offpeak. It
+// validates, shares, bills and retries nothing, and keeps no state that would survive a kill.
 import { createReadStream } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Pool } from 'undici';

@@ -1,6 +1,5 @@
-// node-llama-cpp alone in a process of its own, as whoever needs nothing else would use it: no template, no protocol, no
-// supervision. Its argument is a JSON object of the model's path, sequences and context. Its parent sends a list of
-// prompts and gets the number of tokens that were generated.
+// node-llama-cpp alone in a process: no template, protocol or supervision. Its argument is a JSON object with the model
+// path, sequences and context. The parent sends a list of prompts and gets the number of generated tokens.
 import { getLlama, LlamaLogLevel, TokenBias } from 'node-llama-cpp';
 import type { LlamaContextSequence, Token } from 'node-llama-cpp';
 
@@ -8,7 +7,7 @@ export interface BareOptions {
   path: string;
   sequences: number;
   context: number;
-  /** Tokens of letters, none of which ends an answer: each answer is as long as it may be. */
+  /** Letter tokens that never end an answer, so that each answer has the maximum length. */
   onlyLetters: number[];
 }
 
@@ -45,7 +44,7 @@ const free = Array.from({ length: sequences }, () => context.getSequence());
 
 async function generate(sequence: LlamaContextSequence, prompt: Token[], maxTokens: number): Promise<number> {
   await sequence.clearHistory();
-  // As the other side samples: the library's own default for top-p is another.
+  // Equal to the engine; the library has another default for top-p.
   const options = { temperature: 1, topK: 40, topP: 1, seed: 7, tokenBias };
   let text = '';
   let count = 0;

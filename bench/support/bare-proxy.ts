@@ -1,5 +1,5 @@
-// The floor for a proxy in Node: node:http in, undici out, a key looked up, the body parsed and written anew both ways. A
-// stream goes through it event by event, and what arrives together leaves together.
+// Minimum for a proxy in Node: node:http in, undici out, a key lookup, and JSON parsed and written both ways. Streams
+// pass event by event; events that arrive together are forwarded together.
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

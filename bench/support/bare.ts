@@ -3,7 +3,7 @@ import { readFigures } from './measured.ts';
 import type { Target } from './cost.ts';
 import { firstLine, start, stop } from './processes.ts';
 
-/** Starts the least that a proxy in Node can be, over the same upstream. */
+/** Starts a minimal Node proxy for the same upstream. */
 export async function startBare(url: string): Promise<Target & { stop(): Promise<void> }> {
   const file = fileURLToPath(new URL('bare-proxy.ts', import.meta.url));
   const child = start('target', process.execPath, [file, url], { ipc: true });

@@ -1,7 +1,7 @@
 /**
- * A batch file of `count` requests of about `lineBytes` each, made like those people send: twenty system prompts shared by
- * the rows, some turns of conversation, paragraphs and quotes, a tenth with tools, not only ASCII; with `schemas`, a tenth
- * with one (only for engines whose answers would meet it).
+ * Returns a batch file with `count` realistic requests of about `lineBytes`: twenty shared system prompts, several turns,
+ * paragraphs and quotes, a tenth with tools, some non-ASCII text. With `schemas`, a tenth has a schema, for engines that
+ * conform to it.
  */
 export function batchFile(count: number, lineBytes: number, schemas = false): Buffer {
   const lines: string[] = [];
@@ -84,7 +84,7 @@ function written(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** `file` as the multipart body of an upload. */
+/** Returns `file` as a multipart upload. */
 export function multipart(file: Buffer): { body: Buffer; contentType: string } {
   const boundary = 'bench-boundary-7d1b5a';
   const part = (headers: string) =>

@@ -7,14 +7,14 @@ export interface RequestSpec {
   body?: string;
 }
 
-/** A connection that stays open, for one question at a time. */
+/** Connection that stays open, for one request at a time. */
 export interface Connection {
-  /** Sends what `requestBytes` made; resolves to the whole answer with its head, as Latin-1 text. */
+  /** Sends the bytes of `requestBytes`; resolves to the response with its head, as Latin-1. */
   ask(request: Buffer): Promise<string>;
   close(): void;
 }
 
-/** A request to be sent again and again. */
+/** Returns the bytes of a request, for repeated use. */
 export function requestBytes({ method = 'POST', path, headers, body = '' }: RequestSpec): Buffer {
   const length = String(Buffer.byteLength(body));
   const all = { host: '127.0.0.1', 'content-type': 'application/json', ...headers, 'content-length': length };
@@ -22,7 +22,7 @@ export function requestBytes({ method = 'POST', path, headers, body = '' }: Requ
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
-/** Connects with a plain socket, so that asking costs a fraction of what is measured. */
+/** Connects with a plain socket, so that the load costs little compared with the measured process. */
 export function connectTo(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -49,7 +49,7 @@ export function connectTo(port: number): Promise<Connection> {
   });
 }
 
-/** An answer is over by its length, or by the empty chunk that ends one of unknown length. */
+/** True at the end given by content-length or by the empty chunk. */
 function isWhole(answer: string): boolean {
   const head = answer.indexOf('\r\n\r\n');
   if (head < 0) return false;

@@ -2,20 +2,20 @@ import { runLoad } from './load.ts';
 import type { ClosedLoop, Load } from './load.ts';
 import type { Figures } from './measured.ts';
 
-/** A server whose own CPU is measured. */
+/** Server whose CPU is measured. */
 export interface Target {
   port: number;
   figures(question?: 'figures' | 'reset'): Promise<Figures>;
 }
 
 export interface Cost {
-  /** Of a request, all threads. */
+  /** CPU per request, of all threads. */
   cpuUs: number;
   perSecond: number;
   peakMb: number;
 }
 
-/** What a request costs `target` while a closed loop runs. */
+/** Measures the cost per request of `target` under a closed loop. */
 export async function measureCost(target: Target, load: Load, loop: Omit<ClosedLoop, 'port'>): Promise<Cost> {
   const before = await target.figures('reset');
   const seconds = await runLoad(load, { ...loop, port: target.port });

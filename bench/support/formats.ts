@@ -31,13 +31,13 @@ const streamEnds: Record<Format, string> = {
   responses: 'event: response.completed',
 };
 
-/** The same question in a format, answered at once. */
+/** Returns the same question in each format, answered at once. */
 export function plain(format: Format, more: object = {}): Load {
   const body = JSON.stringify({ ...bodies[format], ...more });
   return { path: paths[format], headers, body, holds: '"usage"' };
 }
 
-/** The same, answered as a stream. */
+/** Returns the same question, answered as a stream. */
 export function streamed(format: Format): Load {
   return {
     ...plain(format, { stream: true, ...(format === 'responses' && { store: false }) }),

@@ -3,20 +3,19 @@ import { connectTo, requestBytes } from './connection.ts';
 import type { Connection, RequestSpec } from './connection.ts';
 
 export interface Load extends RequestSpec {
-  /** What a good answer holds; a stream that broke off is a 200 as well. */
+  /** Text in a complete answer; a broken stream is a 200 as well. */
   holds: string;
 }
 
 export interface ClosedLoop {
   port: number;
   connections: number;
-  /** Requests in all. */
   requests: number;
 }
 
 /**
- * A closed loop: each connection sends its next request when the last was answered.
- * @returns seconds
+ * Runs a closed loop: each connection sends its next request when the last one is answered.
+ * @returns seconds in total
  */
 export async function runLoad(load: Load, { port, connections, requests }: ClosedLoop): Promise<number> {
   const request = requestBytes(load);
@@ -34,13 +33,12 @@ export async function runLoad(load: Load, { port, connections, requests }: Close
 export interface OpenLoop {
   port: number;
   perSecond: number;
-  /** Requests in all. */
   requests: number;
 }
 
 /**
- * An open loop: requests leave at their time, however long others take, each over a free connection or a new one.
- * @returns the milliseconds that each took, from its sending
+ * Runs an open loop: requests start on schedule, however long others take, each on an idle or new connection.
+ * @returns latency of each request in milliseconds
  */
 export async function latencies(load: Load, { port, perSecond, requests }: OpenLoop): Promise<number[]> {
   const request = requestBytes(load);
@@ -68,7 +66,7 @@ export async function latencies(load: Load, { port, perSecond, requests }: OpenL
   return took;
 }
 
-/** A failure is raised by whoever waits for all of them, later. */
+/** Prevents an unhandled rejection; the error surfaces in `Promise.all` later. */
 function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -1,29 +1,29 @@
-// What a measured process says about itself when its parent asks over IPC, and the parent's side of it.
+// Figures of a measured process, requested by its parent over IPC.
 import type { ChildProcess } from 'node:child_process';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 export interface Figures {
-  /** CPU of all threads since the process began, in microseconds. */
+  /** CPU time of all threads since the process started, in microseconds. */
   cpuUs: number;
-  /** Resident memory in bytes: now, and the most since the last reset. */
+  /** Resident memory in bytes: current, and peak since the last reset. */
   rss: number;
   peakRss: number;
-  /** How late the event loop was since the last reset, in milliseconds. */
+  /** Event loop delay since the last reset, in milliseconds. */
   loopP50: number;
   loopP99: number;
   loopMax: number;
   /**
-   * The most CPU that the main thread used between two samples since the last reset, in milliseconds: how late the event
-   * loop would have been at most, had the thread a core to itself.
+   * Maximum CPU of the main thread between two samples since the last reset, in milliseconds: an upper bound of the
+   * event loop delay on a core of its own.
    */
   longestTurn: number;
 }
 
 const sampleMs = 10;
-/** Reading the resident size takes a quarter of a millisecond. */
+// Reading the resident size takes 0.25 ms.
 const memoryEveryMs = 100;
 
-/** Makes this process answer `figures` and `reset`. */
+/** Answers `figures` and `reset` in this process. */
 export function answerFigures(): void {
   const delay = monitorEventLoopDelay({ resolution: sampleMs });
   delay.enable();
@@ -59,7 +59,7 @@ export function answerFigures(): void {
   });
 }
 
-/** Asks a measured child. `reset` begins a new interval for the peaks. */
+/** Requests the figures of a child. `reset` starts a new interval for the peaks. */
 export function readFigures(
   child: ChildProcess,
   question: 'figures' | 'reset' = 'figures',

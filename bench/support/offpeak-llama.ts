@@ -1,5 +1,5 @@
-// Our embedded engine in a process of its own, which starts the engine's. Arguments as of bare-llama.ts. Its parent sends
-// what users say and gets the number of tokens that were generated.
+// Offpeak's embedded engine in a process, which starts the engine's own. Same arguments as bare-llama.ts. The parent
+// sends user messages and gets the number of generated tokens.
 import { silent } from '../../src/base/log.ts';
 import { systemClock } from '../../src/base/system.ts';
 import { createLlamaEngine } from '../../src/engines/llama/engine.ts';

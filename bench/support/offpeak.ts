@@ -13,7 +13,7 @@ import { profileFlags } from './profile.ts';
 
 export const apiKey = 'bench-key-0123456789abcdef0123456789abcdef';
 
-/** A server under measurement, and the means to talk to it. */
+/** Server under measurement. */
 export interface Offpeak {
   url: string;
   port: number;
@@ -35,12 +35,12 @@ export function createDataFolder(): DataFolder {
 }
 
 const serverFile = fileURLToPath(new URL('server.ts', import.meta.url));
-/** What Node makes of the sources is kept as bin/offpeak.cjs has it: a process that has to make it holds Node's compiler as well. */
+/** Compile cache as used by bin/offpeak.cjs: without it, the process also holds the memory of Node's compiler. */
 const kept = fileURLToPath(new URL('../../node_modules/.cache/offpeak', import.meta.url));
 
 /**
- * Starts a server on a data folder, as `offpeak serve` does with its defaults, with a model `bench`.
- * @param others engines of more models, by their ids; @param flags of Node
+ * Starts a server on a data folder with a model `bench` and the defaults of `offpeak serve`.
+ * @param others engines of more models, by ID; @param flags Node flags
  */
 export async function startOffpeak(
   data: string,
@@ -49,9 +49,9 @@ export async function startOffpeak(
   { flags = [], ...settings }: Partial<Config> & { flags?: string[] } = {},
 ): Promise<Offpeak> {
   const config = JSON.stringify({ ...configFor(data, engine, others), ...settings });
-  // It logs as it does by default, where nobody looks unless it fails to start.
+  // Default logging, captured in case it fails to start.
   const log = join(data, 'log');
-  // As src/main.ts says.
+  // Same flags as src/main.ts.
   const values = [...profileFlags(), ...flags, '--no-allocation-site-pretenuring', serverFile, config];
   const child = start('target', process.execPath, values, {
     ipc: true,
@@ -92,7 +92,7 @@ export async function startOffpeak(
   };
 }
 
-/** @param urls of the servers that have the model */
+/** Configures one model with these upstreams. */
 export function upstreamEngine(
   urls: string | string[],
   slots: number | null,

@@ -1,4 +1,4 @@
-// The least that anyone who validates a batch file has to do: read it, split it, JSON.parse each line.
+// Minimum for validating a batch file: reads it, splits it, and parses each line.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { answerFigures } from './measured.ts';
 

@@ -4,8 +4,8 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 /**
- * What is measured has core 0 to itself; load and upstream share core 1. On one core, without taskset, or with --unbound
- * nobody is bound.
+ * Cores: the measured process has core 0; load and upstream share core 1. On a single core, without taskset or with
+ * --unbound, no process is bound.
  */
 export type Core = 'target' | 'rest';
 
@@ -28,8 +28,8 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 /**
- * Starts a process on its core. Its standard error is ours or the file `log`; it has an IPC channel when `ipc`, and `env`
- * beside our environment.
+ * Starts a process on its core. Its standard error goes to ours or to the file `log`. `ipc` adds an IPC channel, `env`
+ * further variables.
  */
 export function start(
   core: Core,
@@ -52,12 +52,12 @@ export function start(
   return child;
 }
 
-/** Binds this process, which is the load, to the core that is not measured. */
+/** Binds this process, which generates the load, to core 1. */
 export function bindSelf(): void {
   if (canBind) execFileSync('taskset', ['-a', '-c', '-p', '1', String(process.pid)], { stdio: 'ignore' });
 }
 
-/** The first line a process prints. Rejects when it ends instead. */
+/** Resolves to the first line that a process prints. Rejects when it exits without one. */
 export function firstLine(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -77,7 +77,7 @@ export async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTER
   await ended;
 }
 
-/** Work on this machine beyond what a benchmark starts makes its figures worse; they say so. */
+/** Load average, reported because other work on the machine makes all figures worse. */
 export function loadAverage(): number {
   try {
     return Number(readFileSync('/proc/loadavg', 'utf8').split(' ')[0]);
@@ -86,13 +86,13 @@ export function loadAverage(): number {
   }
 }
 
-/** CPU that a process and its threads have used, in milliseconds, to the hundredth of a second that Linux counts. */
+/** CPU time of a process with its threads, in milliseconds with a resolution of 10. */
 export function readCpuMs({ pid }: Pick<ChildProcess, 'pid'>): number {
   const fields = readStat(pid ?? 0);
   return fields ? (Number(fields[11]) + Number(fields[12])) * 10 : Number.NaN;
 }
 
-/** The same of a process and of those that it started and that still run. */
+/** CPU time of a process and its running children, in milliseconds. */
 export function readTreeCpuMs({ pid = 0 }: Pick<ChildProcess, 'pid'>): number {
   const children = readdirSync('/proc').filter(
     (name) => /^\d+$/.test(name) && readStat(Number(name))?.[1] === `${pid}`,
@@ -100,7 +100,7 @@ export function readTreeCpuMs({ pid = 0 }: Pick<ChildProcess, 'pid'>): number {
   return children.reduce((sum, child) => sum + readCpuMs({ pid: Number(child) }), readCpuMs({ pid }));
 }
 
-/** What Linux tells of a process, from its state on. */
+/** Fields of /proc/<pid>/stat from the state on. */
 function readStat(pid: number): string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');

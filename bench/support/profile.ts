@@ -1,4 +1,4 @@
-// With `npm run bench -- --profile names...` the measured server writes a CPU profile; this says where the time went.
+// Summarizes the CPU profiles that `npm run bench -- --profile names...` records of the measured server.
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ export const profiling = process.argv.includes('--profile');
 
 const folder = profiling ? mkdtempSync(join(tmpdir(), 'offpeak-profile-')) : '';
 
-/** Flags for the measured process. */
+/** Node flags for the measured process. */
 export function profileFlags(): string[] {
   return profiling ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];
 }
@@ -23,8 +23,8 @@ interface Profile {
 }
 
 /**
- * The busiest places of each profile: own time by function, and all time by the file of ours that caused it, whatever it
- * called in Node or in packages.
+ * Busiest locations of each profile: own time by function, and total time by the source file that caused it, including
+ * calls into Node and packages.
  */
 export function describeProfiles(): string {
   const files = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
@@ -57,10 +57,10 @@ function describe(name: string, { nodes, samples, timeDeltas }: Profile): string
   return [head, ...list(byCause, 40), '', ...list(byFunction, 40)].join('\n');
 }
 
-/** By node: the nearest caller in our sources, or the package where there is none. */
+/** Nearest caller in our sources for each node, or the package if there is none. */
 function causesOf(nodes: Profile['nodes']): Map<number, string> {
   const causes = new Map<number, string>();
-  // Parents come before their children.
+  // Parents precede their children.
   for (const { id, callFrame, children = [] } of nodes) {
     const file = short(callFrame.url);
     const isOurs = file.startsWith('src/') || file.startsWith('bench/');
@@ -81,7 +81,10 @@ function add(map: Map<string, number>, key: string, us: number): void {
   map.set(key, (map.get(key) ?? 0) + us);
 }
 
-/** `src/engines/upstream/connection/exchange.ts`, `undici/lib/core/request.js`, `node:internal/...`. */
+/**
+ * Short name such as `src/engines/upstream/connection/exchange.ts`, `undici/lib/core/request.js` or
+ * `node:internal/...`.
+ */
 function short(url: string): string {
   const inPackage = url.lastIndexOf('node_modules/');
   if (inPackage >= 0) return url.slice(inPackage + 'node_modules/'.length);

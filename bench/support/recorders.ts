@@ -1,4 +1,4 @@
-// Four recorders on one Postgres, each of whose flushes has results of 128 batches, the same of all four. Tells rows a second.
+// Four result writers on one Postgres. Each flush has results of the same 128 batches. Prints rows per second.
 import { silent } from '../../src/base/log.ts';
 import { createPostgresStore } from '../../src/store/postgres/postgres.ts';
 import { addBatch, claimOf, output, range, start } from '../../test/store/fixtures.ts';

@@ -7,20 +7,20 @@ export interface Figure {
   name: string;
   value: number;
   unit?: string;
-  /** The goal, where there is one. */
+  /** Goal, if any. */
   atLeast?: number;
   atMost?: number;
 }
 
 export interface Report {
   figures: Figure[];
-  /** What a reader must know to judge the figures. */
+  /** Conditions that a reader must know to judge the figures. */
   notes: string[];
 }
 
 export interface Workload {
   name: string;
-  /** One sentence: what is done and what is compared with what. */
+  /** One sentence on the workload and its baseline. */
   about: string;
   run(): Promise<Report>;
 }
@@ -37,7 +37,7 @@ export function median(values: number[]): number {
   return (low + high) / 2;
 }
 
-/** The smallest of the values that `p` percent of them do not exceed. */
+/** Returns the smallest value that at least `p` percent of the values do not exceed. */
 export function percentile(values: number[], p: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((sorted.length * p) / 100) - 1)] ?? Number.NaN;
@@ -51,7 +51,7 @@ export function missed(report: Report): Figure[] {
   return report.figures.filter((figure) => !met(figure));
 }
 
-/** Writes the results beside the benchmarks and returns them as text. */
+/** Writes the results and returns them as Markdown. */
 export function publish({ name, about }: Workload, report: Report): string {
   mkdirSync(folder, { recursive: true });
   const machine = {
@@ -78,7 +78,7 @@ export function publish({ name, about }: Workload, report: Report): string {
     ...rows,
     '',
     ...report.notes.map((note) => `- ${note}`),
-    `- ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}${canBind ? '' : ', nobody bound to a core'}. Compare ratios; absolute figures belong to the machine.`,
+    `- ${machine.cpu}, ${machine.cores} cores, Node ${machine.node}${canBind ? '' : ', no process bound to a core'}. Compare ratios; absolute figures belong to the machine.`,
     '',
   ].join('\n');
   writeFileSync(`${folder}/${name}.md`, text);

@@ -1,14 +1,14 @@
 import { median } from './report.ts';
 
-/** What was measured of each, one round after the other. */
+/** Results by name, one record per round. */
 export interface Rounds<Name extends string, Result> {
-  /** The median over the rounds of what `figure` makes of one: ratios are taken inside a round. */
+  /** Returns the median of a figure over the rounds; ratios are thus taken within a round. */
   median: (figure: (round: Record<Name, Result>) => number) => number;
 }
 
 /**
- * Measures each of `names` in every round. Whoever goes first finds another machine than who goes last, so that every
- * other round goes backwards.
+ * Measures all `names` in every round. Every other round runs in reverse order, because the position within a round
+ * affects the result.
  */
 export async function measureRounds<Name extends string, Result>(
   names: readonly Name[],

@@ -7,8 +7,8 @@ interface Batch {
 }
 
 /**
- * Creates a batch over a file of `rows` lines and waits until it is completed, without being the load itself.
- * @returns when it was seen completed, in epoch milliseconds; throws when a row failed
+ * Creates a batch over a file of `rows` lines and polls gently until it is completed.
+ * @returns epoch milliseconds of the completion; throws if a row failed
  */
 export async function runBatch(offpeak: Offpeak, fileId: string, rows: number): Promise<number> {
   const creation = { endpoint: '/v1/chat/completions', completion_window: '24h', input_file_id: fileId };

@@ -1,4 +1,4 @@
-// The part of an upload that is not validation: the form is received and taken apart, its file hashed and made durable.
+// Upload without validation: receives and parses the form, hashes the file and writes it durably.
 import { createHash } from 'node:crypto';
 import multipart from '@fastify/multipart';
 import fastify from 'fastify';

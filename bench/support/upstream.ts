@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { firstLine, start, stop } from './processes.ts';
 
-/** What the upstream counted since its last reset, in its own words (`upstream/upstream.c`). */
+/** Statistics of the upstream since its last reset, with the names of `upstream/upstream.c`. */
 export interface UpstreamStats {
   total: number;
   refused: number;
@@ -24,10 +24,10 @@ export interface UpstreamStats {
 
 export interface Upstream {
   kind: 'C' | 'Node';
-  /** Base address ending in `/v1`, for one way of answering. */
+  /** Returns the base URL, ending in `/v1`, for one way of answering. */
   url(how: 'fast' | 'delay' | 'refuse' | 'trouble' | 'burst' | 'paced'): string;
   stats(): Promise<UpstreamStats>;
-  /** @param settings `sigma`: the spread of lognormal delays with the mean `delayMs`; all the same where it is 0 */
+  /** @param settings `sigma`: spread of lognormal delays with the mean `delayMs`; 0 for constant delays */
   reset(settings?: { slots?: number; delayMs?: number; sigma?: number }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -35,8 +35,8 @@ export interface Upstream {
 const folder = fileURLToPath(new URL('../upstream', import.meta.url));
 
 /**
- * Starts with 64 slots of 50 ms.
- * @param tokens events of a streamed answer, beside its usage and its end
+ * Starts an upstream with 64 slots of 50 ms.
+ * @param tokens events per streamed answer, excluding its usage and its end
  */
 export async function startUpstream(tokens = 50): Promise<Upstream> {
   const binary = compile();
@@ -61,7 +61,7 @@ export async function startUpstream(tokens = 50): Promise<Upstream> {
   };
 }
 
-/** The path of the compiled upstream, or undefined where there is no compiler for it. */
+/** Path of the compiled upstream, or undefined without a C compiler. */
 function compile(): string | undefined {
   const binary = join(mkdtempSync(join(tmpdir(), 'offpeak-bench-')), 'upstream');
   try {

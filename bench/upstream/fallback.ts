@@ -1,5 +1,5 @@
-// The benchmarks' upstream where no C compiler is at hand: the same paths and figures as upstream.c, at many times the cost.
-// Figures taken with it are told apart in the reports.
+// Replacement for upstream.c without a C compiler: the same paths and statistics at many times the cost.
+// Reports name the upstream that was used.
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,24 +1,24 @@
-// A model's server that costs next to nothing: the other end of every benchmark.
+// Model server at minimal cost: the upstream of every benchmark.
 //
 //   upstream [slots] [delay_ms] [tokens] [gap_ms]
 //
-// prints {"port":N} and serves on 127.0.0.1 until its standard input ends. By the first part of the path:
+// prints {"port":N} and serves on 127.0.0.1 until its standard input closes. The first part of the path selects the behavior:
 //
 //   POST /fast/...    a chat completion at once
-//   POST /delay/...   the same after delay_ms in one of `slots` slots; above that, requests queue
-//   POST /refuse/...  the same, but refused with 429 when every slot is taken
-//   POST /trouble/... as /delay, but of 1,000 requests 10 are refused with 429, 5 are worked on and then cut off, and 1 hangs in
-//                     its slot until its client leaves
+//   POST /delay/...   the same after delay_ms in one of `slots` slots; further requests queue
+//   POST /refuse/...  the same, but a 429 if every slot is taken
+//   POST /trouble/... like /delay, but of 1,000 requests 10 get a 429, 5 are processed and then cut off, and 1 hangs in
+//                     its slot until the client disconnects
 //   POST /burst/...   a streamed answer of `tokens` events in one write
 //   POST /paced/...   the same, an event each gap_ms
-//   GET  .../models   404, whatever else the path begins with
-//   GET  /stats       what happened since the last reset; ?reset clears, &slots=, &delay= and &sigma= change the settings
+//   GET  .../models   404, whatever the path starts with
+//   GET  /stats       statistics since the last reset; ?reset clears them, &slots=, &delay= and &sigma= change the settings
 //
 // With a sigma, delays are lognormal with that spread and the mean delay_ms.
 //
-// Slot time is counted here, where it is spent: busy_slot_ms is the sum over all slots of the time they were taken,
-// span_ms reaches from the first request of /delay, /refuse or /trouble to its last answer. Of busy_slot_ms, lost_slot_ms is
-// what was spent on requests that got no answer: those that were cut off, and those that hung.
+// Slot time is counted here, where it is spent: busy_slot_ms is the time that slots were taken, summed over all slots;
+// span_ms is the time from the first request of /delay, /refuse or /trouble to its last answer. lost_slot_ms is the part of
+// busy_slot_ms for requests without an answer: those that were cut off or hung.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -46,11 +46,11 @@ typedef struct {
 typedef struct conn {
   int fd;
   bytes in, out;
-  enum task task;   // an answer is being worked on; what else arrives waits in `in`
-  enum fate fate;   // of what is in a slot
-  double entered;   // its slot; 0 while it waits for one
-  int token;        // of a paced answer
-  int gone;         // the client left; freed when no task holds it
+  enum task task;   // work in progress; further input waits in `in`
+  enum fate fate;   // of the request in the slot
+  double entered;   // time it got its slot; 0 while it queues
+  int token;        // next one of a paced answer
+  int gone;         // the client disconnected; freed when no task holds it
   int blocked;      // waiting for EPOLLOUT
   struct conn *next; // in the queue for a slot
 } conn;
@@ -166,7 +166,7 @@ static void leave(conn *c) {
   if (hangs || c->task == NO_TASK) release(c);
 }
 
-// Its client meets a reset, not an end.
+// Sends a reset instead of an end.
 static void cut(conn *c) {
   struct linger at_once = {.l_onoff = 1};
   setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -319,7 +319,7 @@ static void handle(conn *c, const char *path) {
   wait_for_slot(c);
 }
 
-// Length of the request at the start of `in`, 0 while it is not whole.
+// Length of the request at the start of `in`, 0 while it is incomplete.
 static size_t request_length(bytes *in) {
   char *end = memmem(in->data, in->length, "\r\n\r\n", 4);
   if (!end) return 0;
@@ -397,7 +397,7 @@ static void receive(conn *c) {
   serve_next(c);
 }
 
-// ---- what is said
+// ---- answers
 
 static void prepare(bytes *into, const char *status, const char *headers, const char *body) {
   char head[512];

@@ -2,7 +2,7 @@ import type { ChatMessage, Tool } from '../../src/wire/chat/chat.ts';
 import type { Responder, FakeUpstream } from '../support/fake-upstream.ts';
 import { frame, send, startFakeUpstream, streamed, usageFrame } from '../support/fake-upstream.ts';
 
-/** A request as a server receives it. */
+/** Request as the upstream receives it. */
 export interface ModelRequest {
   messages: ChatMessage[];
   tools?: Tool[];
@@ -10,16 +10,16 @@ export interface ModelRequest {
   [name: string]: unknown;
 }
 
-/** Why a server refuses a request; undefined for one that it takes. */
+/** Returns the error message for an invalid request. */
 export type RequestCheck = (asked: ModelRequest) => string | undefined;
 
-/** DeepSeek: turns that called tools come with their thoughts. */
+/** DeepSeek: requires the reasoning of turns that called tools. */
 export const requireReasoning: RequestCheck = ({ messages }) =>
   messages.some(({ tool_calls: calls, reasoning_content: thoughts }) => calls?.length && !thoughts)
     ? 'The `reasoning_content` in the thinking mode must be passed back to the API.'
     : undefined;
 
-/** The template of Qwen 3.5. */
+/** Template of Qwen 3.5: requires system messages at the beginning. */
 export const requireLeadingSystem: RequestCheck = ({ messages }) =>
   messages.findLastIndex(({ role }) => role === 'system') > 0
     ? 'System message must be at the beginning.'
@@ -31,7 +31,7 @@ const members = new Set(
 );
 const ofMessages = new Set('role content tool_calls tool_call_id reasoning reasoning_content'.split(' '));
 
-/** A server that refuses all that its reference does not name. */
+/** Rejects everything that the API reference does not name. */
 export const requireKnownFields: RequestCheck = (asked) => {
   const other = Object.keys(asked).find((name) => !members.has(name));
   if (other) return `Unrecognized request argument supplied: ${other}`;
@@ -66,7 +66,7 @@ export interface AgentModel extends FakeUpstream {
   refused: string[];
 }
 
-/** A model's server that does what the last `[[plan ...]]` of the user names, and thinks before each step. */
+/** Starts an upstream that follows the last `[[plan ...]]` of the user and reasons before each step. */
 export async function startAgentModel(refusal: RequestCheck): Promise<AgentModel> {
   const asked: ModelRequest[] = [];
   const refused: string[] = [];
@@ -126,7 +126,7 @@ const say = (response: Parameters<Responder>[0], { messages, tools = [], stream 
 const command = 'echo made by a tool';
 const task = '[[plan child]] Say something with a tool.';
 
-/** What each plan calls, in order, by the names that programs have for their tools. */
+/** Tool calls of each plan, in order, by the tool names of the programs. */
 const plans: Record<string, [pattern: RegExp, args: object][]> = {
   shell: [[/^(Bash|exec_command)$/, { command, cmd: command, description: 'Says something' }]],
   child: [[/^(Bash|exec_command)$/, { command, cmd: command, description: 'Says something' }]],

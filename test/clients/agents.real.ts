@@ -23,8 +23,8 @@ import type { AgentModel, RequestCheck } from './agent-model.ts';
 import { findLostTexts } from './lost-texts.ts';
 import { packageCutoff, programs } from './programs.ts';
 
-// Coding programs as they were published, over servers that refuse what hosted models and templates refuse: three questions, each
-// answered with tools, one of them by a sub-agent and one with a deferred tool. They reach nothing but this process.
+// Published coding agents with upstreams that reject what hosted models and templates reject. Each agent gets three
+// questions, answered with tools; one needs a sub-agent, one a deferred tool. The agents can reach only this process.
 
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'offpeak-clients');
 const depot = fileURLToPath(new URL('programs/depot.mjs', import.meta.url));
@@ -34,7 +34,7 @@ interface Run {
   url: string;
   key: string;
   home: string;
-  /** Whether no question came before this one. */
+  /** True for the first question. */
   isFirst: boolean;
 }
 
@@ -43,7 +43,7 @@ interface Program {
   bin: string;
   args(prompt: string, run: Run): string[];
   env(run: Run): Record<string, string>;
-  /** What it says in the end, of the lines that it prints. */
+  /** Returns the final answer from the printed lines. */
   said(lines: Record<string, unknown>[]): unknown;
 }
 
@@ -81,7 +81,7 @@ const coders: Program[] = [
   {
     name: 'Codex',
     bin: 'codex',
-    // By this name it defers tools; its own sub-agents exchange items.
+    // With this model name it defers tools, and its sub-agents exchange items.
     args: (prompt, { url, isFirst }) => [
       'exec',
       ...(isFirst ? [] : ['resume', '--last']),
@@ -139,7 +139,7 @@ describe.each(coders)('$name over', (coder) => {
       rmSync(home, { recursive: true, force: true });
     });
 
-    it('answers three questions with tools, and loses nothing', async ({ skip }) => {
+    it('answers three questions with tools and loses no text', async ({ skip }) => {
       if ('missing' in installed) return skip(installed.missing);
       const { folder } = installed;
       const question = (prompt: string, isFirst = false) =>
@@ -164,14 +164,14 @@ describe.each(coders)('$name over', (coder) => {
 
 interface Recorder {
   url: string;
-  /** What the program asked, parsed. */
+  /** Parsed requests of the program. */
   bodies: Record<string, unknown>[];
-  /** What it was not answered. */
+  /** Failed requests. */
   failed: string[];
   close(): Promise<void>;
 }
 
-/** Between the program and Offpeak. */
+/** Proxy between the program and Offpeak that records requests. */
 async function startRecorder(target: string): Promise<Recorder> {
   const bodies: Recorder['bodies'] = [];
   const failed: string[] = [];
@@ -206,7 +206,7 @@ async function startRecorder(target: string): Promise<Recorder> {
   };
 }
 
-/** Runs a program with a home of its own. */
+/** Runs a program in a temporary home folder. */
 async function start(coder: Program, folder: string, prompt: string, run: Run): Promise<unknown> {
   const child = spawn(join(folder, 'node_modules/.bin', coder.bin), coder.args(prompt, run), {
     cwd: run.home,

@@ -16,8 +16,9 @@ import { packageCutoff, programs } from './programs.ts';
 import type { Program } from './programs.ts';
 import { tableRowsFor, replaceRows } from './table.ts';
 
-// Programs that nobody here wrote for, as they were published, against one server. What works is the table of
-// docs/clients.md: OFFPEAK_RECORD=1 writes it, and without that it must say what is seen.
+// Published third-party programs with one server. The table of docs/clients.md lists what works: OFFPEAK_RECORD=1
+// writes it;
+// otherwise the table must match the results.
 
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'offpeak-clients');
@@ -31,7 +32,7 @@ beforeAll(async () => {
   upstream = await startWeatherModel();
   const weather = { ...testModel(upstreamEngine(upstream.url)), id: 'weather', aliases: ['gpt-6-sol'] };
   const thinker = { ...weather, id: 'thinker', aliases: [], engine: { ...weather.engine, model: 'thinker' } };
-  // LiteLLM insists on Unix seconds.
+  // LiteLLM requires Unix seconds.
   running = await startApp({
     models: [testModel(), weather, thinker],
     batch: { endpoints: batchEndpoints, dates: 'unix' },
@@ -49,7 +50,7 @@ describe.each(programs)('$name', (program) => {
     if ('missing' in installed) console.warn(`SKIPPED: ${program.name}, because ${installed.missing}.`);
   });
 
-  it('does what its users want', async ({ skip }) => {
+  it('runs its cells', async ({ skip }) => {
     if ('missing' in installed) return skip(installed.missing);
     const { cells, end } = await start(program, installed.folder);
     const wrong = [...cells].flatMap(([name, error]) => (error === null ? [] : [`${name}: ${error}`]));
@@ -59,7 +60,7 @@ describe.each(programs)('$name', (program) => {
   });
 });
 
-it('is what docs/clients.md says', ({ skip }) => {
+it('matches docs/clients.md', ({ skip }) => {
   if (seen.size === 0) return skip('no client could be had');
   const told = readFileSync(page, 'utf8');
   if (process.env['OFFPEAK_RECORD'] === '1') return writeFileSync(page, replaceRows(told, seen));
@@ -80,7 +81,7 @@ async function install({ script, packages, checkout }: Program): Promise<Install
     : installNode(cache, packages, packageCutoff);
 }
 
-/** Runs it with a home of its own, which goes with it. */
+/** Runs a program in a temporary home folder. */
 async function start({ script, checkout }: Program, folder: string): Promise<CellsResult> {
   const home = mkdtempSync(join(tmpdir(), 'offpeak-client-'));
   const env = {
@@ -94,7 +95,7 @@ async function start({ script, checkout }: Program, folder: string): Promise<Cel
     runCells(command, [path], { url, key, env, limitMs: 400_000 });
   try {
     if (script.endsWith('.py')) return await run(pythonIn(folder), pathOf(`programs/${script}`));
-    // A module finds packages from where it stands.
+    // Node resolves packages from the location of the module.
     cpSync(pathOf('programs'), join(folder, 'programs'), { recursive: true });
     return await run(process.execPath, join(folder, 'programs', script));
   } finally {

@@ -1,16 +1,16 @@
 import type { ModelRequest } from './agent-model.ts';
 
-/** Members that say nothing to a model. */
+/** Fields whose text a model does not need. */
 const silent = new Set(
   `type id call_id tool_use_id role status phase signature cache_control metadata client_metadata execution author recipient
   prompt_cache_key model include service_tier tool_choice context_management stream thinking output_config reasoning text_format
   $schema`.split(/\s+/),
 );
 
-/** Tools that a server would run; thoughts, which turns without tools leave behind. */
+/** Tools that a server would run, and reasoning, which turns without tools may drop. */
 const left = new Set(['web_search', 'reasoning', 'thinking']);
 
-/** The texts of requests that no request to the model holds. */
+/** Returns the texts of `bodies` that no request to the model contains. */
 export function findLostTexts(
   bodies: readonly Record<string, unknown>[],
   asked: readonly ModelRequest[],
@@ -24,7 +24,7 @@ export function findLostTexts(
   return [...texts].filter((text) => !isIn(text, told));
 }
 
-/** As it is, or within a text that is JSON. */
+/** Finds a text as it is or inside a JSON string. */
 function isIn(text: string, told: string): boolean {
   const once = inner(text);
   return told.includes(once) || told.includes(inner(once));

@@ -1,12 +1,15 @@
-/** What is run against Offpeak as it was published: versions are exact, and what they need is of `packagesBefore` at most. */
+/** Published program to run against Offpeak: exact versions, with dependencies published before `packageCutoff`. */
 export interface Program {
-  /** As `docs/clients.md` says it. */
+  /** Name in `docs/clients.md`. */
   name: string;
-  /** Its file in `programs/`: `.mjs` is run by Node, `.py` by Python. */
+  /** File in `programs/`: Node runs `.mjs`, Python runs `.py`. */
   script: string;
-  /** By name, from npm or PyPI. The first one's version is the program's. */
+  /** Packages and versions from npm or PyPI. The first is the program itself. */
   packages: Record<string, string>;
-  /** A variable that names a checkout of its source, and a file of that; the table has no row for such a program. */
+  /**
+   * Environment variable with the path of a source checkout, and a file in it; such programs have no row in the
+   * table.
+   */
   checkout?: { variable: string; file: string };
 }
 
@@ -84,7 +87,7 @@ export const programs: readonly Program[] = [
   {
     name: 'LiteLLM',
     script: 'litellm_cells.py',
-    // It wants the last two for tools and for retries.
+    // The last two are for tools and retries.
     packages: { litellm: '1.106.2', mcp: '2.3.0', tenacity: '9.2.1' },
   },
   { name: 'llm', script: 'llm_cells.py', packages: { llm: '0.36' } },
@@ -111,6 +114,6 @@ export const programs: readonly Program[] = [
   },
 ];
 
-/** With its version. */
+/** Name with version. */
 export const versionedName = ({ name, packages }: Program): string =>
   `${name} (${Object.values(packages)[0]})`;

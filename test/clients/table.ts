@@ -1,6 +1,6 @@
 import { versionedName, programs } from './programs.ts';
 
-/** What a program is tried with, in each format that it speaks. */
+/** Columns of the table, tested in each format of a program. */
 const clientCells = [
   'answer',
   'stream',
@@ -16,7 +16,7 @@ const clientCells = [
 
 const head = `| program | format | ${clientCells.join(' | ')} |\n|---|---${'|---'.repeat(clientCells.length)}|`;
 
-/** The rows of the table in `docs/clients.md` that a program with these cells, as `<format>: <cell>`, has. */
+/** Rows of the table in `docs/clients.md` for a program with these cells, given as `<format>: <cell>`. */
 export function tableRowsFor(name: string, cells: readonly string[]): string[] {
   const program = programs.find((one) => one.name === name)!;
   const formats = [...new Set(cells.map((cell) => cell.slice(0, cell.indexOf(':'))))];
@@ -26,7 +26,7 @@ export function tableRowsFor(name: string, cells: readonly string[]): string[] {
   });
 }
 
-/** The page with these rows in its table; what was not seen now keeps those that it has. */
+/** Returns the page with these rows in its table. Programs that did not run keep their rows. */
 export function replaceRows(page: string, seen: ReadonlyMap<string, readonly string[]>): string {
   const from = page.indexOf(head);
   const to = page.indexOf('\n\n', from);

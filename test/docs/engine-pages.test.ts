@@ -8,8 +8,8 @@ import { startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { allFences } from './fences.ts';
 
-// Runs the configurations of docs/engines with one fake server in place of every host, and checks that requests have the path,
-// the key and the model that the API of each provider expects.
+// Runs the configurations of docs/engines with one fake server in place of every host, and checks that requests have
+// the path, the key and the model that the API of each provider expects.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const configs = allFences(root).filter(

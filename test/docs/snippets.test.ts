@@ -13,8 +13,8 @@ import type { Installed } from '../support/install-packages.ts';
 import { allFences, toProgram } from './fences.ts';
 import type { Fence } from './fences.ts';
 
-// Runs every block of README.md and docs/ that has a language against one server with a scripted engine, or parses it. A block
-// that cannot run has a reason in a comment before it: <!-- not run: the reason -->.
+// Runs every block of README.md and docs/ that has a language against one server with a scripted engine, or parses it.
+// A block that cannot run has a reason in a comment before it: <!-- not run: the reason -->.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const fences = allFences(root);

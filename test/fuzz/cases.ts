@@ -4,7 +4,7 @@ import { damaged, oddHeaders, type TextDamage, textDamage, utf8 } from './damage
 import { mutated, type Mutation, mutation } from './mutate.ts';
 import { type Body, type Endpoint, endpoints } from './requests.ts';
 
-/** A request, and what is done to it before it is sent. */
+/** Request with the damage to apply before it is sent. */
 interface Case {
   body: Body;
   mutations: Mutation[];
@@ -12,14 +12,14 @@ interface Case {
   headers: Record<string, string> | null;
 }
 
-/** What goes out. */
+/** Request as sent. */
 export interface SentRequest {
   path: string;
   headers: Record<string, string>;
   bytes: Uint8Array;
 }
 
-/** Once in so many; else null. */
+/** Generates a value once in `n` times, otherwise null. */
 const rarely = <T>(arbitrary: fc.Arbitrary<T>, times: number): fc.Arbitrary<T | null> =>
   fc.oneof({ weight: times - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
@@ -29,7 +29,7 @@ const mutations: fc.Arbitrary<Mutation[]> = fc.oneof(
   { weight: 1, arbitrary: fc.array(mutation, { minLength: 2, maxLength: 4 }) },
 );
 
-/** Most are damaged once; some not at all, so that what is refused is refused for its damage. */
+/** Most requests have one kind of damage. Some have none, so that a rejection is known to be caused by the damage. */
 export function requestsTo(endpoint: Endpoint): fc.Arbitrary<SentRequest> {
   const others = endpoints.filter(({ path }) => path !== endpoint.path).map(({ body }) => body);
   return fc

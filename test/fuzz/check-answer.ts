@@ -9,7 +9,7 @@ export interface ReceivedAnswer {
   text: string;
 }
 
-/** What is wrong with an answer, or undefined. `sent` may have been anything. */
+/** Returns the fault of an answer to any request, or undefined. */
 export function findFault(sent: SentRequest, { status, headers, text }: ReceivedAnswer): string | undefined {
   const id = headers['x-request-id'];
   if (typeof id !== 'string' || !id.startsWith('req_') || headers['request-id'] !== id)

@@ -4,7 +4,7 @@ import { chatResponseSchema } from '../../src/wire/chat/answer/response-schema.t
 import { messageSchema, tokenCountSchema } from '../../src/wire/messages/answer/response-schema.ts';
 import { inputTokensSchema, responseSchema } from '../../src/wire/responses/answer/response-schema.ts';
 
-/** Bodies and events are read as a client reads them; a wrong guess is a fault. */
+/** Body or event, read like a client does. An unexpected shape is a fault. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
 
@@ -19,7 +19,7 @@ const shapes: Record<string, ValidateFunction> = {
   '/v1/embeddings': ajv.compile(embeddingsSchema),
 };
 
-/** What is wrong with the body of a 200, or undefined. */
+/** Returns the fault of the body of a 200, or undefined. */
 export function findBodyFault(path: string, body: Json): string | undefined {
   const shape = shapes[path]!;
   const fits: boolean = shape(body);

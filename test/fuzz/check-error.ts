@@ -9,7 +9,7 @@ const types: Record<number, [chat: string, messages: string]> = {
   422: ['invalid_request_error', 'invalid_request_error'],
 };
 
-/** What is wrong with an error (api.md, section 2), or undefined. */
+/** Returns the fault of an error body (api.md, section 2), or undefined. */
 export function findErrorFault(
   sent: SentRequest,
   status: number,
@@ -17,7 +17,7 @@ export function findErrorFault(
   id: string,
 ): string | undefined {
   const { error, message, detail, request_id: requestId, type } = body;
-  // A schema that nothing can meet is the one thing that a well-behaved engine cannot do.
+  // An unsatisfiable schema is the only thing that makes the engine of these tests fail.
   if (status === 502 && ['schema_not_met', 'tool_not_called'].includes(error?.code)) return undefined;
   const known = types[status];
   if (!known) return `status ${status}`;
@@ -37,7 +37,7 @@ export function findErrorFault(
   return faultOfPlaces(sent, [error.param, ...(error.details?.errors ?? []).map((each: Json) => each.param)]);
 }
 
-/** Every place that is told is one of the request as it was sent; only its last step may be missing there. */
+/** True if the location exists in the request as sent; only its last step may be missing. */
 function faultOfPlaces({ bytes }: SentRequest, params: (string | null | undefined)[]): string | undefined {
   const deep = params.filter(
     (param) => typeof param === 'string' && /[.[]/.test(param) && !param.includes('…'),

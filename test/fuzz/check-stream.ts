@@ -7,7 +7,7 @@ interface Event {
   data: string;
 }
 
-/** What is wrong with a stream that was read to its end, or undefined. A stream that ends with its error event is right. */
+/** Returns the fault of a completely read stream, or undefined. A stream may end with its error event. */
 export function findStreamFault(path: string, text: string): string | undefined {
   const events = eventsOf(text);
   if (typeof events === 'string') return events;
@@ -76,7 +76,7 @@ function faultOfMessage(events: Event[]): string | undefined {
   const last = parsed.at(-1);
   if (last.type === 'error') return last.error?.message ? undefined : 'an error without a message';
   const blocks = parsed.filter(({ type }) => type !== 'ping') as MessageEvent[];
-  // The arguments of a call that was cut are the beginning of some JSON, which clients close by themselves.
+  // The arguments of a cut call are incomplete JSON, which clients complete themselves.
   const isCut = parsed.at(-2)?.delta?.stop_reason === 'max_tokens';
   try {
     return findBodyFault('/v1/messages', collectMessage(blocks));
@@ -113,7 +113,7 @@ function faultOfResponse(events: Event[]): string | undefined {
   );
 }
 
-/** Items one after the other, each with what its deltas said. */
+/** Checks that items follow one another and that each equals the sum of its deltas. */
 function faultOfItems(events: Json[], response: Json): string | undefined {
   const open = new Map<number, { type: string; id: string; said: string }>();
   const done: Json[] = [];

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 
-// Damage to a request as bytes: what no JSON library would write, and what a broken client or an attacker sends.
+// Damage to the bytes of a request: text that no JSON library writes, but broken clients and attackers do.
 
 export interface TextDamage {
   kind: (typeof kinds)[number];
-  /** Chooses the place. */
+  /** Position of the damage. */
   at: number;
   piece: string;
 }
@@ -92,7 +92,7 @@ function replaceOne(text: string, pattern: RegExp, which: number, change: (found
   return text.slice(0, chosen.index) + change(chosen[0]) + text.slice(chosen.index + chosen[0].length);
 }
 
-/** Headers that say something else than the body is. */
+/** Headers that contradict the body. */
 export const oddHeaders: fc.Arbitrary<Record<string, string>> = fc.constantFrom<Record<string, string>>(
   { 'content-type': 'text/plain' },
   { 'content-type': 'application/x-www-form-urlencoded' },

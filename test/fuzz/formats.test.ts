@@ -10,7 +10,7 @@ import { storedItems } from '../../src/wire/responses/stored-items.ts';
 import { toChatRequest as fromResponses } from '../../src/wire/responses/request/to-chat-request.ts';
 import { chatMessages, messageTurns, responseItems, type Story, stories } from './stories.ts';
 
-/** A long number as it may stand in JSON and not in a JavaScript number. */
+/** Number that JSON can hold exactly and JavaScript cannot. */
 const exact = (text: string) => text.replaceAll('12345678901234567000', '12345678901234567890');
 
 function seenFromMessages(story: Story): ChatMessage[] {
@@ -28,7 +28,7 @@ function seenFromResponses(story: Story): ChatMessage[] {
   ).chat.messages;
 }
 
-it('one conversation in three formats is one conversation to the engine', () => {
+it('reaches the engine as the same conversation from all three formats', () => {
   fc.assert(
     fc.property(stories, (story) => {
       const chat = chatMessages(story) as unknown as ChatMessage[];
@@ -43,7 +43,7 @@ it('one conversation in three formats is one conversation to the engine', () => 
   );
 });
 
-/** The thoughts of turns that called tools are shown again, and no others. */
+/** Keeps the reasoning of turns that called tools, and drops the rest. */
 function withoutOldThoughts(messages: ChatMessage[]): ChatMessage[] {
   return messages.map(({ reasoning: _same, reasoning_content: thought, ...message }) =>
     message.tool_calls?.length && thought ? { ...message, reasoning_content: thought } : message,
@@ -58,7 +58,7 @@ interface Reply {
   thought?: string;
 }
 
-/** What is said, apart from the spellings that mean the same. */
+/** Normalizes equivalent spellings. */
 function plain(messages: ChatMessage[]): Reply[] {
   const said: Reply[] = [];
   for (const message of messages) {

@@ -4,8 +4,8 @@ import { fuzz } from './fuzz.ts';
 import { withVariedAnswers } from './varied-engine.ts';
 import { endpoints } from './requests.ts';
 
-// Bad input over every format of generation (reliability.md, "Bad input"): whatever is sent, the answer is ours to give and
-// in the shape that the caller's library reads. `OFFPEAK_FUZZ=100000` sends so many requests, `OFFPEAK_FUZZ=100000:7` others.
+// Bad input for every generation format (reliability.md, "Bad input"): every request gets an answer of Offpeak in the
+// shape of its format. `OFFPEAK_FUZZ=100000` sends that many requests, `OFFPEAK_FUZZ=100000:7` uses another seed.
 
 const [total, seed] = plan(process.env['OFFPEAK_FUZZ'] ?? '25000');
 
@@ -20,18 +20,18 @@ let app: RunningServer;
 beforeAll(async () => void (app = await startServer({ engine: withVariedAnswers })));
 afterAll(() => app.stop());
 
-describe.concurrent('any request is answered, refused with its place, or ends its stream', () => {
+describe.concurrent('every request is answered, rejected with its location, or ends its stream', () => {
   it.for(endpoints)('$path', { timeout: 3_600_000 }, async (endpoint) => {
     const requests = Math.ceil((total * endpoint.share) / 100);
     const { faults, seen } = await fuzz(app, endpoint, { requests, seed });
     expect(faults.join('\n')).toBe('');
-    // Both of them, or the requests would not say much.
+    // Both must occur, or the requests would test little.
     expect(Math.min(seen['200'] ?? 0, seen['422'] ?? 0) * 10).toBeGreaterThan(requests);
   });
 });
 
 describe('afterwards', () => {
-  it('nothing is left in flight or polluted', async () => {
+  it('nothing is left in flight, and no prototype is polluted', async () => {
     await expect.poll(() => app.engine.stats()).toMatchObject({ running: 0, waiting: 0 });
     expect(app.capacity.interactiveLoad()).toEqual({});
     expect(({} as Record<string, unknown>)['deep']).toBeUndefined();

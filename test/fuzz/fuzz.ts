@@ -11,13 +11,13 @@ export interface Fuzzing {
 }
 
 export interface Outcome {
-  /** What was answered wrongly: the first of each kind, with the request. */
+  /** Faults found: the first of each kind, with its request. */
   faults: string[];
-  /** How often each status was answered. */
+  /** Number of answers by status. */
   seen: Record<string, number>;
 }
 
-/** Sends damaged requests to one endpoint and looks at every answer. */
+/** Sends damaged requests to one endpoint and checks every answer. */
 export async function fuzz(
   app: RunningServer,
   endpoint: Endpoint,
@@ -26,7 +26,7 @@ export async function fuzz(
   const pool = new Pool(app.url, { connections: 4 });
   const faults = new Map<string, string>();
   const seen: Record<string, number> = {};
-  // Nothing is shrunk: a fault of the server may depend on what came before, and all kinds of faults are wanted.
+  // Nothing is shrunk: a fault may depend on earlier requests, and all kinds are collected.
   await fc.assert(
     fc.asyncProperty(requestsTo(endpoint), async (sent) => {
       const received = await send(pool, sent, app.keys.a).catch((error: unknown) => String(error));
@@ -43,7 +43,7 @@ export async function fuzz(
   return { faults: [...faults.values()], seen };
 }
 
-/** What the log knows of a fault of ours. Empties the log, which would fill the memory. */
+/** Returns the logged cause of an internal error. Clears the log, which would fill the memory. */
 function unsaid(app: RunningServer): string | undefined {
   const ours = app.logged
     .splice(0)
@@ -51,7 +51,7 @@ function unsaid(app: RunningServer): string | undefined {
   return ours && `logged: ${ours.message} ${String(ours.fields['err'])}`;
 }
 
-/** Faults that an engine has when nothing can meet the schema that was asked for. */
+/** Errors of an engine that cannot satisfy the requested schema. */
 const engines = new Set<unknown>(['schema_not_met', 'tool_not_called']);
 
 async function send(pool: Pool, { path, headers, bytes }: SentRequest, key: string): Promise<ReceivedAnswer> {
@@ -71,7 +71,7 @@ function kindOf({ status, headers }: ReceivedAnswer): string {
   return isStream ? 'stream' : `${status}`;
 }
 
-/** As a person may repeat it. */
+/** Formats a request so that a person can repeat it. */
 function told(
   fault: string,
   { path, headers, bytes }: SentRequest,

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 
-// Damage to a request as a value: at any level, one thing missing, twice there, of another kind, in another place, far too
-// large or too deep, or named like what every object inherits.
+// Damage to the value of a request, at any depth: something is missing, duplicated, of another type, moved, far too
+// large or too deep, or named like an inherited property.
 
 type Path = (string | number)[];
 
-/** One change. `at` and `other` choose places, whatever the request has. */
+/** One change. `at` and `other` select locations in any request. */
 export interface Mutation {
   kind: Kind;
   at: number;
@@ -32,7 +32,7 @@ const kinds = [
 ] as const;
 type Kind = (typeof kinds)[number];
 
-/** The words by which the formats tell one thing from another. */
+/** Words that distinguish variants in the formats. */
 const words = [
   'user', 'assistant', 'system', 'developer', 'tool', 'function', 'text', 'input_text', 'output_text', 'refusal',
   'image', 'image_url', 'input_image', 'input_file', 'input_audio', 'file', 'document', 'search_result', 'tool_use',
@@ -74,7 +74,7 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
   name: fc.constantFrom(...names),
 });
 
-/** The request with this change; the one given stays as it is. */
+/** Returns a changed copy of the request. */
 export function mutated(root: unknown, { kind, at, other, junk: value, name }: Mutation): unknown {
   const places = pathsOf(root, []);
   const path = places[at % places.length]!;
@@ -144,7 +144,7 @@ function changed(root: unknown, path: Path, change: (value: unknown) => unknown)
   return withField(root as Body, String(key), inner);
 }
 
-/** Sets a field as data whatever its name: `__proto__` would be swallowed by an assignment. */
+/** Sets an own property of any name; an assignment to `__proto__` would be lost. */
 function withField(object: Body, name: string, value: unknown): Body {
   const copy: Body = {};
   for (const key of Object.keys(object)) define(copy, key, object[key]);

@@ -2,10 +2,9 @@ import * as fc from 'fast-check';
 import { chatMessages, messageTurns, responseItems, stories } from './stories.ts';
 import { schemas, word } from './words.ts';
 
-// Requests as clients send them, in each format and with everything that the format has: what is damaged afterwards should
-// come from all of it, also from fields of former days and of other servers.
+// Requests of clients in each format, with every field of the format and fields of older versions and other servers, so
+// that damage can occur anywhere.
 
-/** A JSON body. */
 export type Body = Record<string, unknown>;
 type Fields = Record<string, fc.Arbitrary<unknown>>;
 
@@ -13,7 +12,7 @@ const models = fc.constantFrom('tiny', 'tiny', 'default', 'org/model:tag');
 const some = fc.constantFrom;
 const toolNames = ['get_weather', 'look', 'mcp__files__read-1'] as const;
 
-/** At most four of these fields. */
+/** Generates up to four of these fields. */
 const optional = (fields: Fields): fc.Arbitrary<Body> =>
   fc
     .array(fc.oneof(...Object.entries(fields).map(([name, value]) => fc.tuple(fc.constant(name), value))), {
@@ -40,7 +39,7 @@ const sampling = {
   top_p: some(0, 0.9, 1, null),
 };
 
-/** What other servers know, or knew once. */
+/** Current and former fields of other servers. */
 const foreign = {
   user: some('u', null),
   store: some(true, false, null),
@@ -114,7 +113,7 @@ function chatTools({ names, schemas: parameters, choice }: Tools): Body {
   return { tools: list, ...(choice !== null && { tool_choice: choices[choice] }) };
 }
 
-/** What tools were before they were tools. */
+/** Predecessors of tools. */
 function functions({ names, schemas: parameters, choice }: Tools): Body {
   const list = names.map((name, at) => ({
     name,
@@ -272,7 +271,7 @@ export const embeddingsRequest: fc.Arbitrary<Body> = fc
 export interface Endpoint {
   path: string;
   body: fc.Arbitrary<Body>;
-  /** Its part of all requests, in hundredths. */
+  /** Share of the requests in percent. */
   share: number;
 }
 

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { word } from './words.ts';
 
-// One conversation, told in each of the three formats.
+// One conversation in each of the three formats.
 
-/** An image that says nothing, as a URL that is never fetched. */
+// An image in a URL that is never fetched.
 const image = 'data:image/png;base64,aGk=';
 
-/** A text that messages can say in blocks of their own, and others cannot. */
+/** Text that messages can hold in a block of their own and other formats cannot. */
 const notes = {
   document: {
     text: 'Notes\nn',
@@ -41,7 +41,7 @@ interface Call {
   arguments: string;
   result: string | null;
   isError: boolean | null;
-  /** The result holds a picture beside its text. */
+  /** True if the result has an image beside its text. */
   shows: boolean;
 }
 
@@ -50,22 +50,22 @@ interface Exchange {
   reasoning: string | null;
   says: string | null;
   calls: Call[];
-  /** What the user adds to the results. */
+  /** Text of the user beside the results. */
   notes: keyof typeof notes | null;
-  /** What the assistant says in the end, as a refusal where there are such. */
+  /** Final text of the assistant, as a refusal where the format has them. */
   closes: string | null;
 }
 
 export interface Story {
   system: string | null;
   exchanges: Exchange[];
-  /** Said by the operator in the middle. */
+  /** Message of the operator in the middle of the conversation. */
   reminder: string | null;
-  /** Null where the assistant is in the middle of its work with tools. */
+  /** Null if the assistant is still calling tools. */
   asks: string | null;
 }
 
-/** How the scripted engine is told how much to say: most of the time it is not. */
+/** Directive for the scripted engine; usually none. */
 const directive = fc.constantFrom(...Array<string>(9).fill(''), ' [[tokens 0]]', ' [[tokens 40]]');
 
 const call = fc.record<Call>({
@@ -110,7 +110,7 @@ export const stories: fc.Arbitrary<Story> = fc
 
 const callId = (exchangeAt: number, at: number) => `call_${exchangeAt}_${at}`;
 
-/** A result in the formats that have no word for a failure. */
+/** Result in the formats without a failure flag. */
 function resultText({ result, isError }: Call): string {
   if (isError !== true) return result ?? '';
   return result === null ? 'Error' : `Error: ${result}`;

@@ -33,8 +33,8 @@ const texts = [
 const argumentTexts = ['{}', '{"a":"\\u2028"}', '{"n":12345678901234567890}', '', '{"a":{"b":[1,2]}}'];
 
 /**
- * The scripted engine, made to say all that a real one may say where a request leaves it free: reasoning, text and several
- * calls that grow side by side, in pieces of any size. It keeps every promise and says the same to the same request.
+ * Extends the scripted engine with the variety of real ones: reasoning, text and parallel calls, split into chunks of any
+ * size. It keeps every guarantee and is deterministic for each request.
  */
 export function withVariedAnswers(engine: Engine): Engine {
   return {
@@ -77,7 +77,7 @@ export function withVariedAnswers(engine: Engine): Engine {
           ],
         });
         const chunks = [...deltas.map((delta) => chunk(delta)), chunk({}, finish)];
-        // Some servers send every piece by itself, and some all that they have.
+        // Some servers send each delta separately, some send all at once.
         if (promptOf(request.value).length % 2 === 0) yield chunks;
         else for (const each of chunks) yield [each];
       }
@@ -86,28 +86,28 @@ export function withVariedAnswers(engine: Engine): Engine {
   };
 }
 
-/** Whatever format it came in, what arrives is a chat request as our own door takes it, and its text says the same. */
+/** Checks that every format arrives as a chat request that our own API accepts, and that its text is equal. */
 function requireShape({ value, text }: JsonBody<ChatRequest>): void {
   const faults = checkChatRequest(value).filter(({ param = '' }) => !wider.test(param));
   if (faults.length > 0) throw new Error(`a malformed request: ${faults[0]!.param} ${faults[0]!.message}`);
-  // Written once more by JSON, which knows no -0. The order of the members may differ.
+  // Compares parsed JSON, because the order of fields may differ and JSON.stringify writes -0 as 0.
   const [told, meant] = [JSON.parse(text) as unknown, value].map(
     (each) => JSON.parse(JSON.stringify(each)) as unknown,
   );
   if (!isDeepStrictEqual(told, meant)) throw new Error('a request with two meanings');
 }
 
-/** Messages may have more stop sequences and longer names of tools than chat. */
+// Messages allow more stop sequences and longer tool names than chat.
 const wider = /^stop$|name$/;
 
-/** Nothing was promised, and nothing asked of the scripted engine. */
+/** True if the request has no guarantee and no directive. */
 function isFree({ tool_choice: choice, response_format: format }: ChatRequest, text: string): boolean {
   return (
     !text.includes('[[') && (choice ?? 'auto') === 'auto' && (format ?? { type: 'text' }).type === 'text'
   );
 }
 
-/** What streamed and plain requests have in common. */
+/** Text that seeds the answer: equal for streamed and plain requests. */
 const promptOf = ({ messages }: ChatRequest) => JSON.stringify(messages);
 
 function seeded(text: string): SeededRandom {
@@ -136,7 +136,7 @@ function said(request: ChatRequest, random: SeededRandom): AnswerParts {
     ...(reasoning !== null && { reasoning, reasoning_content: reasoning }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
-  // Some engines say `stop` after a call.
+  // Some engines report `stop` after a call.
   const finish =
     calls.length > 0
       ? random.pick(['tool_calls', 'stop'] as const)
@@ -165,7 +165,7 @@ function sideBySide<T>(lists: T[][]): T[] {
   return Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
 }
 
-/** Cut anywhere, also inside of a character. */
+/** Splits at any code unit, even inside a character. */
 function pieces(text: string, random: SeededRandom): string[] {
   const cut: string[] = [];
   for (let at = 0; at < text.length;) {

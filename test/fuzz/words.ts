@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-/** Texts as people and programs write them, and a few that break careless code. */
+/** Text of people and programs, and text that breaks careless code. */
 export const word: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 6,
@@ -23,7 +23,7 @@ export const word: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }) },
 );
 
-/** What people ask to be answered by. */
+/** Schemas that people use for answers. */
 export const schemas: readonly object[] = [
   { type: 'object' },
   {

@@ -23,7 +23,7 @@ const compose = parse(read('compose.yaml'), { merge: true }) as {
 const drainSeconds =
   loadConfig({ env: {}, cwd: '/nowhere', exists: (path) => !path.endsWith('offpeak.yaml') }).drainMs / 1000;
 
-it('the image, the containers and the service leave work in flight the time to end', () => {
+it('the image, the containers and the service leave time for requests in flight', () => {
   const servers = Object.values(compose.services).filter((service) => service.stop_grace_period);
   expect(servers).toHaveLength(3);
   for (const { stop_grace_period: grace } of servers)
@@ -33,7 +33,7 @@ it('the image, the containers and the service leave work in flight the time to e
   expect(read('Dockerfile')).toContain('STOPSIGNAL SIGTERM');
 });
 
-it('whoever starts it lets as little garbage lie', () => {
+it('every way to start sets the same memory options', () => {
   const starts = ['Dockerfile', 'deploy/offpeak.service', 'bin/offpeak', 'tools/install.mjs'].map(read);
   for (const text of starts) {
     expect(text).toMatch(/MALLOC_ARENA_MAX\W+(?:MALLOC_ARENA_MAX:-)?2\b/);
@@ -41,7 +41,7 @@ it('whoever starts it lets as little garbage lie', () => {
   }
 });
 
-it('a checkout whose runtime is not there yet asks nothing of an older Node that it may refuse', () => {
+it('a checkout without its runtime passes an older Node no options that it may reject', () => {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-bin-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const told = (path: string) => {
@@ -56,7 +56,7 @@ it('a checkout whose runtime is not there yet asks nothing of an older Node that
   expect(told('node_modules/node/bin/node')).toBe('options:--max-semi-space-size=16');
 });
 
-it('they say only what the server understands', async () => {
+it('they use only settings that the server knows', async () => {
   const names = Object.values(compose.services)
     .flatMap(({ environment = {} }) => Object.keys(environment))
     .filter((name) => !name.startsWith('POSTGRES_'));

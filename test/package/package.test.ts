@@ -11,11 +11,11 @@ const folder = mkdtempSync(join(tmpdir(), 'offpeak-package-'));
 const installed = join(folder, 'installed');
 const running = new Map<ChildProcess, Promise<number | null>>();
 
-/** Not what the npm of the checkout tells its scripts; how a registry is reached stays. */
+/** Environment without npm's variables for scripts; registry settings stay. */
 const ofTheCheckout =
   /^(npm_(?!config_)|npm_config_(local_)?prefix$|OFFPEAK_|NODE_(OPTIONS|ENV|PATH|COMPILE_CACHE)$)/;
 
-/** As on a machine whose Node is new enough. */
+/** Environment of a machine with a recent Node. */
 const env: NodeJS.ProcessEnv = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ofTheCheckout.test(name))),
   PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`,
@@ -40,13 +40,13 @@ beforeAll(async () => {
   );
 });
 
-/** Also where an expectation failed: the next server needs the same data folder. */
+// Also after a failed expectation, because the next server needs the data folder.
 afterEach(async () => {
   for (const [child, exited] of running) {
     try {
       process.kill(-child.pid!, 'SIGKILL');
     } catch {
-      // It has ended by itself, and its pipes are about to close.
+      // The process has exited, and its pipes are about to close.
     }
     await exited;
   }
@@ -54,7 +54,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Serving {
-  /** Everything on stdout once it matches, or all of both streams when the process has ended. */
+  /** Resolves to stdout once it matches, or to both streams when the process has exited. */
   told(pattern: RegExp): Promise<string>;
   end(): Promise<number | null>;
 }
@@ -101,7 +101,7 @@ function serve(...flags: string[]): Serving {
   };
 }
 
-it('contains what is needed to run it and to read about it, and nothing of the work on it', () => {
+it('contains what is needed to run it and to read about it, and no development files', () => {
   const files = readdirSync(join(installed, 'node_modules/offpeak'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) =>
@@ -120,7 +120,7 @@ it('contains what is needed to run it and to read about it, and nothing of the w
   );
 });
 
-it('names a way to Node 24 where the Node of the machine is older', async () => {
+it('explains how to get Node 24 on a machine with an older Node', async () => {
   const older = join(folder, 'older.cjs');
   writeFileSync(
     older,
@@ -136,13 +136,13 @@ it('names a way to Node 24 where the Node of the machine is older', async () => 
   );
 });
 
-it('brings the embedded engine along, built for the processor alone', () => {
+it('contains the embedded engine, built only for the CPU', () => {
   const builds = readdirSync(join(installed, 'node_modules/@node-llama-cpp'));
   expect(builds.filter((name) => /cuda|vulkan/.test(name))).toEqual([]);
   expect(builds.some((name) => name.includes(process.arch))).toBe(true);
 });
 
-it('answers with the model it brings, in an empty folder, and names itself as it was called', async () => {
+it('answers with its included model in an empty folder, and prints the command as it was called', async () => {
   const server = serve();
   const text = await server.told(/Ctrl-C stops it/);
   const [, url] = /ready at (\S+)/.exec(text) ?? [];
@@ -173,7 +173,7 @@ it('answers with the model it brings, in an empty folder, and names itself as it
   await server.end();
 });
 
-it('without its optional packages it says what the embedded model needs, and serves other servers', async () => {
+it('without its optional packages, explains what the embedded model needs, and serves upstreams', async () => {
   await npm(installed, 'prune', '--omit=optional');
   expect(await serve().told(/never/)).toMatch(
     /installed without its optional packages.*npm install --omit=optional node-llama-cpp@3 @node-llama-cpp\//,

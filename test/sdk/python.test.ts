@@ -17,8 +17,7 @@ import type { RaisingServer } from './errors/raising-server.ts';
 import { startWeatherModel } from './matrix/weather-model.ts';
 
 // The official Python clients with the cells of the JavaScript ones, one process per family. Without Python or a
-// network,
-// the tests are skipped with a message.
+// network, the tests are skipped with a message.
 
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const cache = pathOf('../../node_modules/.cache/offpeak-python');

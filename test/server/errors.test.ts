@@ -8,7 +8,7 @@ let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
 afterAll(() => app.stop());
 
-/** Fields that both SDK families read from an error. */
+/** Fields that both SDK families read from an error (api.md, section 2). */
 function expectErrorBody({ status, headers, json }: CallResult, where: 'body' | 'query' = 'body'): void {
   expect(json).toMatchObject({
     type: 'error',

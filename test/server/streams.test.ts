@@ -6,8 +6,7 @@ import { openRaw, type RawConnection } from './support/raw-http.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
 // Streams of every format end correctly: with the end marker when the answer is complete, otherwise with an error
-// event. A
-// client that disconnects pays for what it received.
+// event. A client that disconnects pays for what it received.
 
 const formats = [
   {

@@ -40,7 +40,7 @@ export interface ListBody<T> {
   has_more: boolean;
 }
 
-/** Body of every error. */
+/** Body of every error (api.md, section 2). */
 export interface ErrorBody {
   error: {
     type: string;

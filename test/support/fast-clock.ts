@@ -1,5 +1,5 @@
-// Loaded into server processes that tests start (`--import`): the monotonic clock and timers run fifteen times
-// as fast. The wall clock does not.
+// Loaded into server processes that tests start (`--import`): the monotonic clock and timers run fifteen times as fast.
+// The wall clock does not.
 const speedup = 15;
 const measure = performance.now.bind(performance);
 const wait = globalThis.setTimeout;

@@ -1,6 +1,5 @@
 // Loaded into a server process (`--import`): a write to a blob never finishes once its file exceeds HOLD_BLOBS_AT
-// bytes, so
-// that a test can kill the server during a write.
+// bytes, so that a test can kill the server during a write.
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname } from 'node:path';

@@ -14,7 +14,7 @@ interface Reply {
 
 type Replier = (request: ChatRequest) => Reply;
 
-/** Servers with known deviations from the OpenAI API, by the name of their model. */
+/** Servers with known deviations from the OpenAI API (wire-formats.md, sections 0.8 and 2.2), by model name. */
 export const quirkyServers = {
   /** Ignores tool_choice: calls tools at will, after some text, with the finish reason `stop`. Conforms to schemas. */
   ollama: (request) => {

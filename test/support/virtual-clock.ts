@@ -20,8 +20,8 @@ export interface VirtualTime {
   /** Returns the clock of one process, whose timers end with it. */
   process(): ProcessTime;
   /**
-   * Runs until `done` returns true (checked after every event), the queue is empty, or `until` ms have passed; returns true if
-   * done.
+   * Runs until `done` returns true (checked after every event), the queue is empty, or `until` ms have passed; returns
+   * true if done.
    */
   run(until: number, done?: () => boolean): Promise<boolean>;
 }

@@ -160,7 +160,7 @@ export function createFakeServer(): FakeServer {
   return { fetch, url, behavior: behaviour, files, batches, requests };
 }
 
-/** Returns an error as the server sends it. */
+/** Returns an error as the server sends it (api.md, section 2). */
 export function refusal(status: number, code: string, message: string, errors: object[] = []): Response {
   const error = {
     type: 'invalid_request_error',

@@ -1,4 +1,4 @@
-// What the programs of this folder share. They run in a folder of their own, beside the packages of their client.
+// Shared code of the JavaScript programs. They run in a temporary folder beside the packages of their client.
 
 import assert from 'node:assert/strict';
 
@@ -6,11 +6,11 @@ export const { OFFPEAK_URL: url, OFFPEAK_API_KEY: key } = process.env;
 export const image = `iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==`;
 export const imageUrl = `data:image/png;base64,${image}`;
 
-/** What the model that uses tools says in the end. */
+/** Final answer of the model with tools. */
 export const toolSaid = /^The tool said: .*12 degrees/;
 export const question = 'How is the weather in Rome?';
 
-/** Runs all cells, one after the other, and prints one line of JSON for each. */
+/** Runs all cells one after the other and prints one line of JSON for each. */
 export async function run(cells) {
   for (const [name, cell] of Object.entries(cells)) {
     let error = null;
@@ -27,7 +27,7 @@ export async function run(cells) {
   process.exit(0);
 }
 
-/** What `call` must raise, with this status wherever the client keeps it. */
+/** Expects `call` to throw an error with this status, in any field that clients use. */
 export async function raises(status, call) {
   let raised;
   try {
@@ -41,7 +41,7 @@ export async function raises(status, call) {
   assert.ok(told.map(Number).includes(status), `no ${status} in: ${raised.stack}`);
 }
 
-/** All pieces of a stream, of which there must be several. */
+/** Returns the parts of a stream; requires several. */
 export async function pieces(stream, textOf = (piece) => piece) {
   const all = [];
   for await (const piece of stream) {

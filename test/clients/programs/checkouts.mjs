@@ -1,4 +1,4 @@
-// What the programs share that are there as a checkout of their source alone.
+// Shared code of programs that exist only as a source checkout.
 
 import { spawn } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const installed = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Copies these folders of the checkout to where the packages are found, and says where that is. */
+/** Copies these folders of the checkout beside the packages and returns the path. */
 export function copyOf(...folders) {
   const copy = join(installed, 'checkout');
   rmSync(copy, { recursive: true, force: true });
@@ -18,7 +18,7 @@ export function copyOf(...folders) {
   return copy;
 }
 
-/** Runs a TypeScript file of it, and gives what it printed. */
+/** Runs a TypeScript file of the checkout and returns its output. */
 export async function runFile(cwd, args) {
   const child = spawn(process.execPath, [join(installed, 'node_modules/tsx/dist/cli.mjs'), ...args], {
     cwd,

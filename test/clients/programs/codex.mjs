@@ -24,7 +24,7 @@ await run({
     const events = await ask('weather', 'Say something with a tool.');
     assert.match(saidOf(events) ?? JSON.stringify(events), /^The tool said: .*made by a tool/s);
     assert.equal(itemsOf(events).filter(({ type }) => type === 'command_execution').length, 1);
-    // A name that it knows: its tools come in namespaces, and one takes JavaScript.
+    // A model name that Codex knows: its tools use namespaces, and one of them accepts JavaScript.
     const known = await ask('gpt-6-sol', 'Say something with a tool.');
     assert.match(saidOf(known) ?? JSON.stringify(known), /^The tool said: .*made by a tool/s);
   },

@@ -1,4 +1,4 @@
-// What the programs that write code share: they are started with a folder of their own, and reach nothing but Offpeak.
+// Shared code of the coding agents. They run in a temporary folder and can reach only Offpeak.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
@@ -11,7 +11,7 @@ const bin = join(dirname(fileURLToPath(import.meta.url)), '../node_modules/.bin'
 const folder = mkdtempSync(join(tmpdir(), 'offpeak-agent-'));
 const nowhere = 'http://127.0.0.1:9';
 
-/** The lines of JSON that it prints. */
+/** Parses the lines of JSON in the output. */
 export async function start(program, args, env) {
   const home = { HOME: folder, PATH: process.env.PATH };
   const child = spawn(join(bin, program), args, {

@@ -1,4 +1,4 @@
-"""What the Python programs of this folder share."""
+"""Shared code of the Python programs."""
 
 import os
 
@@ -28,19 +28,19 @@ def get_weather(city: str) -> str:
 
 
 def tool_said(text):
-    """Whether this is what the model that uses tools says in the end."""
+    """Returns True for the final answer of the model with tools."""
     return text.startswith("The tool said: ") and "12 degrees" in text
 
 
 def joined(pieces):
-    """All pieces of a stream, of which there must be several."""
+    """Returns the parts of a stream; requires several."""
     pieces = [piece for piece in pieces if piece]
     assert len(pieces) > 1, pieces
     return "".join(pieces)
 
 
 def raises(status, call):
-    """What `call` must raise, with this status wherever the client keeps it."""
+    """Expects `call` to raise an error with this status, in any field that clients use."""
     try:
         call()
     except Exception as error:

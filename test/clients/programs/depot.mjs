@@ -1,4 +1,4 @@
-// A server of tools, as coding programs start one: it counts parts.
+// MCP server for the coding agents: it counts parts.
 
 import { createInterface } from 'node:readline';
 

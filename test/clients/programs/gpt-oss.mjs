@@ -5,7 +5,8 @@ import { copyOf, runFile } from './checkouts.mjs';
 import { key, run, url } from './cells.mjs';
 
 const folder = join(copyOf('compatibility-test'), 'compatibility-test');
-// It is told of a server by an entry of this file. Streamed it reads a choice in every chunk, also in that of the usage.
+// An entry of this file configures the server. When streaming, it expects a choice in every chunk, even in the usage
+// chunk.
 const provider = {
   apiBaseUrl: `${url}/v1`,
   apiKey: key,

@@ -15,7 +15,7 @@ const formats = {
     new ChatAnthropic({
       model,
       maxRetries: 0,
-      // It insists on one; the key that counts is the one below.
+      // A key is required here; the one below is sent.
       apiKey: 'none',
       anthropicApiUrl: url,
       clientOptions: { authToken: apiKey, apiKey: null },
@@ -59,7 +59,7 @@ for (const [format, model] of Object.entries(formats)) {
   });
 
   cell('forced tool', async () => {
-    // With responses it does not send "any".
+    // It does not send "any" to responses.
     for (const tool_choice of format === 'responses' ? ['get_weather'] : ['any', 'get_weather']) {
       const { tool_calls } = await model('tiny').bindTools(tools, { tool_choice }).invoke('Hello!');
       assert.equal(tool_calls[0].name, 'get_weather');

@@ -12,7 +12,7 @@ def openai(model, key=KEY, retries=0, **more):
 
 
 def anthropic(model, key=KEY, retries=0):
-    # It insists on a key of its own; the one that counts is in the header.
+    # A key is required here; the one in the header is used.
     headers = {"Authorization": f"Bearer {key}"}
     return ChatAnthropic(model=model, base_url=URL, api_key="none", default_headers=headers, max_retries=retries)
 
@@ -82,7 +82,7 @@ for each in FORMATS.items():
 
 @cell("chat: embeddings")
 def _():
-    # Without the second setting it sends tokens of a tokenizer that it fetches.
+    # Without the second setting, it downloads a tokenizer and sends token ids.
     made = OpenAIEmbeddings(model="tiny", api_key=KEY, base_url=f"{URL}/v1", check_embedding_ctx_length=False)
     assert [len(vector) > 8 for vector in made.embed_documents(["a", "b"])] == [True, True]
 

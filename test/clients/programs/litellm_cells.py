@@ -3,7 +3,7 @@ import json
 import os
 import time
 
-# It would fetch the prices of models.
+# Prevents a download of model prices.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm  # noqa: E402
@@ -26,7 +26,7 @@ def openai(model, key=KEY):
 
 
 def anthropic(model, key=KEY):
-    # It would send its key as x-api-key alone.
+    # By default it sends the key only as x-api-key.
     headers = {"Authorization": f"Bearer {key}"}
     return {"model": f"anthropic/{model}", "api_base": URL, "api_key": "none", "extra_headers": headers}
 

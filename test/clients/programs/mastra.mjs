@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { imageUrl, isPerson, key, pieces, question, raises, run, toolSaid, url } from './cells.mjs';
 
 const formats = {
-  // The client that Mastra brings along.
+  // Client included in Mastra.
   chat: (id, apiKey = key) => ({ providerId: 'offpeak', modelId: id, url: `${url}/v1`, apiKey }),
   responses: (id, apiKey = key) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).responses(id),
   messages: (id, authToken = key) => createAnthropic({ baseURL: `${url}/v1`, authToken })(id),

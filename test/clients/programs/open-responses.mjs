@@ -13,7 +13,7 @@ const args = [
   '--json',
 ];
 const { out, err } = await runFile(copyOf('bin', 'src'), args);
-/** Everything in it, by name; nothing where it printed no results. */
+/** Results by name; empty if none were printed. */
 function cellsOf() {
   const cells = {};
   if (!out.startsWith('{')) return cells;

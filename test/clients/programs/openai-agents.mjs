@@ -51,7 +51,7 @@ for (const [format, model] of Object.entries(formats)) {
   cell('tools', async () => {
     const first = await runner.run(agent(model('weather'), { tools }), question);
     assert.match(first.finalOutput, toolSaid);
-    // The whole history goes back, with what was called and what it gave.
+    // Sends the whole history back, including calls and results.
     const second = await runner.run(agent(model('weather')), [
       ...first.history,
       { role: 'user', content: 'thanks' },

@@ -23,7 +23,7 @@ def openai(kind):
 
 def anthropic(name, key, retries):
     client = AsyncAnthropic(base_url=URL, auth_token=key, max_retries=retries)
-    # It knows by its name which model keeps to a schema.
+    # It recognizes by name which models support schemas.
     profile = {"supports_json_schema_output": True}
     return AnthropicModel(name, profile=profile, provider=AnthropicProvider(anthropic_client=client))
 
