@@ -3,7 +3,7 @@ import { pushIterable } from './push-iterable.ts';
 
 const { signal } = new AbortController();
 
-test('gives what comes before and while it is read, in order, until all is there', async () => {
+test('yields values put before and during reads, in order', async () => {
   let more: (item: number) => void = () => {};
   let end = (): void => {};
   const lists = pushIterable<number>(signal, async (_signal, put) => {
@@ -22,7 +22,7 @@ test('gives what comes before and while it is read, in order, until all is there
   expect(read).toEqual([1, 2, 3, 4, 5]);
 });
 
-test('throws what it failed with after what it had', async () => {
+test('throws a failure after all values before it', async () => {
   const lists = pushIterable<number>(signal, (_signal, put) => {
     put([1]);
     return Promise.reject(new Error('broken'));
@@ -31,7 +31,7 @@ test('throws what it failed with after what it had', async () => {
   await expect(lists.next()).rejects.toThrow('broken');
 });
 
-test('aborts when nobody reads on', async () => {
+test('aborts when the reader stops', async () => {
   let given: AbortSignal | undefined;
   const lists = pushIterable<number>(signal, async (own, put) => {
     given = own;

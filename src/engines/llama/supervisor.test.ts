@@ -7,7 +7,7 @@ import type { ChildEvents } from './child-process.ts';
 import type { EngineResult, FromChild, LoadedModel, ToChild } from './protocol.ts';
 import { type Supervisor, createSupervisor } from './supervisor.ts';
 
-/** A child that does what the test says, and remembers what it was sent. */
+/** A child that the test controls, with the messages that it got. */
 interface FakeChild {
   events: ChildEvents;
   received: ToChild[];
@@ -117,7 +117,7 @@ function finish(name: string, child = latest()): void {
 }
 
 describe('requests', () => {
-  test('go to the child up to its slots and as many ahead, interactive ones first', async () => {
+  test('go to the child up to twice its slots, interactive ones first', async () => {
     await started();
     const all = Array.from({ length: 8 }, (_, i) => run(`batch ${i}`));
     const chat = run('chat', 'interactive');
@@ -129,7 +129,7 @@ describe('requests', () => {
     expect(await all[0]!.outcome).toBe(answer);
   });
 
-  test('a count waits for no slot', async () => {
+  test('counting waits for no slot', async () => {
     await started();
     for (let i = 0; i < 6; i++) run(`${i}`);
     const count = run('count', 'interactive', 'count');
@@ -139,7 +139,7 @@ describe('requests', () => {
     expect(given()).toHaveLength(5);
   });
 
-  test('failures of the child become the errors they were', async () => {
+  test('failures of the child become the original errors', async () => {
     await started();
     const running = run('a');
     latest().say({
@@ -150,7 +150,7 @@ describe('requests', () => {
     expect(await running.outcome).toMatchObject({ code: 'validation_error', status: 422, param: 'messages' });
   });
 
-  test('an aborted one rejects at once, but holds its place until the child lets go', async () => {
+  test('an aborted one rejects at once, but occupies its slot until the child confirms', async () => {
     await started();
     const all = Array.from({ length: 4 }, (_, i) => run(`${i}`));
     const next = run('next');
@@ -171,7 +171,7 @@ describe('requests', () => {
 });
 
 describe('after a crash', () => {
-  test('the next child comes after a moment, and gets the lost requests one at a time', async () => {
+  test('the next child starts after a back-off, and gets the lost requests one at a time', async () => {
     await started();
     const all = ['a', 'b', 'c'].map((name) => run(name));
     latest().die();
@@ -188,7 +188,7 @@ describe('after a crash', () => {
     for (const { outcome } of [...all, late]) expect(await outcome).toBe(answer);
   });
 
-  test('the request that kills its child a second time is poison, and only that one', async () => {
+  test('only the request that kills its child a second time is poison', async () => {
     await started();
     const [good, bad, other] = ['good', 'bad', 'other'].map((name) => run(name));
     latest().die();
@@ -205,7 +205,7 @@ describe('after a crash', () => {
     expect(await other!.outcome).toBe(answer);
   });
 
-  test('a stream that has begun cannot be repeated', async () => {
+  test('a stream with delivered text is not repeated', async () => {
     await started();
     const running = run('a');
     latest().say({ type: 'delta', id: 1, delta: { choices: [] } });
@@ -223,7 +223,7 @@ describe('after a crash', () => {
     expect(given()).toEqual([]);
   });
 
-  test('the wait doubles while it goes on crashing, and starts anew after a quiet time', async () => {
+  test('the back-off doubles with each crash, and resets after a stable time', async () => {
     await started();
     const waits: number[] = [];
     for (let i = 0; i < 4; i++) {
@@ -237,7 +237,7 @@ describe('after a crash', () => {
     expect(elapse()).toEqual([100]);
   });
 
-  test('requests are refused when five starts came to nothing, until one succeeds', async () => {
+  test('requests are rejected after five failed starts, until one succeeds', async () => {
     await started();
     const waiting = run('a');
     for (let i = 0; i < 5; i++) {
@@ -253,7 +253,7 @@ describe('after a crash', () => {
     expect(await after.outcome).toBe(answer);
   });
 
-  test('a model that can no longer be loaded is told to those who wait', async () => {
+  test('a model that can no longer be loaded rejects waiting requests with the reason', async () => {
     await started();
     const waiting = run('a');
     latest().die();
@@ -266,14 +266,14 @@ describe('after a crash', () => {
 });
 
 describe('starting', () => {
-  test('rejects with the reason of a child that refuses', async () => {
+  test('rejects with the reason that the child reports', async () => {
     const starting = supervisor.start();
     latest().say({ type: 'refused', message: 'No such file.' });
     await expect(starting).rejects.toThrow(new StartError('No such file.'));
     expect(elapse()).toEqual([]);
   });
 
-  test('rejects when the child dies over it, without another try', async () => {
+  test('rejects when the child dies, without a retry', async () => {
     const starting = supervisor.start();
     latest().events.onExit('exited with code 1', 'GGML_ASSERT: no');
     await expect(starting).rejects.toThrow(
@@ -293,7 +293,7 @@ describe('the watchdog', () => {
     expect(children).toHaveLength(2);
   });
 
-  test('kills one that works without getting anywhere, and no other', async () => {
+  test('kills only a child without progress', async () => {
     await started();
     for (let i = 0; i < 100; i++) {
       elapse();

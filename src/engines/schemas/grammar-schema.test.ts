@@ -109,7 +109,7 @@ it.each<[string, Schema, Schema]>([
   expect(made(schema)).toEqual(expected);
 });
 
-it('keeps the references of a schema that refers to itself', () => {
+it('keeps the references of a recursive schema', () => {
   const node = {
     type: 'object',
     properties: {
@@ -128,7 +128,7 @@ it('keeps the references of a schema that refers to itself', () => {
   });
 });
 
-it('leaves unions as they are where putting them together grows out of hand', () => {
+it('keeps unions unmerged where the merge would be too large', () => {
   const endless = {
     $defs: { a: { properties: { b: { $ref: '#/$defs/a', required: ['b'] } } } },
     $ref: '#/$defs/a',
@@ -147,7 +147,7 @@ it('leaves unions as they are where putting them together grows out of hand', ()
   expect(JSON.stringify(made(required)).length).toBeLessThan(200_000);
 });
 
-it('leaves valid what is valid, but for strings under a pattern', () => {
+it('keeps valid values valid, except for strings under a pattern', () => {
   const schemas = fc.sample(anySchema, { numRuns: 100, seed: 20261127 });
   let checked = 0;
   for (const schema of schemas) {

@@ -80,7 +80,7 @@ it.each<[string, SchemaObject, SchemaObject]>([
   expect(objectRoot(schema)).toEqual(expected);
 });
 
-it('leaves an object with unions inside alone', () => {
+it('keeps an object with unions inside unchanged', () => {
   for (const schema of [
     { type: 'object', properties: { a: { anyOf: [text] } } },
     { anyOf: [] },

@@ -69,7 +69,7 @@ it.each([
   expect(plainPattern(pattern)).toBeNull();
 });
 
-it('matches nothing that the pattern does not match', () => {
+it('matches only texts that the pattern matches', () => {
   const parts = [
     'a',
     'ab',

@@ -14,7 +14,7 @@ export interface ScriptedOptions {
   slots?: number;
   /** Time that an answer takes in its slot. Default 0. */
   delayMs?: number;
-  /** What each request gets, for tests. An embeddings request is asked for as a chat with its last input. */
+  /** Replaces the answers, for tests. Embeddings get the timing of a chat with their last input. */
   script?: (request: ChatRequest) => ScriptedTurn;
 }
 

@@ -38,7 +38,7 @@ const prompt = 'The sea is wide and';
 const turn = (said: string) => `<|im_start|>user\n${said}<|im_end|>\n<|im_start|>assistant\n`;
 
 describe('raw prompts', () => {
-  test('go on without a template, 16 tokens unless told otherwise', async () => {
+  test('continue without a template, 16 tokens by default', async () => {
     const { choices, usage } = await ask({ prompt });
     expect(choices).toMatchObject([{ index: 0, logprobs: null, finish_reason: 'length' }]);
     expect(usage).toMatchObject({ completion_tokens: 16 });
@@ -46,7 +46,7 @@ describe('raw prompts', () => {
     expect(usage!.prompt_tokens).toBeLessThan(asked.usage.prompt_tokens);
   });
 
-  test('as texts, as token ids, several at once and n of each: as if each were alone', async () => {
+  test('as texts, token IDs, several at once and n of each: like single ones', async () => {
     const ids = (await ask({ prompt, echo: true, logprobs: 0, max_tokens: 0 })).choices[0]!.logprobs!;
     expect(ids.tokens.join('')).toBe(prompt);
     const alone = [await text({ prompt }), await text({ prompt: [5, 6, 7] })];
@@ -58,7 +58,7 @@ describe('raw prompts', () => {
     expect(many.usage!.prompt_tokens).toBe(27);
   });
 
-  test('end at a stop string, with the prompt before them where that was asked for', async () => {
+  test('end at a stop string, with an echo of the prompt on request', async () => {
     const whole = await text({ prompt });
     const stop = whole.slice(3, 5);
     const { choices } = await ask({ prompt, stop, echo: true });
@@ -69,7 +69,7 @@ describe('raw prompts', () => {
     });
   });
 
-  test('a stream says the same', async () => {
+  test('a stream has the same text', async () => {
     const request: Ask = { prompt: [prompt, 'Another'], echo: true, logprobs: 2, max_tokens: 8 };
     const { choices, usage } = await ask(request);
     const streamed = await pieces(request);
@@ -85,7 +85,7 @@ describe('raw prompts', () => {
     expect(streamed.usage).toMatchObject({ completion_tokens: usage!.completion_tokens });
   });
 
-  test('best_of tells the likeliest of those that were made', async () => {
+  test('best_of returns the most likely answers', async () => {
     const warm: Ask = { prompt, temperature: 1.5, seed: 3, max_tokens: 6, logprobs: 0 };
     const all = (await ask({ ...warm, n: 5 })).choices;
     const { choices, usage } = await ask({ ...warm, best_of: 5, n: 2 });
@@ -99,7 +99,7 @@ describe('raw prompts', () => {
 });
 
 describe('log probabilities of a prompt', () => {
-  test('are those with which the model would have written it', async () => {
+  test('are those of the model for each token', async () => {
     const said = turn('Extract name, age and city as JSON: Anna is 33 years old and lives in Rome.');
     const wrote = (await ask({ prompt: said, logprobs: 3, max_tokens: 20 })).choices[0]!;
     expect(wrote.text).toMatch(/^\{.*Anna/);
@@ -127,7 +127,7 @@ describe('log probabilities of a prompt', () => {
     expect(logprobs!.text_offset).toEqual(offsets);
   });
 
-  test('each continuation is scored the same alone, beside others and after another', async () => {
+  test('each continuation has the same score alone, beside others and after another', async () => {
     const score = (only: CompletionChoice) => sum(only.logprobs!.token_logprobs);
     const prompts = ['The sea is wide', 'The sea is green', 'A long way from the sea, which is wide'];
     const request = { echo: true, logprobs: 1, max_tokens: 1 };
@@ -136,7 +136,7 @@ describe('log probabilities of a prompt', () => {
       expect(score((await ask({ ...request, prompt: each })).choices[0]!)).toBeCloseTo(together[index]!, 1);
   });
 
-  test('a prompt is read for them once for all of its answers, and is nothing that was made', async () => {
+  test('a prompt is scored once for all of its answers, and is no output', async () => {
     const request = { prompt, echo: true, logprobs: 1, max_tokens: 2, n: 3, temperature: 1, seed: 1 };
     const { choices } = await ask(request);
     const length = choices[0]!.logprobs!.tokens.length - 2;
@@ -164,7 +164,7 @@ describe('log probabilities of a prompt', () => {
   });
 });
 
-test('what it cannot do is refused with its place', async () => {
+test('unsupported fields are rejected with their names', async () => {
   const refusal = async (request: Ask) =>
     (await ask(request).then(
       () => new Error('The request was answered.'),

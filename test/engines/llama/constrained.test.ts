@@ -52,7 +52,7 @@ const schemas: Record<string, object> = {
   },
 };
 
-describe('a model of noise answers in the form of the schema, within its limit', () => {
+describe('a random model answers in the form of the schema, within its limit', () => {
   for (const [name, schema] of Object.entries(schemas)) {
     test(name, async () => {
       const validate = ajv.compile(schema);
@@ -73,7 +73,7 @@ describe('a model of noise answers in the form of the schema, within its limit',
   }
 });
 
-test('what the limit cut is said to be cut', async () => {
+test('an answer cut at the limit has finish reason length', async () => {
   const schema = { type: 'array', items: { type: 'integer' }, minItems: 200 };
   const { choices } = await ask({ ...format(schema), max_tokens: 420, temperature: 1, seed: 1 });
   expect(choices[0]!.finish_reason).toBe('length');
@@ -82,7 +82,7 @@ test('what the limit cut is said to be cut', async () => {
   expect(whole.choices[0]).toMatchObject({ message: { content: '[1,2]' }, finish_reason: 'stop' });
 });
 
-test('a stop string ends the text early, and the form is kept', async () => {
+test('a stop string ends the text early, and the JSON is completed', async () => {
   const schema = {
     type: 'object',
     properties: { a: { const: 'stop here' }, b: { type: 'null' } },
@@ -111,25 +111,28 @@ test('json_object gives an object', async () => {
   expect(JSON.parse(choices[0]!.message.content!)).toBeTypeOf('object');
 });
 
-test.each([true, false])('of what no grammar holds the rest is held, strict or not: %s', async (strict) => {
-  const schema = {
-    type: 'object',
-    properties: {
-      a: { type: 'string', pattern: '^[ab]*a[ab]{14}$', minLength: 2, maxLength: 4000 },
-      b: { type: 'number', multipleOf: 1.99 },
-      c: { type: 'array', items: { type: 'null' }, minItems: 3, maxItems: 100_000 },
-    },
-    required: ['a', 'b', 'c'],
-  };
-  const { choices } = await ask({ ...format(schema, strict), max_tokens: 60, temperature: 1 });
-  expect(JSON.parse(choices[0]!.message.content!)).toEqual({
-    a: expect.stringMatching(/^.{2,}$/su) as string,
-    b: expect.any(Number) as number,
-    c: expect.arrayContaining([null]) as null[],
-  });
-});
+test.each([true, false])(
+  'the grammar enforces the rest of a partly supported schema, strict: %s',
+  async (strict) => {
+    const schema = {
+      type: 'object',
+      properties: {
+        a: { type: 'string', pattern: '^[ab]*a[ab]{14}$', minLength: 2, maxLength: 4000 },
+        b: { type: 'number', multipleOf: 1.99 },
+        c: { type: 'array', items: { type: 'null' }, minItems: 3, maxItems: 100_000 },
+      },
+      required: ['a', 'b', 'c'],
+    };
+    const { choices } = await ask({ ...format(schema, strict), max_tokens: 60, temperature: 1 });
+    expect(JSON.parse(choices[0]!.message.content!)).toEqual({
+      a: expect.stringMatching(/^.{2,}$/su) as string,
+      b: expect.any(Number) as number,
+      c: expect.arrayContaining([null]) as null[],
+    });
+  },
+);
 
-describe('refusals', () => {
+describe('errors', () => {
   const schemaParam = 'response_format.json_schema.schema';
   test.each([
     [
@@ -162,7 +165,7 @@ describe('refusals', () => {
     if (pointer !== undefined) expect(error.param).toBe(schemaParam + pointer);
   });
 
-  test('a limit below the shortest answer says what it takes', async () => {
+  test('a limit below the shortest answer names the required limit', async () => {
     const error = await refusal({ ...format(schemas.person!), max_completion_tokens: 5 });
     expect(error).toMatchObject({ code: 'validation_error', param: 'max_completion_tokens' });
     const least = Number(/at least (\d+)/.exec(error.message)![1]);
@@ -170,7 +173,7 @@ describe('refusals', () => {
     expect(usage.completion_tokens).toBeLessThanOrEqual(least);
   });
 
-  test('a context too small for it too', async () => {
+  test('a context below the shortest answer is an error', async () => {
     const messages = user('x'.repeat(990));
     expect(await refusal({ ...format(schemas.person!), messages })).toMatchObject({
       code: 'context_length_exceeded',
@@ -202,7 +205,7 @@ describe('tools', () => {
     expect(ajv.validate(parameters as object, JSON.parse(text)), text).toBe(true);
   };
 
-  test.each([1, 2, 3, 4])('calls that are required come, with seed %i', async (seed) => {
+  test.each([1, 2, 3, 4])('required calls come, with seed %i', async (seed) => {
     const required = { tools, tool_choice: 'required' as const, seed, temperature: 1.5, max_tokens: 90 };
     const { choices } = await ask({ ...required, parallel_tool_calls: false });
     const { message, finish_reason } = choices[0]!;
@@ -217,7 +220,7 @@ describe('tools', () => {
     several.tool_calls!.forEach(expectCall);
   });
 
-  test('several calls come where they are wanted, and only there', async () => {
+  test('several calls come only where they are allowed', async () => {
     // The letters that begin a call are made likely, so that noise makes another one as long as it may.
     const again = {
       tools: [tools[1]!],
@@ -259,7 +262,7 @@ describe('tools', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('an unknown tool is refused, and a schema that needs too much', async () => {
+  test('an unknown tool and a schema that is too complex are rejected', async () => {
     expect(
       await refusal({ tools, tool_choice: { type: 'function', function: { name: 'nope' } } }),
     ).toMatchObject({

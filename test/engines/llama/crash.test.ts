@@ -60,7 +60,7 @@ describe('when the engine process', () => {
   });
 });
 
-test('an engine process that hangs is noticed, killed and replaced', async () => {
+test('a hanging engine process is detected, killed and replaced', async () => {
   const { clock, fire } = clockByHand();
   const { engine, ask } = testEngine({ modelPath: model.path, clock });
   await engine.start();
@@ -81,7 +81,7 @@ test('an engine process that hangs is noticed, killed and replaced', async () =>
 });
 
 describe('stop', () => {
-  test('gives unfinished requests back and ends the process', async () => {
+  test('rejects unfinished requests and ends the process', async () => {
     const { engine, ask } = testEngine({ modelPath: model.path });
     await engine.start();
     const pid = engine.pid!;

@@ -46,7 +46,7 @@ test('it extracts a person in the form of a schema', async () => {
   expect(JSON.parse(choices[0]!.message.content!)).toEqual({ name: 'Anna', age: 33, city: 'Rome' });
 });
 
-test('a token that the schema needs comes, however much the request is against it', async () => {
+test('a token that the schema needs comes despite a logit bias', async () => {
   const quote = 5;
   const schema = { type: 'string', pattern: '^[ab]{2}$' };
   const { choices } = await ask({
@@ -59,7 +59,7 @@ test('a token that the schema needs comes, however much the request is against i
   expect(choices[0]!.message.content).toMatch(/^"[ab]{2}"$/);
 });
 
-test('it calls a tool of its own accord, and a named one when it must', async () => {
+test('it calls a tool by itself, and a named one when forced', async () => {
   const question = { messages: user('What is the weather in Oslo?'), temperature: 0 };
   const free = await ask({ ...question, tools: [tools[0]!] });
   const forced = await ask({

@@ -221,12 +221,12 @@ function read(
 describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows }) => {
   const family = detectFamily(template(file));
 
-  test('is told by its template', () => {
+  test('is detected by its template', () => {
     expect(family.name).toBe(name);
     expect(family.thinking !== null || family.hasChannels).toBe(thinks !== undefined);
   });
 
-  test('is shown the whole conversation, with tools, calls and results', () => {
+  test('gets the whole conversation, with tools, calls and results', () => {
     const { text } = render(file, { messages: history, tools });
     for (const part of shows) expect(text).toContain(part);
     for (const said of ['Be brief.', 'Weather and time', 'get_weather', 'get_time', 'rain', '12:00']) {
@@ -235,7 +235,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
     expect(render(file, { messages: history, tools, tool_choice: 'none' }).text).not.toContain('For a city.');
   });
 
-  test('has its own calls read, however they are cut', () => {
+  test('has its calls read, wherever they are cut', () => {
     const { isThinking } = render(file, { tools });
     for (const size of [1, 4, calls.length]) {
       const { answer, deltas } = read(family, calls, { isThinking, size });
@@ -250,7 +250,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
     expect(answer.calls).toHaveLength(1);
   });
 
-  test('is held to calls that are read back', () => {
+  test('is constrained to calls that can be read', () => {
     for (const choice of ['required', { type: 'function', function: { name: 'get_time' } }] as const) {
       const request: ChatRequest = { model: 'm', messages: question, tools, tool_choice: choice };
       const constraint = createConstraint(request, family)!;
@@ -268,7 +268,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
     }
   });
 
-  test('answers in the form of a schema without thinking', () => {
+  test('answers in the form of a schema without reasoning', () => {
     const schema = { type: 'object', properties: { a: { const: 'stop here' } }, required: ['a'] };
     const request: ChatRequest = {
       model: 'm',
@@ -310,7 +310,7 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
   },
 );
 
-test('calls are counted for each choice by itself, and who thought nothing has no thoughts', () => {
+test('calls and reasoning are counted for each choice', () => {
   const family = detectFamily(template('qwen-3'));
   let ids = 0;
   const pieces: ChatChunk['choices'] = [];
@@ -350,7 +350,7 @@ test('calls are counted for each choice by itself, and who thought nothing has n
   expect(pieces.filter(({ index, delta }) => index === 1 && thoughtsOf(delta).length > 0)).toEqual([]);
 });
 
-test('thinking is left out where it is not wanted', () => {
+test('reasoning is turned off on request', () => {
   for (const off of [
     { reasoning_effort: 'none' },
     { chat_template_kwargs: { enable_thinking: false } },
@@ -372,7 +372,7 @@ test('a caller sets variables of the template, but not the conversation', () => 
   expect(text).toContain('Weather and time');
 });
 
-test('several systems, and turns of one side in a row, are said in one', () => {
+test('several system messages, and consecutive turns of one role, are joined', () => {
   const messages: ChatMessage[] = [
     { role: 'user', content: 'One.' },
     { role: 'system', content: 'S1' },
@@ -384,7 +384,7 @@ test('several systems, and turns of one side in a row, are said in one', () => {
   );
 });
 
-test('the marks of a family are kept where they are control tokens', () => {
+test('markers of a family are kept where they are control tokens', () => {
   expect(familyMarkers(detectFamily(template('mistral-nemo')))).toEqual(['[TOOL_CALLS]']);
   expect(familyMarkers(detectFamily(template('qwen-3')))).toEqual([
     '<tool_call>',
@@ -395,7 +395,7 @@ test('the marks of a family are kept where they are control tokens', () => {
   expect(familyMarkers(detectFamily(template('gpt-oss')))).toContain('<|message|>');
 });
 
-test('tools that together need too many rules are refused', () => {
+test('tools that together need too many rules are rejected', () => {
   const parameters = { type: 'object', properties: { a: { type: 'string', maxLength: 2000 } } };
   const many = Array.from({ length: 40 }, (_, i): Tool => ({
     type: 'function',

@@ -46,7 +46,7 @@ describe.each(Object.entries(families))('%s', (name, control) => {
 
   const forced: Partial<ChatRequest> = { tools, tool_choice: 'required', max_tokens: 200, temperature: 1.2 };
 
-  test.each([1, 2, 3])('calls what it must, seed %i', async (seed) => {
+  test.each([1, 2, 3])('makes the required call, seed %i', async (seed) => {
     const { choices } = await ask({ ...forced, seed });
     const calls = choices[0]!.message.tool_calls!;
     expect(choices[0]!.message.content).toBeNull();

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { randomModelFile } from './random-model.ts';
 
-test('a token of every answer goes with each batch', async () => {
+test('each batch has a token of every answer', async () => {
   const model = randomModelFile({ contextLength: 512 });
   onTestFinished(() => model.remove());
   const script = fileURLToPath(new URL('batches-of.ts', import.meta.url));

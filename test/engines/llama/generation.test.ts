@@ -15,7 +15,7 @@ const text = async (...args: Parameters<typeof ask>): Promise<string> =>
   (await ask(...args)).choices[0]!.message.content!;
 const greedy = { messages: user('Tell me about the sea.'), temperature: 0, max_tokens: 48 };
 
-test('it tells what it can do', () => {
+test('it reports its capabilities', () => {
   expect(engine.capabilities).toEqual({
     serves: ['chat', 'embeddings'],
     contextLength: 1024,
@@ -29,7 +29,7 @@ test('it tells what it can do', () => {
 });
 
 describe('sampling', () => {
-  test('greedy text is the same alone and beside others', async () => {
+  test('greedy text is the same alone and in parallel', async () => {
     const alone = await text(greedy);
     const others = Array.from({ length: 7 }, (_, i) => text({ ...greedy, messages: user(`Other ${i}`) }));
     const [beside] = await Promise.all([text(greedy), ...others]);
@@ -81,7 +81,7 @@ describe('sampling', () => {
   test.each([
     ['an unknown token', { logit_bias: { 99999: 1 } }, 'logit_bias.99999'],
     ['a token that ends answers', { logit_bias: { 2: -100 } }, 'logit_bias.2'],
-  ])('%s is refused', async (_, field, param) => {
+  ])('%s is rejected', async (_, field, param) => {
     expect(await refusal({ ...greedy, ...field })).toMatchObject({
       code: 'validation_error',
       status: 422,
@@ -103,7 +103,7 @@ describe('stop strings', () => {
     expect(usage.completion_tokens).toBeLessThan(48);
   });
 
-  test('that only seem to begin are given out after all', async () => {
+  test('that only seem to begin are delivered in the end', async () => {
     const whole = await text(greedy);
     expect(await text({ ...greedy, stop: `${whole.slice(11, 16)}but not this` })).toBe(whole);
     expect(await text({ ...greedy, stop: `${whole.at(-1)}more` })).toBe(whole);
@@ -119,7 +119,7 @@ describe('stop strings', () => {
 });
 
 describe('streams', () => {
-  test('say the role first, the finish reason at the end, and the usage last', async () => {
+  test('begin with the role, end with the finish reason, then the usage', async () => {
     const all = await chunks({ ...greedy, max_tokens: 5 });
     expect(all[0]!.choices[0]!.delta).toEqual({ role: 'assistant', content: '' });
     expect(all.at(-2)!.choices).toMatchObject([{ delta: {}, finish_reason: 'length' }]);
@@ -157,7 +157,7 @@ describe('streams', () => {
 });
 
 describe('log probabilities', () => {
-  test('stand beside every token, the most likely first', async () => {
+  test('come with every token, the most likely first', async () => {
     const { choices } = await ask({ ...greedy, max_tokens: 12, logprobs: true, top_logprobs: 4 });
     const { content } = choices[0]!.logprobs!;
     expect(content!.map(({ token }) => token).join('')).toBe(choices[0]!.message.content);
@@ -218,7 +218,7 @@ describe('usage and context', () => {
     expect((await ask({ ...whole, max_tokens: null })).usage.total_tokens).toBe(1024);
   });
 
-  test('a prompt that fills it is refused with both numbers', async () => {
+  test('a prompt that fills it is rejected with both numbers', async () => {
     const messages = user('x'.repeat(1100));
     const promptTokens = await engine.countTokens({ model: 'random', messages });
     const error = await refusal({ messages });
@@ -235,7 +235,7 @@ describe('usage and context', () => {
     expect(await count('\uFDD00\uFDD1')).toBe(empty! + 7);
   });
 
-  test('content of another kind is refused where it stands', async () => {
+  test('other content is rejected with its place', async () => {
     const messages = [
       { role: 'user' as const, content: [{ type: 'text', text: 'a' }, { type: 'image_url' }] },
     ];

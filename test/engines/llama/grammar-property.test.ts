@@ -319,7 +319,7 @@ const checked: Record<string, object> = {
   },
 };
 
-describe('a keyword that is checked afterwards is not refused, and the rest of the schema is held', () => {
+describe('a keyword that is checked afterwards is accepted, and the grammar enforces the rest', () => {
   const omitted = new Set(
     `contains minContains not if then else dependentRequired dependentSchemas unevaluatedProperties minProperties
     maxProperties patternProperties pattern uniqueItems multipleOf exclusiveMinimum maxItems format`.split(
@@ -345,7 +345,7 @@ describe('a keyword that is checked afterwards is not refused, and the rest of t
   }
 });
 
-describe('whatever is sampled, the answer is valid and within its limit', () => {
+describe('any sampled answer is valid and within its limit', () => {
   for (const [name, schema] of Object.entries(schemas)) {
     test(name, () => {
       const validate = ajv.compile(schema);
@@ -363,7 +363,7 @@ describe('whatever is sampled, the answer is valid and within its limit', () => 
   }
 });
 
-test('random schemas are met, or refused because nothing meets them', () => {
+test('random schemas are met, or rejected as unsatisfiable', () => {
   let met = 0;
   fc.assert(
     fc.property(anySchema, fc.nat(), (schema, seed) => {
@@ -413,13 +413,13 @@ test('an object that must have a member has one', () => {
   expect(counted).toEqual([false, true, true, false]);
 });
 
-test('what a schema leaves open may be anything', () => {
+test('a schema without constraints allows anything', () => {
   const matcher = createMatcher(compile({}));
   for (const text of ['[]', '{}', '[1,["a",{"b":[null]}],true]', '{"a":{"b":[{}]},"c":-1.5}', '"x"', 'false'])
     expect(matcher.advance(matcher.start, text)?.complete, text).toBe(true);
 });
 
-test('llama.cpp reads every grammar we print', async () => {
+test('llama.cpp parses every printed grammar', async () => {
   const { LlamaLogLevel, getLlama } = await import('node-llama-cpp');
   const llama = await getLlama({ gpu: false, build: 'never', logLevel: LlamaLogLevel.disabled });
   const compiled = fc.sample(anySchema, { numRuns: 250, seed: 20261122 }).flatMap((schema) => {
@@ -435,7 +435,7 @@ test('llama.cpp reads every grammar we print', async () => {
   await llama.dispose();
 });
 
-test('of a pattern that looks around, what else it says is held', () => {
+test('a pattern with look-around is enforced without it', () => {
   const analysed = compile({ type: 'string', pattern: '^(?!a)[a-c]{3}$' });
   for (let seed = 1; seed <= 20; seed++)
     expect(randomAnswer(analysed, 40, seeded(seed))).toMatch(/^"[a-c]{3}"$/);

@@ -23,7 +23,7 @@ it.each(cases)('renders as transformers does: $name', ({ file, template, variabl
   expect(pythonTemplate(source).render({ ...conversation, ...variables })).toBe(output);
 });
 
-it('throws what a template throws, and for the length of what has none', () => {
+it('throws the errors of a template, and for the length of a value without one', () => {
   expect(() => pythonTemplate("{{ raise_exception('no' ~ none) }}").render({})).toThrow('noNone');
   expect(() => pythonTemplate('{{ 5 | length }}').render({})).toThrow('IntegerValue has no length');
 });

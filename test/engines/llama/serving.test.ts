@@ -12,7 +12,7 @@ afterAll(async () => {
   model.remove();
 });
 
-/** An answer of exactly so many tokens: the letter A, again and again. */
+/** An answer of exactly `tokens` tokens: the letter A repeated. */
 const fixedLength = (max_tokens: number) => ({ max_tokens, logit_bias: { 69: 100 } });
 
 describe('the queue', () => {
@@ -37,7 +37,7 @@ describe('the queue', () => {
 });
 
 describe('prefixes', () => {
-  test('two lanes with long beginnings keep their slots', async () => {
+  test('two conversations with long prefixes keep their slots', async () => {
     const beginnings = ['The first document. ', 'Another text. '].map((text) => text.repeat(30));
     const question = (lane: number, i: number) => ({
       messages: user(`${beginnings[lane]}Question ${i}?`),
@@ -58,7 +58,7 @@ describe('prefixes', () => {
 describe('abort', () => {
   const endless = fixedLength(1900);
 
-  test('a request in flight rejects at once with the reason, and its slot is free again', async () => {
+  test('a request in flight rejects at once with the reason, and frees its slot', async () => {
     const controller = new AbortController();
     const reason = new Error('gone');
     const stream = engine.stream(
@@ -85,13 +85,13 @@ describe('abort', () => {
     expect(await Promise.all(busy)).toHaveLength(8);
   });
 
-  test('an aborted signal is not even queued', async () => {
+  test('a request with an aborted signal is not queued', async () => {
     const signal = AbortSignal.abort(new Error('too late'));
     await expect(ask('Hello', { signal })).rejects.toThrow('too late');
     await expect(chunks('Hello', { signal })).rejects.toThrow('too late');
   });
 
-  test('a stream that is left stops being generated', async () => {
+  test('an abandoned stream stops being generated', async () => {
     const request = { value: { model: 'random', messages: user('Go on'), ...endless }, text: '' };
     const call = { signal: new AbortController().signal, priority: 'interactive' as const };
     // More streams left than there are slots: if they went on, the last request would wait for 11,000 tokens.
@@ -123,7 +123,7 @@ describe('embeddings', () => {
     expect(vectors[1]).not.toEqual(vectors[0]);
   });
 
-  test('of tokens are those of their text', async () => {
+  test('of tokens equal those of their text', async () => {
     const bytes = (text: string): number[] => Array.from(text, (letter) => 4 + letter.charCodeAt(0));
     const [text, tokens, several] = [
       await embed({ input: 'xyz' }),
@@ -147,7 +147,7 @@ describe('embeddings', () => {
     ['an empty text', { input: [''] }, 'validation_error', 'input[0]'],
     ['an unknown token', { input: [1, 2, 99_999] }, 'validation_error', 'input[2]'],
     ['other dimensions', { input: 'a', dimensions: 32 }, 'validation_error', 'dimensions'],
-  ])('%s is refused', async (_, request, code, param) => {
+  ])('%s is rejected', async (_, request, code, param) => {
     await expect(embed(request)).rejects.toMatchObject({ code, param });
   });
 });

@@ -46,7 +46,7 @@ async function startFault(modelPath: string): Promise<string> {
   return (outcome as Error).message;
 }
 
-test('a model file that is not there keeps the engine from starting, with a sentence', async () => {
+test('a missing model file fails the start with a sentence', async () => {
   expect(await startFault(join(folder, 'missing.gguf'))).toMatch(/^There is no file .*missing\.gguf\.$/);
 });
 
@@ -62,7 +62,7 @@ test.each([
   expect(await complaint(written('broken.gguf', bytes))).toMatch(/is not a GGUF model file|is truncated/);
 });
 
-test('a file cut short', async () => {
+test('a truncated file', async () => {
   const bytes = readFileSync(whole.path);
   expect(await complaint(written('half.gguf', bytes.subarray(0, bytes.length / 2)))).toContain(
     'is truncated',
@@ -72,7 +72,7 @@ test('a file cut short', async () => {
   );
 });
 
-test('a context that does not fit into memory is refused with one that does', async () => {
+test('a context that does not fit into memory is rejected with one that does', async () => {
   const message = await complaint(whole.path, { sequences: 512, contextSize: 10_000_000 });
   expect(message).toMatch(
     /512 sequences of 10000000 tokens need \d+ MB more and the work .* \d+ MB, but only \d+ MB of memory are free/,
@@ -80,7 +80,7 @@ test('a context that does not fit into memory is refused with one that does', as
   expect(message).toMatch(/This would fit: .*context: \d+/);
 });
 
-test('the memory that is planned is what llama.cpp says it needs, and little more', async () => {
+test('the planned memory is what llama.cpp reports, and little more', async () => {
   const control = Array.from({ length: 30_000 }, (_, n) => `<|${n}|>`);
   const wordy = randomModelFile({ contextLength: 512, control });
   onTestFinished(() => wordy.remove());
@@ -109,7 +109,7 @@ test('the memory that is planned is what llama.cpp says it needs, and little mor
   }
 });
 
-test('a split model takes the memory of all its files, and each must be whole', async () => {
+test('a split model needs the memory of all its files, and each must be complete', async () => {
   const paths = writeSplitModel(folder, { contextLength: 512 });
   const { llama, fileBytes } = await loadModel(
     { modelPath: paths[0], sequences: 1, contextSize: 'auto', threads: 1, flashAttention: false },
@@ -123,7 +123,7 @@ test('a split model takes the memory of all its files, and each must be whole', 
   expect(await complaint(paths[0])).toMatch(/^There is no file .*random-00002-of-00002\.gguf/);
 });
 
-test('half floats load as well, the context is what was asked for, no template means ChatML', async () => {
+test('half floats load, the context is the configured one, and the default template is ChatML', async () => {
   const path = join(folder, 'half-floats.gguf');
   writeRandomModel(path, { type: 'F16', contextLength: 2048, template: '' });
   const { engine, ask } = testEngine({ modelPath: path, sequences: 1, contextSize: 300 });
@@ -135,7 +135,7 @@ test('half floats load as well, the context is what was asked for, no template m
   await engine.stop();
 });
 
-test('threads are tried out while a large model loads, taken as told otherwise', async () => {
+test('threads are measured for a large model, or configured', async () => {
   const options = { modelPath: whole.path, sequences: 1, contextSize: 300, flashAttention: false };
   const { llama, threads } = await loadModel(
     { ...options, threads: 'auto' },
@@ -151,7 +151,7 @@ test('threads are tried out while a large model loads, taken as told otherwise',
   await told.llama.dispose();
 });
 
-test('a model of an architecture that llama.cpp does not know', async () => {
+test('a model of an unknown architecture', async () => {
   const bytes = readFileSync(whole.path);
   const name = Buffer.from('general.architecture');
   const at = bytes.indexOf(name) + name.length + 4 + 8;

@@ -11,7 +11,7 @@ const rows = (section: string): string[][] =>
     .filter((line) => line.startsWith('| `'))
     .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')));
 
-test('the page for users tells the keywords as they are held', () => {
+test('the page for users lists the keywords as they are enforced', () => {
   expect(Object.fromEntries(rows(keywords).map(([, keyword, held]) => [keyword, held]))).toEqual(
     Object.fromEntries(Array.from(known, ([keyword, { hold }]) => [keyword, hold])),
   );
@@ -20,6 +20,6 @@ test('the page for users tells the keywords as they are held', () => {
   }
 });
 
-test('the page for users tells the formats that are held', () => {
+test('the page for users lists the enforced formats', () => {
   expect(rows(formats).map(([, format]) => format)).toEqual(Object.keys(formatPatterns));
 });

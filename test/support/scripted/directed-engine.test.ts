@@ -34,14 +34,14 @@ describe('answers', () => {
     expect(second.choices).toEqual(first.choices);
   });
 
-  it('cuts at max_tokens and says so', async () => {
+  it('cuts at max_tokens with finish reason length', async () => {
     const { engine } = setup();
     const body = await engine.generate(ask('[[tokens 50]]', { max_tokens: 7 }), call());
     expect(body.choices[0]?.finish_reason).toBe('length');
     expect(body.usage.completion_tokens).toBe(7);
   });
 
-  it('gives the number of tokens asked for', async () => {
+  it('answers with the requested number of tokens', async () => {
     const { engine } = setup();
     const body = await engine.generate(ask('[[tokens 50]]'), call());
     expect(body.usage.completion_tokens).toBe(50);
@@ -54,7 +54,7 @@ describe('answers', () => {
     expect(body.choices[0]?.message.content).toBe('one ');
   });
 
-  it('counts a prefix it has seen as cached', async () => {
+  it('counts a repeated prefix as cached', async () => {
     const { engine } = setup();
     const system = { role: 'system' as const, content: 'Be brief and exact in all you say. '.repeat(20) };
     const about = (content: string) =>
@@ -68,7 +68,7 @@ describe('answers', () => {
     expect(await engine.countTokens(about('two').value)).toBe(second.usage.prompt_tokens);
   });
 
-  it('calls the tool it is forced to call, with arguments that fit', async () => {
+  it('calls a forced tool with valid arguments', async () => {
     const { engine } = setup();
     const parameters = {
       type: 'object',
@@ -89,7 +89,7 @@ describe('answers', () => {
     expect(JSON.parse(made?.function.arguments ?? '').city).toHaveLength(2);
   });
 
-  it('misses a schema once when told to, then meets it', async () => {
+  it('misses a schema once with [[bad-schema 1]], then meets it', async () => {
     const { engine } = setup();
     const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 3 } }, required: ['n'] };
     const request = ask('[[bad-schema 1]] go', {
@@ -112,7 +112,7 @@ describe('answers', () => {
     expect(promptTokens).toBe(3);
   });
 
-  it('refuses a prompt above its context', async () => {
+  it('rejects a prompt above its context', async () => {
     const { engine } = setup({ contextLength: 10 });
     const refused = engine.generate(ask('word '.repeat(20)), call());
     await expect(refused).rejects.toMatchObject({ code: 'context_length_exceeded' });
@@ -136,7 +136,7 @@ describe('failures', () => {
     expect(engine.stats().running).toBe(0);
   });
 
-  it('fails the first times only when a number is given', async () => {
+  it('fails only the first times with a number', async () => {
     const { engine } = setup();
     const request = ask('[[fail 500 2]] hello');
     await expect(engine.generate(request, call())).rejects.toThrow();
@@ -147,7 +147,7 @@ describe('failures', () => {
 });
 
 describe('time and slots', () => {
-  it('takes the delay of the clock, no less', async () => {
+  it('answers after the delay', async () => {
     const { clock, engine } = setup({ delayMs: 50 });
     let done = false;
     const answer = engine.generate(ask('hi'), call()).then(() => (done = true));
@@ -169,7 +169,7 @@ describe('time and slots', () => {
     expect(engine.stats()).toMatchObject({ calls: 2, peak: 1, running: 0 });
   });
 
-  it('lets who waits for an answer go before batches', async () => {
+  it('runs interactive requests before batches', async () => {
     const { clock, engine } = setup({ slots: 1, delayMs: 10 });
     const order: string[] = [];
     const go = (name: string, priority: EngineCall['priority']) =>
@@ -194,7 +194,7 @@ describe('time and slots', () => {
     expect(engine.stats()).toMatchObject({ running: 0, waiting: 0 });
   });
 
-  it('ends at once when aborted, running, hanging or queued, and gives its slot back', async () => {
+  it('ends at once when aborted, running, hanging or queued, and frees its slot', async () => {
     const { clock, engine } = setup({ slots: 1, delayMs: 10 });
     const [running, queued] = [new AbortController(), new AbortController()];
     const first = engine.generate(ask('[[hang]]'), call({ signal: running.signal }));
@@ -219,7 +219,7 @@ describe('time and slots', () => {
 });
 
 describe('streams', () => {
-  it('begins with the role, ends with the reason and the usage, and says the same as generate', async () => {
+  it('begins with the role, ends with finish reason and usage, and has the text of generate', async () => {
     const { engine } = setup();
     const chunks = await collect(engine.stream(ask('Tell me about the sea and the sky'), call()));
     expect(chunks.length).toBeGreaterThan(4);
@@ -242,7 +242,7 @@ describe('streams', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls');
   });
 
-  it('fails in the middle with [[cut]] and gives its slot back', async () => {
+  it('fails in the middle with [[cut]] and frees its slot', async () => {
     const { engine } = setup();
     const seen: ChatChunk[] = [];
     const read = async () => {

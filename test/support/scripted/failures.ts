@@ -1,6 +1,6 @@
 import { ApiError, permanent, ambiguous } from '../../../src/core/errors.ts';
 
-/** The error that `[[fail how]]` stands for: what a real upstream with this fault leads to. */
+/** Error of `[[fail how]]`, as an upstream with this fault causes it. */
 export function failureFor(how: string): ApiError {
   if (how === 'timeout')
     return new ApiError('upstream_timeout', 'The scripted engine did not answer in time.');

@@ -3,8 +3,8 @@ import { decodeReference, resolvePointer } from '../../../src/base/json-pointer.
 import type { JsonSchema } from '../../../src/wire/chat/chat.ts';
 
 /**
- * A small value that meets a JSON Schema: the required properties alone, the shortest strings, the least numbers.
- * Knows the keywords of structured output; of `pattern` only what one of a few samples happens to match.
+ * A small value that meets a JSON Schema: required properties alone, shortest strings, smallest numbers. Supports the keywords
+ * of structured output, and patterns that one of a few samples matches.
  */
 export function instanceOf(schema: JsonSchema): unknown {
   return build(schema, schema, 0);

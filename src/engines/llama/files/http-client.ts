@@ -20,7 +20,7 @@ export interface HttpResponse {
   body: AsyncIterable<Buffer>;
   /** Discards the body. */
   leave(): void;
-  /** What the hub reported about the file before it redirected to the storage. */
+  /** Checksum and size that the hub reported before it redirected to the storage. */
   linked: { sha256: string | null; size: number | null };
 }
 

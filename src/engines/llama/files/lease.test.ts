@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('is had by one at a time, beside what an earlier version left, too', async () => {
+it('is held by one at a time, also beside a file named .part.lock', async () => {
   writeFileSync(`${path}.part.lock`, JSON.stringify({ host: 'elsewhere', pid: 1 }));
   const lease = await takeLease(path, fs);
   expect(lease).toBeDefined();
@@ -28,7 +28,7 @@ it('is had by one at a time, beside what an earlier version left, too', async ()
   await next?.release();
 });
 
-it('is not had on a file that its holder removed between its opening and its locking', async () => {
+it('is not granted on a file that its holder removed between opening and locking', async () => {
   vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(function (this: DatabaseSync, sql) {
     rmSync(`${path}.part.lock.db`);
     this.exec(sql);

@@ -85,7 +85,7 @@ export async function openPart(path: string, file: RemoteFile, { fs, clock }: Mo
   };
 }
 
-/** What is there already. Nothing, when it cannot be known to be of the same bytes. */
+/** Ranges that an earlier attempt fetched; empty unless they are of the same version. */
 async function doneBefore(path: string, file: RemoteFile, fs: ModelFs): Promise<Range[]> {
   const state = file.ranges ? await readState(path, fs) : undefined;
   if (state === undefined || state.size !== file.size || !isSameVersion(state, file)) return [];

@@ -11,7 +11,7 @@ function bits(ranges: readonly Range[]): boolean[] {
 }
 
 describe('ranges', () => {
-  it('hold what was added, in order and apart', () => {
+  it('have the added bytes, in order and without overlap', () => {
     assert(
       property(array(range), (added) => {
         const ranges = added.reduce<Range[]>(addRange, []);

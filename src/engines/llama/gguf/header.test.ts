@@ -89,7 +89,7 @@ describe('a header', () => {
     expect(fileBytes).toBe(Math.ceil(all.length / 32) * 32 + 96 + 16);
   });
 
-  it('of another alignment, or with tensors nobody knows', async () => {
+  it('has another alignment, or unknown tensor types', async () => {
     const aligned = gguf([entry('general.alignment', 4, u32(64))], [tensor('t', [1], 0, 0)]);
     expect((await read(aligned)).fileBytes).toBe(Math.ceil(aligned.length / 64) * 64 + 4);
     expect((await read(gguf([], [tensor('t', [1], 77, 0)]))).fileBytes).toBeNull();
@@ -122,17 +122,17 @@ describe('a header', () => {
     ['too many dimensions', gguf([], [tensor('t', [1, 1, 1, 1, 1, 1, 1, 1, 1], 0, 0)]), '9 dimensions'],
     ['its first version', gguf([], [], { version: 1 }), 'version 1'],
     ['big-endian numbers', Buffer.from('GGUF\0\0\0\u0003 and so on'), 'big-endian'],
-  ])('with %s is refused', async (_, bytes, message) => {
+  ])('with %s is rejected', async (_, bytes, message) => {
     await expect(read(bytes)).rejects.toThrow(GgufFault);
     await expect(read(bytes)).rejects.toThrow(message);
   });
 
-  it('cut anywhere is refused', async () => {
+  it('truncated anywhere is rejected', async () => {
     for (let length = 0; length < all.length; length += 13)
       await expect(read(all.subarray(0, length))).rejects.toThrow(GgufFault);
   });
 
-  it('damaged anywhere is read or refused, and never anything else', async () => {
+  it('damaged anywhere is read or rejected with a GgufFault', async () => {
     await assert(
       asyncProperty(nat(all.length - 1), nat(255), async (at, byte) => {
         const bytes = Buffer.from(all);
@@ -145,7 +145,7 @@ describe('a header', () => {
   });
 });
 
-describe('what a header tells', () => {
+describe('the description of a header', () => {
   const wanted = { sequences: 2, contextSize: 'auto' as const, flashAttention: false };
   const freeBytes = 8e9;
   const model = (...entries: Buffer[]) =>
@@ -156,7 +156,7 @@ describe('what a header tells', () => {
       ),
     );
 
-  it('is the engine’s own reckoning of memory', async () => {
+  it('has the memory plan of the engine', async () => {
     const header = await model(
       entry('qwen3.context_length', 4, u32(32_768)),
       entry('qwen3.embedding_length', 4, u32(1024)),
@@ -189,12 +189,12 @@ describe('what a header tells', () => {
     );
   });
 
-  it('is the quantization that it names, whatever kind most numbers are of', async () => {
+  it('has the declared quantization, whatever the type of most numbers', async () => {
     const header = await model(entry('general.file_type', 4, u32(2)));
     expect(describeModel([header], 1000, wanted, freeBytes).quantization).toBe('Q4_0');
   });
 
-  it('is little when it says nothing sensible', async () => {
+  it('is sparse without valid metadata', async () => {
     const minus = Buffer.alloc(4);
     minus.writeInt32LE(-3);
     const header = await model(

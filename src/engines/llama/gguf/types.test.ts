@@ -2,11 +2,11 @@ import { GgmlType, GgufFileType } from 'node-llama-cpp';
 import { expect, it } from 'vitest';
 import { fileTypes, tensorBytes, tensorTypes } from './types.ts';
 
-it.each(Object.entries(tensorTypes))('%s is what the engine calls %s', (number, entry) => {
+it.each(Object.entries(tensorTypes))('%s has the name %s in the engine', (number, entry) => {
   expect(GgmlType[Number(number)]).toBe(entry![0]);
 });
 
-it.each(Object.entries(fileTypes))('%s is what the engine calls %s', (number, name) => {
+it.each(Object.entries(fileTypes))('%s has the name %s in the engine', (number, name) => {
   expect(GgufFileType[Number(number)]?.replace(/^(ALL|MOSTLY)_/, '')).toBe(name);
 });
 
@@ -17,6 +17,6 @@ it.each([
   [14, 256, 210],
   [30, 3, 6],
   [999, 1, undefined],
-])('a tensor of kind %d with %d numbers', (type, elements, bytes) => {
+])('a tensor of type %d with %d numbers', (type, elements, bytes) => {
   expect(tensorBytes(type, elements)).toBe(bytes);
 });

@@ -18,7 +18,7 @@ const nests = (b: GrammarBuilder): RuleElement => {
 };
 
 describe('the matcher', () => {
-  test('follows a text piece by piece and keeps old states good', () => {
+  test('follows a text piece by piece and keeps old states usable', () => {
     const matcher = matcherFor((b) => b.rule([b.literal('cat'), b.literal('cow')]));
     const afterC = matcher.advance(matcher.start, 'c')!;
     expect(matcher.advance(afterC, 'x')).toBeUndefined();
@@ -27,7 +27,7 @@ describe('the matcher', () => {
     expect(matcher.advance(afterC, 'ats')).toBeUndefined();
   });
 
-  test('tells the shortest completion and its bytes', () => {
+  test('finds the shortest completion and its bytes', () => {
     const matcher = matcherFor(nests);
     const state = matcher.advance(matcher.start, '(()(')!;
     expect(matcher.closing(state)).toBe('))');
@@ -58,7 +58,7 @@ describe('the matcher', () => {
     expect(matcher.closing(state!)).toBe(`x${']'.repeat(200)}`);
   });
 
-  test('gives up on a grammar whose readings do multiply', () => {
+  test('gives up on a grammar whose readings multiply', () => {
     const matcher = matcherFor((b) => {
       const { element, define } = b.declare();
       define([
@@ -76,7 +76,7 @@ describe('the matcher', () => {
 describe('analysis', () => {
   const analysed = (build: (b: GrammarBuilder) => RuleElement) => () => matcherFor(build);
 
-  test('refuses what has no end', () => {
+  test('rejects a grammar without finite texts', () => {
     const endless = (b: GrammarBuilder): RuleElement => {
       const { element, define } = b.declare();
       define([[...b.literal('a'), element]]);
@@ -86,7 +86,7 @@ describe('analysis', () => {
     expect(analysed((b) => b.rule([]))).toThrow(UnsatisfiableGrammar);
   });
 
-  test('drops the alternatives that never end', () => {
+  test('drops infinite alternatives', () => {
     const matcher = matcherFor((b) => b.rule([b.literal('a'), [...b.literal('b'), b.rule([])]]));
     expect(matcher.advance(matcher.start, 'b')).toBeUndefined();
   });
@@ -97,7 +97,7 @@ describe('analysis', () => {
   });
 });
 
-test('GBNF names the rules in use and escapes what its notation reserves', () => {
+test('GBNF has the reachable rules and escapes reserved characters', () => {
   const b = createGrammarBuilder();
   b.rule([b.literal('unused')]);
   const inner = b.rule([[], [b.chars([0x61, 0x7a], [0x5d, 0x5d])]]);

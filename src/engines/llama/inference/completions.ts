@@ -106,7 +106,7 @@ export function createCompleter(
     const isScored = isAsked || made > told;
     const isScoredPrompt = isAsked && Boolean(echo);
     const top = logprobs ?? 0;
-    refuseMuchScored(request, prompts, made);
+    limitScored(request, prompts, made);
     const firstSeed = requestSeed(request, random);
 
     async function make(prompt: RawPrompt, at: number, lease: SequenceLease): Promise<Made> {
@@ -184,27 +184,27 @@ export function createCompleter(
   };
 }
 
-/** Every answer tells its prompt again, with all that was asked for of each token: that is held in memory at once. */
-function refuseMuchScored(
+/** Limits the log probabilities of echoed prompts, which are in memory at once. */
+function limitScored(
   { echo, logprobs }: CompletionsRequest,
   prompts: readonly RawPrompt[],
   answers: number,
 ): void {
   if (!echo || typeof logprobs !== 'number') return;
-  const told = sum(prompts.map(({ tokens }) => tokens.length)) * answers * (logprobs + 1);
-  if (told > maxScored)
+  const scored = sum(prompts.map(({ tokens }) => tokens.length)) * answers * (logprobs + 1);
+  if (scored > maxScored)
     throw invalid(
       'echo',
-      `with logprobs, the answers would have ${told} log probabilities of prompts, and at most ${maxScored} are possible: request fewer answers, fewer alternatives or shorter prompts`,
+      `with logprobs, the answers would have ${scored} log probabilities of prompts, and at most ${maxScored} are possible: request fewer answers, fewer alternatives or shorter prompts`,
     );
 }
 
-/** The `told` answers with the most likely tokens. @param before tokens in front that belong to the prompt */
-function likeliest(choices: Made[], told: number, before: number): Made[] {
-  if (choices.length === told) return choices;
+/** The `count` answers with the most likely tokens. @param before tokens in front that belong to the prompt */
+function likeliest(choices: Made[], count: number, before: number): Made[] {
+  if (choices.length === count) return choices;
   const score = ({ tokens }: Made): number => {
     const own = tokens.slice(before);
     return sum(own.map(({ logprob }) => logprob ?? 0)) / Math.max(1, own.length);
   };
-  return choices.toSorted((a, b) => score(b) - score(a)).slice(0, told);
+  return choices.toSorted((a, b) => score(b) - score(a)).slice(0, count);
 }

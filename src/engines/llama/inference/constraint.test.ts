@@ -25,14 +25,14 @@ test.each<[Partial<ChatRequest>, boolean]>([
   expect(answerRule(ask(more)).maxCalls === 1).toBe(isOne);
 });
 
-test('a choice that is null confines the answer as none does', () => {
+test('a null tool_choice constrains the answer like an absent one', () => {
   const family = detectFamily('<tool_call>');
   const rules = (more: Partial<ChatRequest>) => createConstraint(ask(more), family)?.grammar.rules;
   expect(rules({ tool_choice: null })).toEqual(rules({}));
   expect(rules({ parallel_tool_calls: false })).not.toEqual(rules({}));
 });
 
-test('a call of a tool that is not there is refused', () => {
+test('a forced call of a missing tool is rejected', () => {
   const other = { type: 'function' as const, function: { name: 'g' } };
   for (const more of [{ tool_choice: other }, { tools: [], tool_choice: 'required' as const }])
     expect(() => createConstraint(ask(more), detectFamily(undefined))).toThrow(
@@ -40,14 +40,14 @@ test('a call of a tool that is not there is refused', () => {
     );
 });
 
-test('an answer that may call nothing is confined as one that knows no tools', () => {
+test('an answer that may call nothing is constrained like one without tools', () => {
   const rules = (more: Partial<ChatRequest>) =>
     createConstraint(ask(more), detectFamily('tools'))?.grammar.rules;
   expect(rules({ tool_choice: 'none' })).toEqual(rules({ tools: undefined }));
   expect(rules({ tool_choice: 'none' })).not.toEqual(rules({}));
 });
 
-test('a function without parameters takes none, also where others are refused by their evaluation', () => {
+test('a function without parameters takes none, also with unevaluatedProperties', () => {
   const parametersOf = (more: object): Tool[] => [
     { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {}, ...more } } },
   ];

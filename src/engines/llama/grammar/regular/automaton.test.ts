@@ -22,7 +22,7 @@ function accepts(automaton: Automaton, text: string): boolean {
 
 const ofPattern = (pattern: string) => createPatterns()(pattern)!;
 
-describe('a pattern means what JavaScript and RE2 say it means', () => {
+describe('a pattern matches as in JavaScript and RE2', () => {
   test.each([
     '',
     '^',
@@ -92,12 +92,12 @@ test.each([
   ['[z-a]', 'class range'],
   ['*', 'missing argument'],
   ['\\', 'trailing backslash'],
-])('%s is not followed', (pattern, why) => {
+])('%s is not supported', (pattern, why) => {
   expect(() => searchFor(pattern, () => {})).toThrow(why);
   expect(createPatterns()(pattern)).toBeNull();
 });
 
-test('lengths and several patterns are taken together', () => {
+test('lengths and several patterns are combined', () => {
   const language = both(both(ofPattern('^a*b*$'), ofPattern('a|^b*$')), ofLength(2, 3));
   const fits = (text: string) => /^(?:a+b*|b+)$/.test(text) && text.length > 1 && text.length < 4;
   expect(texts.filter((text) => accepts(language, text))).toEqual(texts.filter(fits));
@@ -107,11 +107,11 @@ test('lengths and several patterns are taken together', () => {
 test.each([
   ['states', '^[ab]*a[ab]{14}$'],
   ['classes', '^\\p{L}+$'],
-])('a pattern with too many %s is given up', (_, pattern) => {
+])('a pattern with too many %s is rejected', (_, pattern) => {
   expect(() => regularRule(createGrammarBuilder(), ofPattern(pattern))).toThrow(AutomatonTooLarge);
 });
 
-test('all patterns of a schema together are looked at for a limited time', () => {
+test('all patterns of a schema share one time limit', () => {
   const languageOf = createPatterns();
   const write = (pattern: string) => regularRule(createGrammarBuilder(), languageOf(pattern)!);
   write('^a$');
@@ -123,7 +123,7 @@ test('all patterns of a schema together are looked at for a limited time', () =>
 test.each([
   ['^[a-h](?:(?:x?y?){500})$', '', 'a'],
   ['^(?:a|b)\\b(?:(?:-?:?){500})$', 'a', '!'],
-])('the positions that come into reach in %s count as work', (pattern, before, letter) => {
+])('the positions that become reachable in %s count as work', (pattern, before, letter) => {
   let work = 0;
   const automaton = searchFor(pattern, (positions) => (work += positions));
   let state = automaton.start;
@@ -138,7 +138,7 @@ test.each([
   expect(workOf()).toBe(1);
 });
 
-test('a pattern is read once, and none once the work of the schema is done', () => {
+test('a pattern is compiled once, and none after the limit of the schema', () => {
   const compile = vi.spyOn(RE2JS, 'compile');
   const languageOf = createPatterns();
   for (let i = 0; i < 3; i++) languageOf('^a\\d?$');

@@ -18,10 +18,10 @@ function raw(pieces: readonly string[], stops: readonly string[] = []) {
   return told;
 }
 
-test('all tokens of a raw text are told, those without a text and the one that ended it too', () => {
+test('a raw text reports all tokens, including the one that ended it and those without a text', () => {
   expect(raw(['a', '', 'b', ''])).toEqual({ text: 'ab', tokens: ['a', '', 'b', ''] });
 });
 
-test('of a raw text that was cut at a stop string no token behind the cut is told', () => {
+test('a raw text cut at a stop string reports no token after the cut', () => {
   expect(raw(['a', 'bs', 'to', 'p'], ['stop'])).toEqual({ text: 'ab', tokens: ['a', 'bs'] });
 });

@@ -17,14 +17,14 @@ test('an unfinished character comes at the end, as a replacement', () => {
   expect(pieces(Buffer.from('a€').subarray(0, 3)).join('')).toBe('a\uFFFD');
 });
 
-test('bytes that are no text do not hold back what follows', () => {
+test('invalid bytes do not hold back the text after them', () => {
   const text = pieces(Buffer.concat([Buffer.from([0x80, 0x81, 0x82, 0x83, 0x84]), Buffer.from('ok😀')])).join(
     '',
   );
   expect(text).toBe(`${'\uFFFD'.repeat(5)}ok😀`);
 });
 
-test('tokens are decoded behind the ones before them', () => {
+test('tokens are decoded with the ones before them', () => {
   const seen: number[][] = [];
   const decoder = createTextDecoder((tokens, previous) => {
     seen.push([...previous]);
@@ -34,7 +34,7 @@ test('tokens are decoded behind the ones before them', () => {
   expect(seen.at(-1)).toEqual([1, 2]);
 });
 
-test('a token with a mark is that mark, behind what was held back', () => {
+test('a token with a mark becomes that mark, after held-back text', () => {
   const decoder = createTextDecoder(detokenize, new Map([[1, '<call>']]));
   expect(['a', '\u0001', 'b'].map((text) => decoder.push(text.charCodeAt(0)))).toEqual(['a', '<call>', 'b']);
   expect([0xe2, 1].map((byte) => decoder.push(byte))).toEqual(['', '\uFFFD<call>']);

@@ -20,7 +20,7 @@ function parse(text: string, { size = 1, format = markedCalls } = {}): Segment[]
 const call = (name: string, text: string): Segment => ({ kind: 'call', call: { name, arguments: text } });
 const said = (text: string): Segment => ({ kind: 'content', text });
 
-describe('calls are taken out of the text, however it is cut', () => {
+describe('calls are extracted from the text, wherever it is cut', () => {
   test.each<[string, Segment[]]>([
     ['<tool_call>{"name":"f","arguments":{"a":1}}</tool_call>', [call('f', '{"a":1}')]],
     ['<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>', [call('f', '{}')]],
@@ -40,19 +40,19 @@ test.each([
   '<tool_call>{broken</tool_call>',
   '<tool_call>[1]</tool_call>',
   '<tool_call>{"name":"f","arguments":{',
-])('what cannot be read as a call stays text: %j', (text) => {
+])('an unreadable call stays text: %j', (text) => {
   expect(parse(text)).toEqual([said(text)]);
 });
 
-test('marks inside of arguments are arguments', () => {
+test('markers inside arguments are arguments', () => {
   const text = '<tool_call>{"name":"f","arguments":{"a":"</tool_call>[{"}}</tool_call>';
   expect(parse(text)).toEqual([call('f', '{"a":"</tool_call>[{"}')]);
 });
 
-describe('a model that answers with the call alone', () => {
+describe('a model that answers with a call alone', () => {
   const format = detectFamily('<|start_header_id|> tools').calls;
 
-  test('has it read, and several of them', () => {
+  test('is read, also with several calls', () => {
     expect(parse(' {"name":"f","parameters":{"x":[1]}}', { format })).toEqual([call('f', '{"x":[1]}')]);
     const two = '{"name":"f","parameters":{}}; {"name":"g","parameters":{}}\n';
     expect(parse(two, { format })).toEqual([call('f', '{}'), call('g', '{}')]);

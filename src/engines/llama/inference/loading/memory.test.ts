@@ -17,7 +17,7 @@ const shape = {
 const open = { contextSize: 'auto', sequences: 4, flashAttention: false } as const;
 
 describe('the context that fits', () => {
-  test('is 4,096 tokens, or what the model was trained for', () => {
+  test('is 4,096 tokens, or the trained context', () => {
     expect(planContext(shape, { ...open, sequences: 2 }, 8_000 * megabyte)).toMatchObject({
       contextSize: 4096,
       cacheBytes: 256 * megabyte,
@@ -25,7 +25,7 @@ describe('the context that fits', () => {
     expect(planContext({ ...shape, trainedContext: 512 }, open, 8_000 * megabyte).contextSize).toBe(512);
   });
 
-  test('shrinks when it was left open, down to 512, and what is planned fits', () => {
+  test('shrinks with `auto`, down to 512, and fits', () => {
     const free = 420 * megabyte;
     const plan = planContext(shape, open, free);
     expect(plan.contextSize).toBeGreaterThan(512);
@@ -36,7 +36,7 @@ describe('the context that fits', () => {
     expect(planContext(shape, open, 290 * megabyte).misfit).toMatch(/This would fit: .*sequences: [23]\./);
   });
 
-  test('is what was asked for, or told with what would fit', () => {
+  test('is the configured one, or an error with what would fit', () => {
     const wanted = { ...open, contextSize: 8192 };
     expect(planContext(shape, wanted, 4_000 * megabyte).cacheBytes).toBe(1024 * megabyte);
     const { misfit } = planContext(shape, wanted, 940 * megabyte);
@@ -46,7 +46,7 @@ describe('the context that fits', () => {
     expect(misfit).toMatch(/This would fit: sequences: 2, or context: \d{4}\./);
   });
 
-  test('is longer with flash attention, which keeps no scores', () => {
+  test('is longer with flash attention, which needs no scores', () => {
     const wanted = { ...open, contextSize: 8192, sequences: 1 };
     const plain = planContext(shape, wanted, Infinity).workBytes;
     const flash = planContext(shape, { ...wanted, flashAttention: true }, Infinity).workBytes;

@@ -9,11 +9,11 @@ test.each([
   [8, [1, 2, 4, 7]],
   [17, [1, 2, 4, 8, 16]],
   [0.5, [1]],
-])('with %d cores, %j are tried', (cores, candidates) => {
+])('with %d cores, %j are measured', (cores, candidates) => {
   expect(threadCandidates(cores)).toEqual(candidates);
 });
 
-describe('of the numbers tried', () => {
+describe('of the measured numbers', () => {
   const choose = async (speeds: Record<number, number>) => {
     const tried: number[] = [];
     const chosen = await chooseThreads(Object.keys(speeds).map(Number), async (threads) => {
@@ -28,15 +28,15 @@ describe('of the numbers tried', () => {
     expect((await choose({ 1: 10, 2: 9, 4: 30 })).chosen).toBe(4);
   });
 
-  test('of those about as fast, the fewest', async () => {
+  test('the fewest of those about as fast', async () => {
     expect((await choose({ 1: 10, 2: 10.4, 4: 10.2 })).chosen).toBe(1);
   });
 
-  test('nothing more is tried once threads only wait for each other', async () => {
+  test('measuring stops at a clear slowdown', async () => {
     expect(await choose({ 1: 500, 2: 40, 4: 2, 7: 1 })).toEqual({ chosen: 1, tried: [1, 2] });
   });
 
-  test('one alone is not measured', async () => {
+  test('a single candidate is not measured', async () => {
     expect(await choose({ 1: 10 })).toEqual({ chosen: 1, tried: [] });
   });
 });

@@ -28,7 +28,7 @@ function rendered(request: Partial<ChatRequest>, template?: string, bos?: number
 const turn = (role: string, content: string): string => `[<|im_start|>]${role}\n${content}[<|im_end|>]\n`;
 const open = '[<|im_start|>]assistant\n';
 
-test('without a template of its own a model is spoken to in ChatML', () => {
+test('a model without a template gets ChatML', () => {
   const messages: ChatRequest['messages'] = [
     { role: 'developer', content: 'Be kind.' },
     {
@@ -50,7 +50,7 @@ test('control tokens spelled out in a message stay text', () => {
   expect(rendered({ messages: [{ role: 'user', content }] })).toBe(turn('user', content) + open);
 });
 
-test('the first token is there once, whether the template writes it or not', () => {
+test('the first token comes once, whether the template writes it or not', () => {
   expect(rendered({}, undefined, 1000)).toBe(`[bos]${turn('user', 'Hi')}${open}`);
   expect(rendered({}, '{{ bos_token }}{{ messages[0].content }}')).toBe('[<s>]Hi');
 });
@@ -60,13 +60,13 @@ describe('tools', () => {
     { type: 'function', function: { name: 'f', description: '<|im_end|>' } },
   ];
 
-  test('are described to a model whose template does not know them', () => {
+  test('are described in the system message for a template without tools', () => {
     const text = rendered({ tools, messages: [{ role: 'system', content: 'S' }] });
     expect(text).toMatch(/^\[<\|im_start\|>\]system\nS\n\nYou can call these functions:\n\[\{.*"name":"f"/);
     expect(rendered({ tools, tool_choice: 'none' })).not.toContain('"f"');
   });
 
-  test('are given to a template that does, with parameters to walk through', () => {
+  test('are passed to a template with tools, with an object of parameters', () => {
     const template =
       '{% if tools %}{% for t in tools %}{{ t.function.name }}:{{ t.function.description }}:' +
       '{% for p in t.function.parameters.properties %}{{ p }}{% endfor %}{% endfor %}{% endif %}';
@@ -74,14 +74,14 @@ describe('tools', () => {
     expect(rendered({ tools, tool_choice: 'none' }, template)).toBe('');
   });
 
-  test('of earlier turns are shown with their arguments as objects', () => {
+  test('of earlier turns have their arguments as objects', () => {
     const template = '{% for c in messages[0].tool_calls %}{{ c.function.arguments.a + 1 }}{% endfor %}';
     const call = { id: 'call_1', type: 'function' as const, function: { name: 'f', arguments: '{"a":1}' } };
     expect(rendered({ messages: [{ role: 'assistant', tool_calls: [call] }] }, template)).toBe('2');
   });
 });
 
-test('a template that refuses the messages says so', () => {
+test('a template that rejects the messages is named in the error', () => {
   const template = "{{ raise_exception('roles must alternate') }}";
   expect(() => rendered({}, template)).toThrow(
     /messages: the chat template of the model rejects them: .*roles must alternate/,
@@ -107,19 +107,19 @@ describe('a prompt over the context', () => {
     return promptOf({ model: 'm', messages: [{ role: 'user', content }] }).tokens.length;
   };
 
-  test('is counted to its end where it is not far over it', () => {
+  test('is counted to its end if it is not far over', () => {
     expect(lengthOf('ab'.repeat(3_000))).toBe(6_000);
     expect(read.length).toBe(1);
   });
 
-  test('is refused after its beginning where it is', () => {
+  test('is rejected early if it is far over', () => {
     expect(() => lengthOf('ab'.repeat(1_000_000))).toThrow(
       /more than 2000 tokens, and this model's context holds 1000/,
     );
     expect(read.length).toBe(1);
   });
 
-  test('is read all the same where its tokens are long enough to fit', () => {
+  test('is read if its tokens are long enough to fit', () => {
     expect(lengthOf('x'.repeat(1_000_000))).toBe(1);
     expect(read.at(-1)!.length).toBe(1_000_000);
   });

@@ -30,7 +30,7 @@ function opened(size = 8) {
   };
 }
 
-test('it opens for all who came in the same turn, and for nobody else before they are done', async () => {
+test('it opens for all evaluations of one turn, and for others after they are done', async () => {
   const { enter, finish, names } = opened();
   void enter('a');
   void enter('b');
@@ -44,7 +44,7 @@ test('it opens for all who came in the same turn, and for nobody else before the
   expect(names()).toEqual(['late']);
 });
 
-test('whoever asks again on getting a result goes with the others', async () => {
+test('an evaluation requested on a result joins the next batch with the others', async () => {
   const { enter, finish, names } = opened();
   const first = ['a', 'b', 'c'].map(async (name) => {
     await enter(name);
@@ -59,7 +59,7 @@ test('whoever asks again on getting a result goes with the others', async () => 
   expect(names()).toEqual(['a again', 'b again', 'c again']);
 });
 
-test('a batch has room for a token of each, then prompts of interactive requests, then others', async () => {
+test('a batch takes single tokens first, then interactive prompts, then others', async () => {
   const { enter, finish, names } = opened(8);
   void enter('prompt', { tokens: 6, priority: 'batch', signal });
   void enter('short prompt', { tokens: 2, priority: 'batch', signal });
@@ -72,7 +72,7 @@ test('a batch has room for a token of each, then prompts of interactive requests
   expect(names()).toEqual(['prompt']);
 });
 
-test('what is larger than a batch goes alone', async () => {
+test('an evaluation larger than a batch runs alone', async () => {
   const { enter, names } = opened(8);
   void enter('huge', { tokens: 20, priority: 'batch', signal });
   void enter('prompt', { tokens: 2, priority: 'batch', signal });
@@ -80,7 +80,7 @@ test('what is larger than a batch goes alone', async () => {
   expect(names()).toEqual(['huge']);
 });
 
-test('a failure leaves the batch like a result', async () => {
+test('a failure frees its share like a result', async () => {
   const gate = createBatchGate(8);
   await expect(gate.evaluate(token, () => Promise.reject(new Error('no memory')))).rejects.toThrow(
     'no memory',
@@ -88,7 +88,7 @@ test('a failure leaves the batch like a result', async () => {
   expect(await gate.evaluate(token, () => Promise.resolve('done'))).toBe('done');
 });
 
-test('whoever aborts while it waits takes nothing', async () => {
+test('an evaluation aborted while it waits does not run', async () => {
   const gate = createBatchGate(8);
   const gone = new AbortController();
   const waiting = gate.evaluate({ ...token, signal: gone.signal }, () => Promise.resolve('evaluated'));
@@ -97,7 +97,7 @@ test('whoever aborts while it waits takes nothing', async () => {
   expect(await gate.evaluate(token, () => Promise.resolve('done'))).toBe('done');
 });
 
-test('an evaluation that came to its end is a step, and one that failed is none', async () => {
+test('only a completed evaluation counts as a step', async () => {
   let steps = 0;
   const gate = createBatchGate(8, () => steps++);
   await gate.evaluate(token, () => Promise.resolve());

@@ -10,7 +10,7 @@ const request = (signal = new AbortController().signal): SlotRequest => ({
   signal,
 });
 
-test('who gives up while it waits is told so, and its place goes to the next', async () => {
+test('a request aborted while it waits rejects, and its slot goes to the next', async () => {
   const sequence = { contextTokens: [] as number[] } as LlamaContextSequence;
   const runner = createRunner([sequence], createBatchGate(8));
   const first = Promise.withResolvers<void>();
@@ -28,7 +28,7 @@ test('who gives up while it waits is told so, and its place goes to the next', a
   await expect(left).rejects.toThrow('gone');
 });
 
-test('an interactive request goes before those of batches that wait longer', async () => {
+test('an interactive request passes batch requests that wait longer', async () => {
   const sequence = { contextTokens: [] as number[] } as LlamaContextSequence;
   const runner = createRunner([sequence], createBatchGate(8));
   const first = Promise.withResolvers<void>();
