@@ -1,6 +1,6 @@
 import type { Db } from '../../src/store/db.ts';
 
-/** The schema of a SQLite database as statements: what `src/store/schema.sql` holds. */
+/** The schema of a SQLite database as statements: what `test/store/schema.sql` holds. */
 export async function dumpSchema(sqlite: Db): Promise<string> {
   const rows = await sqlite.all<{ sql: string }>(
     "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY tbl_name, type = 'index', name",

@@ -32,7 +32,7 @@ describe('the schema', () => {
   test('is the one in schema.sql', async () => {
     const db = open();
     await migrate(db);
-    await expect(await dumpSchema(db)).toMatchFileSnapshot('../../src/store/schema.sql');
+    await expect(await dumpSchema(db)).toMatchFileSnapshot('./schema.sql');
   });
 
   test('is left unchanged when it is up to date', async () => {
