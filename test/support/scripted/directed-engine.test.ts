@@ -181,7 +181,7 @@ describe('time and slots', () => {
     expect(order).toEqual(['b1', 'i1', 'i2', 'b2', 'b3', 'b4']);
   });
 
-  it('turns unavailable who waits for a slot at once when stopped, also while an answer is not read on', async () => {
+  it('rejects waiting requests at once when stopped, also while a stream is not read', async () => {
     const { engine } = setup({ slots: 1 });
     const stream = engine.stream(ask('hi'), call())[Symbol.asyncIterator]();
     await stream.next();
@@ -207,7 +207,7 @@ describe('time and slots', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('turns everyone unavailable when stopped, and works again when started', async () => {
+  it('rejects all requests when stopped, and works again when started', async () => {
     const { engine } = setup({ slots: 1 });
     const both = [engine.generate(ask('[[hang]]'), call()), engine.generate(ask('[[hang]]'), call())];
     await engine.stop();
