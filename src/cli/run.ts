@@ -5,54 +5,54 @@ import { reportError } from './shared/report.ts';
 
 type Make = (cli: Cli) => Command;
 
-/** Every command: what the overview says of it, and where it stands. Only the one that is asked for is loaded. */
+/** All commands with their descriptions. Only the command that runs is loaded. */
 const commands: Record<string, readonly [about: string, load: () => Promise<Make>]> = {
   serve: ['start the server', async () => (await import('./server/serve.ts')).serve],
   demo: [
-    'run a sample of 100 requests as a batch, from start to finish, with the built-in model',
+    'run a sample batch of 100 requests with the built-in model',
     async () => (await import('./demo/demo.ts')).demo,
   ],
   batch: ['run batches and collect their results', async () => (await import('./batch/batch.ts')).batch],
   files: ['upload, list and read files', async () => (await import('./files/files.ts')).files],
-  chat: ['ask a model, once or in a conversation', async () => (await import('./models/chat.ts')).chat],
+  chat: [
+    'ask a model a question, or start a conversation',
+    async () => (await import('./models/chat.ts')).chat,
+  ],
   models: [
-    'the models of a server, and model files on this machine',
+    'manage the models of a server, and model files on this machine',
     async () => (await import('./models/models.ts')).models,
   ],
   webhooks: [
-    'endpoints of yours that are told when a batch ends',
+    'manage endpoints that are notified when a batch ends',
     async () => (await import('./webhooks/webhooks.ts')).webhooks,
   ],
-  orgs: ['the orgs of a server (with an admin key)', async () => (await import('./access/orgs.ts')).orgs],
-  keys: ['the API keys of a server (with an admin key)', async () => (await import('./access/keys.ts')).keys],
-  usage: ['what was used, and what it cost', async () => (await import('./access/usage.ts')).usage],
-  config: ['the configuration of a server', async () => (await import('./server/config.ts')).config],
+  orgs: ['manage the orgs of a server (admin key)', async () => (await import('./access/orgs.ts')).orgs],
+  keys: ['manage the API keys of a server (admin key)', async () => (await import('./access/keys.ts')).keys],
+  usage: ['show usage and cost', async () => (await import('./access/usage.ts')).usage],
+  config: ['check the configuration of a server', async () => (await import('./server/config.ts')).config],
   doctor: [
-    'ask every configured server what it can do',
+    'probe every configured server and report what it supports',
     async () => (await import('./server/doctor.ts')).doctor,
   ],
   backup: [
-    'copy the database and the files of a data folder, also while its server runs',
+    'back up the database and the files, also while the server runs',
     async () => (await import('./server/backup.ts')).backup,
   ],
   login: [
-    'remember a server and a key for the commands of this user',
+    'save a server and an API key for later commands',
     async () => (await import('./access/login.ts')).login,
   ],
-  logout: ['forget what login remembered', async () => (await import('./access/login.ts')).logout],
+  logout: ['delete the saved server and key', async () => (await import('./access/login.ts')).logout],
   completion: [
-    'print what bash, zsh or fish need to complete these commands',
+    'print a completion script for bash, zsh or fish',
     async () => (await import('./completion/completion.ts')).completion,
   ],
 };
 
-/**
- * The command line.
- * @param argv what is asked: the commands that it does not name are only listed; absent, all are there
- */
+/** Command line. Loads only the commands that `argv` names, or all of them without it. */
 export async function createProgram(cli: Cli, argv?: readonly string[]): Promise<Command> {
   const program = new Command('offpeak')
-    .description('A self-hosted inference server whose main job is batch.')
+    .description('A self-hosted server for batch inference.')
     .version(packageVersion())
     .enablePositionalOptions();
   const needsAll = argv === undefined || argv[0] === 'completion';
@@ -75,7 +75,7 @@ export async function run(argv: string[], cli: Cli): Promise<number> {
   }
 }
 
-/** Makes every command throw instead of exiting, and write where it is told. What is wrong is told by `reportError`. */
+/** Makes commands throw instead of exiting, and write to the terminal of `cli`. `reportError` prints their errors. */
 function captureOutput(command: Command, cli: Cli): Command {
   command.exitOverride().configureOutput({
     writeOut: (text) => void cli.terminal.stdout.write(text),

@@ -7,20 +7,20 @@ export interface Surroundings {
   cwd: string;
 }
 
-/** How this program is called from where the user stands, as hints show it: `bin/offpeak`, `npx offpeak` or `offpeak`. */
+/** Command that runs this program from the current folder, for hints: `bin/offpeak`, `npx offpeak` or `offpeak`. */
 export function selfCommand({ env, cwd }: Surroundings): string {
-  if (isCheckout) return fromHere(join(root, 'bin', 'offpeak'), cwd).replace(/^offpeak$/, './offpeak');
+  if (isCheckout) return shortPath(join(root, 'bin', 'offpeak'), cwd).replace(/^offpeak$/, './offpeak');
   if (env.npm_command === 'exec') return 'npx offpeak';
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.some((folder) => existsSync(join(folder, 'offpeak'))) ? 'offpeak' : 'npx offpeak';
 }
 
-/** A file of requests that every installation has, to try a batch with. */
+/** Path of the example requests that every installation contains. */
 export function exampleRequests({ cwd }: Pick<Surroundings, 'cwd'>): string {
-  return fromHere(join(root, 'examples', 'demo.jsonl'), cwd);
+  return shortPath(join(root, 'examples', 'demo.jsonl'), cwd);
 }
 
-function fromHere(path: string, cwd: string): string {
+function shortPath(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short.startsWith('..') ? path : short;
 }

@@ -6,13 +6,12 @@ import { run } from './run.ts';
 import { exampleRequests, selfCommand } from './self-command.ts';
 import { createTerminal, exitOnClosedOutput } from './terminal/terminal.ts';
 
-/** The command line of this process. */
 export async function start(): Promise<void> {
-  // Started by the launcher of a checkout, which a kill -9 may take away.
+  // The launcher of a checkout may be killed: then stop, too.
   process.channel?.unref();
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   exitOnClosedOutput(process);
-  // Threads and child processes keep theirs in the same place.
+  // Threads and child processes share the compile cache.
   const compiled = getCompileCacheDir();
   if (compiled !== undefined) environment.NODE_COMPILE_CACHE ??= compiled;
   const cwd = process.cwd();

@@ -1,7 +1,6 @@
 import { isFinal, type ResultStream } from '../core/batch.ts';
 import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
-import { streamEvents } from './events.ts';
 import type {
   Page,
   PageQuery,
@@ -14,10 +13,10 @@ import type {
   RemoteOrg,
   RemoteWebhook,
 } from './resources.ts';
-import { type Call, type TransportOptions, readBytes, createTransport } from './transport.ts';
+import { type Call, type TransportOptions, createTransport, readBytes, streamEvents } from './transport.ts';
 
 export interface NewFile {
-  /** Streamed: a Blob of a file on disk is never read into memory whole. */
+  /** Uploaded as a stream, so a Blob of a file is never read into memory as a whole. */
   content: Blob;
   filename: string;
   expiresAfterSeconds?: number | undefined;
@@ -42,7 +41,7 @@ export interface NewKey {
 
 export interface OrgFields {
   name?: string | undefined;
-  /** Null for none. */
+  /** Null removes the budget. */
   budget?: RemoteBudget | null | undefined;
 }
 
@@ -55,7 +54,7 @@ export interface WebhookFields {
 
 export type Client = ReturnType<typeof createClient>;
 
-/** A server seen from outside. Every call rejects with `ClientError` or `Unreachable`. */
+/** Client of an Offpeak server. Every call rejects with `ClientError` or `Unreachable`. */
 export function createClient(options: TransportOptions) {
   const transport = createTransport(options);
   const { baseUrl } = transport;
@@ -108,10 +107,9 @@ export function createClient(options: TransportOptions) {
       get: (id: string) => get<RemoteBatch>(apiPath('batches', id)),
       list: (query: PageQuery & { status?: string | undefined }) =>
         get<Page<RemoteBatch>>(apiPath('batches'), { ...query }),
-      /** `retry` is a new batch of the failed requests of a finished one. */
-      ask: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
+      act: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
         post<RemoteBatch>(apiPath('batches', id, what)),
-      /** The batch as it is, then whenever it has changed, until it is final. */
+      /** Current state of a batch, then every change until it ends. */
       async *events(id: string) {
         const call = { path: apiPath('batches', id, 'events') };
         for await (const batch of streamEvents<RemoteBatch>(transport, call, 'batch')) {
@@ -119,15 +117,15 @@ export function createClient(options: TransportOptions) {
           if (isFinal(batch.status)) return;
         }
       },
-      /** The result lines behind line `after` that are there now. */
+      /** Result lines so far, without the first `after` ones. */
       async results(id: string, stream: ResultStream, after: number) {
         const query = { after: after === 0 ? undefined : after };
         const response = await transport.send({ path: apiPath('batches', id, stream), query });
         const { headers } = response;
         return {
-          /** More lines will follow. */
+          /** True while more lines can follow. */
           incomplete: headers.get('x-incomplete') === 'true',
-          /** Pass it as `after` to go on behind these lines. */
+          /** Value of `after` for the next call. */
           lastLine: Number(headers.get('x-last-line') ?? after),
           bytes: readBytes(response, baseUrl),
         };
@@ -149,13 +147,12 @@ export function createClient(options: TransportOptions) {
 
     usage: (query: Call['query']) => get<ShownUsage>(apiPath('usage'), query),
 
-    /** For a key with the scope `admin` (api.md, section 8). */
+    /** Requires the scope `admin`, as `keys` does. */
     orgs: {
       create: (fields: OrgFields & { name: string }) => post<RemoteOrg>(apiPath('admin', 'orgs'), fields),
       list: () => get<Page<RemoteOrg>>(apiPath('admin', 'orgs')),
       update: (id: string, fields: OrgFields) => patch<RemoteOrg>(apiPath('admin', 'orgs', id), fields),
     },
-    /** As `orgs`. */
     keys: {
       create: (fields: NewKey) => post<RemoteKey>(apiPath('admin', 'keys'), fields),
       list: (org?: string) => get<Page<RemoteKey>>(apiPath('admin', 'keys'), { org_id: org }),

@@ -1,6 +1,6 @@
 import { fieldsOf, isObject, parseOrUndefined } from '../base/fields.ts';
 
-/** One fault of several, as the server lists them (api.md, section 2). */
+/** Entry of `error.details.errors`. */
 export interface RemoteFault {
   line?: number;
   custom_id?: string;
@@ -9,7 +9,7 @@ export interface RemoteFault {
   message: string;
 }
 
-/** The server answered, and said no. */
+/** Error answer of the server. */
 export class ClientError extends Error {
   readonly status: number;
   readonly code: string;
@@ -32,13 +32,12 @@ export interface RemoteError {
   details?: { errors?: RemoteFault[] } | null;
 }
 
-/** Why `Unreachable`. */
-export const untrusted = 'its certificate is signed by nobody whom this machine trusts';
+export const untrusted = 'its certificate is signed by an unknown authority';
 
-/** No answer came, or it broke off. */
+/** Missing or incomplete answer. */
 export class Unreachable extends Error {
   readonly url: string;
-  /** It is there, and shows a certificate that nobody signed whom this machine trusts. */
+  /** True when the certificate of the server is not trusted. */
   readonly isUntrusted: boolean;
 
   constructor(url: string, reason: string, cause?: unknown) {
@@ -49,7 +48,7 @@ export class Unreachable extends Error {
   }
 }
 
-/** The error an answer with a status of 400 or more stands for, whatever its body is. */
+/** Error for an answer with a status of 400 or more and any body. */
 export async function toClientError(response: Response): Promise<ClientError> {
   const text = await response.text().catch(() => '');
   const requestId = response.headers.get('x-request-id');
@@ -57,7 +56,7 @@ export async function toClientError(response: Response): Promise<ClientError> {
   const found = fieldsOf(parseOrUndefined(text)).error;
   if (!isObject(found)) {
     const what = `The server answered ${status} ${response.statusText}`.trim();
-    return new ClientError(`${what}, which is not an answer of Offpeak.`, { status, requestId });
+    return new ClientError(`${what}, which is not an Offpeak answer. Check the URL.`, { status, requestId });
   }
   const error: RemoteError = found;
   return new ClientError(error.message ?? `status ${status}`, { status, requestId, error });

@@ -5,9 +5,8 @@ import type { presentFile } from '../wire/file/present.ts';
 import type { presentModel } from '../wire/models/present.ts';
 import type { presentDelivery, presentWebhook } from '../wire/webhooks/webhook.ts';
 
-// What a server of this version shows. One of another version may leave out what is optional here, or add to it.
+// Resources of a server of this version. Other versions may omit optional fields or add new ones.
 
-/** A page of a list (api.md, section 3). */
 export interface Page<T> {
   data: T[];
   has_more: boolean;
@@ -24,17 +23,17 @@ export type RemoteFile = ReturnType<typeof presentFile>;
 type Shown = ReturnType<typeof presentBatch>;
 type Newer = 'progress' | 'waiting' | 'at_risk' | 'usage' | 'cost' | 'error_summary';
 
-/** A batch. Times are ISO 8601, or Unix seconds where the server is told so. */
+/** Times are ISO 8601, or Unix seconds where the server is configured so. */
 export interface RemoteBatch extends Omit<Shown, Newer>, Nullable<Pick<Shown, Newer>> {
   metadata: Record<string, unknown> | null;
 }
 
 type Nullable<T> = { [K in keyof T]?: T[K] | null };
 
-/** Why nobody takes requests of a model, since when (`docs/engines/README.md`). */
+/** Reason and start of a wait (`docs/engines/README.md`). */
 export type RemoteWaiting = NonNullable<RemoteBatch['waiting']>;
 
-/** One line of `/output` or `/errors` (api.md, section 5). */
+/** Line of `/output` or `/errors`. */
 export interface ResultLine {
   id: string;
   custom_id: string;
@@ -47,9 +46,9 @@ export type RemoteModel = Pick<Listed, 'id'> & Partial<Listed>;
 export type RemoteOrg = ReturnType<typeof presentOrg>;
 export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'period'>;
 
-/** An API key. `key`, the secret, is there only in the answer that made it. */
+/** API key. Only the answer that creates it contains `key`, the secret. */
 export type RemoteKey = ReturnType<typeof presentKey>;
 
-/** `signing_secret` is there only in the answers that made it. */
+/** Only the answers that create a secret contain `signing_secret`. */
 export type RemoteWebhook = ReturnType<typeof presentWebhook>;
 export type RemoteDelivery = ReturnType<typeof presentDelivery>;

@@ -1,10 +1,10 @@
-import { toClientError, Unreachable, untrusted } from './errors.ts';
+import { createParser } from 'eventsource-parser';
+import { ClientError, type RemoteError, toClientError, Unreachable, untrusted } from './errors.ts';
 
-/** `fetch`, or something that behaves like it. */
 export type Fetch = typeof globalThis.fetch;
 
 export interface TransportOptions {
-  /** Of the server, without `/v1`: `http://127.0.0.1:8080`. */
+  /** URL of the server, such as `http://127.0.0.1:8080`. A final `/v1` is ignored. */
   baseUrl: string;
   apiKey: string | undefined;
   fetch: Fetch;
@@ -17,12 +17,12 @@ export interface Call {
   /** Sent as JSON. */
   json?: unknown;
   form?: FormData;
-  /** A repeat with the same key answers with what the first one made (api.md, section 1). */
+  /** A repeated call with the same key returns the resource of the first one. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Speaks HTTP: what goes wrong becomes `ClientError` or `Unreachable`. */
+/** HTTP transport. Errors are `ClientError` or `Unreachable`. */
 export interface Transport {
   readonly baseUrl: string;
   send(call: Call): Promise<Response>;
@@ -60,24 +60,54 @@ export function createTransport(options: TransportOptions): Transport {
         return (await response.json()) as T;
       } catch (cause) {
         if (call.signal?.aborted === true) throw cause;
-        throw new Unreachable(baseUrl, 'its answer is not JSON; is this an Offpeak server?', cause);
+        throw new Unreachable(baseUrl, 'its answer is not JSON. Is this an Offpeak server?', cause);
       }
     },
   };
 }
 
-/** `fetch` keeps a copy of all that it sends, unless it may send it nowhere else and nobody could be asked for a password. */
+/** Options that keep `fetch` from buffering an upload for a redirect or a password prompt. */
 const uploadOptions = { redirect: 'error', window: null } as const;
 
-/** The bytes of an answer; breaking off is `Unreachable` like everything else that the network does. */
+/** Bytes of an answer. A broken connection throws `Unreachable`. */
 export async function* readBytes(response: Response, baseUrl: string): AsyncGenerator<Uint8Array> {
   if (response.body === null) return;
   try {
     yield* response.body;
   } catch (cause) {
     if (cause instanceof Error && cause.name === 'AbortError') throw cause;
-    throw new Unreachable(baseUrl, 'the connection broke while reading', cause);
+    throw new Unreachable(baseUrl, 'the connection broke during the download', cause);
   }
+}
+
+/**
+ * Data of each server-sent event, until `[DONE]`.
+ * @param what the stream is about, for the error message
+ * @throws Unreachable when the stream ends without `[DONE]`, ClientError when it contains an error
+ */
+export async function* streamEvents<T extends object>(
+  transport: Transport,
+  call: Call,
+  what: string,
+): AsyncGenerator<T> {
+  const response = await transport.send(call);
+  const requestId = response.headers.get('x-request-id');
+  const ready: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => ready.push(data) });
+  const decoder = new TextDecoder();
+  for await (const bytes of readBytes(response, transport.baseUrl)) {
+    parser.feed(decoder.decode(bytes, { stream: true }));
+    for (const data of ready.splice(0)) {
+      if (data === '[DONE]') return;
+      const event = JSON.parse(data) as T | { error?: RemoteError };
+      if ('error' in event && event.error) {
+        const { error } = event;
+        throw new ClientError(error.message ?? 'The stream failed.', { status: 200, requestId, error });
+      }
+      yield event as T;
+    }
+  }
+  throw new Unreachable(transport.baseUrl, `the stream ended before the ${what} was complete`);
 }
 
 function toQuery(call: Call): string {
@@ -87,16 +117,16 @@ function toQuery(call: Call): string {
   return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
-/** What the network said. `fetch` hides it one level down. */
+/** Reason of a network error, which `fetch` puts into the cause of its own. */
 function connectionReason(error: unknown): string {
   const inner = error instanceof Error ? (error.cause ?? error) : error;
   if (!(inner instanceof Error)) return String(inner);
   const code = 'code' in inner ? String(inner.code) : '';
-  if (code === 'ECONNREFUSED') return 'nothing listens there';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'its name is not known';
+  if (code === 'ECONNREFUSED') return 'connection refused';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'unknown host';
   if (/^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF|UNABLE_TO_(VERIFY|GET_ISSUER))/.test(code)) return untrusted;
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'it does not speak HTTPS; write http://';
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'the server does not use HTTPS. Use an http:// URL';
   if (inner.message === 'unexpected redirect')
-    return 'it redirects uploads; name the address that it redirects to';
+    return 'it redirects uploads. Use the URL that it redirects to';
   return inner.message || code || 'the connection failed';
 }

@@ -8,7 +8,7 @@ import { signedHeaders } from './signature.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Pauses between attempts: three days and some hours together. */
+/** Pauses between attempts, a little over three days in total. */
 const pauses = [
   5_000,
   5 * minute,
@@ -22,7 +22,7 @@ const pauses = [
 ];
 const maxPause = 24 * hour;
 
-/** How long a receiver has, from the lookup of its name to the end of its answer. */
+/** Timeout of an attempt, from the look-up of the host to the end of the answer. */
 export const attemptMs = 20_000;
 
 export interface AttemptDeps {
@@ -31,7 +31,7 @@ export interface AttemptDeps {
   random: Random;
 }
 
-/** Sends a delivery once, and says what follows. Never rejects; one that `signal` aborts has failed for now. */
+/** Sends a delivery once and returns the next step. Never rejects; an aborted attempt is retried later. */
 export async function attempt(
   { egress, clock, random }: AttemptDeps,
   delivery: ClaimedDelivery,
@@ -52,17 +52,17 @@ export async function attempt(
   if (typeof answer === 'string') return failed(null, answer);
   const { status } = answer;
   if (status >= 200 && status < 300) return { status: 'delivered', answered: status, error: null };
-  const said = `The receiver answered ${status}`;
+  const message = `The receiver answered ${status}`;
   if (status === 410)
-    return { ...failed(status, `${said}.`), disable: 'The receiver answered 410: it is gone.' };
+    return { ...failed(status, `${message}.`), disable: 'The receiver answered 410 (Gone).' };
   if (status >= 300 && status < 400)
-    return failed(status, `${said}; redirects are not followed.`, answer.retryAfterMs);
-  return failed(status, `${said}.`, answer.retryAfterMs);
+    return failed(status, `${message}; redirects are not followed.`, answer.retryAfterMs);
+  return failed(status, `${message}.`, answer.retryAfterMs);
 
   function failed(answered: number | null, error: string, retryAfterMs = 0): AttemptOutcome {
     const pause = pauses[delivery.attempts - 1];
     if (pause === undefined || answered === 410) return { status: 'failed', answered, error };
-    // Never sooner: whoever is away for three days is still told.
+    // Jitter only lengthens the pause, so that the attempts always span three days.
     const jittered = Math.round(pause * (1 + random.float() / 10));
     const retryInMs = Math.max(jittered, Math.min(retryAfterMs, maxPause));
     return { status: 'pending', answered, error, retryInMs };
@@ -71,6 +71,6 @@ export async function attempt(
 
 function describeFailure(error: unknown, late: AbortSignal): EgressAnswer | string {
   if (late.aborted) return `The receiver did not answer within ${attemptMs / 1000} s.`;
-  if (!(error instanceof EgressError)) return 'The attempt was broken off.';
-  return error.refused ? `The URL is refused: ${error.message}.` : `Nothing was answered: ${error.message}.`;
+  if (!(error instanceof EgressError)) return 'The attempt was aborted.';
+  return error.refused ? `The URL is not allowed: ${error.message}.` : `No answer: ${error.message}.`;
 }

@@ -14,8 +14,9 @@ export interface WebhooksDeps extends Omit<SenderDeps, 'store' | 'worker'> {
 }
 
 const maxPerOrg = 20;
-/** Tests of one org at a time: together with its deliveries they leave room for those of other orgs. */
+/** Concurrent test deliveries in total and for one org, low enough to leave room for other orgs. */
 const testLimits = { capacity: 64, maxPerOwner: 8 };
+/** Time that a replaced secret keeps signing. */
 const oldSecretMs = 86_400_000;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
@@ -33,7 +34,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     }
   }
 
-  function found(webhook: Webhook | undefined): Webhook {
+  function required(webhook: Webhook | undefined): Webhook {
     if (!webhook) throw notFound('webhook');
     return webhook;
   }
@@ -53,7 +54,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     stop: () => sender.stop(),
 
     async create({ orgId }, input) {
-      // Before a look-up, which may be slow; `insert` counts again.
+      // Saves a slow look-up; `insert` checks the limit again.
       const existing = await store.list(orgId, { limit: maxPerOrg });
       if (existing.length >= maxPerOrg) throw tooMany();
       await checkUrl(input.url, orgId);
@@ -70,7 +71,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       throw tooMany();
     },
 
-    get: async ({ orgId }, id) => found(await store.get(orgId, id)),
+    get: async ({ orgId }, id) => required(await store.get(orgId, id)),
 
     async list({ orgId }, { limit, ...query }) {
       const page = await store.list(orgId, { ...query, limit: limit + 1 });
@@ -79,8 +80,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
     async update({ orgId }, id, { enabled, ...changes }) {
       if (changes.url !== undefined) {
-        // What is not there is not found, whatever its URL should be.
-        found(await store.get(orgId, id));
+        // An unknown id is `not_found`, even with an invalid URL.
+        required(await store.get(orgId, id));
         await checkUrl(changes.url, orgId);
       }
       const switched =
@@ -88,13 +89,13 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
           ? {}
           : enabled
             ? { disabledAt: null, disabledReason: null }
-            : { disabledAt: clock.now(), disabledReason: 'It was disabled by a request.' };
-      return found(await store.update(orgId, id, { ...changes, ...switched }));
+            : { disabledAt: clock.now(), disabledReason: 'Disabled by a request.' };
+      return required(await store.update(orgId, id, { ...changes, ...switched }));
     },
 
     async rotate({ orgId }, id) {
       const secret = makeSecret(random);
-      const webhook = found(await store.rotate(orgId, id, secret, clock.now() + oldSecretMs));
+      const webhook = required(await store.rotate(orgId, id, secret, clock.now() + oldSecretMs));
       return { webhook, secret };
     },
 
@@ -103,7 +104,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     },
 
     async deliveries({ orgId }, id, { limit, ...query }) {
-      found(await store.get(orgId, id));
+      required(await store.get(orgId, id));
       const page = await store.deliveries(orgId, id, { ...query, limit: limit + 1 });
       return { deliveries: page.slice(0, limit), hasMore: page.length > limit };
     },
@@ -120,7 +121,11 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     async test({ orgId }, id) {
       const leave = sender.hasRoom ? tests.tryEnter(orgId, 1) : undefined;
       if (!leave)
-        throw new ApiError('server_overloaded', 'Too many deliveries are on their way.', { retryAfter: 5 });
+        throw new ApiError(
+          'server_overloaded',
+          'Too many webhook deliveries are in flight. Try again in a moment.',
+          { retryAfter: 5 },
+        );
       try {
         return await sendTest(orgId, id);
       } finally {
@@ -131,5 +136,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 }
 
 function tooMany(): ApiError {
-  return new ApiError('too_many_webhooks', `An org has at most ${maxPerOrg} webhooks; delete one.`);
+  return new ApiError(
+    'too_many_webhooks',
+    `An org can have at most ${maxPerOrg} webhooks. Delete one first.`,
+  );
 }

@@ -8,16 +8,16 @@ import { ApiError } from '../core/errors.ts';
 import { createHostLookup, type HostLookup } from './host-lookup.ts';
 import { isPublicAddress } from './public-addresses.ts';
 
-/** The only way to an address that a client named. */
+/** Outbound requests to URLs that clients choose, and their only path to the network. */
 export interface Egress {
   /**
-   * @param org which asks: each may have a few look-ups under way
-   * @throws EgressError `refused` for a URL that nothing is sent to, or ApiError `rate_limit_exceeded` without waiting
+   * @param org that asks, for the limit on concurrent look-ups
+   * @throws EgressError `refused` for a disallowed URL, or ApiError `rate_limit_exceeded` at the limit
    */
   check(url: string, org: string): Promise<void>;
   /**
-   * Sends one request and follows no redirect. The answer's body is not read but for its beginning, and kept nowhere:
-   * it may be of a machine that the caller could not ask himself.
+   * Sends one POST without following redirects. The body of the answer is discarded, because it may come from a machine
+   * that the client cannot reach itself.
    * @throws EgressError, or the reason of the signal
    */
   post(
@@ -29,11 +29,11 @@ export interface Egress {
 
 export interface EgressAnswer {
   status: number;
-  /** The value of `retry-after`, if it is a number of seconds. */
+  /** `retry-after`, if it is a number of seconds. */
   retryAfterMs: number | undefined;
 }
 
-/** Says why as a sentence without an end, as faults of fields are. */
+/** Error whose message has no final period, like those of fields. `refused`: the URL is not allowed. */
 export class EgressError extends Error {
   readonly refused: boolean;
 
@@ -45,17 +45,16 @@ export class EgressError extends Error {
 }
 
 export interface EgressOptions {
-  /** Addresses, ranges of them (base/addresses.ts) and names of hosts that may be reached though they are not public. */
+  /** Non-public addresses, ranges (base/addresses.ts) and host names that may be reached. */
   allow: readonly string[];
-  /** Replaces the look-up of hosts, for tests. */
+  /** Replaceable for tests. */
   resolve?: HostLookup;
 }
 
 const connectMs = 10_000;
-/** Look-ups at a time: of all orgs, and of one. */
+/** Concurrent look-ups in total and for one org. */
 const lookupLimits = { capacity: 8, maxPerOwner: 2 };
 const never = new AbortController().signal;
-/** More of an answer is not waited for. */
 const maxAnswerBytes = 65_536;
 
 interface Target {
@@ -64,15 +63,15 @@ interface Target {
 }
 
 /**
- * A URL is read once, its host resolved once, each of its addresses checked, and the connection made to one of these: what
- * a name server says a moment later changes nothing. Proxies of the environment are not used.
+ * Parses a URL once, resolves its host once, checks every address and connects to one of them, so that a changed DNS
+ * record (DNS rebinding) has no effect. Proxies of the environment are not used.
  */
 export function createEgress({ allow, resolve = createHostLookup() }: EgressOptions): Egress {
   const lookups = createFairGate(lookupLimits);
-  const isOpened = addressMatcher(allow.filter(isAddressRange));
-  const openedHosts = new Set(allow.filter((item) => !isAddressRange(item)).map(plainHost));
+  const isAllowed = addressMatcher(allow.filter(isAddressRange));
+  const allowedHosts = new Set(allow.filter((item) => !isAddressRange(item)).map(plainHost));
 
-  /** @param enter takes one of the places for look-ups, and returns what gives it back */
+  /** @param enter acquires a look-up slot and returns its release function */
   async function lookUp(
     host: string,
     enter: () => (() => void) | Promise<() => void>,
@@ -80,36 +79,37 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
   ): Promise<LookupAddress[]> {
     const leave = await enter();
     try {
-      return await resolve(host, { isOpened: openedHosts.has(host), signal });
+      return await resolve(host, { isAllowed: allowedHosts.has(host), signal });
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ETIMEOUT')
-        throw new EgressError(`no name server tells the address of ${host} in time`, false, error);
+        throw new EgressError(`the DNS look-up of ${host} timed out`, false, error);
       return [];
     } finally {
       leave();
     }
   }
 
-  async function reach(text: string, find: (host: string) => Promise<LookupAddress[]>): Promise<Target> {
+  async function resolveTarget(
+    text: string,
+    find: (host: string) => Promise<LookupAddress[]>,
+  ): Promise<Target> {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw refuseUrl('expected an https:// URL');
     if (url.username !== '' || url.password !== '')
-      throw refuseUrl('must have no user and no password in it; deliveries are signed instead');
+      throw refuseUrl('must not contain a user or password; deliveries are signed instead');
     const host = url.hostname.replaceAll(/^\[|\]$/g, '');
     const family = isIP(host);
     const addresses = family === 0 ? await find(plainHost(host)) : [{ address: host, family }];
-    const isOpen = ({ address }: LookupAddress) =>
-      openedHosts.has(plainHost(host)) || isOpened(normalizeAddress(address));
-    const mayReach = (each: LookupAddress) => isOpen(each) || isPublicAddress(each.address);
-    if (addresses.length === 0 && openedHosts.has(plainHost(host)))
-      throw refuseUrl(`egress.allow opens ${url.hostname}, but there is no such host, or no network`);
-    // The same words for a name that nobody has and for one that leads inside: who asks learns nothing of the inside.
+    const isAllowedTarget = ({ address }: LookupAddress) =>
+      allowedHosts.has(plainHost(host)) || isAllowed(normalizeAddress(address));
+    const mayReach = (each: LookupAddress) => isAllowedTarget(each) || isPublicAddress(each.address);
+    if (addresses.length === 0 && allowedHosts.has(plainHost(host)))
+      throw refuseUrl(`${url.hostname} is in egress.allow, but does not resolve to an address`);
+    // The same message for an unknown and an internal host, so that clients cannot probe the internal network.
     if (addresses.length === 0 || !addresses.every(mayReach))
-      throw refuseUrl(
-        `${url.hostname} has no public address; others are only reached where egress.allow opens them`,
-      );
-    if (url.protocol === 'http:' && !addresses.every(isOpen))
-      throw refuseUrl('expected an https:// URL; http:// is only for what egress.allow opens');
+      throw refuseUrl(`${url.hostname} has no public address and is not in egress.allow`);
+    if (url.protocol === 'http:' && !addresses.every(isAllowedTarget))
+      throw refuseUrl('expected an https:// URL; http:// is allowed only for hosts in egress.allow');
     return { url, addresses };
   }
 
@@ -120,17 +120,17 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
         if (!leave) throw tooManyLookups();
         return leave;
       };
-      await reach(text, (host) => lookUp(host, enter, never));
+      await resolveTarget(text, (host) => lookUp(host, enter, never));
     },
 
     async post(text, { org, headers, body }, signal) {
       const enter = () => lookups.enter(org, 1, signal);
-      // The system's look-ups cannot be cancelled, but no attempt has to wait for one.
+      // The system's look-ups cannot be cancelled, but an aborted attempt does not wait for one.
       const { url, addresses } = await unlessAborted(
-        reach(text, (host) => lookUp(host, enter, signal)),
+        resolveTarget(text, (host) => lookUp(host, enter, signal)),
         signal,
       );
-      // Many servers never send one.
+      // Loaded on first use: many servers never send a webhook.
       const { Client } = await import('undici');
       const client = new Client(url.origin, {
         allowH2: false,
@@ -160,7 +160,7 @@ function refuseUrl(message: string): EgressError {
 function tooManyLookups(): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
-    'Too many hosts of webhooks are being looked up: send the request again.',
+    'Too many webhook hosts are being looked up. Try again in a moment.',
     { retryAfter: 2 },
   );
 }
@@ -169,7 +169,7 @@ function plainHost(host: string): string {
   return host.toLowerCase().replace(/\.$/, '');
 }
 
-/** Answers whoever connects with what was checked. */
+/** Look-up that returns the checked addresses. */
 function pinnedLookup(addresses: LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     const [first] = addresses;

@@ -5,25 +5,28 @@ import { isIP } from 'node:net';
 import { createFairGate } from '../base/fair-gate.ts';
 import { onAbort } from '../base/on-abort.ts';
 
-/** All addresses of a host. Rejects with the code `ETIMEOUT` when no name server answers in time. */
+/**
+ * Resolves a host to all its addresses. `isAllowed` marks a host that the operator allowed by name.
+ * Rejects with the code `ETIMEOUT` when no name server answers in time.
+ */
 export type HostLookup = (
   host: string,
-  options: { isOpened: boolean; signal: AbortSignal },
+  options: { isAllowed: boolean; signal: AbortSignal },
 ) => Promise<LookupAddress[]>;
 
 export interface HostLookupOptions {
-  /** Addresses and ports of name servers; the system's when absent. */
+  /** Addresses and ports of name servers. Default: those of the system. */
   servers?: readonly string[];
   hostsFile?: string;
-  /** How long one name server may take; 2 s when absent. Each is sent each query once. */
+  /** Timeout of one name server, which gets each query once. Default: 2 s. */
   queryMs?: number;
 }
 
 /**
- * Look-ups of hosts that clients name. The system's look-ups share two threads of this process with the connections to
- * engines, object stores and databases: a silent name server would take both. So these look-ups read the hosts file and
- * query name servers directly. Hosts that the operator opened by name are looked up by the system, with its search domains,
- * one at a time.
+ * Host look-up for names that clients choose. It reads the hosts file and queries name servers directly, because the
+ * system's look-ups share two threads with the connections to engines, object stores and databases, and a silent name
+ * server would block both. Hosts that the operator allowed by name use the system's look-up, one at a time, for its
+ * search domains.
  */
 export function createHostLookup({
   servers,
@@ -32,8 +35,8 @@ export function createHostLookup({
 }: HostLookupOptions = {}): HostLookup {
   const systemTurn = createFairGate({ capacity: 1, maxPerOwner: 1 });
 
-  return async (host, { isOpened, signal }) => {
-    if (isOpened) return systemTurn.within('', 1, signal, () => lookup(host, { all: true }));
+  return async (host, { isAllowed, signal }) => {
+    if (isAllowed) return systemTurn.within('', 1, signal, () => lookup(host, { all: true }));
     const listed = addressesIn(await readFile(hostsFile, 'utf8').catch(() => ''), host);
     if (listed.length > 0) return listed;
     if (host === 'localhost') return ['127.0.0.1', '::1'].map(withFamily);
@@ -41,7 +44,7 @@ export function createHostLookup({
   };
 
   async function query(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
-    // A resolver of its own reads the system's settings as they are now, and can be cancelled alone.
+    // A new resolver reads the current system settings and can be cancelled on its own.
     const resolver = new Resolver({ timeout: queryMs, tries: 1 });
     if (servers) resolver.setServers(servers);
     const forget = onAbort(signal, () => resolver.cancel());
@@ -60,7 +63,6 @@ function withFamily(address: string): LookupAddress {
   return { address, family: isIP(address) };
 }
 
-/** The addresses that a hosts file lists for a host. */
 function addressesIn(file: string, host: string): LookupAddress[] {
   return file.split('\n').flatMap((line) => {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import { addressMatcher, normalizeAddress } from '../base/addresses.ts';
 
-/** What belongs to a machine, a network, a provider or nobody, by the registries of special-purpose addresses. */
+/** Special-purpose addresses of the IANA registries, and one of a cloud provider. */
 const isSpecial = addressMatcher([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  '168.63.129.16', // the host of Azure's machines
+  '168.63.129.16', // host service of Azure virtual machines
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -19,16 +19,16 @@ const isSpecial = addressMatcher([
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  '2001::/23', // Teredo among them: it holds an IPv4 address, as 6to4 does
+  '2001::/23', // includes Teredo, which embeds an IPv4 address, as 6to4 does
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
 ]);
 
-/** All that is given out of IPv6. IPv4 written as IPv6, NAT64, link-local and unique local addresses are outside. */
+/** IPv6 global unicast. Excludes IPv4-mapped, NAT64, link-local and unique local addresses. */
 const isGlobalUnicast = addressMatcher(['2000::/3']);
 
-/** Whether an address is anybody's on the internet. */
+/** True for an address that is routable on the public internet. */
 export function isPublicAddress(address: string): boolean {
   const plain = normalizeAddress(address);
   if (isIP(plain) === 4) return !isSpecial(plain);

@@ -6,37 +6,36 @@ import { attempt, attemptMs, type AttemptDeps } from './attempt.ts';
 export interface SenderDeps extends AttemptDeps {
   store: WebhookStore;
   log: Log;
-  /** Who holds the leases of this process. */
+  /** Id of the lease holder, this process. */
   worker: string;
-  /** No other process uses this database: whatever is leased at the start is nobody's. */
+  /** True when no other process uses the database: leases found at the start are stale. */
   exclusive: boolean;
 }
 
 const pollMs = 1_000;
-/** Longer than any attempt: nobody else sends what is still being sent. */
+/** Longer than any attempt, so that no other process sends the same delivery. */
 export const deliveryLeaseMs = 3 * attemptMs;
-/** How many one receiver gets at a time. */
+/** Concurrent deliveries to one receiver. */
 const perReceiver = 8;
 const maxInFlight = 256;
-/** How long attempts in flight may go on after a stop. */
+/** Time that attempts in flight get to finish after `stop`. */
 const stopGraceMs = 2_000;
 const retentionMs = 30 * 86_400_000;
 const sweepMs = 3_600_000;
 const sweepBatch = 500;
 
 /**
- * Sends what is due. Receivers have turns of a few deliveries, and each waits for its own turn alone to end: one that is
- * slow, or does not answer, holds nobody else up. What a process that died had claimed is claimed again when its lease has
- * run out.
+ * Sends due deliveries, a few at a time to each receiver, so that a slow or silent receiver does not delay the others.
+ * Deliveries claimed by a dead process are claimed again when their lease expires.
  */
-export function createSender(parts: SenderDeps) {
-  const { store, clock, log, worker } = parts;
+export function createSender(deps: SenderDeps) {
+  const { store, clock, log, worker } = deps;
   const time = createTimeBounds(clock);
   const stopped = new AbortController();
-  const broken = new AbortController();
+  const aborted = new AbortController();
   const inFlight = new Set<Promise<unknown>>();
-  /** Deliveries in flight, by webhook. */
-  const turns = new Map<string, number>();
+  /** Number of deliveries in flight, by webhook id. */
+  const byWebhook = new Map<string, number>();
   let round: Promise<void> | undefined;
   let isAnotherWanted = false;
   let loops: Promise<unknown> | undefined;
@@ -53,9 +52,9 @@ export function createSender(parts: SenderDeps) {
       isAnotherWanted = false;
       const limit = maxInFlight - inFlight.size;
       if (limit <= 0) return;
-      const asked = { leaseMs: deliveryLeaseMs, limit, each: perReceiver, busy: [...turns.keys()] };
-      const claimed = await store.claim(worker, asked).catch((error: unknown) => {
-        log.error({ err: error }, 'webhook deliveries cannot be claimed');
+      const query = { leaseMs: deliveryLeaseMs, limit, each: perReceiver, busy: [...byWebhook.keys()] };
+      const claimed = await store.claim(worker, query).catch((error: unknown) => {
+        log.error({ err: error }, 'cannot claim webhook deliveries');
         return [];
       });
       for (const delivery of claimed) void send(delivery);
@@ -64,13 +63,13 @@ export function createSender(parts: SenderDeps) {
 
   function send(delivery: ClaimedDelivery, tries: 'all' | 'one' = 'all'): Promise<AttemptOutcome> {
     const { webhookId } = delivery;
-    turns.set(webhookId, (turns.get(webhookId) ?? 0) + 1);
+    byWebhook.set(webhookId, (byWebhook.get(webhookId) ?? 0) + 1);
     const sent = settle(delivery, tries).finally(() => {
       inFlight.delete(sent);
-      const left = turns.get(webhookId)! - 1;
-      if (left > 0) turns.set(webhookId, left);
+      const left = byWebhook.get(webhookId)! - 1;
+      if (left > 0) byWebhook.set(webhookId, left);
       else {
-        turns.delete(webhookId);
+        byWebhook.delete(webhookId);
         wake();
       }
     });
@@ -79,21 +78,21 @@ export function createSender(parts: SenderDeps) {
   }
 
   async function settle(delivery: ClaimedDelivery, tries: 'all' | 'one'): Promise<AttemptOutcome> {
-    const outcome = await attempt(parts, delivery, broken.signal);
+    const outcome = await attempt(deps, delivery, aborted.signal);
     const { retryInMs, ...last } = outcome;
     const ended: AttemptOutcome =
       tries === 'one' && retryInMs !== undefined ? { ...last, status: 'failed' } : outcome;
     const fields = { webhook: delivery.webhookId, event: delivery.event.id, attempt: delivery.attempts };
     if (outcome.disable !== undefined) log.warn({ ...fields, reason: outcome.disable }, 'webhook disabled');
     else if (ended.status === 'failed')
-      log.warn({ ...fields, error: ended.error }, 'webhook delivery given up');
+      log.warn({ ...fields, error: ended.error }, 'webhook delivery failed');
     else log.debug({ ...fields, ...ended }, 'webhook delivery attempted');
-    // What was broken off by a stop is given back with everything else.
-    if (!broken.signal.aborted)
+    // A stop releases aborted deliveries together.
+    if (!aborted.signal.aborted)
       await store
         .finish(worker, delivery, ended)
         .catch((error: unknown) =>
-          log.error({ err: error, ...fields }, 'the outcome of a webhook delivery cannot be written'),
+          log.error({ err: error, ...fields }, 'cannot store the result of a webhook delivery'),
         );
     return ended;
   }
@@ -113,38 +112,36 @@ export function createSender(parts: SenderDeps) {
         if (removed < sweepBatch) return;
       }
     } catch (error) {
-      log.error({ err: error }, 'sweeping webhook deliveries failed; the next round tries again');
+      log.error({ err: error }, 'cannot delete old webhook deliveries; retrying in an hour');
     }
   }
 
   async function stopOnce(): Promise<void> {
     stopped.abort();
-    // Not started, it holds nothing.
     if (!loops) return;
     await Promise.all([loops, round]);
     const settled = new AbortController();
     await Promise.race([Promise.all(inFlight), sleep(clock, stopGraceMs, settled.signal)]);
     settled.abort();
     if (inFlight.size === 0) return;
-    broken.abort();
+    aborted.abort();
     await Promise.all(inFlight);
     await store
       .release(worker)
-      .catch((error: unknown) => log.error({ err: error }, 'webhook deliveries cannot be given back'));
+      .catch((error: unknown) => log.error({ err: error }, 'cannot release webhook deliveries'));
   }
 
   return {
-    /** Looks at once for what is due. */
+    /** Checks for due deliveries now. */
     wake,
-    /** Whether there is room for one that is sent at once. */
     get hasRoom() {
       return inFlight.size < maxInFlight;
     },
-    /** Sends a delivery that this worker has claimed, and writes down how that ended; it is not tried again. */
+    /** Sends a claimed delivery once, without retries, and stores the result. */
     sendOnce: (delivery: ClaimedDelivery) => send(delivery, 'one'),
 
     async start() {
-      if (parts.exclusive) await store.release(null);
+      if (deps.exclusive) await store.release(null);
       if (stopping) return;
       loops = Promise.all([every(pollMs, wake), every(sweepMs, sweep)]);
       wake();

@@ -4,15 +4,15 @@ import type { Random } from '../base/random.ts';
 
 const prefix = 'whsec_';
 
-/** A secret to sign with: 256 random bits. */
+/** Signing secret of 256 random bits. */
 export function makeSecret(random: Random): string {
   return prefix + Buffer.from(random.bytes(32)).toString('base64');
 }
 
 /**
- * The headers of Standard Webhooks: the id is the event's, the same at every attempt; the timestamp is the attempt's; one
- * signature a secret.
- * @param at the attempt, in epoch milliseconds
+ * Headers of Standard Webhooks, with one signature for each secret.
+ * @param id of the event, the same for every attempt
+ * @param at time of the attempt, in epoch milliseconds
  */
 export function signedHeaders(
   secrets: readonly string[],

@@ -3,18 +3,17 @@ import type { AnsweredCall } from '../core/call-trace.ts';
 import type { Usage } from '../core/usage.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
 
-/** What this process has counted since it began. Names and labels stand in docs/metrics.md, and a test holds them to it. */
+/** Counters of this process since its start. docs/metrics.md lists their names and labels. */
 export interface Counters {
-  /** Where they stand, and whatever else is to be told. */
   readonly registry: Registry;
   readonly recordCall: (call: AnsweredCall) => void;
-  /** A single request is paid. */
+  /** Counts the tokens of an interactive request. */
   readonly recordUsage: (model: string, usage: Usage) => void;
-  /** The same store; what it records is counted. */
+  /** Wraps a store to count the results that it records. */
   readonly instrument: (results: ResultStore) => ResultStore;
 }
 
-/** From a probe of a few milliseconds to an answer of many minutes. */
+/** Buckets from health probes (milliseconds) to long answers (minutes). */
 const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const waitSeconds = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
@@ -32,25 +31,31 @@ export function createCounters(): Counters {
 
   const requests = histogram(
     'offpeak_http_request_duration_seconds',
-    'HTTP requests, from their first header to the last byte of their answers',
+    'Duration of HTTP requests, from the first header to the last byte of the answer',
     ['method', 'route', 'status'],
     requestSeconds,
   );
   const queued = histogram(
     'offpeak_request_queue_seconds',
-    'Time that single requests waited for a place at a server of their model',
+    'Time that interactive requests waited for a slot',
     ['model'],
     waitSeconds,
   );
   const first = histogram(
     'offpeak_request_first_answer_seconds',
-    'Time from the place to the first of a streamed answer, or to all of one that comes whole',
+    'Time from the slot to the first token of a streamed answer, or to a complete answer',
     ['model'],
     requestSeconds,
   );
-  const tokens = counter('offpeak_tokens_total', 'Tokens that are paid', ['model', 'tier', 'type']);
-  const lines = counter('offpeak_batch_lines_total', 'Lines of batches that ended here', ['model', 'result']);
-  const errors = counter('offpeak_batch_line_errors_total', 'Failed lines by their code', ['model', 'code']);
+  const tokens = counter('offpeak_tokens_total', 'Billed tokens', ['model', 'tier', 'type']);
+  const lines = counter('offpeak_batch_lines_total', 'Batch lines that ended in this process', [
+    'model',
+    'result',
+  ]);
+  const errors = counter('offpeak_batch_line_errors_total', 'Failed batch lines by error code', [
+    'model',
+    'code',
+  ]);
 
   function paid(
     model: string,
@@ -68,7 +73,7 @@ export function createCounters(): Counters {
     paid(model, 'batch', usage);
   }
 
-  /** Late twins of results that are there already are not kept. */
+  /** Counts only the results that the store kept: a line may be reported twice. */
   function recorded(rows: readonly LineResult[], outcomes: readonly RecordOutcome[]): void {
     const left = new Map(outcomes.map(({ batchId, kept }) => [batchId, kept]));
     for (const row of rows) {

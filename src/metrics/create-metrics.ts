@@ -8,35 +8,35 @@ import { createGauges, type GaugesDeps } from './gauges.ts';
 
 export interface MetricsDeps extends GaugesDeps {
   host: string;
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number;
   counts: Counters;
   log: Log;
 }
 
 /**
- * What monitoring reads of a process, in the text format of Prometheus, on a listener of its own: it asks for no key, and so is
- * not where clients come (api.md, section 6). No label holds a key, or what a client chose.
+ * Metrics of this process in the text format of Prometheus. They need no key, so they have a listener of their own, away
+ * from the API. No label contains a key or text that a client chose.
  */
-export function createMetrics({ host, port, counts, log, ...parts }: MetricsDeps): Service {
+export function createMetrics({ host, port, counts, log, ...deps }: MetricsDeps): Service {
   const { registry } = counts;
-  const readings = createGauges(registry, parts);
+  const gauges = createGauges(registry, deps);
 
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0];
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (path !== '/metrics' || !isRead) return void response.writeHead(404).end('GET /metrics\n');
-    told().then(
+    render().then(
       (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
       (error: unknown) => {
-        log.error({ err: error }, 'the metrics could not be told');
+        log.error({ err: error }, 'cannot read the metrics');
         response.writeHead(500).end();
       },
     );
   });
 
-  async function told(): Promise<string> {
-    await readings.read();
+  async function render(): Promise<string> {
+    await gauges.read();
     return registry.metrics();
   }
 
@@ -49,7 +49,7 @@ export function createMetrics({ host, port, counts, log, ...parts }: MetricsDeps
       const { address, family, port: taken } = server.address() as AddressInfo;
       const url = `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}/metrics`;
       collectDefaultMetrics({ register: registry });
-      log.info({ url }, 'metrics can be read');
+      log.info({ url }, 'metrics available');
     },
 
     stop() {

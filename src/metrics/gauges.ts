@@ -9,64 +9,63 @@ import type { ReplicaState } from '../core/replica-state.ts';
 export interface GaugesDeps {
   catalog: Catalog;
   capacity: Pick<Capacity, 'replicas' | 'interactiveLoad' | 'waiting'>;
-  /** Of all processes. */
+  /** Store with the batches of all processes. */
   batches: Pick<BatchStore, 'listOpen'>;
   /** True for an org that has used up its budget. */
   isOutOfBudget(orgId: string): boolean;
-  /** The database's time. */
+  /** Clock of the database. */
   time: Pick<Clock, 'now'>;
   clock: Clock;
-  /** Of the program. */
   version: string;
 }
 
-/** A scrape has the figures of this process even where the database hangs. */
+/** Timeout after which a scrape reports only the figures of this process. */
 const databaseTimeoutMs = 2_000;
 
 const healths = ['up', 'draining', 'half-open', 'open'] as const satisfies ReplicaState['health'][];
 
-/** What is so at the moment; read when somebody asks, by `read`, and set into the registry. */
-export function createGauges(registry: Registry, parts: GaugesDeps): { read(): Promise<void> } {
-  const { catalog, capacity, batches: stored, time, clock, version } = parts;
+/** Gauges of the current state. `read` updates them in the registry, at each scrape. */
+export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Promise<void> } {
+  const { catalog, capacity, batches: stored, time, clock, version } = deps;
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name, help, labelNames, registers: [registry] });
 
-  gauge('offpeak_info', 'Its version', ['version']).set({ version }, 1);
+  gauge('offpeak_info', 'Version of Offpeak', ['version']).set({ version }, 1);
   const ofModel = {
-    interactive: gauge('offpeak_interactive_requests', 'Single requests in hand here', ['model']),
-    waiting: gauge('offpeak_model_waiting_seconds', 'For how long no server of the model takes requests', [
+    interactive: gauge('offpeak_interactive_requests', 'Interactive requests in flight in this process', [
+      'model',
+    ]),
+    waiting: gauge('offpeak_model_waiting_seconds', 'Time since when no server of the model takes requests', [
       'model',
       'reason',
     ]),
   };
   const ofServer = {
-    slots: gauge('offpeak_server_slots', 'Requests that the server works on at once', ['model', 'server']),
-    inFlight: gauge('offpeak_server_in_flight', 'Requests of this process that the server has', [
+    slots: gauge('offpeak_server_slots', 'Slots of the server', ['model', 'server']),
+    inFlight: gauge('offpeak_server_in_flight', 'Requests of this process in flight at the server', [
       'model',
       'server',
     ]),
-    health: gauge('offpeak_server_health', '1 for how the server is, 0 for how it is not', [
+    health: gauge('offpeak_server_health', '1 for the current state of the server, 0 for the others', [
       'model',
       'server',
       'health',
     ]),
   };
-  const database = gauge('offpeak_database_up', 'Whether the database answered this time', []);
+  const database = gauge('offpeak_database_up', '1 if the database answered this scrape, else 0', []);
   const open = {
-    batches: gauge('offpeak_open_batches', 'Batches that have not ended, of all processes', ['model']),
-    lines: gauge('offpeak_open_batch_lines', 'Their lines without a result', ['model']),
-    age: gauge('offpeak_oldest_batch_age_seconds', 'Since the oldest of them was created', ['model']),
-    left: gauge('offpeak_next_batch_expiry_seconds', 'Until the first of them expires', ['model']),
+    batches: gauge('offpeak_open_batches', 'Open batches of all processes', ['model']),
+    lines: gauge('offpeak_open_batch_lines', 'Lines without a result in open batches', ['model']),
+    age: gauge('offpeak_oldest_batch_age_seconds', 'Age of the oldest open batch', ['model']),
+    left: gauge('offpeak_next_batch_expiry_seconds', 'Time until the next open batch expires', ['model']),
     atRisk: gauge(
       'offpeak_batches_at_risk',
-      'Those of them that will miss their windows, though their organizations may spend',
+      'Open batches at risk of missing their window, of orgs within their budget',
       ['model'],
     ),
-    outOfBudget: gauge(
-      'offpeak_batches_out_of_budget',
-      'Those of them whose organizations have used up their budgets',
-      ['model'],
-    ),
+    outOfBudget: gauge('offpeak_batches_out_of_budget', 'Open batches of orgs whose budget is used up', [
+      'model',
+    ]),
   };
 
   function readModels(): void {
@@ -88,16 +87,16 @@ export function createGauges(registry: Registry, parts: GaugesDeps): { read(): P
     }
   }
 
-  /** One that the database has not answered yet is waited for by all. */
-  let asking: Promise<readonly OpenBatch[] | null> | undefined;
+  /** Query in flight, shared by concurrent scrapes. */
+  let pending: Promise<readonly OpenBatch[] | null> | undefined;
 
-  async function ask(): Promise<readonly OpenBatch[] | null> {
-    asking ??= readOpenBatches(stored)
+  async function openBatches(): Promise<readonly OpenBatch[] | null> {
+    pending ??= readOpenBatches(stored)
       .catch(() => null)
-      .finally(() => (asking = undefined));
-    const { promise: tooLate, resolve } = Promise.withResolvers<null>();
+      .finally(() => (pending = undefined));
+    const { promise: timeout, resolve } = Promise.withResolvers<null>();
     const timer = clock.after(databaseTimeoutMs, () => resolve(null));
-    const answer = await Promise.race([asking, tooLate]);
+    const answer = await Promise.race([pending, timeout]);
     timer.cancel();
     return answer;
   }
@@ -112,7 +111,7 @@ export function createGauges(registry: Registry, parts: GaugesDeps): { read(): P
       );
       open.age.set({ model }, Math.max(0, now - earliest(all, 'createdAt')) / 1000);
       open.left.set({ model }, Math.max(0, earliest(all, 'expiresAt') - now) / 1000);
-      const paid = all.filter(({ orgId }) => !parts.isOutOfBudget(orgId));
+      const paid = all.filter(({ orgId }) => !deps.isOutOfBudget(orgId));
       open.atRisk.set({ model }, paid.filter(({ atRiskAt }) => atRiskAt !== null).length);
       open.outOfBudget.set({ model }, all.length - paid.length);
     }
@@ -120,7 +119,7 @@ export function createGauges(registry: Registry, parts: GaugesDeps): { read(): P
 
   return {
     async read() {
-      const batches = await ask();
+      const batches = await openBatches();
       database.set(Number(batches !== null));
       for (const each of Object.values(open)) each.reset();
       set(batches ?? []);
@@ -131,7 +130,6 @@ export function createGauges(registry: Registry, parts: GaugesDeps): { read(): P
 
 const openPageSize = 2_000;
 
-/** @throws what the database throws */
 async function readOpenBatches(stored: GaugesDeps['batches']): Promise<OpenBatch[]> {
   const all: OpenBatch[] = [];
   for (;;) {

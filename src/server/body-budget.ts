@@ -1,10 +1,10 @@
 import { ApiError } from '../core/errors.ts';
 
-/** What one request holds in memory of its body. */
+/** Memory that one request holds for its body. */
 export interface BodyShare {
   /**
-   * From now on it holds so many bytes, in place of those before.
-   * @throws ApiError `server_overloaded` when there is no room for them
+   * Sets the number of bytes that the request holds.
+   * @throws ApiError `server_overloaded` when they exceed the org's share
    */
   reserve: (bytes: number) => void;
 }
@@ -12,15 +12,14 @@ export interface BodyShare {
 export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 /**
- * Bounds the bytes of all bodies that are held at a time, whosever they are. An org may hold as much as it leaves free for
- * the others: half of all when it is alone, a third each when they are two. So there is always room for one more.
+ * Bounds the memory of all request bodies. An org may hold as many bytes as it leaves free: half of all while it is alone,
+ * a third while there are two. So a further org always finds room.
  */
 export function createBodyBudget(capacity: number) {
   const orgs = new Map<string, number>();
   let free = capacity;
 
   return {
-    /** The share of a request of this org. */
     open(orgId: string): BodyShare & { release: () => void } {
       let held = 0;
       const change = (more: number) => {
@@ -42,7 +41,7 @@ export function createBodyBudget(capacity: number) {
 function overloaded(): ApiError {
   return new ApiError(
     'server_overloaded',
-    'Too many bytes of requests are being worked on: send this one again in a moment.',
+    'The server is busy with other large requests. Send this one again in a moment.',
     { retryAfter: 1 },
   );
 }

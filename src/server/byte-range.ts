@@ -3,8 +3,8 @@ import { ApiError } from '../core/errors.ts';
 import type { ByteRange } from '../files/files.ts';
 
 /**
- * The range of bytes that a request asks for (RFC 9110, section 14). The whole content is sent where it asks for several
- * ranges, in another unit, in no valid form, or of another content than `etag` names.
+ * Byte range of a request (RFC 9110, section 14). Undefined, for the whole content, without a range and for several
+ * ranges, another unit, an invalid range or an `If-Range` other than `etag`.
  * @throws ApiError `range_not_satisfiable`
  */
 export function readRange(
@@ -18,7 +18,11 @@ export function readRange(
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
   if (start < end) return { start, end };
-  throw new ApiError('range_not_satisfiable', `The file has ${size} bytes; none of them are in ${range}.`, {
-    contentRange: `bytes */${size}`,
-  });
+  throw new ApiError(
+    'range_not_satisfiable',
+    `The range ${range} is outside the file, which has ${size} bytes.`,
+    {
+      contentRange: `bytes */${size}`,
+    },
+  );
 }

@@ -4,33 +4,30 @@ import type { Writable } from 'node:stream';
 import type { Clock } from '../base/clock.ts';
 import { sseHeaders, sseKeepAlive } from '../wire/shared/sse.ts';
 
-/** Proxies and clients give up on silent connections after 30 to 60 s. */
+/** Half of the 30 s after which the first proxies and clients drop a silent connection. */
 const keepAliveMs = 15_000;
 
-/**
- * So much may wait for a client that reads slowly, some thousand events: an engine is done with most answers long before
- * their reader is, and is free for others then.
- */
+/** Buffer for a slow reader, some thousand events: the engine finishes most answers without waiting for the client. */
 export const maxBufferedBytes = 1 << 20;
 
 export interface EventStream {
   response: ServerResponse;
-  /** Called once before the first byte: from then on nobody else may answer. */
+  /** Called once before the first byte, to keep Fastify from answering. */
   takeOver: () => void;
-  /** Asked before the first byte. */
+  /** Called before the first byte. */
   headers: () => Record<string, string>;
-  /** Whole events, or nothing yet. */
+  /** Complete events, or ''. */
   events: AsyncIterable<string>;
-  /** Makes the event that ends a stream which failed. */
+  /** Last event of a stream that failed. */
   toErrorEvent: (error: unknown) => string;
   clock: Clock;
   signal: AbortSignal;
 }
 
 /**
- * Writes server-sent events, what comes together in one write, with a comment after every 15 s of silence. Returns when
- * the stream is over, whichever side ended it; the source is always told.
- * @throws whatever the source throws before anything was written: it can still become an ordinary answer
+ * Writes server-sent events, with a keep-alive comment after 15 s of silence. Returns when either side has ended the
+ * stream; the source is always closed.
+ * @throws errors of the source before the first byte, which can still become an ordinary answer
  */
 export async function writeEvents(stream: EventStream): Promise<void> {
   const { response, headers, toErrorEvent, clock, signal } = stream;
@@ -70,7 +67,7 @@ export async function writeEvents(stream: EventStream): Promise<void> {
   }
 }
 
-/** Resolves when the client has taken what was written, or nobody waits for it any more. */
+/** Resolves when the write buffer is empty, the stream is closed or the signal aborts. */
 export async function drained(writable: Writable, signal: AbortSignal): Promise<void> {
   if (writable.destroyed) return;
   await once(writable, 'drain', { signal }).catch(() => {});

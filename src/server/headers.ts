@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../core/errors.ts';
 
-/** Every occurrence of a header: Node keeps only the first of some that were sent twice. */
+/** All values of a header: for some headers Node keeps only the first of several. */
 export function headerValues(request: IncomingMessage, name: string): string[] {
   const raw = request.rawHeaders;
   const values: string[] = [];
@@ -10,20 +10,20 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
   return values;
 }
 
-/** Those that decide something and of which Node hides all but the first; Authorization is the business of accounts. */
+/** Security-relevant headers of which Node keeps only the first. Accounts check Authorization themselves. */
 const single = ['Host', 'Content-Type'];
 
 /**
- * What stands before us may have decided by the other one.
+ * Rejects repeated headers: a proxy in front may have used the other value.
  * @throws ApiError `duplicate_header`
  */
 export function refuseDuplicateHeaders(request: IncomingMessage): void {
   for (const name of single)
     if (headerValues(request, name.toLowerCase()).length > 1)
-      throw new ApiError('duplicate_header', `${name} was sent more than once; send it once.`);
+      throw new ApiError('duplicate_header', `The ${name} header was sent more than once. Send it once.`);
 }
 
-/** A value a client made up, short and printable, for the log or an echo. */
+/** Header value of a client as at most 200 printable ASCII characters, for logs and echoes. */
 export function printable(value: string | string[] | undefined): string | undefined {
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return undefined;

@@ -3,17 +3,17 @@ import type { Batches } from '../batches/batches.ts';
 import { invalid } from '../core/errors.ts';
 import type { Incoming } from './route.ts';
 
-/** What makes two creates the same one; the type is the store's. */
+/** Token by which the store recognizes a repeated create. */
 export type IdempotencyToken = NonNullable<Parameters<Batches['create']>[2]>;
 
 const minute = 60_000;
 const keyLength = 255;
 
 /**
- * The token of a create (api.md, section 1): the client's `Idempotency-Key`, else the key and the body, by which a
- * silent repetition of an official SDK is recognised. The headers are checked at once, before a body is taken in.
- * @returns what takes the SHA-256 of the body, or of what a multipart body says
- * @throws ApiError `validation_error` for an unfit Idempotency-Key
+ * Maker of the token of a create: the client's `Idempotency-Key` or, without one, the API key and the body, which
+ * recognizes the automatic retries of official SDKs. The headers are checked before the body is read.
+ * @returns a function of the SHA-256 of the body, or of `formHash`
+ * @throws ApiError `validation_error` for an invalid Idempotency-Key
  */
 export function idempotencyTokens(
   incoming: Incoming,
@@ -35,13 +35,13 @@ export function idempotencyTokens(
   });
 }
 
-/** The hash of a form, independent of its boundary and the order of its fields. */
+/** SHA-256 of the fields of a form, independent of its boundary and their order. */
 export function formHash(fields: Record<string, string | undefined>): string {
   const entries = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(entries)).digest('hex');
 }
 
-/** Tells a client that it got the resource of an earlier request. */
+/** Header for an answer that repeats the resource of an earlier request. */
 export function replayHeaders(replayed: boolean): Record<string, string> {
   return replayed ? { 'idempotent-replayed': 'true' } : {};
 }

@@ -21,12 +21,12 @@ export interface MountDeps {
   budget: BodyBudget;
 }
 
-/** A key may have been revoked while a body came in that took so long. */
+/** After a slow body, the key is checked again: it may have been revoked meanwhile. */
 const recheckAfterMs = 1_000;
 
 const anonymous: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], models: [] });
 
-/** Puts a route on the server: who asks, may they, what do they send; then the handler; then its answer. */
+/** Registers a route: authenticates the caller, reads the body, calls the handler and sends its answer. */
 export function mount(app: FastifyInstance, route: MountedRoute, mounting: MountDeps): void {
   const { services, traffic, connections } = mounting;
   const answer = (request: FastifyRequest, reply: FastifyReply) => {
@@ -36,7 +36,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.path,
-    // Before Fastify would look at the body, which it has no use for, unless it is a form.
+    // JSON bodies are read here, so the answer starts before Fastify's own body handling.
     ...(route.body !== 'multipart' && { onRequest: answer }),
     handler: answer,
   });
@@ -47,8 +47,8 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     const caller = await authenticate(request, route, services);
     const recheck = async () => void (await authenticate(request, route, services));
     tracked.caller = caller;
-    if (route.access !== 'open') connections.welcome(request, reply);
-    const share = route.body ? shareOf(tracked, caller, reply) : noShare;
+    if (route.access !== 'open') connections.trust(request, reply);
+    const share = route.body ? openShare(tracked, caller, reply) : noShare;
     const incoming: Incoming = {
       requestId: tracked.requestId,
       caller,
@@ -61,12 +61,12 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       form: () => readForm(request),
       reserveBytes: share.reserve,
       recheck,
-      // What goes on in the background answers nobody here.
+      // Work that continues in the background can report after the answer was sent.
       onModel: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
       trace: tracked.trace,
       signal: tracked.signal,
     };
-    // A body may have ended after a stop was answered.
+    // The server may have aborted the request while the body was arriving.
     tracked.signal.throwIfAborted();
     if (services.clock.monotonic() - begun >= recheckAfterMs) await recheck();
     await sendAnswer(reply, await route.handle(incoming, services), {
@@ -76,8 +76,8 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     });
   }
 
-  /** What the request holds of the budget, until it is answered. */
-  function shareOf(tracked: TrackedRequest, caller: Caller, reply: FastifyReply): BodyShare {
+  /** Budget share of the request, released when its answer ends. */
+  function openShare(tracked: TrackedRequest, caller: Caller, reply: FastifyReply): BodyShare {
     const share = mounting.budget.open(caller.orgId);
     if (reply.raw.destroyed) throw new Error('the client went away');
     tracked.release = share.release;
@@ -85,7 +85,6 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
   }
 
   function fail(tracked: TrackedRequest, reply: FastifyReply, thrown: unknown): void {
-    // Nobody is there to read it: what was thrown is only the echo of the client going away.
     if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, thrown);
   }
 }
@@ -104,7 +103,7 @@ export async function authenticate(
   return caller;
 }
 
-/** The parameters as the client meant them. Taken from the raw path, so that `%2F` stays inside one. */
+/** Path parameters, decoded from the raw path so that `%2F` stays inside its segment. */
 function readParams(request: FastifyRequest, route: MountedRoute): Pick<Incoming, 'param' | 'secondParam'> {
   const at = route.path.search(/[:*]/);
   if (at < 0) return noParams;
@@ -148,7 +147,7 @@ async function readJson(
   return lazyBody(filled);
 }
 
-/** Decoded when a handler asks for the text: some work on the bytes alone. */
+/** Body whose text is decoded on first use: some handlers need only the bytes. */
 function lazyBody(bytes: Buffer): Incoming['body'] {
   let text: string | undefined;
   return {
@@ -160,7 +159,7 @@ function lazyBody(bytes: Buffer): Incoming['body'] {
   };
 }
 
-/** So many bytes are hashed in a turn. */
+/** Bytes that are hashed before the event loop gets a turn. */
 const hashSliceBytes = 4 << 20;
 
 function* hashSteps(bytes: Uint8Array): Generator<undefined, string> {

@@ -4,10 +4,10 @@ import { checkCreateBatch } from '../wire/batch/create.ts';
 import { lineFormats } from '../wire/batch/line-formats.ts';
 import { checkCreateMessageBatch } from '../wire/message-batches/create.ts';
 
-/** Behind what a start sets off. */
-const afterMs = 500;
+/** Delay that lets the work of the start finish first. */
+const delayMs = 500;
 
-/** The checks that a batch of these endpoints meets, in the order in which it meets them. */
+/** Checks that a batch of these endpoints runs, in their order. */
 export const batchChecks = (endpoints: readonly BatchEndpoint[]): (() => void)[] => [
   checkCreateBatch.compile,
   ...endpoints.map((endpoint) => lineFormats[endpoint].check.compile),
@@ -15,8 +15,8 @@ export const batchChecks = (endpoints: readonly BatchEndpoint[]): (() => void)[]
 ];
 
 /**
- * Has checks compiled soon after the start, each in a turn of the event loop of its own: some 30 ms, for which everybody
- * would wait in the middle of the first batch instead, and together.
+ * Compiles checks soon after the start, each in its own turn of the event loop. Otherwise the first batch would block all
+ * requests for about 30 ms.
  */
 export function precompileChecks(checks: readonly (() => void)[], clock: Clock) {
   let timer: Timer | undefined;
@@ -26,7 +26,7 @@ export function precompileChecks(checks: readonly (() => void)[], clock: Clock) 
   };
   return {
     start() {
-      timer = clock.after(afterMs, () => prepareFrom(0));
+      timer = clock.after(delayMs, () => prepareFrom(0));
     },
     stop() {
       timer?.cancel();

@@ -5,14 +5,14 @@ import { LoopSlices } from '../base/loop-slices.ts';
 import { ApiError } from '../core/errors.ts';
 import type { BodyShare } from './body-budget.ts';
 
-/** From this size on, in bytes, reading a body as JSON takes long enough for others to notice. */
-const large = 65_536;
+/** Size in bytes above which parsing a body as JSON delays other requests noticeably. */
+const largeBytes = 65_536;
 const turns = new LoopSlices();
 const empty: Buffer = Buffer.alloc(0);
 
 /**
- * The whole body, refused as soon as it grows too large, declared or not. The connection stays usable for an answer. Of
- * large bodies that end together, each is given in a turn of the event loop of its own.
+ * Reads the body and rejects it as soon as it exceeds the limit, declared or not; the connection can still carry the
+ * answer. Large bodies that end together resolve in separate turns of the event loop.
  * @throws ApiError `payload_too_large`, `server_overloaded`; Error when the client goes away
  */
 export async function readBody(
@@ -21,7 +21,7 @@ export async function readBody(
   share: BodyShare,
 ): Promise<Buffer> {
   const bytes = await collect(request, maxBytes, share);
-  if (bytes.length >= large) await turns.next();
+  if (bytes.length >= largeBytes) await turns.next();
   return bytes;
 }
 
@@ -58,8 +58,8 @@ function collect(request: IncomingMessage, maxBytes: number, share: BodyShare): 
 }
 
 /**
- * What comes at once is not copied, and what is declared is copied once, piece by piece as it comes: forty megabytes in one
- * go would hold up everybody.
+ * Appends a chunk without copying a body that arrives in one piece, and copying a declared one only once, chunk by chunk:
+ * copying 40 MB at the end would block the event loop.
  */
 function appended(body: Buffer, filled: number, chunk: Buffer, declared: number): Buffer {
   const needed = filled + chunk.length;
@@ -71,34 +71,34 @@ function appended(body: Buffer, filled: number, chunk: Buffer, declared: number)
 }
 
 function tooLarge(maxBytes: number): ApiError {
-  return new ApiError('payload_too_large', `The body is larger than ${maxBytes} bytes.`);
+  return new ApiError('payload_too_large', `The request body is larger than ${maxBytes} bytes.`);
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The text of a JSON body. A leading byte order mark is dropped.
+ * Text of a JSON body, without a leading byte order mark.
  * @throws ApiError `invalid_encoding`
  */
 export function decodeText(body: Buffer): string {
   try {
     return strict.decode(body);
   } catch (error) {
-    throw new ApiError('invalid_encoding', 'The body is not valid UTF-8.', { cause: error });
+    throw new ApiError('invalid_encoding', 'The request body is not valid UTF-8.', { cause: error });
   }
 }
 
 /**
- * The same bytes, known to be UTF-8, without a leading byte order mark.
+ * Bytes of a body that is valid UTF-8, without a leading byte order mark.
  * @throws ApiError `invalid_encoding`
  */
 export function checkedUtf8(body: Buffer): Uint8Array {
-  if (!isUtf8(body)) throw new ApiError('invalid_encoding', 'The body is not valid UTF-8.');
+  if (!isUtf8(body)) throw new ApiError('invalid_encoding', 'The request body is not valid UTF-8.');
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body;
 }
 
 /**
- * Bodies are plain JSON in UTF-8.
+ * Checks the content type, and that the body is not compressed.
  * @throws ApiError `unsupported_media_type`
  */
 export function requireMediaType(
@@ -109,11 +109,11 @@ export function requireMediaType(
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new ApiError(
       'unsupported_media_type',
-      `Content-Encoding: ${clip(encoding)} is not accepted; send the body as it is.`,
+      `Content-Encoding ${clip(encoding)} is not supported. Send the body uncompressed.`,
     );
   if (type?.split(';')[0]?.trim().toLowerCase() === expected) return;
-  const sent = type === undefined ? 'none was sent' : `not ${clip(type)}`;
-  throw new ApiError('unsupported_media_type', `Content-Type must be ${expected}; ${sent}.`);
+  const sent = type === undefined ? 'but the header is missing' : `not ${clip(type)}`;
+  throw new ApiError('unsupported_media_type', `Content-Type must be ${expected}, ${sent}.`);
 }
 
 function clip(value: string): string {

@@ -6,7 +6,6 @@ import type { Upload } from '../files/files.ts';
 import { cleanFilename } from './filename.ts';
 import type { FormPart } from './read-form.ts';
 
-/** What an upload form says (specification, section 4.3). */
 export interface UploadForm {
   upload: Upload;
   filename: string;
@@ -14,18 +13,21 @@ export interface UploadForm {
   expiresAfterSeconds: number | null;
 }
 
-/** Seconds (specification, section 8). */
-const expiryBounds = { shortest: 3_600, longest: 2_592_000 } as const;
+/** Bounds of `expires_after[seconds]`: one hour to 30 days, as in OpenAI's Files API. */
+const expirySeconds = { min: 3_600, max: 2_592_000 } as const;
 
-/** The fields of an upload (specification, section 4.3), in any order. */
 export const uploadFormSchema = object(
   {
-    file: { type: 'string', format: 'binary', description: 'For a batch JSONL, else any bytes.' },
+    file: {
+      type: 'string',
+      format: 'binary',
+      description: 'JSON Lines for purpose batch, otherwise any bytes.',
+    },
     purpose: oneOf(uploadPurposes, {
-      description: 'batch everywhere, others where files.purposes of the configuration opens them.',
+      description: 'batch, or another purpose that files.purposes of the configuration allows.',
     }),
     'expires_after[anchor]?': literal('created_at'),
-    'expires_after[seconds]?': integer({ minimum: expiryBounds.shortest, maximum: expiryBounds.longest }),
+    'expires_after[seconds]?': integer({ minimum: expirySeconds.min, maximum: expirySeconds.max }),
   },
   { title: 'UploadForm' },
 );
@@ -33,23 +35,21 @@ export const uploadFormSchema = object(
 const fieldNames = ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'] as const;
 type FieldName = (typeof fieldNames)[number];
 
-/** What is on its way through the server of any upload: buffers of the socket and the form, and one chunk. */
-const passingBytes = 262_144;
+/** Memory of an upload in transit: the buffers of the socket and the form, and one chunk. */
+const transitBytes = 262_144;
 
 /**
- * Takes the fields in any order and passes the file's bytes on as they come. Fields with other names are left alone,
- * unless they mean that the file is to expire.
- * When it throws, the upload it began is aborted.
- * @throws ApiError `validation_error`, `payload_too_large`, what `hold` throws, or what the upload throws
+ * Reads an upload form, its fields in any order, and streams the file into the upload. Unknown fields are ignored, except
+ * those named `expires_after...`. On an error, the upload is aborted.
+ * @throws ApiError `validation_error`, `payload_too_large`, or errors of `reserve` and the upload
  */
 export async function receiveUpload(
   parts: AsyncIterable<FormPart>,
   begin: (purpose: UploadPurpose | 'unknown') => Promise<Upload>,
-  hold: (bytes: number) => void,
+  reserve: (bytes: number) => void,
   purposes: readonly UploadPurpose[],
 ): Promise<UploadForm> {
   const fields: Partial<Record<FieldName, string>> = {};
-  // With one alone there is nothing to wait for.
   let purpose = purposes.length === 1 ? purposes[0] : undefined;
   let file: { upload: Upload; filename: string } | undefined;
   try {
@@ -57,14 +57,15 @@ export async function receiveUpload(
       if (part.kind === 'field') {
         noteField(fields, part);
         if (part.name === 'purpose') purpose = readPurpose(part.value, purposes);
-      } else if (part.name !== 'file') throw invalid(part.name, 'no file is expected in this field');
+      } else if (part.name !== 'file')
+        throw invalid(part.name, 'unexpected file; send the file in the field "file"');
       else if (file) throw invalid('file', 'sent more than once');
       else {
         const filename = cleanFilename(part.filename);
         file = { upload: await begin(purpose ?? 'unknown'), filename };
         for await (const chunk of part.bytes) {
           await file.upload.write(chunk);
-          hold(passingBytes + file.upload.held);
+          reserve(transitBytes + file.upload.held);
         }
       }
     }
@@ -84,9 +85,9 @@ function noteField(
 ): void {
   if (name === 'file') throw invalid('file', 'must be sent as a file, not as a text field');
   const known = fieldNames.find((field) => field === name);
-  // Left alone, the file would stay for ever.
+  // Ignoring a misspelled expiry would keep the file forever.
   if (!known && name.startsWith('expires_after'))
-    throw invalid(name, 'unknown; send expires_after[anchor] and expires_after[seconds]');
+    throw invalid(name, 'unknown field; send expires_after[anchor] and expires_after[seconds]');
   if (!known) return;
   if (fields[known] !== undefined) throw invalid(name, 'sent more than once');
   fields[known] = value;
@@ -96,20 +97,20 @@ function readPurpose(value: string, purposes: readonly UploadPurpose[]): UploadP
   const found = purposes.find((name) => name === value);
   if (found !== undefined) return found;
   const expected = purposes.map((name) => `"${name}"`).join(' or ');
-  const isClosed = uploadPurposes.some((name) => name === value);
-  const hint = isClosed ? ", which files.purposes of the server's configuration would open" : '';
+  const isDisabled = uploadPurposes.some((name) => name === value);
+  const hint = isDisabled ? ' (not enabled in files.purposes of the server configuration)' : '';
   throw invalid('purpose', `expected ${expected}, got ${quoted(value)}${hint}`);
 }
 
 function readExpiry(fields: Partial<Record<FieldName, string>>): number | null {
   const { 'expires_after[anchor]': anchor, 'expires_after[seconds]': seconds } = fields;
   if (anchor === undefined && seconds === undefined) return null;
-  if (anchor === undefined) throw invalid('expires_after[anchor]', 'required beside expires_after[seconds]');
-  if (seconds === undefined) throw invalid('expires_after[seconds]', 'required beside expires_after[anchor]');
+  if (anchor === undefined) throw invalid('expires_after[anchor]', 'required with expires_after[seconds]');
+  if (seconds === undefined) throw invalid('expires_after[seconds]', 'required with expires_after[anchor]');
   if (anchor !== 'created_at') throw invalid('expires_after[anchor]', 'expected "created_at"');
-  const { shortest, longest } = expiryBounds;
+  const { min, max } = expirySeconds;
   const value = /^[0-9]{1,9}$/.test(seconds) ? Number(seconds) : Number.NaN;
-  if (!(value >= shortest && value <= longest))
-    throw invalid('expires_after[seconds]', `expected a whole number from ${shortest} to ${longest}`);
+  if (!(value >= min && value <= max))
+    throw invalid('expires_after[seconds]', `expected a whole number from ${min} to ${max}`);
   return value;
 }

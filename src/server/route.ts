@@ -20,7 +20,7 @@ import type { Schema } from '../wire/schema/schema.ts';
 import type { QueryDocs } from './openapi/query-schemas.ts';
 import type { FormPart } from './read-form.ts';
 
-/** What the handlers of routes may call. */
+/** Services that route handlers call. */
 export interface Services {
   files: Files;
   batches: Batches;
@@ -35,37 +35,37 @@ export interface Services {
   clock: Clock;
   log: Log;
   limits: ServerLimits;
-  /** How batches tell their times. */
+  /** Format of the times of batches. */
   dates: DateForm;
-  /** Whether this process can do its work, beyond being alive. */
+  /** Readiness: whether this process can serve requests. */
   ready: () => Promise<{ ok: boolean; reason?: string }>;
   version: string;
-  /** The OpenAPI document of all routes, as JSON text. */
+  /** OpenAPI document, as JSON text. */
   openapi: () => string;
 }
 
-/** What the server mounts. Authentication, scope and the form of an id are checked before `handle` is called. */
+/** Route as the server mounts it. Key, scope and the format of the id are checked before `handle` runs. */
 export interface MountedRoute {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With `:name` for a parameter, or `*` at the end for a parameter with slashes. A GET answers HEAD too. */
+  /** Path with `:name` parameters, or a final `*` for a parameter with slashes. A GET route answers HEAD too. */
   path: string;
-  /** The scope a key needs; `key` for any key, `open` for no key at all. */
+  /** Required scope; `key` accepts any key, `open` needs none. */
   access: KeyScope | 'key' | 'open';
-  /** The parameter of the path when it is an id of ours: what is malformed is answered 404 without asking further. */
+  /** Kind of id in the path. A malformed id is answered with 404, without a look-up. */
   id?: { prefix: IdPrefix; what: ResourceName };
-  /** What body it takes. A JSON body is read whole before `handle`, at most so many bytes. */
+  /** Accepted body. A JSON body is read before `handle` runs. */
   body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
   handle(incoming: Incoming, services: Services): Promise<Answer>;
 }
 
-/** One operation of the API, as data: the server mounts it, the OpenAPI document lists it, the tests walk over it. */
+/** API operation as data, shared by the server, the OpenAPI document and the tests. */
 export interface Route extends MountedRoute {
   docs: RouteDocs;
 }
 
-/** What the OpenAPI document tells of a route, beyond what the route itself says. */
+/** Description of a route in the OpenAPI document. */
 export interface RouteDocs {
-  /** The name of the operation, as in the specification: `Create Batch`. */
+  /** Name of the operation, such as `Create Batch`. */
   name: string;
   summary: string;
   tag:
@@ -82,17 +82,15 @@ export interface RouteDocs {
     | 'Admin'
     | 'Server';
   query?: QueryDocs;
-  /** The body, the same schema that validates it. */
   body?: Schema;
-  /** What a success looks like: its status, and its content type. */
   answer: {
     status: 200 | 201;
     type: 'application/json' | 'application/jsonl' | 'application/octet-stream' | 'text/event-stream';
     schema?: Schema;
   };
-  /** Another content type of the success, for which `accept` asks. */
+  /** Alternative content type, selected by the `Accept` header. */
   orType?: 'text/csv';
-  /** Another success that the body may ask for. */
+  /** Alternative success, selected by the body. */
   otherAnswer?: { status: 200; description: string; schema: Schema };
 }
 
@@ -102,54 +100,53 @@ export interface ServerLimits {
   /** Largest file, and largest sum of inline requests counted as JSONL. */
   bytesPerBatch: number;
   requestsPerBatch: number;
-  /** Bodies that are held at a time, together. */
+  /** Total size of the request bodies held in memory at a time. */
   bodyBytesInFlight: number;
   connections: number;
   connectionsPerAddress: number;
 }
 
-/** A request as a handler sees it. */
+/** Request as a handler sees it. */
 export interface Incoming {
   /** `req_...` */
   requestId: string;
-  /** On an open route: nobody, without scopes. */
+  /** On an open route: a caller with empty ids and no scopes. */
   caller: Caller;
   method: string;
-  /** The decoded parameter of the path, or ''. */
+  /** Decoded path parameter, or ''. */
   param: string;
-  /** The second one. */
   secondParam: string;
-  /** Each parameter as text, a repeated one as an array. */
+  /** Query parameters: a string each, or an array where one is repeated. */
   query: Record<string, unknown>;
   headers: IncomingHttpHeaders;
-  /** When the request began, in epoch milliseconds. */
+  /** Start of the request, in epoch milliseconds. */
   startedAt: number;
   /**
-   * The JSON of the body as it came, as text or as bytes, and its SHA-256; empty without a body.
-   * @throws ApiError `invalid_encoding`, for the first two
+   * JSON body as received; empty without a body. `sha256` is lower-case hex.
+   * @throws ApiError `invalid_encoding` from `text` and `utf8`
    */
   body: { readonly text: string; utf8(): Uint8Array; sha256(): Promise<string> };
-  /** The parts of a multipart body, in order. */
+  /** Parts of a multipart body, in order. */
   form(): AsyncIterable<FormPart>;
   /**
-   * Says how many bytes of a multipart body the handler holds in memory from now on.
+   * Sets the number of bytes of a multipart body that the handler holds in memory.
    * @throws ApiError `server_overloaded`
    */
   reserveBytes: (bytes: number) => void;
   /**
-   * Asks again whether the key is good, for what is done long after the request began.
-   * @throws ApiError as at the beginning
+   * Authenticates the key again, for work long after the start of the request.
+   * @throws ApiError when the key was revoked or has expired
    */
   recheck: () => Promise<void>;
-  /** Says which model answers, before the first byte of the answer. */
+  /** Sets the model for the `x-offpeak-model` header. Has no effect once the answer has begun. */
   onModel: (model: string) => void;
-  /** Where what becomes known of a call to an engine is written down, for the log. */
+  /** Details of the engine call, for the log. */
   trace: CallTrace;
-  /** Aborts when the client has gone or the server stops waiting for this request. */
+  /** Aborts when the client disconnects or the server shuts down. */
   signal: AbortSignal;
 }
 
-/** A request to an engine, for the client of this one. */
+/** Engine call on behalf of the client of a request. */
 export function interactiveCall({
   caller,
   requestId,

@@ -13,15 +13,15 @@ const jsonType = 'application/json; charset=utf-8';
 export interface SendContext {
   clock: Clock;
   signal: AbortSignal;
-  /** Told of a failure that came after the answer began. */
+  /** Called on a failure after the answer began. */
   onFailure: (error: ApiError) => void;
 }
 
-/** Sends what a handler answered. HEAD gets the headers of GET. */
+/** Sends the answer of a handler. HEAD gets the headers of GET. */
 export async function sendAnswer(reply: FastifyReply, answer: Answer, context: SendContext): Promise<void> {
   if (answer.kind === 'events') return sendEvents(reply, answer, context);
   const isHead = reply.request.method === 'HEAD';
-  // Nothing is left for Fastify to find out; a body that still comes is (lingering-close.ts).
+  // Fast path past Fastify, unless a body is still arriving (lingering-close.ts).
   if (answer.kind === 'json' && !isHead && reply.request.raw.complete) return sendText(reply, answer);
   reply.headers(answer.headers);
   if (answer.kind === 'json') {
@@ -46,7 +46,7 @@ function sendText(reply: FastifyReply, { status, headers, text }: Extract<Answer
   raw.end(text);
 }
 
-/** Passes on what comes and tells of a failure: half a body cannot become an error any more, only end early. */
+/** Passes bytes through and reports a failure: once begun, a body cannot become an error, only end early. */
 async function* reportFailure(bytes: AsyncIterable<Uint8Array>, failed: SendContext['onFailure']) {
   try {
     yield* bytes;
@@ -76,7 +76,7 @@ async function sendEvents(
   });
 }
 
-/** Sends the one error body of what was thrown, with the headers that belong to its status, and tells the tracked. */
+/** Sends the error body and headers for a thrown value, and records the failure. */
 export function sendError(
   reply: FastifyReply,
   tracked: { requestId: string; onFailure: (error: ApiError) => void },
@@ -86,12 +86,12 @@ export function sendError(
   tracked.onFailure(error);
   const { method, url } = reply.request;
   const where = method === 'GET' ? 'query' : 'body';
-  const { status, headers, body } = errorBody(error, tracked.requestId, formatOf(url), where);
+  const { status, headers, body } = errorBody(error, tracked.requestId, errorFormat(url), where);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
 }
 
-/** The names that clients of this path know. By the path, because what is refused early has no route. */
-function formatOf(url: string): ErrorFormat {
+/** Error format of a path. Requests that are rejected early have no route to read it from. */
+function errorFormat(url: string): ErrorFormat {
   return /^\/v1\/messages(\/|\?|$)/.test(url) ? 'messages' : 'chat';
 }

@@ -21,30 +21,27 @@ import { routes } from './routes/routes.ts';
 
 export interface ServerDeps extends Omit<Services, 'openapi'> {
   ids: Ids;
-  /** `127.0.0.1` when absent. */
+  /** Default: `127.0.0.1`. */
   host?: string;
-  /** 0, any free one, when absent. */
+  /** Default: 0, any free port. */
   port?: number;
-  /** Addresses and ranges whose connections only the limit of all holds for; none when absent. */
+  /** Addresses and ranges that are exempt from the connection limit per address. */
   trustedProxies?: readonly string[];
-  /** How long requests in flight may go on after `stop`; 25 s when absent. */
+  /** Time that requests in flight get to finish after `stop`. Default: 25 s. */
   drainMs?: number;
-  /** Told of each request when it is over. */
+  /** Called when a request has ended. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
 
 export interface Server extends Service {
-  /** `http://127.0.0.1:8080`, once started. */
+  /** For example `http://127.0.0.1:8080`; empty until `start` resolves. */
   readonly url: string;
 }
 
-/** After the drain time, requests in flight are aborted and have this long to say so to their clients. */
+/** Time that requests get to answer their clients after the abort that ends the drain time. */
 const abortGraceMs = 1_000;
 
-/**
- * The HTTP door: plugins, then routes. It owns no data. `stop` refuses new work, lets requests in flight finish within the drain
- * time, then aborts them.
- */
+/** HTTP server of the API. `stop` rejects new requests, waits `drainMs` for those in flight, then aborts the rest. */
 export function createServer(deps: ServerDeps): Server {
   const {
     clock,
@@ -68,7 +65,7 @@ export function createServer(deps: ServerDeps): Server {
       shouldUpgradeCallback: isForSocket,
     },
     routerOptions: { maxParamLength: 16_384 },
-    // Fastify knows no schema of ours: it need not load what compiles them.
+    // Routes validate their own input, so Fastify does not load its schema compilers.
     schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
     frameworkErrors: (fault, request, reply) => sendFrameworkError(traffic, fault, request, reply),
     clientErrorHandler: (fault, socket) => sendParserError(ids, fault, socket),
@@ -82,13 +79,13 @@ export function createServer(deps: ServerDeps): Server {
   const preparing = precompileChecks(batchChecks(deps.batches.endpoints), clock);
   handleErrors(app, [...routes, ...pages], traffic);
   app.removeAllContentTypeParsers();
-  // Bodies are read by `mount`, after authentication and with the route's own limit.
+  // `mount` reads bodies, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
 
   let openapi: string | undefined;
   const services: Services = {
     ...deps,
-    // Made when somebody asks: a start should not wait for it.
+    // Built on the first request, to keep the start fast.
     openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
@@ -96,7 +93,7 @@ export function createServer(deps: ServerDeps): Server {
   const mounting = { services, traffic, connections, budget };
   for (const page of pages) mount(app, page, mounting);
   for (const route of routes) if (route.body !== 'multipart') mount(app, route, mounting);
-  // The plugin hooks into every request of its scope: only forms pay for it.
+  // A scope of its own: the multipart plugin adds a hook to every request of its scope.
   app.register(async (forms) => {
     await forms.register(multipart);
     for (const route of routes) if (route.body === 'multipart') mount(forms, route, mounting);
@@ -127,7 +124,7 @@ export function createServer(deps: ServerDeps): Server {
     const closed = new Promise<void>((resolve) => app.server.close(() => resolve()));
     await within(clock, drainMs, traffic.idle());
     traffic.abort();
-    // A client that still sends a body reads its answer before the connection is closed.
+    // A client that is still sending its body can read the answer before the connection closes.
     const answered = traffic.idle().then(() => (app.server.closeIdleConnections(), closed));
     await within(clock, abortGraceMs, answered);
     stalls.stop();
@@ -149,10 +146,10 @@ export function createServer(deps: ServerDeps): Server {
 }
 
 function unused(): never {
-  throw new Error('no route has a schema for Fastify');
+  throw new Error('routes must not define Fastify schemas');
 }
 
-/** The largest body of all must fit into an org's share. */
+/** Budget of which one org's share (half, while it is alone) holds the largest allowed body. */
 function bodyBudgetBytes(limits: ServerLimits): number {
   const sizes = routes.map(({ body }) => (typeof body === 'object' ? body.maxBytes(limits) : 0));
   return Math.max(limits.bodyBytesInFlight, 2 * Math.max(...sizes));

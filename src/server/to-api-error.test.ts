@@ -18,10 +18,10 @@ describe('toApiError', () => {
     { code: 'ENOENT', path: '/var/lib/offpeak/blobs/x' },
     Object.assign(new Error('secret'), { statusCode: 404 }),
     { code: 7 },
-  ])('says nothing of %s', (thrown) => {
+  ])('hides the text of %s', (thrown) => {
     const error = toApiError(thrown);
     expect(error).toMatchObject({ status: 500, code: 'internal_error', cause: thrown });
-    expect(error.message).toBe('Something went wrong here. The request id tells us what.');
+    expect(error.message).toBe('Internal error. Give the request ID to the operator.');
   });
 
   it('asks to try again when the database is away, without telling where it is', () => {
@@ -70,9 +70,9 @@ describe('noSuchRoute', () => {
   it.each([
     ['/v1/v1/messages', /without \/v1/],
     ['/chat/completions', /with \/v1/],
-    ['/v1/nothing', /no such route/i],
+    ['/v1/nothing', /unknown path/i],
     ['/conversations', /with \/v1/],
-    ['/', /no such route/i],
+    ['/', /unknown path/i],
   ])('%s: %s', (path, sentence) => {
     expect(noSuchRoute(path).message).toMatch(sentence);
   });

@@ -176,7 +176,10 @@ describe('batch run with a file too large for one batch', () => {
     await run('big.jsonl', '-o', 'out.jsonl');
     renameSync(join(cwd, 'out.jsonl.part'), join(cwd, 'elsewhere'));
     const { code, err } = await run('big.jsonl', '-o', 'out.jsonl');
-    expect([code, err]).toEqual([1, expect.stringContaining('out.jsonl.part is gone')]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('out.jsonl.part, which contained results of an earlier run, is missing'),
+    ]);
   });
 
   it('counts the lines of an error from the start of the whole file', async () => {
@@ -236,7 +239,7 @@ describe('files of batch run', () => {
     const precious = await run('in.jsonl', '-o', 'out.jsonl');
     expect([precious.code, precious.err]).toEqual([
       1,
-      expect.stringContaining('out.errors.jsonl is there already'),
+      expect.stringContaining('out.errors.jsonl already exists'),
     ]);
     expect(read('out.errors.jsonl')).toBe(jsonl(['a']));
   });
@@ -302,7 +305,7 @@ describe('input of batch run', () => {
 
   it('is rejected when it is empty', async () => {
     const { code, err } = await runCli(['batch', 'run', '-'], { server, cwd, stdin: '\n \n' });
-    expect([code, err]).toEqual([1, 'Error: There is no request in -.\n']);
+    expect([code, err]).toEqual([1, 'Error: The input has no requests.\n']);
   });
 
   it('keeps its bytes except for a new model, settings and endpoint', async () => {
@@ -325,7 +328,7 @@ describe('input of batch run', () => {
     ]);
     expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'o']);
     const wrong = await run('in.jsonl', '-o', 'other', '--set', 'temperature');
-    expect(wrong.err).toContain("--set takes key=value, not 'temperature'");
+    expect(wrong.err).toContain("--set must be key=value, not 'temperature'");
   });
 
   it('becomes a CSV table in input order', async () => {

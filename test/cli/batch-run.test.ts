@@ -129,12 +129,12 @@ describe('an interrupted batch run', () => {
       interrupt: duringWait,
     });
     expect(first.code).toBe(130);
-    expect(first.err).toContain('batch_1 goes on running');
+    expect(first.err).toContain('batch_1 keeps running');
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(true);
     server.behavior.polls = 1;
     const second = await runBatch();
     expect(second.code).toBe(0);
-    expect(second.err).toContain('Going on with batch_1');
+    expect(second.err).toContain('Resuming batch_1');
     expect(posts('/v1/batches')).toHaveLength(1);
     expect(existsSync(join(cwd, 'out.jsonl.offpeak.json'))).toBe(false);
   });
@@ -149,7 +149,7 @@ describe('an interrupted batch run', () => {
     const first = await runCli(argv, { server, fetch, cwd });
     expect(second).toMatchObject({
       code: 1,
-      err: expect.stringContaining('Another run is writing out.jsonl.\nWait for it to end'),
+      err: expect.stringContaining('Another run is writing out.jsonl.\nWait until it ends'),
     });
     expect([first.code, posts('/v1/batches').length]).toEqual([0, 1]);
     expect(readdirSync(cwd).toSorted()).toEqual(['in.jsonl', 'out.jsonl']);
@@ -185,7 +185,7 @@ describe('an interrupted batch run', () => {
     vi.unstubAllEnvs();
     expect([first.code, first.err.split('\n').slice(-3)]).toEqual([
       130,
-      ['Error: Stopped.', 'Run the same command again to go on.', ''],
+      ['Error: Stopped.', 'Run the same command again to resume.', ''],
     ]);
     expect(readdirSync(cwd).filter((name) => !name.startsWith('out.'))).toEqual(['in.jsonl']);
     expect((await runCli(argv, { server, cwd })).code).toBe(0);
@@ -213,7 +213,7 @@ describe('an interrupted batch run', () => {
     server.behavior.polls = 1;
     // With the old key, the server would return the deleted batch.
     const { code, err } = await runBatch();
-    expect(err).toContain('batch_1 is gone');
+    expect(err).toContain('batch_1 no longer exists');
     expect(code).toBe(0);
   });
 
@@ -226,7 +226,7 @@ describe('an interrupted batch run', () => {
     writeInput(['x']);
     const other = await runBatch();
     expect(other.code).toBe(1);
-    expect(other.err).toContain('belongs to another input');
+    expect(other.err).toContain('belongs to a run of another input');
   });
 });
 
@@ -255,6 +255,6 @@ describe('a rejected batch run', () => {
 
   it('names a missing file', async () => {
     const { code, err } = await runCli(['batch', 'run', 'nope.jsonl'], { server, cwd });
-    expect([code, err]).toEqual([1, 'Error: There is no file nope.jsonl.\n']);
+    expect([code, err]).toEqual([1, 'Error: File not found: nope.jsonl.\n']);
   });
 });

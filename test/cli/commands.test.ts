@@ -123,14 +123,14 @@ describe('files validate', () => {
 
   it('counts all bad lines, including invalid JSON', async () => {
     const { out } = await validate(`${line()}\n${line({ custom_id: '', url: '/x' })}\n{`);
-    expect(out).toContain('Not valid: 3 faults in 2 lines.');
-    expect((await validate('{')).out).toContain('Not valid: 1 fault in 1 line.');
+    expect(out).toContain('Invalid: 3 faults in 2 lines.');
+    expect((await validate('{')).out).toContain('Invalid: 1 fault in 1 line.');
   });
 
   it('reports a file of request bodies as one error with a remedy', async () => {
     const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] });
     const { code, out } = await validate(`${body}\n${body}\n${body}`);
-    expect([code, out]).toEqual([2, expect.stringContaining('Not valid: 1 fault in 3 lines.')]);
+    expect([code, out]).toEqual([2, expect.stringContaining('Invalid: 1 fault in 3 lines.')]);
     expect(out).toMatch(/line 1: .*request bodies.*--wrap/);
   });
 });
@@ -179,7 +179,7 @@ describe('batches', () => {
     expect(readFileSync(file, 'utf8')).toBe(results.out);
     expect(await cli('batch', 'results', 'batch_1', '-o', file)).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is there already'),
+      err: expect.stringContaining('already exists'),
     });
     expect((await cli('batch', 'results', 'batch_1', '-o', file, '--force')).code).toBe(0);
     expect(await cli('batch', 'results', 'batch_1', '-o', dirname(file), '--force')).toMatchObject({
@@ -193,7 +193,7 @@ describe('batches', () => {
     );
     expect([head?.split(',')[0], row, rest]).toEqual(['custom_id', 'a,200,answer to a,,,,,', ['']]);
     const wrong = await cli('batch', 'results', 'batch_1', '--format', 'xml');
-    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('--format is jsonl or csv') });
+    expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining('--format must be jsonl or csv') });
   });
 
   it('follows a batch across a restart of the server, line by line', async () => {
@@ -241,9 +241,9 @@ describe('batches', () => {
       .trimEnd()
       .split('\n')
       .map((line) => line.split('\t')[7]);
-    expect([lists, last]).toEqual([5, ['', 'queued, 4 before it; at risk']]);
+    expect([lists, last]).toEqual([5, ['', 'queued, 4 ahead; at risk']]);
     server.behavior.before = () => undefined;
-    expect((await cli('batch', 'get', 'batch_1')).out).toContain('Others run. (queued, 4 before it)');
+    expect((await cli('batch', 'get', 'batch_1')).out).toContain('Others run. (queued, 4 ahead)');
   });
 
   it('lists batches with the names of their inputs, all pages if asked', async () => {
@@ -315,7 +315,7 @@ describe('batches', () => {
 
   it('rejects metadata that is not key=value', async () => {
     const { code, err } = await cli('batch', 'create', 'in.jsonl', '-m', 'team');
-    expect([code, err]).toEqual([1, "Error: --metadata takes key=value, not 'team'.\n"]);
+    expect([code, err]).toEqual([1, "Error: --metadata must be key=value, not 'team'.\n"]);
   });
 });
 
@@ -344,7 +344,7 @@ describe('chat', () => {
     answerWith(() => events(delta('Par')));
     const { code, out, err } = await cli('chat', 'x');
     expect([code, out]).toEqual([5, 'Par\n']);
-    expect(err).toContain('ended before the answer did');
+    expect(err).toContain('ended before the answer was complete');
   });
 
   it('reports an error in the middle of a stream', async () => {
@@ -424,13 +424,13 @@ describe('the API key', () => {
 
   it.each(['one two', 'one\ntwo', 'é'])('is not printed if a header cannot carry it: %j', async (key) => {
     const { code, err } = await runCli(['batch', 'list'], { server, env: { OFFPEAK_API_KEY: key } });
-    expect([code, err]).toEqual([1, expect.stringContaining('must be one key and nothing else')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('Invalid key: expected one word')]);
     expect(err).not.toContain(key);
   });
 
   it('has a warning in the help: other users can read it in an argument', async () => {
     const { out } = await cli('batch', 'list', '--help');
-    expect(out.replaceAll(/\s+/g, ' ')).toContain('which everybody on this machine can read');
+    expect(out.replaceAll(/\s+/g, ' ')).toContain('visible to every user of this machine');
   });
 });
 
@@ -457,20 +457,20 @@ describe('errors', () => {
   it('on an unknown model name the commands that take --model', async () => {
     server.behavior.before = () => refusal(404, 'model_not_found', 'No such model.');
     const { err } = await cli('chat', 'hi', '--model', 'zz');
-    expect(err).toMatch(/models list shows .*; chat and batch run take one of them with --model\.\n$/);
+    expect(err).toMatch(/models list\. Select one with --model in chat and batch run\.\n$/);
   });
 
   it('name an unusable key file', async () => {
     const none = await cli('batch', 'list', '--key-file', 'no-such-file');
     expect([none.code, none.err]).toEqual([
       1,
-      expect.stringContaining('key file no-such-file cannot be read'),
+      expect.stringContaining('Cannot read the key file no-such-file'),
     ]);
     writeFileSync(join(cwd, 'two.txt'), 'one\ntwo\n');
     const two = await cli('batch', 'list', '--key-file', 'two.txt');
-    expect([two.code, two.err]).toEqual([1, expect.stringContaining('two.txt must hold one key')]);
+    expect([two.code, two.err]).toEqual([1, expect.stringContaining('two.txt must contain one key')]);
     const both = await cli('batch', 'list', '--key-file', 'a', '--key', 'b');
-    expect([both.code, both.err]).toEqual([1, expect.stringContaining('cannot be given together')]);
+    expect([both.code, both.err]).toEqual([1, expect.stringContaining('cannot be combined')]);
   });
 
   it('are JSON with --json', async () => {
@@ -490,12 +490,12 @@ describe('errors', () => {
   it('name a server that is not Offpeak', async () => {
     server.behavior.before = () => new Response('<html>', { status: 502, statusText: 'Bad Gateway' });
     expect((await cli('batch', 'list')).err).toContain(
-      'answered 502 Bad Gateway, which is not an answer of Offpeak',
+      'answered 502 Bad Gateway, which is not an Offpeak answer',
     );
     server.behavior.before = () => new Response('<html>');
     const { code, err } = await cli('batch', 'list');
     expect(code).toBe(5);
-    expect(err).toContain('is this an Offpeak server?');
+    expect(err).toContain('Is this an Offpeak server?');
   });
 
   it('name an unreachable server', async () => {
@@ -510,14 +510,14 @@ describe('errors', () => {
     [['files', 'list', '--limit', 'x'], '--limit must be a whole number'],
     [['keys', 'create'], 'required option'],
     [['keys', 'list'], 'needs an admin key'],
-    [['orgs', 'update', 'org_1', '--key', 'k'], 'There is nothing to change.\nSay what: --name or --budget.'],
-    [['webhooks', 'update', 'wh_1'], 'There is nothing to change.\nSay what: --to, --name,'],
+    [['orgs', 'update', 'org_1', '--key', 'k'], 'Nothing to change.\nPass --name or --budget.'],
+    [['webhooks', 'update', 'wh_1'], 'Nothing to change.\nPass --to, --name,'],
     [
       ['orgs', 'update', 'org_1', '--key', 'k', '--budget', '5/week'],
       "such as 50/month or 500, or none, not '5/week'",
     ],
     [['batch', 'list', '--url', 'nonsense'], 'is not an http:// or https:// URL'],
-    [['batch', 'run'], 'Run the command with --help to see how it is used.'],
+    [['batch', 'run'], 'Run the command with --help for its usage.'],
   ])('report wrong usage: %j', async (argv, message) => {
     const { code, err } = await cli(...argv);
     expect(code).toBe(1);

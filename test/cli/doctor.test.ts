@@ -116,7 +116,7 @@ describe('offpeak doctor', () => {
       writeFileSync(file, yaml);
       const env = { OFFPEAK_API_KEY: '', AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey };
       const { code, out } = await runCli(['doctor', '--no-generate'], { cwd, env });
-      expect([code, out]).toEqual([0, expect.stringContaining('files in s3://files/here: well')]);
+      expect([code, out]).toEqual([0, expect.stringContaining('files in s3://files/here: ok')]);
       const wrong = { cwd, env: { ...env, AWS_SECRET_ACCESS_KEY: 'mistyped' } };
       const told = await runCli(['config', 'check', '--probe'], wrong);
       expect(told.code).toBe(5);
@@ -419,7 +419,7 @@ describe('offpeak config check --probe', () => {
     configure({ url: upstream.url, model });
     const well = await runCli(['config', 'check', '--probe'], { cwd, env: { OFFPEAK_API_KEY: '' } });
     expect(well).toMatchObject({ code: 0, err: '' });
-    expect(well.out).toBe(`qwen at 127.0.0.1:${upstream.port}/v1 (vllm): well\n`);
+    expect(well.out).toBe(`qwen at 127.0.0.1:${upstream.port}/v1 (vllm): ok\n`);
     configure({ url: upstream.url, model: 'nothing' });
     const ill = await runCli(['config', 'check', '--probe'], { cwd, env: { OFFPEAK_API_KEY: '' } });
     expect(ill.out).toContain("it has no model 'nothing'");

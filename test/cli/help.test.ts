@@ -156,7 +156,7 @@ describe('colors', () => {
     [{ FORCE_COLOR: '1', NO_COLOR: '1' }, true],
     [{ NO_COLOR: '1' }, false],
     [{}, false],
-  ])('in a pipe follow %j', (env, isColoured) => {
+  ])('in a pipe follow %j', (env, isColored) => {
     const { PATH } = process.env;
     const argv = [join(root, 'src/main.ts'), 'config', 'check'];
     const { stdout } = spawnSync(process.execPath, argv, {
@@ -164,7 +164,7 @@ describe('colors', () => {
       env: { PATH, ...env },
       encoding: 'utf8',
     });
-    expect(stdout).toContain('The configuration is good.');
-    expect(stdout.includes('\u001b[')).toBe(isColoured);
+    expect(stdout).toContain('The configuration is valid.');
+    expect(stdout.includes('\u001b[')).toBe(isColored);
   });
 });

@@ -40,11 +40,11 @@ it('stores a server and a working key, readable only by this user', async () => 
   expect(keysSent().slice(-3)).toEqual(['Bearer sk-other', null, 'Bearer sk-mine']);
 
   expect((await run(['logout'])).out).toBe('Logged out.\n');
-  expect((await run(['logout'])).out).toContain('nothing to forget');
+  expect((await run(['logout'])).out).toContain('Not logged in');
 });
 
 it('stores nothing that is rejected or not a key', async () => {
-  expect((await run(['login'], { stdin: 'two words' })).err).toContain('That is no key');
+  expect((await run(['login'], { stdin: 'two words' })).err).toContain('Invalid key');
   server.behavior.before = () => refusal(401, 'invalid_api_key', 'No.');
   expect((await run(['login'], { stdin: 'sk-wrong' })).err).toContain('invalid_api_key');
   expect(() => statSync(profile())).toThrow('ENOENT');

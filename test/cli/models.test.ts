@@ -36,9 +36,9 @@ describe('models pull', () => {
     expect({ code, out }).toEqual({ code: 0, out: `${path}\n` });
     expect(readFileSync(path).equals(small)).toBe(true);
     expect(err).toMatch(/^m\.gguf 0 bytes of \d+ KB\n/);
-    expect(err).toContain('nobody told a checksum');
+    expect(err).toContain('without a checksum to verify');
     expect(err).toContain('engine: { kind: llama, path: "hf:o/r/m.gguf" }');
-    expect((await run(['pull', 'hf:o/r/m.gguf'])).err).toContain('It is here already');
+    expect((await run(['pull', 'hf:o/r/m.gguf'])).err).toContain('Already downloaded');
   });
 
   it('prints JSON', async () => {
@@ -89,7 +89,7 @@ describe('models pull', () => {
   });
 
   it.each([
-    [['pull', 'model.gguf'], "'model.gguf' is a path"],
+    [['pull', 'model.gguf'], "'model.gguf' is a local path"],
     [['pull', 'hf:x'], "'hf:x' is not a valid hub reference"],
     [['pull', 'http://example.org/m.gguf'], 'must be an https:// URL'],
     [['pull', 'hf:o/r/m.gguf', '--sha256', 'abc'], '--sha256 must be 64 hexadecimal digits'],
@@ -128,7 +128,7 @@ describe('models inspect', () => {
       layers: '2',
       template: 'Qwen, Hermes',
       memory: expect.stringMatching(
-        /of weights, 1\.05 MB of cache for 2 sequences of 1024 tokens, \d+ MB to work with them$/,
+        / weights, 1\.05 MB cache for 2 sequences of 1024 tokens, \d+ MB working memory$/,
       ),
     });
   });
@@ -150,7 +150,7 @@ describe('models inspect', () => {
     writeFileSync(join(folder, 'm.gguf'), small);
     const { code, err } = await run(['inspect', 'm.gguf', '--sequences', '256', '--context', '16000000']);
     expect(code).toBe(0);
-    expect(err).toMatch(/Not on this machine as it is now: .* This would fit/);
+    expect(err).toMatch(/Does not fit on this machine now: .* This would fit/);
   });
 
   it('escapes control characters from the file', async () => {
@@ -189,9 +189,9 @@ describe('models local', () => {
         expect.stringMatching(/thousand$/),
         'Q8_0',
         expect.stringMatching(/KB$/),
-        'whole',
+        'complete',
       ],
-      ['x/half.gguf', '', '', '', '0 bytes', '50% here'],
+      ['x/half.gguf', '', '', '', '0 bytes', '50% downloaded'],
       [''],
     ]);
     const json = JSON.parse((await run(['local', '--json'])).out) as { folder: string; models: unknown[] };

@@ -118,7 +118,7 @@ describe('serve', () => {
     const usedPort = await place.run(['serve', '--data', 'other', '--port', port]);
     expect(usedPort).toMatchObject({
       code: 1,
-      err: expect.stringContaining(`Port ${port} on 127.0.0.1 is in use`),
+      err: expect.stringContaining(`Port ${port} on 127.0.0.1 is already in use`),
     });
     writeFileSync(join(place.folder, 'taken.yaml'), `metrics: { port: ${port} }\n`);
     const argv = ['serve', '--config', 'taken.yaml', '--data', 'other', '--port', '0'];
@@ -174,7 +174,7 @@ describe('client commands', () => {
     server.release();
     const again = await place.run(argv, server.env);
     expect(again.code).toBe(0);
-    expect(again.err).toContain('Going on with batch_');
+    expect(again.err).toContain('Resuming batch_');
     expect(customIds('out.jsonl')).toEqual(inOrder(200));
     expect((await place.run(['batch', 'list'], server.env)).out.trim().split('\n')).toHaveLength(1);
   });
@@ -187,7 +187,7 @@ describe('client commands', () => {
     command.child.kill('SIGINT');
     const { code, err } = await command.exit;
     expect(code).toBe(130);
-    expect(err).toContain('goes on running');
+    expect(err).toContain('keeps running');
   });
 
   it('wait for a server that is killed during a batch and restarted', async () => {
@@ -213,7 +213,7 @@ describe('client commands', () => {
     };
     const made = await runHere(['keys', 'create', '--org', org.id, '--scopes', 'files', '--json'], env);
     expect((await runHere(['orgs', 'create', 'second'], env)).err).toContain(
-      `one of this name already: ${org.id}`,
+      `Another org has the same name: ${org.id}`,
     );
     expect((await runHere(['orgs', 'update', org.id, '--budget', '50/month'], env)).out).toContain(
       '0 of 50/month',
@@ -271,8 +271,5 @@ it.runIf(existsSync('/dev/full'))('reports that its output could not be written 
     stdio: ['ignore', full, 'pipe'],
   });
   closeSync(full);
-  expect([status, String(stderr)]).toEqual([
-    1,
-    'Error: The output was not written to its end: the disk is full.\n',
-  ]);
+  expect([status, String(stderr)]).toEqual([1, 'Error: The output is incomplete: the disk is full.\n']);
 });

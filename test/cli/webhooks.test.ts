@@ -27,12 +27,12 @@ const json = async (...argv: string[]) => JSON.parse((await cli(...argv, '--json
 
 it('creates, lists, updates, rotates and deletes a webhook', async () => {
   const created = await cli('create', receiver.url, '--name', 'ours', '--events', 'batch.failed');
-  expect([created.code, created.err]).toEqual([0, 'Keep the secret: it is not shown again.\n']);
+  expect([created.code, created.err]).toEqual([0, 'Save the secret now: it cannot be shown again.\n']);
   const id = /^id +(wh_\w+)$/m.exec(created.out)![1]!;
   const secret = /^secret +(whsec_\S+)$/m.exec(created.out)![1]!;
   expect((await cli('list')).out).toBe(`${id}\tenabled\t${receiver.url}\tbatch.failed\tours\t\n`);
   const disabled = await cli('update', id, '--disable', '--name', 'theirs');
-  expect(disabled.out).toMatch(/^disabled +It was disabled by a request\.$/m);
+  expect(disabled.out).toMatch(/^disabled +Disabled by a request\.$/m);
   expect((await cli('update', id, '--enable', '--disable')).code).toBe(1);
   expect(await json('update', id, '--enable', '--to', `${receiver.url}/2`)).toMatchObject({
     enabled: true,
@@ -75,7 +75,5 @@ it('reports the result of a test delivery, also in the exit code, and replays it
 it('rejects a URL that no webhook may use, with the reason', async () => {
   const { code, err } = await cli('create', 'https://10.0.0.1/');
   expect(code).toBe(1);
-  expect(err).toContain(
-    'url: 10.0.0.1 has no public address; others are only reached where egress.allow opens',
-  );
+  expect(err).toContain('url: 10.0.0.1 has no public address and is not in egress.allow');
 });

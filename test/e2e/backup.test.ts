@@ -57,10 +57,10 @@ it('reports what prevents a backup', async () => {
       (error: { stderr: string }) => error.stderr,
     );
   expect(await run('data', '--data', installation.data)).toContain('data is not empty');
-  expect(await run('data/blobs/copy', '--data', 'data')).toContain('data/blobs/copy is in the data folder');
+  expect(await run('data/blobs/copy', '--data', 'data')).toContain(
+    'data/blobs/copy is inside the data folder',
+  );
   writeFileSync(join(installation.folder, 'file'), '');
   expect(await run('file', '--data', installation.data)).toContain('file is a file.');
-  expect(await run('new', '--data', join(installation.folder, 'nowhere'))).toContain(
-    'There is no database in',
-  );
+  expect(await run('new', '--data', join(installation.folder, 'nowhere'))).toContain('No database in');
 });

@@ -163,7 +163,7 @@ describe('an event', () => {
     [
       'leads to a forbidden address',
       () => Promise.reject(new EgressError('inside.test has no public address', true)),
-      { lastStatus: null, lastError: 'The URL is refused: inside.test has no public address.' },
+      { lastStatus: null, lastError: 'The URL is not allowed: inside.test has no public address.' },
     ],
     [
       'is silent',
@@ -211,7 +211,7 @@ describe('an event', () => {
     expect(await delivery(id)).toMatchObject({ status: 'failed', lastStatus: 410, nextAttemptAt: null });
     expect(await webhooks.get(caller, id)).toMatchObject({
       disabledAt: expect.any(Number),
-      disabledReason: 'The receiver answered 410: it is gone.',
+      disabledReason: 'The receiver answered 410 (Gone).',
     });
     await endBatch();
     await soon();

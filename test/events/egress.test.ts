@@ -92,7 +92,7 @@ describe('a URL', () => {
   it('that is opened by a name that nobody has is told as that', async () => {
     await expect(egress('unknown.test').check('http://unknown.test/', org)).rejects.toMatchObject({
       refused: true,
-      message: 'egress.allow opens unknown.test, but there is no such host, or no network',
+      message: 'unknown.test is in egress.allow, but does not resolve to an address',
     });
   });
 

@@ -38,8 +38,8 @@ afterEach(() => names.close());
 
 /** A query ends when a test says so. */
 const newLookup = (queryMs = 600_000) => createHostLookup({ servers: [names.address], hostsFile, queryMs });
-const lookUp = (host: string, isOpened = false) =>
-  newLookup()(host, { isOpened, signal: new AbortController().signal });
+const lookUp = (host: string, isAllowed = false) =>
+  newLookup()(host, { isAllowed, signal: new AbortController().signal });
 const newEgress = (...allow: string[]) => createEgress({ allow, resolve: newLookup() });
 
 describe('a host', () => {
@@ -84,14 +84,14 @@ describe('a host', () => {
     const checked = egress.check('https://a.silent.test/', 'org_a');
     await expect(checked).rejects.toMatchObject({
       refused: false,
-      message: 'no name server tells the address of a.silent.test in time',
+      message: 'the DNS look-up of a.silent.test timed out',
     });
     expect(names.queries.toSorted()).toEqual(['A a.silent.test', 'AAAA a.silent.test']);
   });
 
   it('is looked up no longer when the attempt is over', async () => {
     const over = new AbortController();
-    const found = newLookup()('a.silent.test', { isOpened: false, signal: over.signal });
+    const found = newLookup()('a.silent.test', { isAllowed: false, signal: over.signal });
     await names.waitFor(2);
     over.abort(new Error('over'));
     // Names without an answer are none; a silent name server would have been an error.

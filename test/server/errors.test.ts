@@ -216,7 +216,7 @@ describe('requests that no client library sends', () => {
       'a transfer coding in HTTP/1.0',
       () =>
         `POST /v1/files HTTP/1.0\r\n${head()}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      /^HTTP\/1.1 400 [^]*HTTP\/1.0 has no Transfer-Encoding/,
+      /^HTTP\/1.1 400 [^]*HTTP\/1.0 does not support Transfer-Encoding/,
     ],
     [
       'a transfer coding in HTTP/1.0 without a key',

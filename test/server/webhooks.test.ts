@@ -47,7 +47,7 @@ describe('a webhook', () => {
       name: 'theirs',
       enabled: false,
       disabled_at: expect.any(Number),
-      disabled_reason: 'It was disabled by a request.',
+      disabled_reason: 'Disabled by a request.',
     });
     expect((await patch(shown.id, { enabled: true, name: 'ours' })).json).toEqual(shown);
     expect((await remove(shown.id)).json).toEqual({

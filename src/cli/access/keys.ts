@@ -11,15 +11,15 @@ interface NewKey {
 }
 
 const create = queryCommand({
-  name: 'create',
-  about: 'make an API key, shown this once',
+  usage: 'create',
+  about: 'create an API key, which is shown only once',
   isAdmin: true,
   options: [
-    new Option('--org <id>', 'the org it belongs to').makeOptionMandatory(),
-    new Option('--name <name>', 'to recognise it by'),
+    new Option('--org <id>', 'org of the key').makeOptionMandatory(),
+    new Option('--name <name>', 'display name'),
     new Option('--scopes <scope...>', 'inference, batches, files, usage, admin (default: all but admin)'),
-    new Option('--models <id...>', 'the models it may use (default: all)'),
-    new Option('--expires <time>', 'when it ends, such as 2027-01-31T00:00:00Z'),
+    new Option('--models <id...>', 'models that the key may use (default: all)'),
+    new Option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z'),
   ],
   examples: [
     '--org org_0199f3a2 --name ci --scopes batches files',
@@ -37,15 +37,15 @@ const create = queryCommand({
       ['ends', key.expires_at],
       ['key', key.key],
     ]);
-    terminal.note('Keep the key: it is not stored and cannot be shown again.');
+    terminal.note('Save the key now: it cannot be shown again.');
   },
 });
 
 const list = queryCommand({
-  name: 'list',
+  usage: 'list',
   about: 'list the API keys',
   isAdmin: true,
-  options: [new Option('--org <id>', 'only those of this org')],
+  options: [new Option('--org <id>', 'list only keys of this org')],
   examples: ['--org org_0199f3a2'],
   ask: async (client, _, { org }: { org?: string }) => (await client.keys.list(org)).data,
   show: asTable<RemoteKey>({
@@ -61,10 +61,9 @@ const list = queryCommand({
 });
 
 const revoke = queryCommand({
-  name: 'revoke',
-  about: 'end an API key, within a second',
+  usage: 'revoke <id>',
+  about: 'revoke an API key, which takes effect within a second',
   isAdmin: true,
-  argument: '<id>',
   examples: ['key_0199f3a2'],
   ask: (client, id) => client.keys.revoke(id),
   show: ({ id }, terminal) => terminal.print(`Revoked ${id}.`),

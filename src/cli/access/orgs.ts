@@ -4,10 +4,7 @@ import { queryCommand, group, asTable, requireChange } from '../shared/commands.
 import { CliError } from '../shared/exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-const budgetOption = new Option(
-  '--budget <amount>',
-  'what it may spend in USD: 50/month, 500 in all, or none',
-);
+const budgetOption = new Option('--budget <amount>', 'budget in USD: 50/month, 500 in total, or none');
 
 interface Fields {
   name?: string;
@@ -15,27 +12,26 @@ interface Fields {
 }
 
 const create = queryCommand({
-  name: 'create',
-  about: 'make an org',
+  usage: 'create <name>',
+  about: 'create an org',
   isAdmin: true,
-  argument: '<name>',
   options: [budgetOption],
   examples: ['search', 'search --budget 50/month'],
   async ask({ orgs: remote }, name, { budget, json }: Fields & { json?: boolean }, { terminal }) {
     const org = await remote.create({ name, budget: readBudget(budget) });
     if (json === true) return org;
-    // The org is made: whatever cannot be told of others, its id is shown.
+    // Not essential: the org exists, and its id must be shown.
     const { data } = await remote.list().catch(() => ({ data: [] }));
     const others = data.filter((other) => other.name === name && other.id !== org.id);
     if (others.length > 0)
-      terminal.note(`There was one of this name already: ${others.map(({ id }) => id).join(', ')}.`);
+      terminal.note(`Another org has the same name: ${others.map(({ id }) => id).join(', ')}.`);
     return org;
   },
   show: showOrg,
 });
 
 const list = queryCommand({
-  name: 'list',
+  usage: 'list',
   about: 'list the orgs',
   isAdmin: true,
   examples: [''],
@@ -49,11 +45,10 @@ const list = queryCommand({
 });
 
 const update = queryCommand({
-  name: 'update',
+  usage: 'update <id>',
   about: 'change the name or the budget of an org',
   isAdmin: true,
-  argument: '<id>',
-  options: [new Option('--name <name>', 'to recognise it by'), budgetOption],
+  options: [new Option('--name <name>', 'display name'), budgetOption],
   examples: ['org_0199f3a2 --budget 50/month', 'org_0199f3a2 --budget none'],
   ask(client, id, { name, budget }: Fields) {
     requireChange({ name, budget }, '--name or --budget');
@@ -72,17 +67,17 @@ function showOrg(org: RemoteOrg, terminal: Terminal): void {
   ]);
 }
 
-/** `50/month`, `500` or `none`, as the server takes it. */
+/** Parses `50/month`, `500` or `none` (null). */
 export function readBudget(text: string | undefined): RemoteBudget | null | undefined {
   if (text === undefined) return undefined;
   if (text === 'none') return null;
   const [, amount, period = 'total'] = /^(\d+(?:\.\d{1,9})?)(?:\/(month|total))?$/.exec(text) ?? [];
   if (amount === undefined)
-    throw new CliError(`--budget must be an amount of USD such as 50/month or 500, or none, not '${text}'.`);
+    throw new CliError(`--budget must be an amount in USD such as 50/month or 500, or none, not '${text}'.`);
   return { amount, period: period as RemoteBudget['period'] };
 }
 
-/** `12.5 of 50/month` */
+/** Budget as `12.5 of 50/month`, or ''. */
 export function budgetText({ budget }: RemoteOrg): string {
   if (!budget) return '';
   return `${budget.spent} of ${budget.amount}${budget.period === 'month' ? '/month' : ''}`;

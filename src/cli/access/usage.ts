@@ -13,17 +13,17 @@ interface Asked {
 }
 
 export const usage = queryCommand({
-  name: 'usage',
-  about: 'what was used, and what it cost',
+  usage: 'usage',
+  about: 'show usage and cost',
   isAdmin: ({ org, groupBy = '' }: Asked) => org !== undefined || groupBy.split(',').includes('org'),
   options: [
-    new Option('--start <day>', 'the first day, such as 2026-11-01 (default: 30 days with the last)'),
-    new Option('--end <day>', 'the last day, UTC (default: today)'),
+    new Option('--start <day>', 'first day (UTC), such as 2026-11-01 (default: 30 days in total)'),
+    new Option('--end <day>', 'last day (UTC), inclusive (default: today)'),
     new Option(
       '--group-by <groups>',
-      'day, model, org, key, batch, or several with commas (default: day,model)',
+      'day, model, org, key or batch, separated by commas (default: day,model)',
     ),
-    new Option('--org <id>', 'only this org; as by org, with an admin key'),
+    new Option('--org <id>', 'only this org; requires an admin key, as does --group-by org'),
     new Option('--csv', 'print CSV').conflicts('json'),
   ],
   examples: ['', '--start 2026-11-01 --end 2026-11-30 --group-by model', '--group-by key,model --csv'],
@@ -41,7 +41,7 @@ export const usage = queryCommand({
   },
 });
 
-/** All pages as one. */
+/** Usage with the rows of all pages. */
 async function wholeUsage(client: Client, query: Record<string, string | undefined>): Promise<ShownUsage> {
   const whole = await client.usage(query);
   const { start, end, data } = whole;

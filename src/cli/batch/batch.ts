@@ -23,13 +23,12 @@ interface NewBatch {
 }
 
 const create = queryCommand({
-  name: 'create',
-  about: 'create a batch of a JSONL file, or of an uploaded one by its id, and return at once',
-  argument: '<input>',
+  usage: 'create <input>',
+  about: 'create a batch from a JSONL file or the id of an uploaded file, and return at once',
   options: [
     new Option(
       '--endpoint <path>',
-      'what the requests call (default: what the file says, else /v1/chat/completions)',
+      'endpoint of the requests (default: that of the file, else /v1/chat/completions)',
     ),
     metadataOption,
   ],
@@ -52,32 +51,31 @@ const create = queryCommand({
 const get = batchCommand('get', 'show a batch');
 
 const watch = queryCommand({
-  name: 'watch',
-  about: 'wait until a batch is done, showing its progress',
-  argument: '<id>',
+  usage: 'watch <id>',
+  about: 'show the progress of a batch until it ends',
   examples: ['batch_0199f3a2'],
   async ask(client, id, { json }, cli) {
     const progress = json === true ? noProgress : createProgress(cli.terminal, cli.clock);
-    const seen = await client.batches.get(id);
+    const first = await client.batches.get(id);
     let last: RemoteBatch | undefined;
     const look = async () => {
-      last = last === undefined ? seen : await client.batches.get(id);
+      last = last === undefined ? first : await client.batches.get(id);
       progress.update(last);
       return isFinal(last.status);
     };
-    const how = { clock: cli.clock, note: (text: string) => progress.note(text) };
-    const wait = (signal: AbortSignal) => pollUntilDone(look, { ...how, signal });
+    const deps = { clock: cli.clock, note: (text: string) => progress.note(text) };
+    const wait = (signal: AbortSignal) => pollUntilDone(look, { ...deps, signal });
     await interruptible(cli, undefined, wait).finally(() => progress.stop());
-    return last ?? seen;
+    return last ?? first;
   },
   exitCodeOf: (batch) => (isFinal(batch.status) ? exitCodeOf(batch) : exitCodes.interrupted),
   show: showBatch,
 });
 
-const cancel = batchCommand('cancel', 'cancel a batch; what is done already stays');
-const pause = batchCommand('pause', 'send nothing more of a batch; its window goes on');
-const resume = batchCommand('resume', 'let a paused batch go on');
-const retry = batchCommand('retry', 'run the failed requests of a finished batch again, as a new one');
+const cancel = batchCommand('cancel', 'cancel a batch; finished results are kept');
+const pause = batchCommand('pause', 'stop sending requests of a batch; its window keeps running');
+const resume = batchCommand('resume', 'resume a paused batch');
+const retry = batchCommand('retry', 'run the failed requests of a finished batch again, as a new batch');
 
 export const batch = group('batch', [
   batchRun,
@@ -94,23 +92,22 @@ export const batch = group('batch', [
   retry,
 ]);
 
-/** A command that asks for one thing of one batch and shows what it is then. */
+/** Command that reads or changes one batch and shows it. */
 function batchCommand(
   name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry',
   about: string,
 ): (cli: Cli) => Command {
   return queryCommand({
-    name,
+    usage: `${name} <id>`,
     about,
-    argument: '<id>',
     examples: ['batch_0199f3a2'],
-    ask: ({ batches }, id) => (name === 'get' ? batches.get(id) : batches.ask(id, name)),
+    ask: ({ batches }, id) => (name === 'get' ? batches.get(id) : batches.act(id, name)),
     show: showBatch,
   });
 }
 
 function events(cli: Cli): Command {
-  return clientCommand('events', 'print a batch as JSON each time it has changed, until it is done')
+  return clientCommand('events', 'print a batch as a line of JSON after each change, until it ends')
     .argument('<id>')
     .addHelpText('after', examples('batch_0199f3a2'))
     .action(async (id: string, options: ClientOptions) => {

@@ -23,17 +23,17 @@ interface Options extends ClientOptions {
 }
 
 const watchMs = 2_000;
-/** Of the files of an org, a thousand each. */
+/** Pages of files, of 1,000 each, that are searched for names. */
 const maxPages = 2;
-/** Home, and nothing below it. */
+/** Moves the cursor home and clears the screen. */
 const clearScreen = '\u001b[H\u001b[J';
 
 export function batchList(cli: Cli): Command {
   return clientCommand('list', 'list batches, newest first')
     .addOption(limitOption(20))
-    .option('--all', 'all of them')
-    .option('--status <status>', 'only those in this state')
-    .option('--watch', 'show them again whenever something has changed, until Ctrl-C')
+    .option('--all', 'list all batches')
+    .option('--status <status>', 'list only batches in this state')
+    .option('--watch', 'update the list after each change, until Ctrl-C')
     .addHelpText('after', examples('--status in_progress --watch', '--all --json'))
     .action(async (options: Options) => {
       const { terminal, clock } = cli;
@@ -69,8 +69,8 @@ function list(client: Client, { limit, all, status }: Options): Promise<RemoteBa
 }
 
 /**
- * What the inputs of batches are called, as far as the newest files of the org tell: a file may be deleted, or not for this
- * key, and names are not worth more than a question or two.
+ * Adds the input file names of batches to `names`, from the newest files of the org. Optional: a file may be deleted, or
+ * the key may lack the scope.
  */
 async function fetchFilenames(
   client: Client,
@@ -92,7 +92,7 @@ async function fetchFilenames(
   }
 }
 
-/** Those that were there first stay where they are, for scripts. */
+/** Columns of the list. Scripts rely on their order: add new ones at the end. */
 function columns(names: ReadonlyMap<string, string>): Record<string, (batch: RemoteBatch) => string> {
   return {
     id: ({ id }) => id,

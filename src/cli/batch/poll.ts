@@ -3,12 +3,12 @@ import { ClientError, Unreachable } from '../../client/errors.ts';
 
 const minPollMs = 100;
 const maxPollMs = 2000;
-/** A server may restart under a batch; that is waited for. */
+/** Outage that is tolerated, such as a restart of the server. */
 const maxOutageMs = 120_000;
 
 interface OutageDeps {
   clock: Clock;
-  /** Told once when the server does not answer. */
+  /** Called once for each outage. */
   note: (text: string) => void;
 }
 
@@ -17,46 +17,45 @@ export interface PollOptions extends OutageDeps {
 }
 
 /**
- * Asks again and again, with growing pauses, until `ask` says that it is done or the signal aborts.
+ * Polls with growing pauses until `poll` returns true or the signal aborts.
  * @throws Unreachable after two minutes without an answer
  */
 export async function pollUntilDone(
-  ask: () => Promise<boolean>,
+  poll: () => Promise<boolean>,
   { clock, signal, note }: PollOptions,
 ): Promise<void> {
-  const patience = createOutageTimer({ clock, note });
+  const outage = createOutageTimer({ clock, note });
   let pause = minPollMs;
   for (;;) {
     try {
-      if (signal?.aborted === true || (await ask())) return;
-      patience.answered();
+      if (signal?.aborted === true || (await poll())) return;
+      outage.answered();
     } catch (error) {
-      patience.failed(error);
+      outage.failed(error);
     }
     await sleep(clock, pause, signal);
     pause = Math.min(maxPollMs, pause * 1.3);
   }
 }
 
-/** For how long a server that does not answer is waited for. */
+/** Limits the time that a command waits for an unavailable server. */
 export function createOutageTimer({ clock, note }: OutageDeps) {
   let lostSince: number | undefined;
   return {
     answered() {
       lostSince = undefined;
     },
-    /** @throws what does not go away by waiting, or has not in two minutes */
+    /** @throws the error, unless it is transient and the outage is shorter than two minutes */
     failed(error: unknown) {
       if (!isTransient(error)) throw error;
-      if (lostSince === undefined)
-        note(`${errorText(error)}. Waiting for the server; what it has is safe there.`);
+      if (lostSince === undefined) note(`${errorText(error)}. Waiting for the server; its data is safe.`);
       lostSince ??= clock.monotonic();
       if (clock.monotonic() - lostSince > maxOutageMs) throw error;
     },
   };
 }
 
-/** Whether it goes away by waiting: a server that restarts, or has too much to do just then. */
+/** True for errors of a server that restarts or is overloaded. */
 function isTransient(error: unknown): boolean {
   return (
     error instanceof Unreachable ||

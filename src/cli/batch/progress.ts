@@ -4,14 +4,13 @@ import type { RemoteBatch } from '../../client/resources.ts';
 import { waitingLabel, isoTime } from '../shared/format.ts';
 import { createMeter, type ProgressMeter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
-import { colours } from './show-batch.ts';
+import { colors } from './show-batch.ts';
 
-/** Shows how far a batch is. */
 export type Progress = ProgressMeter<RemoteBatch>;
 
 export const noProgress: Progress = { update() {}, note() {}, stop() {} };
 
-/** A bar on a terminal, a line for every tenth of the work in a pipe. */
+/** Progress of a batch: a bar on a terminal, a line for every tenth in a pipe. */
 export function createProgress(terminal: Terminal, clock: Clock): Progress {
   const meter = createMeter(terminal);
   return {
@@ -26,15 +25,15 @@ export function createProgress(terminal: Terminal, clock: Clock): Progress {
         done,
         total,
         details: [`${done}/${total}`, ...detailsOf(batch, clock)],
-        // The last request and the end of the batch are one line.
+        // One line for the last request and the end of the batch.
         step: done === total ? 'done' : `${status} ${tenth} ${waiting?.reason ?? ''}`,
-        colour: colours[status],
+        color: colors[status],
       });
     },
   };
 }
 
-/** Requests that have an end of their own. In a batch that was ended early, those that never ran count as failed, too. */
+/** Number of requests that ran. In a batch that ended early, the others are counted as failed. */
 function doneOf({ request_counts: { completed, failed }, error_summary }: RemoteBatch): number {
   const neverRan = (error_summary ?? []).filter(({ code }) =>
     /^batch_(cancelled|expired|failed)$/.test(code),
@@ -42,7 +41,7 @@ function doneOf({ request_counts: { completed, failed }, error_summary }: Remote
   return completed + failed - neverRan.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** `4m 10s left`, `3 failed`, `waiting: queued, 2 before it` ...: the most important first. */
+/** Details such as `4m 10s left`, `3 failed` and `waiting: queued, 2 ahead`, the most important first. */
 function detailsOf(batch: RemoteBatch, clock: Clock): string[] {
   const { progress, cost, waiting, request_counts: counts } = batch;
   const eta = progress?.eta ? Date.parse(isoTime(progress.eta)) - clock.now() : Number.NaN;
@@ -52,7 +51,7 @@ function detailsOf(batch: RemoteBatch, clock: Clock): string[] {
     counts.failed > 0 ? `${counts.failed} failed` : '',
     progress?.rate_per_minute ? `${Math.round(progress.rate_per_minute)}/min` : '',
     cost ? `${cost.amount} ${cost.currency}` : '',
-    batch.at_risk === true ? 'at risk: it will not be done before it expires' : '',
+    batch.at_risk === true ? 'at risk: not expected to finish before it expires' : '',
     waiting?.message ?? '',
   ];
 }

@@ -30,8 +30,8 @@ export function batchErrors(cli: Cli): Command {
 function resultsCommand(cli: Cli, name: string, stream: ResultStream, description: string): Command {
   const command = clientCommand(name, description)
     .argument('<id>')
-    .option('--after <n>', 'only what stands behind line n', wholeNumber('--after', 0, 1e9), 0)
-    .option('--follow', 'go on until the batch is done')
+    .option('--after <n>', 'skip the first n lines', wholeNumber('--after', 0, 1e9), 0)
+    .option('--follow', 'continue until the batch ends')
     .option('--format <format>', 'jsonl or csv', 'jsonl')
     .addOption(rawOption());
   return withOutput(command)
@@ -51,22 +51,22 @@ async function* readResults(
   const client = connect(cli, options);
   let { after } = options;
   if (options.follow !== true) return yield* (await client.batches.results(id, stream, after)).bytes;
-  const patience = createOutageTimer({ clock, note: (text) => terminal.note(text) });
+  const outage = createOutageTimer({ clock, note: (text) => terminal.note(text) });
   for (;;) {
     const from = after;
     try {
       const results = await client.batches.results(id, stream, after);
-      // A connection that breaks is taken up again behind the last whole line.
+      // After a broken connection, reading resumes after the last complete line.
       for await (const { bytes, whole } of splitLines(results.bytes)) {
         if (!whole) break;
         yield Buffer.concat([bytes, newline]);
         after++;
-        patience.answered();
+        outage.answered();
       }
-      patience.answered();
+      outage.answered();
       if (!results.incomplete && after >= results.lastLine) return;
     } catch (error) {
-      patience.failed(error);
+      outage.failed(error);
     }
     if (after === from) await sleep(clock, pollMs);
   }

@@ -3,8 +3,7 @@ import { type ExitCode, exitCodes } from '../shared/exit-codes.ts';
 import { waitingText, isoTime } from '../shared/format.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-/** What each state looks like. */
-export const colours = {
+export const colors = {
   validating: 'cyan',
   in_progress: 'cyan',
   cancelling: 'yellow',
@@ -14,7 +13,6 @@ export const colours = {
   expired: 'red',
 } as const;
 
-/** All that a person wants to know of one batch. */
 export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
   const { request_counts: counts, usage } = batch;
   const cached = usage?.input_tokens_details?.cached_tokens ?? 0;
@@ -28,7 +26,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['created', isoTime(batch.created_at)],
     ['expires', isoTime(batch.expires_at)],
     ['expected', isoTimeOrNull(batch.progress?.eta)],
-    ['at risk', batch.at_risk ? 'it will not be done before it expires' : null],
+    ['at risk', batch.at_risk ? 'not expected to finish before it expires' : null],
     [
       'waiting',
       batch.waiting &&
@@ -60,16 +58,16 @@ function isoTimeOrNull(instant: string | number | null | undefined): string | nu
 }
 
 export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {
-  return terminal.paint(colours[batch.status] ?? 'reset', batch.status);
+  return terminal.paint(colors[batch.status] ?? 'reset', batch.status);
 }
 
-/** `0.00042 USD (0.00084 without a batch)`, or null when the server does not say. */
+/** Cost as `0.00042 USD (0.00084 without a batch)`; null if the server does not report it. */
 export function costText(batch: RemoteBatch): string | null {
   const { cost } = batch;
   return cost ? `${cost.amount} ${cost.currency} (${cost.list_amount} without a batch)` : null;
 }
 
-/** The exit code that a finished batch stands for. */
+/** Exit code for a finished batch. */
 export function exitCodeOf(batch: RemoteBatch): ExitCode {
   if (batch.status === 'failed') return exitCodes.batchFailed;
   if (batch.status === 'expired' || batch.status === 'cancelled') return exitCodes.batchStopped;

@@ -1,10 +1,10 @@
 import type { Command, Option } from 'commander';
 
-/** What may stand at one place of the command line. */
+/** Command with its completions. */
 export interface CommandNode {
-  /** ` batch run`: the commands up to here, each with a space before it; '' for the program itself. */
+  /** Path such as ` batch run`, with a space before each command; '' for the program. */
   path: string;
-  /** The words that may follow; none where anything may. */
+  /** Subcommands or choices; empty if any word can follow. */
   words: Word[];
   flags: Flag[];
 }
@@ -21,9 +21,9 @@ export interface Flag {
   takesValue: boolean;
 }
 
-const help: Flag = { long: '--help', short: '-h', about: 'show how it is used', takesValue: false };
+const help: Flag = { long: '--help', short: '-h', about: 'show help', takesValue: false };
 
-/** Every place of a command line, the program itself first. */
+/** All commands of a command line, the program first. */
 export function listCommands(command: Command, path = ''): CommandNode[] {
   const commands = command.commands.map((child) => ({ word: child.name(), about: child.description() }));
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);

@@ -1,6 +1,6 @@
 import type { CommandNode } from './command-tree.ts';
 
-/** What each shell reads to complete the command line. Where nothing of ours fits, files are offered. */
+/** Completion scripts by shell. Where no completion of ours fits, the shell offers files. */
 export const scripts = { bash, zsh, fish } as const;
 
 function bash(places: readonly CommandNode[]): string {
@@ -31,7 +31,7 @@ complete -o default -F _offpeak offpeak
 }
 
 function zsh(places: readonly CommandNode[]): string {
-  const told = (words: { word: string; about: string }[]) =>
+  const describe = (words: { word: string; about: string }[]) =>
     words.map(({ word, about }) => quote(`${word}:${about.replaceAll(':', '\\:')}`)).join(' ');
   return `#compdef offpeak
 # Completion of offpeak for zsh: source <(offpeak completion zsh)
@@ -48,12 +48,12 @@ _offpeak() {
   esac
   if [[ \${words[CURRENT]} == -* ]]; then
     case "$place" in
-${branches(places, ({ flags }) => `found=(${told(flags.map(({ long, about }) => ({ word: long, about })))})`)}
+${branches(places, ({ flags }) => `found=(${describe(flags.map(({ long, about }) => ({ word: long, about })))})`)}
     esac
     _describe -o flag found
   else
     case "$place" in
-${branches(groupsOf(places), ({ words }) => `found=(${told(words)})`)}
+${branches(groupsOf(places), ({ words }) => `found=(${describe(words)})`)}
       *) _files; return ;;
     esac
     _describe command found
@@ -89,17 +89,17 @@ ${lines.join('\n')}
 `;
 }
 
-/** What is done at each of the places, as branches of a case. */
-function branches(places: readonly CommandNode[], toDo: (place: CommandNode) => string): string {
-  return places.map((place) => `      ${quote(place.path)}) ${toDo(place)} ;;`).join('\n');
+/** Branches of a `case` statement, one for each command. */
+function branches(places: readonly CommandNode[], body: (place: CommandNode) => string): string {
+  return places.map((place) => `      ${quote(place.path)}) ${body(place)} ;;`).join('\n');
 }
 
-/** Places where only some words may follow. */
+/** Commands that take only certain words. */
 function groupsOf(places: readonly CommandNode[]): CommandNode[] {
   return places.filter(({ words }) => words.length > 0);
 }
 
-/** Every command, as patterns of a case. */
+/** Paths of all commands, as the pattern of a `case` branch. */
 function pathsOf(places: readonly CommandNode[]): string {
   return places
     .slice(1)
@@ -107,14 +107,14 @@ function pathsOf(places: readonly CommandNode[]): string {
     .join('|');
 }
 
-/** Flags that a value follows, wherever they stand: none is a switch elsewhere. */
+/** Flags with a value. No flag has a value in one command and none in another. */
 function valueFlagsOf(places: readonly CommandNode[]): string {
   const flags = places.flatMap((place) => place.flags).filter(({ takesValue }) => takesValue);
   const names = flags.flatMap(({ long, short }) => (short === undefined ? [long] : [long, short]));
   return [...new Set(names)].join('|');
 }
 
-/** A word of bash and zsh. */
+/** Quotes a word for bash and zsh. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,23 +3,23 @@ import { Ajv } from 'ajv';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { ResultLine } from '../../client/resources.ts';
 
-/** A request of the sample beside its answer. */
+/** Request of the sample with its answer. */
 export interface CheckedAnswer {
   customId: string;
   prompt: string;
   answer: string;
   kind: 'text' | 'json' | 'tool';
-  /** What the answer breaks of what the request demanded, or null. */
+  /** How the answer violates the request, or null. */
   problem: string | null;
 }
 
 export interface Sample {
   answered: CheckedAnswer[];
-  /** Requests that have no result. */
+  /** Ids of requests without a result. */
   missing: string[];
 }
 
-/** Reads requests and results and holds every answer to what its request demanded: its schema, its tool. */
+/** Checks every answer against the schema or the forced tool of its request. */
 export function checkResults(inputPath: string, outputPath: string): Sample {
   const results = new Map(readLines<ResultLine>(outputPath).map((line) => [line.custom_id, line]));
   const missing: string[] = [];
@@ -63,7 +63,7 @@ function checkAnswer(customId: string, request: ChatRequest, response: ChatRespo
   };
 }
 
-/** Why a text is no JSON that conforms to the schema, or null. */
+/** Reason why a text is not JSON that conforms to the schema, or null. */
 function schemaError(schema: Record<string, unknown> | boolean, text: string): string | null {
   const ajv = new Ajv();
   try {

@@ -18,24 +18,24 @@ import { firstSignal } from '../shared/signals.ts';
 
 export function demo(cli: Cli): Command {
   return new Command('demo')
-    .option('--keep', 'leave the server running afterwards, until Ctrl-C')
+    .option('--keep', 'keep the server running afterwards, until Ctrl-C')
     .addHelpText('after', examples('', '--keep'))
     .action((options: { keep?: boolean }) => runDemo(cli, options.keep === true));
 }
 
-/** The whole demo: a server of its own, the sample as a batch, and what came out. */
+/** Starts a server, runs the sample as a batch and shows the results. */
 async function runDemo(cli: Cli, keep: boolean): Promise<void> {
   const { terminal } = cli;
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-demo-'));
   const flags = { host: '127.0.0.1', port: '0', data: join(folder, 'data'), logLevel: 'error' };
-  // Nothing of this machine's configuration: the demo is the same everywhere.
+  // Ignores the configuration of this machine, so that the demo is the same everywhere.
   const config = loadConfig({ flags, env: {}, cwd: folder });
   const { createApp } = await import('../../app.ts');
   const app = await createApp(config);
   const signal = firstSignal();
-  terminal.note(`Starting Offpeak with its built-in model, data in ${folder} ...`);
+  terminal.note(`Starting Offpeak with its built-in model. Data folder: ${folder} ...`);
   const interrupted = signal.then((): never => {
-    throw new CliError('Stopped.', `What was done is in ${folder}.`, exitCodes.interrupted);
+    throw new CliError('Stopped.', `The data is in ${folder}.`, exitCodes.interrupted);
   });
   try {
     const work = app.start().then(() => {
@@ -45,7 +45,7 @@ async function runDemo(cli: Cli, keep: boolean): Promise<void> {
     });
     await Promise.race([work, interrupted]);
     if (!keep) return;
-    terminal.note('\nThe server goes on running. Ctrl-C stops it.');
+    terminal.note('\nThe server keeps running. Press Ctrl-C to stop it.');
     await signal;
   } finally {
     interrupted.catch(() => {});
@@ -84,20 +84,20 @@ interface RunningSample {
   results: string;
 }
 
-/** Runs a sample as `batch run` does, whose last words are left to the demo. */
+/** Runs a sample like `batch run`, without its summary. */
 async function runSample(cli: Cli, client: Client, sample: RunningSample): Promise<RemoteBatch> {
   const { name, folder, key, results } = sample;
   const input = join(folder, `${name}.jsonl`);
   copyFileSync(join(packageFolder, 'examples', basename(input)), input);
   const terminal = { ...cli.terminal, print() {}, record() {} };
-  // The server is in this process, and Ctrl-C ends the demo.
+  // The server runs in this process, and Ctrl-C ends the demo.
   const here = { ...cli, terminal, ownsProcess: false, onInterrupt: () => () => {} };
   await runBatch(here, input, { url: client.baseUrl, key, output: results, format: 'jsonl' });
   const { data } = await client.batches.list({ limit: 1 });
   return data[0]!;
 }
 
-/** The second, smaller batch: what each text became. */
+/** Runs the embeddings sample and returns its summary. */
 async function runEmbeddings(
   cli: Cli,
   client: Client,
@@ -122,7 +122,7 @@ function readVectors(path: string): number[][] {
   });
 }
 
-/** Exit 0 only when every request came back and every promise was kept. */
+/** Prints problems and sets the exit code: 0 only if every answer came back and is valid. */
 function conclude(cli: Cli, batch: RemoteBatch, sample: Sample): void {
   const { terminal } = cli;
   const broken = sample.answered.filter((one) => one.problem !== null);

@@ -3,10 +3,9 @@ import type { RemoteBatch } from '../../client/resources.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { CheckedAnswer, Sample } from './check-results.ts';
 
-/** How many answers of each kind are shown; a kind is what stands before the dash of a custom_id. */
+/** Answers shown of each kind; the kind is the part of a custom_id before the dash. */
 const perKind = 3;
 
-/** Some answers of every kind beside what was asked. */
 export function showAnswers({ answered }: Sample, terminal: Terminal): void {
   const kinds = Map.groupBy(answered, ({ customId }) => customId.split('-')[0]);
   const rows = [...kinds.values()].flatMap((group) =>
@@ -15,19 +14,18 @@ export function showAnswers({ answered }: Sample, terminal: Terminal): void {
   terminal.table(['request', 'answer'], rows);
 }
 
-/** Counts, promises kept, tokens and money of a batch. */
 export function showTotals(batch: RemoteBatch, sample: Sample, took: string, terminal: Terminal): void {
   const { request_counts: counts, usage, cost } = batch;
-  const kept = (kind: CheckedAnswer['kind']) => {
+  const valid = (kind: CheckedAnswer['kind']) => {
     const all = sample.answered.filter((one) => one.kind === kind);
     return `${all.filter((one) => one.problem === null).length} of ${all.length}`;
   };
   terminal.record([
     ['requests', `${counts.completed} completed, ${counts.failed} failed, of ${counts.total}`],
-    ['strict JSON', `${kept('json')} conform to their schema`],
-    ['forced calls', `${kept('tool')} call their tool with valid arguments`],
+    ['strict JSON', `${valid('json')} conform to their schema`],
+    ['forced calls', `${valid('tool')} call their tool with valid arguments`],
     ['tokens', usage && `${usage.input_tokens} in, ${usage.output_tokens} out`],
-    ['cost', cost && `${cost.amount} ${cost.currency} as a batch, ${cost.list_amount} one by one`],
+    ['cost', cost && `${cost.amount} ${cost.currency} as a batch, ${cost.list_amount} as single requests`],
     ['took', `${took} from upload to results`],
   ]);
 }
@@ -36,11 +34,11 @@ export interface NextSteps {
   folder: string;
   url: string;
   key: string;
-  /** Whether the server goes on running after this. */
+  /** True if the server keeps running. */
   running: boolean;
 }
 
-/** Where everything is, and how to go on. */
+/** Prints the files of the demo and commands to try next. */
 export function showNextSteps({ folder, url, key, running }: NextSteps, terminal: Terminal): void {
   const shown = relative(process.cwd(), folder).startsWith('..') ? folder : relative(process.cwd(), folder);
   const heading = (text: string) => terminal.print(`\n${terminal.paint('bold', text)}`);
@@ -50,7 +48,7 @@ export function showNextSteps({ folder, url, key, running }: NextSteps, terminal
     ['results', `${shown}/results.jsonl`],
     ['data', `${shown}/data`],
   ]);
-  heading('Go on');
+  heading('Next steps');
   if (!running)
     terminal.print(
       `${terminal.self.command} serve --data ${shown}/data   # the same data and keys, on ${url}`,

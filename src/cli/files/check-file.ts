@@ -4,16 +4,16 @@ import type { Fault } from '../../core/errors.ts';
 import { createLineChecker } from '../../wire/batch/line.ts';
 import { type SplitItem, Splitter } from '../../wire/batch/split.ts';
 
-/** Sizes that a file may have; without `bytes` and `requests` it may have any, as for `batch run`. */
+/** Size limits of a file. Without `bytes` and `requests` any size is valid, as for `batch run`. */
 export interface FileLimits {
   bytes?: number | undefined;
   requests?: number | undefined;
   lineBytes: number;
 }
 
-const keptFaults = 100;
+const maxFaults = 100;
 
-/** Applies a server's rules for input files to a local file. Models are unknown here. */
+/** Validates a local file by the server's rules for batch input, except its models. */
 export async function checkFile(path: string, limits: FileLimits) {
   const splitter = new Splitter({ lineBytes: limits.lineBytes });
   const checker = createLineChecker({
@@ -21,13 +21,13 @@ export async function checkFile(path: string, limits: FileLimits) {
     takesFiles: true,
     refuseModel: () => undefined,
   });
-  /** The first `keptFaults` of `faultCount`. */
+  /** First `maxFaults` of `faultCount` faults. */
   const faults: Fault[] = [];
-  /** `estimatedTokens`: of the prompts, and the most that the answers may have. `badLines` have a fault. */
+  /** `estimatedTokens`: estimated prompt tokens plus the maximum answer tokens. `badLines`: lines with a fault. */
   const sums = { bytes: 0, requests: 0, estimatedTokens: 0, faultCount: 0, badLines: 0 };
   const add = (found: Fault[]) => {
     sums.faultCount += found.length;
-    faults.push(...found.slice(0, keptFaults - faults.length));
+    faults.push(...found.slice(0, maxFaults - faults.length));
   };
   const take = (items: Iterable<SplitItem>) => {
     for (const item of items) {
@@ -63,17 +63,17 @@ function wholeFaults(
 ): Fault[] {
   const faults: Fault[] = [];
   if (sums.requests === 0 && sums.faultCount === 0)
-    faults.push({ code: 'empty_file', message: 'there is no request in it' });
+    faults.push({ code: 'empty_file', message: 'the file has no requests' });
   const { bytes = Infinity, requests = Infinity } = limits;
   if (sums.bytes > bytes)
     faults.push({
       code: 'payload_too_large',
-      message: `${sums.bytes} bytes are more than --max-bytes ${bytes}`,
+      message: `the file has ${sums.bytes} bytes, but --max-bytes is ${bytes}`,
     });
   if (sums.requests > requests)
     faults.push({
       code: 'too_many_tasks',
-      message: `${sums.requests} requests are more than --max-requests ${requests}`,
+      message: `the file has ${sums.requests} requests, but --max-requests is ${requests}`,
     });
   return faults;
 }

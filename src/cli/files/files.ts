@@ -20,13 +20,13 @@ import type { Terminal } from '../terminal/terminal.ts';
 import { filesValidate } from './validate.ts';
 
 const upload = queryCommand({
-  name: 'upload',
+  usage: 'upload <file>',
   about: 'upload a JSONL file of requests',
-  argument: '<file>',
   options: [
-    new Option('--expires-after <seconds>', 'delete it by itself after 3600 to 2592000 seconds').argParser(
-      wholeNumber('--expires-after', 3600, 2_592_000),
-    ),
+    new Option(
+      '--expires-after <seconds>',
+      'delete the file after this time, from 3600 to 2592000 seconds',
+    ).argParser(wholeNumber('--expires-after', 3600, 2_592_000)),
   ],
   examples: ['in.jsonl --expires-after 86400'],
   async ask({ files: remote }, file, { expiresAfter }: { expiresAfter?: number }, { cwd }) {
@@ -38,11 +38,11 @@ const upload = queryCommand({
 });
 
 const list = queryCommand({
-  name: 'list',
+  usage: 'list',
   about: 'list files, newest first',
   options: [
     limitOption(100),
-    new Option('--purpose <purpose>', 'batch, batch_output, or another that the server takes'),
+    new Option('--purpose <purpose>', 'batch, batch_output, or another purpose that the server accepts'),
   ],
   examples: ['--purpose batch_output'],
   ask: ({ files: remote }, _, { limit, purpose }: { limit: number; purpose?: string }) =>
@@ -57,18 +57,16 @@ const list = queryCommand({
 });
 
 const get = queryCommand({
-  name: 'get',
+  usage: 'get <id>',
   about: 'show a file',
-  argument: '<id>',
   examples: ['file-0199f3a2'],
   ask: ({ files: remote }, id) => remote.get(id),
   show: showFile,
 });
 
 const remove = queryCommand({
-  name: 'delete',
+  usage: 'delete <id>',
   about: 'delete a file',
-  argument: '<id>',
   examples: ['file-0199f3a2'],
   ask: ({ files: remote }, id) => remote.remove(id),
   show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
@@ -77,7 +75,7 @@ const remove = queryCommand({
 export const files = group('files', [upload, list, get, content, remove, filesValidate]);
 
 function content(cli: Cli): Command {
-  return withOutput(clientCommand('content', 'print the bytes of a file').argument('<id>'))
+  return withOutput(clientCommand('content', 'print the content of a file').argument('<id>'))
     .addHelpText('after', examples('file-0199f3a2 -o copy.jsonl'))
     .action(async (id: string, options: ClientOptions & OutputOptions) =>
       writeOut(await connect(cli, options).files.content(id), options, cli),

@@ -16,20 +16,23 @@ interface Options {
 
 export function filesValidate(cli: Cli): Command {
   return new Command('validate')
-    .description('check a JSONL file of requests without a server; exits 2 when lines are bad')
+    .description('validate a JSONL file of requests without a server; exits 2 for invalid lines')
     .argument('<file>')
     .option(
       '--max-requests <n>',
-      'the most requests of one file, as limits.requests_per_batch of the server',
+      'maximum number of requests, as limits.requests_per_batch of the server',
       wholeNumber('--max-requests', 1, 1_000_000),
     )
     .option(
       '--max-bytes <n>',
-      'the most bytes of one file, as limits.bytes_per_batch of the server',
+      'maximum size in bytes, as limits.bytes_per_batch of the server',
       wholeNumber('--max-bytes', 1, 2 ** 30),
     )
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nWithout limits a file may have any size, as for batch run, which splits it.')
+    .addHelpText(
+      'after',
+      '\nWithout these limits, a file of any size is valid, because batch run splits large files.',
+    )
     .addHelpText('after', examples('in.jsonl', 'in.jsonl --max-requests 10000 --max-bytes 33554432'))
     .action(async (file: string, options: Options) => {
       const { terminal } = cli;
@@ -52,27 +55,25 @@ export function filesValidate(cli: Cli): Command {
       if (verdict.valid) {
         const { requests, endpoint, estimatedTokens, bytes } = verdict;
         terminal.print(
-          `${terminal.paint('green', 'Valid:')} ${pluralize(requests, 'request')} to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (prompts estimated, and the most that each answer may have).`,
+          `${terminal.paint('green', 'Valid:')} ${pluralize(requests, 'request')} to ${endpoint ?? ''}, at most about ${estimatedTokens} tokens (estimated prompts and maximum answers).`,
         );
         terminal.note('Whether its models exist, only a server can tell.');
         if (requests > defaultLimits.requests || bytes > defaultLimits.bytes)
           terminal.note(
-            `Larger than one batch (${defaultLimits.requests} requests and ${defaultLimits.bytes} bytes unless configured): batch run splits it, a plain upload is refused.`,
+            `The file exceeds one batch (by default ${defaultLimits.requests} requests and ${defaultLimits.bytes} bytes). batch run splits it; a plain upload is rejected.`,
           );
         if (!defaultEndpoints.some((name) => name === endpoint))
-          terminal.note(
-            `Batches of ${endpoint ?? ''} run where batch.endpoints of the configuration opens them.`,
-          );
+          terminal.note(`Batches of ${endpoint ?? ''} must be enabled on the server with batch.endpoints.`);
         if (verdict.namesFiles)
           terminal.note(
-            'Files are named, which a server takes where files.purposes of its configuration opens that.',
+            'The requests use uploaded files, which must be enabled on the server with files.purposes.',
           );
         if (verdict.namesImageUrls)
-          terminal.note('Images have an address, which a server takes for models with image_urls: true.');
+          terminal.note('The requests use image URLs, which only models with image_urls: true accept.');
         return;
       }
       terminal.print(
-        `${terminal.paint('red', 'Not valid:')} ${pluralize(verdict.faultCount, 'fault')} in ${pluralize(verdict.badLines, 'line')}.`,
+        `${terminal.paint('red', 'Invalid:')} ${pluralize(verdict.faultCount, 'fault')} in ${pluralize(verdict.badLines, 'line')}.`,
       );
       for (const fault of verdict.faults) terminal.print(`  ${cleanLine(formatFault(fault))}`);
       const more = verdict.faultCount - verdict.faults.length;

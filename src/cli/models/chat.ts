@@ -20,10 +20,10 @@ interface Options extends ClientOptions {
 
 export function chat(cli: Cli): Command {
   return clientCommand('chat')
-    .argument('[prompt...]', 'what to ask; without it standard input, or a conversation on a terminal')
-    .option('-m, --model <model>', 'an id or an alias', 'default')
-    .option('-s, --system <text>', 'a system message')
-    .option('--max-tokens <n>', 'the longest answer', wholeNumber('--max-tokens', 1, 1_000_000))
+    .argument('[prompt...]', 'question; without it, standard input, or a conversation on a terminal')
+    .option('-m, --model <model>', 'id or alias of the model', 'default')
+    .option('-s, --system <text>', 'system message')
+    .option('--max-tokens <n>', 'maximum length of the answer', wholeNumber('--max-tokens', 1, 1_000_000))
     .option('--temperature <t>', 'from 0 to 2', temperature)
     .addHelpText(
       'after',
@@ -34,19 +34,20 @@ export function chat(cli: Cli): Command {
       const interactive = words.length === 0 && cli.terminal.stdin.isTTY === true && options.json !== true;
       if (interactive) return converse(cli, client, options);
       const prompt = words.length > 0 ? words.join(' ') : (await readAll(cli.terminal.stdin)).trim();
-      if (prompt === '') throw new CliError('There is nothing to ask.', 'Pass a prompt, or pipe one in.');
+      if (prompt === '')
+        throw new CliError('The prompt is empty.', 'Pass a prompt as an argument or through stdin.');
       const messages = [...systemMessages(options), { role: 'user' as const, content: prompt }];
       if (options.json === true) return cli.terminal.json(await client.chat(toRequest(options, messages)));
       await interruptible(cli, undefined, (signal) => answer(cli, client, { options, messages, signal }));
     });
 }
 
-/** Asks again and again, with everything said so far, until the input ends. */
+/** Runs a conversation until the input ends. */
 async function converse(cli: Cli, client: Client, options: Options): Promise<void> {
   const { terminal } = cli;
   const messages = systemMessages(options);
   terminal.note(
-    terminal.paintNote('dim', `Talking to ${options.model}. Ctrl-C stops an answer, Ctrl-D ends.`),
+    terminal.paintNote('dim', `Chatting with ${options.model}. Ctrl-C stops an answer, Ctrl-D exits.`),
   );
   const prompt = createInterface({ input: terminal.stdin, output: terminal.stderr });
   let stop = new AbortController();
@@ -56,21 +57,21 @@ async function converse(cli: Cli, client: Client, options: Options): Promise<voi
   try {
     for (;;) {
       waiting = new AbortController();
-      const asked = await prompt.question('> ', { signal: waiting.signal }).catch(() => undefined);
+      const question = await prompt.question('> ', { signal: waiting.signal }).catch(() => undefined);
       waiting = undefined;
-      if (asked === undefined) return;
-      if (asked.trim() === '') continue;
+      if (question === undefined) return;
+      if (question.trim() === '') continue;
       stop = new AbortController();
-      messages.push({ role: 'user', content: asked });
-      const said = await answer(cli, client, { options, messages, signal: stop.signal }).catch(
+      messages.push({ role: 'user', content: question });
+      const reply = await answer(cli, client, { options, messages, signal: stop.signal }).catch(
         (error: unknown) => {
           reportError(error, terminal, false);
           return undefined;
         },
       );
-      // A question without an answer would confuse the next one.
-      if (said === undefined) messages.pop();
-      else messages.push({ role: 'assistant', content: said });
+      // Models expect an answer after each question.
+      if (reply === undefined) messages.pop();
+      else messages.push({ role: 'assistant', content: reply });
     }
   } finally {
     prompt.close();
@@ -83,23 +84,23 @@ interface ChatTurn {
   signal: AbortSignal;
 }
 
-/** Prints an answer as it comes and returns it. */
+/** Streams an answer to stdout and returns it. */
 async function answer(cli: Cli, client: Client, { options, messages, signal }: ChatTurn): Promise<string> {
   const { stdout } = cli.terminal;
-  let said = '';
+  let reply = '';
   try {
     for await (const chunk of client.chatStream(toRequest(options, messages), signal)) {
       const text = chunk.choices[0]?.delta.content ?? '';
-      said += text;
+      reply += text;
       stdout.write(stdout.isTTY === true ? cleanText(text) : text);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
     cli.exitCode = exitCodes.interrupted;
   } finally {
-    if (said !== '') stdout.write('\n');
+    if (reply !== '') stdout.write('\n');
   }
-  return said;
+  return reply;
 }
 
 function toRequest(options: Options, messages: ChatMessage[]): ChatRequest {

@@ -17,13 +17,13 @@ interface Flags extends FolderFlags {
 
 export function modelsInspect(cli: Cli): Command {
   const tokens = wholeNumber('--context', 1, 16_777_216);
-  const about = 'show what a model file is and the memory it needs, from its header alone';
+  const about = 'show a model file and the memory it needs, from its header';
   return folderCommand('inspect', about)
     .argument('<model>', 'a path, hf:owner/repo/file.gguf, or an https:// URL')
-    .option('--sequences <n>', 'requests at once', wholeNumber('--sequences', 1, 256), 8)
+    .option('--sequences <n>', 'concurrent requests', wholeNumber('--sequences', 1, 256), 8)
     .option(
       '--context <n>',
-      'tokens of each, or auto',
+      'tokens for each request, or auto',
       (text) => (text === 'auto' ? text : tokens(text)),
       'auto',
     )
@@ -65,14 +65,14 @@ function show(report: ModelReport, terminal: Terminal): void {
     ['template', template === null ? 'none' : template.family],
     [
       'memory',
-      `${total}: ${formatBytes(memory.weights)} of weights, ${formatBytes(memory.cache)} of cache for ` +
-        `${memory.sequences} sequences of ${memory.context} tokens, ${formatBytes(memory.work)} to work with them`,
+      `${total}: ${formatBytes(memory.weights)} weights, ${formatBytes(memory.cache)} cache for ` +
+        `${memory.sequences} sequences of ${memory.context} tokens, ${formatBytes(memory.work)} working memory`,
     ],
   ]);
-  // A template that is not known by its marks shows itself.
+  // Shows an unrecognized template, so that the user can identify it.
   if (template !== null && template.family === null)
-    terminal.print(`\nIts chat template begins:\n${cleanText(template.begins)}`);
-  if (memory.misfit !== null) terminal.note(`\nNot on this machine as it is now: ${memory.misfit}`);
+    terminal.print(`\nThe chat template begins with:\n${cleanText(template.begins)}`);
+  if (memory.misfit !== null) terminal.note(`\nDoes not fit on this machine now: ${memory.misfit}`);
 }
 
 function known(count: number | null): string | null {

@@ -7,7 +7,7 @@ import { examples } from '../shared/commands.ts';
 import { folderCommand, type FolderFlags, showCount, withModelFiles } from './model-files.ts';
 
 export function modelsLocal(cli: Cli): Command {
-  return folderCommand('local', 'list the model files in the folder of models')
+  return folderCommand('local', 'list the model files in the model folder')
     .addHelpText('after', examples(''))
     .action((flags: FolderFlags) => listFiles(cli, flags));
 }
@@ -19,7 +19,7 @@ async function listFiles(cli: Cli, flags: FolderFlags): Promise<void> {
     if (flags.json === true) return terminal.json({ folder: config.modelFolder, models });
     if (models.length === 0)
       terminal.note(
-        `No models in ${config.modelFolder}. Fetch one with: ${terminal.self.command} models pull`,
+        `No models in ${config.modelFolder}. Download one with: ${terminal.self.command} models pull`,
       );
     else terminal.note(`In ${config.modelFolder}:`);
     terminal.table(
@@ -39,5 +39,5 @@ async function listFiles(cli: Cli, flags: FolderFlags): Promise<void> {
 function stateOf({ fault, unfinished, parts }: LocalModel): string {
   if (fault !== null) return `broken: ${fault}`;
   const split = parts === null ? '' : `, ${parts.here} of ${parts.of} files`;
-  return unfinished === null ? `whole${split}` : `${Math.floor(unfinished * 100)}% here${split}`;
+  return unfinished === null ? `complete${split}` : `${Math.floor(unfinished * 100)}% downloaded${split}`;
 }

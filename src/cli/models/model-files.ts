@@ -5,34 +5,33 @@ import type { Cli } from '../shared/cli.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
 import { interruptible } from '../shared/signals.ts';
 
-/** The flags that say which folder of models is meant: that of the server with the same ones. */
+/** Flags that select the model folder, as for `serve`. */
 export interface FolderFlags {
   data?: string;
   config?: string;
   json?: boolean;
 }
 
-/** A command that works with the model files of this machine. */
+/** Command with `FolderFlags`. */
 export function folderCommand(name: string, about: string): Command {
   return new Command(name)
     .description(about)
-    .option('--data <folder>', 'where data lives (OFFPEAK_DATA; default ./offpeak-data)')
-    .option('--config <file>', 'the configuration (OFFPEAK_CONFIG; default ./offpeak.yaml if it is there)')
+    .option('--data <folder>', 'data folder (OFFPEAK_DATA; default ./offpeak-data)')
+    .option('--config <file>', 'configuration file (OFFPEAK_CONFIG; default ./offpeak.yaml if it exists)')
     .option('--json', 'print JSON');
 }
 
 type ModelFiles = ReturnType<typeof openModelFiles>;
 
-/** Works with the model files of this machine. Ctrl-C aborts what runs. */
+/** Opens the model folder for `use`, which Ctrl-C aborts. */
 export async function withModelFiles<T>(
   cli: Cli,
   flags: FolderFlags,
   use: (files: ModelFiles, context: { signal: AbortSignal; config: Config }) => Promise<T>,
 ): Promise<T> {
-  // The models that a configuration names need not be here yet: fetching them may be the point.
-  // The keys of the environment may be those of a server elsewhere.
+  // Keys of the environment may belong to a remote server.
   const env = { ...cli.env, OFFPEAK_API_KEY: undefined, OFFPEAK_ADMIN_KEY: undefined };
-  // Only what works with these files pays for reading a configuration.
+  // Loaded here to keep other commands fast.
   const { readConfig: configOf } = await import('../shared/server-flags.ts');
   const app = await import('../../app/models.ts');
   const config = configOf({ ...cli, env }, flags, { missingModels: true });
@@ -48,7 +47,7 @@ export async function withModelFiles<T>(
 
 const units = ['', ' thousand', ' million', ' billion', ' trillion'] as const;
 
-/** A count for people: `943 thousand`, `7.25 billion`. */
+/** Count as text: `943 thousand`, `7.25 billion`. */
 export function showCount(count: number): string {
   let value = count;
   let unit = 0;

@@ -15,7 +15,7 @@ export const models = group('models', [list, modelsLocal, modelsPull, modelsInsp
 function list(cli: Cli): Command {
   return clientCommand(
     'list',
-    'list the models this key may use; with an admin key all, and how their servers are',
+    'list the models that the key may use; with an admin key, all models and the state of their servers',
   )
     .addHelpText('after', examples('', '--json'))
     .action(async (options: ClientOptions) => {
@@ -43,7 +43,7 @@ function servesText({ serves = [], batch_only: batchOnly }: RemoteModel): string
   return serves.join(', ') + (batchOnly ? ' (batches only)' : '');
 }
 
-/** `2 of 3 up, 5 in flight, 24 slots`. */
+/** State of servers as `2 of 3 up, 5 in flight, 24 slots`. */
 function serversText({ replicas = [], batch_only: batchOnly }: RemoteModel): string {
   if (batchOnly) return 'other processes';
   const up = replicas.filter(({ health }) => health === 'up');

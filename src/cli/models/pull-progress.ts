@@ -8,19 +8,19 @@ import { createMeter, type ProgressMeter } from '../terminal/meter.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
 const widestName = 32;
-/** Where nobody knows how much will come, a line for so much of it. */
+/** Bytes between two lines in a pipe when the total is unknown. */
 const bytesPerLine = 64 * 1024 ** 2;
 
-/** Shows how far a download is: a bar on a terminal, a line for every tenth in a pipe. */
+/** Progress of a download: a bar on a terminal, a line for every tenth in a pipe. */
 export function createPullProgress(terminal: Terminal, clock: Clock): ProgressMeter<PullProgress> {
   const meter = createMeter(terminal);
-  const pace = createRateMeter(clock);
+  const rate = createRateMeter(clock);
   return {
     update(progress) {
       const { phase, part, done, total } = progress;
-      const told = total === null ? Math.floor(done / bytesPerLine) : Math.floor((done * 10) / total);
-      const details = detailsOf(progress, pace.at(done));
-      meter.update({ head: nameOf(progress), done, total, details, step: `${phase} ${part} ${told}` });
+      const tick = total === null ? Math.floor(done / bytesPerLine) : Math.floor((done * 10) / total);
+      const details = detailsOf(progress, rate.at(done));
+      meter.update({ head: nameOf(progress), done, total, details, step: `${phase} ${part} ${tick}` });
     },
     note: (text) => meter.note(cleanLine(text)),
     stop: () => meter.stop(),
@@ -32,7 +32,7 @@ function nameOf({ file, part, parts }: PullProgress): string {
   return parts === 1 ? name : `${part}/${parts} ${name}`;
 }
 
-/** `1.20 GB of 4.10 GB`, `2m 05s left`, `23.4 MB/s`. */
+/** Details such as `1.20 GB of 4.10 GB`, `2m 05s left` and `23.4 MB/s`. */
 function detailsOf({ phase, done, total }: PullProgress, perSecond: number): string[] {
   if (phase === 'waiting') return ['waiting for another process'];
   if (phase === 'checking') return [`checking ${formatBytes(done)}`];
@@ -47,11 +47,11 @@ function detailsOf({ phase, done, total }: PullProgress, perSecond: number): str
 const windowMs = 5000;
 const sampleMs = 250;
 
-/** How fast bytes come, over the last seconds. */
+/** Download rate over the last seconds. */
 export function createRateMeter(clock: Clock) {
   const samples: { at: number; done: number }[] = [];
   return {
-    /** Bytes a second, now that `done` are here; 0 until that can be told. */
+    /** Bytes per second, given the total so far; 0 until it can be measured. */
     at(done: number): number {
       const now = clock.monotonic();
       const last = samples.at(-1);

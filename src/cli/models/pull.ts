@@ -15,10 +15,10 @@ interface Flags extends FolderFlags {
 }
 
 export function modelsPull(cli: Cli): Command {
-  return folderCommand('pull', 'fetch a model file; run again after an interruption it goes on')
+  return folderCommand('pull', 'download a model file; resumes an interrupted download')
     .argument('<model>', 'hf:owner/repo/file.gguf, or an https:// URL')
-    .option('--to <folder>', 'where the file goes (default: its place in the folder of models)')
-    .option('--sha256 <hex>', 'the checksum it must have')
+    .option('--to <folder>', 'target folder (default: the model folder)')
+    .option('--sha256 <hex>', 'expected checksum')
     .addHelpText(
       'after',
       examples('hf:owner/repo/model-Q4_K_M.gguf', 'https://example.com/model.gguf --to models'),
@@ -26,7 +26,7 @@ export function modelsPull(cli: Cli): Command {
     .action((model: string, flags: Flags) => pull(cli, model, flags));
 }
 
-/** Fetches a model. Its path is the result, everything about it is a remark. */
+/** Downloads a model. Only its path goes to stdout. */
 async function pull(cli: Cli, model: string, flags: Flags): Promise<void> {
   const { terminal } = cli;
   const remote = remoteSource(model);
@@ -59,20 +59,17 @@ async function pull(cli: Cli, model: string, flags: Flags): Promise<void> {
 function summary({ files }: PulledModel): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const parts = files.length === 1 ? '' : ` in ${files.length} files`;
-  if (files.every(({ present }) => present)) return `It is here already: ${formatBytes(bytes)}${parts}.`;
+  if (files.every(({ present }) => present)) return `Already downloaded: ${formatBytes(bytes)}${parts}.`;
   const isChecked = files.every(({ sha256 }) => sha256 !== null);
-  const checked = isChecked ? 'checksum right' : 'nobody told a checksum';
-  return `Fetched ${formatBytes(bytes)}${parts}, ${checked}.`;
+  const checked = isChecked ? 'checksum verified' : 'without a checksum to verify';
+  return `Downloaded ${formatBytes(bytes)}${parts}, ${checked}.`;
 }
 
 function remoteSource(text: string): RemoteSource {
   const source = readModelSource(text);
   if (source.kind === 'wrong') throw new CliError(`'${text}' ${source.problem}.`, source.hint);
   if (source.kind === 'path')
-    throw new CliError(
-      `'${text}' is a path; only files from elsewhere can be pulled.`,
-      'Write hf:owner/repo/file.gguf, or an https:// URL.',
-    );
+    throw new CliError(`'${text}' is a local path.`, 'Pass hf:owner/repo/file.gguf or an https:// URL.');
   return source;
 }
 

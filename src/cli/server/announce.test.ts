@@ -17,9 +17,9 @@ describe('announce', () => {
   });
 
   it.each([
-    [{ key: 'sk-a', adminKey: 'sk-b' }, 'The keys are new and shown this once'],
-    [{ key: null, adminKey: 'sk-b' }, 'The admin key is new and shown this once'],
-    [{ key: 'sk-a', adminKey: null }, 'The API key is new and shown this once'],
+    [{ key: 'sk-a', adminKey: 'sk-b' }, 'These keys are new and shown only once'],
+    [{ key: null, adminKey: 'sk-b' }, 'The admin key is new and shown only once'],
+    [{ key: 'sk-a', adminKey: null }, 'The API key is new and shown only once'],
   ])('names the keys that are new: %j', (firstKeys, sentence) => {
     const stdout = new PassThrough();
     const terminal = createTerminal({ stdin: new PassThrough(), stdout, stderr: new PassThrough() });
@@ -57,7 +57,9 @@ describe('announceAway', () => {
       terminal,
     );
     const [first, second] = String(stderr.read()).split('\n');
-    expect(first).toMatch(/^Warning: qwen: It cannot be.* reached \(gpu-1:8000\/v1\)\. It is tried again/);
+    expect(first).toMatch(
+      /^Warning: qwen: It cannot be.* reached \(gpu-1:8000\/v1\)\. Retrying automatically/,
+    );
     expect(first).not.toContain('\u001b');
     expect(second).toContain('(gpu-2/v1, one of 3 servers)');
   });

@@ -1,23 +1,23 @@
 import { cleanLine } from '../terminal/clean-text.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
-/** What a started server tells of itself. */
+/** Started server, as `serve` prints it. */
 export interface ReadyServer {
   url: string;
   models: readonly { id: string; aliases: string[]; serves: readonly string[] }[];
   dataFolder: string;
-  /** Where files are kept, if not there. */
+  /** Bucket for files, if not in the data folder. */
   bucket?: string | undefined;
   firstKeys: { key: string | null; adminKey: string | null } | null;
 }
 
-/** Keys that the environment gives, which a server takes as its own. */
+/** Keys from the environment. */
 export interface GivenKeys {
   apiKey?: string | undefined;
   adminKey?: string | undefined;
 }
 
-/** One block: where it is, what it has, its first keys if they were just made, and how to try it. */
+/** Prints address, models, new keys and commands to try. */
 export function announce(ready: ReadyServer, given: GivenKeys, terminal: Terminal): void {
   const { url, firstKeys: keys } = ready;
   terminal.print(`${terminal.paint('bold', 'Offpeak is ready at')} ${terminal.paint('cyan', url)}\n`);
@@ -42,22 +42,22 @@ export function announce(ready: ReadyServer, given: GivenKeys, terminal: Termina
   if (chatting.length > 0)
     terminal.print(`  ${terminal.self.command} chat "What is the capital of France?"${choice}
   ${terminal.self.command} batch run ${terminal.self.example} -o results.jsonl${choice}`);
-  terminal.print('Ctrl-C stops it.');
+  terminal.print('Press Ctrl-C to stop.');
 }
 
 function shownOnce({ key, adminKey }: NonNullable<ReadyServer['firstKeys']>): string {
-  if (key !== null && adminKey !== null) return 'The keys are new and shown this once: store them now.';
-  return `The ${key === null ? 'admin' : 'API'} key is new and shown this once: store it now.`;
+  if (key !== null && adminKey !== null) return 'These keys are new and shown only once. Store them now.';
+  return `The ${key === null ? 'admin' : 'API'} key is new and shown only once. Store it now.`;
 }
 
-/** A line for each server that takes no requests. */
+/** Prints a warning for each unavailable upstream server. */
 export function warnUnreachable(
   away: readonly { model: string; server: string; servers: number; message: string }[],
   terminal: Terminal,
 ): void {
   for (const { model, server, servers, message } of away) {
     const which = servers === 1 ? server : `${server}, one of ${servers} servers`;
-    const line = `${model}: ${message.replace(/\.$/, '')} (${which}). It is tried again by itself; ${terminal.self.command} doctor tells more.`;
+    const line = `${model}: ${message.replace(/\.$/, '')} (${which}). Retrying automatically. For details: ${terminal.self.command} doctor.`;
     terminal.note(`${terminal.paintNote('yellow', 'Warning:')} ${cleanLine(line)}`);
   }
 }

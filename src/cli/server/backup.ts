@@ -10,7 +10,7 @@ import { readConfig, withServerFlags, type ServerFlags } from '../shared/server-
 
 export function backup(cli: Cli): Command {
   return withServerFlags(new Command('backup'))
-    .argument('<folder>', 'where to; a new or an empty folder')
+    .argument('<folder>', 'target, a new or empty folder')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('backups/monday --data ./offpeak-data'))
     .action(async (folder: string, flags: ServerFlags & { json?: boolean }) => {
@@ -22,17 +22,17 @@ export function backup(cli: Cli): Command {
       const isBucket = config.files.bucket !== undefined;
       if (isBucket && !isEmbedded)
         throw new CliError(
-          'There is nothing here to copy.',
-          `Dump the Postgres with pg_dump, and copy ${blobStoreName(config)} after it.`,
+          'Nothing to back up here: the database is in Postgres and the files are in a bucket.',
+          `Dump the database with pg_dump, then copy ${blobStoreName(config)}.`,
         );
       if (isEmbedded && !existsSync(resolve(data, 'offpeak.db')))
-        throw new CliError(`There is no database in ${data}.`, 'Name the data folder with --data.');
+        throw new CliError(`No database in ${data}.`, 'Pass the data folder with --data.');
       if (existsSync(target) && !statSync(target).isDirectory())
         throw new CliError(`${folder} is a file.`, 'Choose a new folder.');
       if (existsSync(target) && readdirSync(target).length > 0)
         throw new CliError(`${folder} is not empty.`, 'Choose a new folder.');
       if (`${target}${sep}`.startsWith(`${data}${sep}`))
-        throw new CliError(`${folder} is in the data folder that is to be copied.`, 'Choose one elsewhere.');
+        throw new CliError(`${folder} is inside the data folder.`, 'Choose a folder elsewhere.');
       const { backUp } = await import('../../app/backup.ts');
       const copied = await backUp(data, target, { database: isEmbedded, files: !isBucket });
       if (flags.json === true) return terminal.json({ folder: target, ...copied });
@@ -41,12 +41,12 @@ export function backup(cli: Cli): Command {
       );
       if (isBucket)
         terminal.note(
-          `The files are in ${blobStoreName(config)}: copy them from there, after the database, and start no second server on that bucket.`,
+          `The files are in ${blobStoreName(config)}. Copy them after the database. Do not start a second server on that bucket.`,
         );
       terminal.note(
         isEmbedded
-          ? `To go back: ${terminal.self.command} serve --data ${folder}`
-          : 'The database is Postgres: these files belong to a dump of it that was made before (pg_dump).',
+          ? `To restore: ${terminal.self.command} serve --data ${folder}`
+          : 'These files belong to a Postgres dump made before them (pg_dump).',
       );
     });
 }

@@ -10,23 +10,26 @@ import { readConfig, withServerFlags, type ServerFlags } from '../shared/server-
 export const config = group('config', [check]);
 
 function check(cli: Cli): Command {
-  const command = new Command('check').description('check the configuration without starting anything');
+  const command = new Command('check').description('check the configuration without starting the server');
   return withServerFlags(command)
     .option('--json', 'print the complete configuration as JSON, without secrets')
-    .option('--probe', 'also ask every configured server whether it is there and has its model')
+    .option('--probe', 'also check that every configured server responds and has its model')
     .addHelpText('after', examples('', '--config offpeak.yaml --probe'))
     .action(async (flags: ServerFlags & { json?: boolean; probe?: boolean }) => {
-      const read = readConfig(cli, flags);
+      const loaded = readConfig(cli, flags);
       if (flags.probe === true)
-        return runDoctor(cli, read, { generates: false, json: flags.json === true, faultsOnly: true });
-      if (flags.json === true) return cli.terminal.json(withoutSecrets(read));
-      cli.terminal.print(cli.terminal.paint('green', 'The configuration is good.'));
+        return runDoctor(cli, loaded, { generates: false, json: flags.json === true, faultsOnly: true });
+      if (flags.json === true) return cli.terminal.json(withoutSecrets(loaded));
+      cli.terminal.print(cli.terminal.paint('green', 'The configuration is valid.'));
       cli.terminal.record([
-        ['listens on', `${read.server.host}:${read.server.port}`],
-        ['data', read.data],
-        ['database', withoutPassword(read.database)],
-        ['files', blobStoreName(read)],
-        ...read.models.map((model): [string, string] => ['model', `${model.id}: ${describe(model.engine)}`]),
+        ['listens on', `${loaded.server.host}:${loaded.server.port}`],
+        ['data', loaded.data],
+        ['database', withoutPassword(loaded.database)],
+        ['files', blobStoreName(loaded)],
+        ...loaded.models.map((model): [string, string] => [
+          'model',
+          `${model.id}: ${describe(model.engine)}`,
+        ]),
       ]);
     });
 }
@@ -42,7 +45,7 @@ function describe(engine: EngineConfig): string {
 
 const hide = (secret: string | null) => secret && '(set)';
 
-/** What nobody else may see, by the name of its member, and what is shown in its place. */
+/** Replacements of secrets, by field name. */
 const shownAs: Record<string, (value: never) => unknown> = {
   apiKey: hide,
   adminKey: hide,
@@ -53,7 +56,7 @@ const shownAs: Record<string, (value: never) => unknown> = {
   database: withoutPassword,
   url: addressOnly,
   path: withoutQuery,
-  // Its maps have members of any name.
+  // Its keys are arbitrary names.
   ownTraits: (traits) => traits,
 };
 
@@ -64,13 +67,13 @@ function withoutSecrets(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutSecrets(each, key)]));
 }
 
-/** The query of a model's URL may be the right to fetch it. */
+/** Model path without its query, which may contain an access token. */
 function withoutQuery(path: string): string {
   const source = readModelSource(path);
   return source.kind === 'wrong' ? path : formatSource(source);
 }
 
-/** What stands in the query of a server's URL may be a key; the version of an API, which most have there, is none. */
+/** URL without a password and query values, which may be keys, except `api-version`. */
 function addressOnly(url: string): string {
   return withoutPassword(url).replaceAll(/([?&](?!api-version=)[^=&#]*=)[^&#]*/g, '$1xxx');
 }

@@ -14,7 +14,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 
 export function doctor(cli: Cli): Command {
   return withServerFlags(new Command('doctor'))
-    .option('--no-generate', 'give them no work: connect and ask for their models alone')
+    .option('--no-generate', 'send no prompts: only connect and list models')
     .option('--json', 'print JSON')
     .addHelpText('after', examples('', '--config offpeak.yaml --no-generate'))
     .action((flags: ServerFlags & { generate: boolean; json?: boolean }) =>
@@ -23,27 +23,27 @@ export function doctor(cli: Cli): Command {
 }
 
 interface DoctorOptions {
-  /** Whether servers may be given work. */
+  /** True if servers may be sent prompts. */
   generates: boolean;
   json: boolean;
-  /** Nothing is said of what is well. */
+  /** Prints only faults. */
   faultsOnly?: boolean;
 }
 
-/** Asks the servers of a configuration and the store of its files, tells what was found, and sets how the command ends. */
-export async function runDoctor(cli: Cli, config: Config, how: DoctorOptions): Promise<void> {
+/** Examines the servers and the file store of a configuration, prints the findings and sets the exit code. */
+export async function runDoctor(cli: Cli, config: Config, options: DoctorOptions): Promise<void> {
   const { terminal } = cli;
-  // Client commands start faster without everything that a server is made of.
+  // Loaded here to keep client commands fast.
   const { examineServers } = await import('../../app/models.ts');
-  const servers = await examineServers(config, how);
+  const servers = await examineServers(config, options);
   const files = await examineFiles(config);
-  if (how.json) terminal.json([...servers.map(toJson), ...files]);
-  else for (const server of servers) showServer(server, how, terminal);
-  if (!how.json && servers.length === 0)
+  if (options.json) terminal.json([...servers.map(toJson), ...files]);
+  else for (const server of servers) showServer(server, options, terminal);
+  if (!options.json && servers.length === 0)
     terminal.print(
-      `No model is served by another server; ${terminal.self.command} models inspect tells of model files.`,
+      `No model uses an upstream server. To examine model files: ${terminal.self.command} models inspect.`,
     );
-  if (!how.json) showFiles(files, how, terminal);
+  if (!options.json) showFiles(files, options, terminal);
   const faulty = servers.filter(({ examination }) => examination.findings.some(isFault));
   const isAway =
     faulty.some(({ examination }) => !examination.isReachable) || files.some(({ reachable }) => !reachable);
@@ -52,7 +52,7 @@ export async function runDoctor(cli: Cli, config: Config, how: DoctorOptions): P
     cli.exitCode = exitCodes.usage;
 }
 
-/** As of a server; nothing where files are on the disk. */
+/** Findings for a bucket; empty for files on the disk. */
 async function examineFiles(config: Config) {
   const { bucket } = config.files;
   if (!bucket) return [];
@@ -70,7 +70,7 @@ function showFiles(
   for (const { files: store, findings } of files) {
     const isWell = findings.length === 0;
     if (faultsOnly && isWell) continue;
-    terminal.print(terminal.paint('bold', `files in ${store}${isWell ? ': well' : ''}`));
+    terminal.print(terminal.paint('bold', `files in ${store}${isWell ? ': ok' : ''}`));
     for (const { message, ...finding } of findings) showFinding(finding, message, terminal);
   }
 }
@@ -78,7 +78,7 @@ function showFiles(
 function showServer(server: ExaminedServer, { faultsOnly = false }: DoctorOptions, terminal: Terminal): void {
   const { model, replica, examination } = server;
   const shown = faultsOnly ? examination.findings.filter(isFault) : examination.findings;
-  const verdict = shown.length === 0 ? ': well' : '';
+  const verdict = shown.length === 0 ? ': ok' : '';
   const title = `${model} at ${serverName(replica)} (${examination.flavor})${verdict}`;
   terminal.print(terminal.paint('bold', cleanLine(title)));
   for (const finding of shown)
@@ -90,21 +90,21 @@ function showFinding(
   summary: string,
   terminal: Terminal,
 ): void {
-  const mark = terminal.paint(colours[verdict], verdict.padEnd(5));
+  const mark = terminal.paint(colors[verdict], verdict.padEnd(5));
   terminal.print(`  ${mark}  ${about.padEnd(11)}  ${cleanLine(summary)}`);
 }
 
-const colours = { ok: 'green', ours: 'cyan', fault: 'red' } as const;
+const colors = { ok: 'green', ours: 'cyan', fault: 'red' } as const;
 
 function isFault({ verdict }: Finding): boolean {
   return verdict === 'fault';
 }
 
-/** `offpeak.yaml:8: models[0].engine.model: it has no model 'x'; it has y. Did you mean 'y'?` */
+/** Fault as `offpeak.yaml:8: models[0].engine.model: it has no model 'x'; it has y. Did you mean 'y'?` */
 function problemText({ engine, replica }: ExaminedServer, finding: Finding): string {
   const { advice, key } = finding;
   const hint = advice ?? null;
-  // A sentence follows, and the words of a server may end one.
+  // The text of a server may end with a period, and the hint follows as a sentence.
   const summary = hint === null ? finding.summary : finding.summary.replace(/\.+$/, '');
   const at = key && (locationOf(replica, key) ?? locationOf(engine, key) ?? locationOf(engine, ''));
   if (!at) return hint === null ? summary : `${summary}. ${hint}`;

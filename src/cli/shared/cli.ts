@@ -4,23 +4,23 @@ import type { Fetch } from '../../client/transport.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ExitCode } from './exit-codes.ts';
 
-/** What every command works with. */
+/** Environment of a command. */
 export interface Cli {
   terminal: Terminal;
   fetch: Fetch;
   clock: Clock;
   random: Random;
-  /** Calls `handle` at every Ctrl-C instead of ending the process, until the returned function is called. */
+  /** Handles Ctrl-C until the returned function is called. */
   onInterrupt(handle: () => void): () => void;
   env: Record<string, string | undefined>;
   cwd: string;
-  /** Whether this process does nothing else, so that a pause of all of it disturbs nobody. */
+  /** True if the process runs nothing else, so that garbage collection pauses do no harm. */
   ownsProcess?: boolean;
-  /** How the command ended, when it ended without an error. */
+  /** Exit code of a command that ends without an error. */
   exitCode: ExitCode;
 }
 
-/** The options of every command that asks a server. */
+/** Options of every command that calls a server. */
 export interface ClientOptions {
   url?: string;
   key?: string;

@@ -6,7 +6,7 @@ import type { Cli, ClientOptions } from './cli.ts';
 import { connect, connectAdmin } from './connect.ts';
 import { CliError, type ExitCode } from './exit-codes.ts';
 
-/** A command that only holds others. */
+/** Command that only groups subcommands. */
 export function group(name: string, makes: readonly ((cli: Cli) => Command)[]): (cli: Cli) => Command {
   return (cli) => {
     const command = new Command(name);
@@ -15,27 +15,21 @@ export function group(name: string, makes: readonly ((cli: Cli) => Command)[]): 
   };
 }
 
-/**
- * A command with the options that all commands which ask a server share.
- * @param isAdmin whether only an admin key may run it
- */
+/** Command with the options of all commands that call a server. `isAdmin`: requires an admin key. */
 export function clientCommand(name: string, about = '', isAdmin = false): Command {
   const [key, variable] = isAdmin ? ['admin key', 'OFFPEAK_ADMIN_KEY'] : ['API key', 'OFFPEAK_API_KEY'];
   return new Command(name)
     .description(about)
     .option(
       '--url <url>',
-      'the server (OFFPEAK_URL; default what login remembers, else http://127.0.0.1:8080)',
+      'server (OFFPEAK_URL; default: the one saved by login, else http://127.0.0.1:8080)',
     )
-    .option('--key-file <file>', `a file that holds the ${key} (default: ${variable})`)
-    .option(
-      '--key <key>',
-      `the ${key} itself, which everybody on this machine can read in the list of processes`,
-    )
+    .option('--key-file <file>', `file that contains the ${key} (default: ${variable})`)
+    .option('--key <key>', `the ${key} itself, visible to every user of this machine in the process list`)
     .option('--json', 'print JSON');
 }
 
-/** The end of a command's help: how it is called. Each line is what stands behind its name. */
+/** Examples at the end of a command's help. Each line gives the arguments of the command. */
 export function examples(...lines: string[]): (context: { command: Command }) => string {
   return ({ command }) => {
     const names: string[] = [];
@@ -45,40 +39,39 @@ export function examples(...lines: string[]): (context: { command: Command }) =>
 }
 
 interface QueryCommand<Options, T> {
-  name: string;
+  /** Name and argument, such as `get <id>`. */
+  usage: string;
   about: string;
-  /** Whether only an admin key may, with these options. */
+  /** True, for these options, if the command requires an admin key. */
   isAdmin?: boolean | ((options: Options) => boolean);
-  /** What has to stand behind the name, such as `<id>`. */
-  argument?: string;
   options?: readonly Option[];
-  /** Each is what stands behind the name. */
+  /** Arguments of the examples. */
   examples: readonly string[];
   ask: (client: Client, argument: string, options: Options & ClientOptions, cli: Cli) => Promise<T>;
   show: (answer: T, terminal: Terminal) => void;
-  /** How the command ends. */
   exitCodeOf?: (answer: T) => ExitCode;
 }
 
-/** A command that asks a server one thing, and shows the answer. */
-export function queryCommand<T, Options = object>(what: QueryCommand<Options, T>): (cli: Cli) => Command {
-  const { name, about, isAdmin = false, argument, options = [] } = what;
+/** Command that makes one query and shows the answer. */
+export function queryCommand<T, Options = object>(spec: QueryCommand<Options, T>): (cli: Cli) => Command {
+  const { usage, about, isAdmin = false, options = [] } = spec;
+  const [name = '', ...args] = usage.split(' ');
   return (cli) => {
     const command = clientCommand(name, about, isAdmin === true);
-    if (argument !== undefined) command.argument(argument);
+    for (const argument of args) command.argument(argument);
     for (const option of options) command.addOption(option);
-    return command.addHelpText('after', examples(...what.examples)).action(async () => {
+    return command.addHelpText('after', examples(...spec.examples)).action(async () => {
       const given = command.opts<Options & ClientOptions>();
       const asAdmin = typeof isAdmin === 'function' ? isAdmin(given) : isAdmin;
       const client = (asAdmin ? connectAdmin : connect)(cli, given);
-      const answer = await what.ask(client, command.args[0] ?? '', given, cli);
-      if (what.exitCodeOf !== undefined) cli.exitCode = what.exitCodeOf(answer);
-      printResult(cli, given, answer, what.show);
+      const answer = await spec.ask(client, command.args[0] ?? '', given, cli);
+      if (spec.exitCodeOf !== undefined) cli.exitCode = spec.exitCodeOf(answer);
+      printResult(cli, given, answer, spec.show);
     });
   };
 }
 
-/** An answer: as JSON where that is asked for, else as a person reads it. */
+/** Prints an answer, as JSON with `--json`. */
 export function printResult<T>(
   cli: Cli,
   { json }: { json?: boolean },
@@ -89,25 +82,22 @@ export function printResult<T>(
   else show(answer, cli.terminal);
 }
 
-/** Shows many things as a table, with a column each of `columns`. */
-export function asTable<T>(columns: Record<string, (thing: T) => string>) {
-  return (found: readonly T[], terminal: Terminal): void => {
-    const cells = Object.values(columns);
-    terminal.table(
-      Object.keys(columns),
-      found.map((thing) => cells.map((cell) => cell(thing))),
-    );
+/** Printer of a list as a table with these columns. */
+export function asTable<T>(columns: Record<string, (item: T) => string>) {
+  return (items: readonly T[], terminal: Terminal): void => {
+    const rows = items.map((item) => Object.values(columns).map((cell) => cell(item)));
+    terminal.table(Object.keys(columns), rows);
   };
 }
 
-/** How many things a list has at most. */
+/** Option `--limit`, the maximum length of a list. */
 export function limitOption(usually: number): Option {
-  return new Option('-n, --limit <n>', 'how many at most')
+  return new Option('-n, --limit <n>', 'maximum number of entries')
     .argParser(wholeNumber('--limit', 1, 1_000_000))
     .default(usually);
 }
 
-/** The first `count` things of a list, over as many pages as that takes. */
+/** First `count` items of a list, from as many pages as needed. */
 export async function fetchItems<T extends { id: string }>(
   count: number,
   pageSize: number,
@@ -123,13 +113,13 @@ export async function fetchItems<T extends { id: string }>(
   return found;
 }
 
-/** @throws CliError where nothing is said of what a command changes, with the options that say it */
+/** @throws CliError when all values are undefined; `options` names the flags for the hint */
 export function requireChange(changes: Record<string, unknown>, options: string): void {
   if (Object.values(changes).every((value) => value === undefined))
-    throw new CliError('There is nothing to change.', `Say what: ${options}.`);
+    throw new CliError('Nothing to change.', `Pass ${options}.`);
 }
 
-/** A whole number of an option. */
+/** Parser of a whole number. */
 export function wholeNumber(option: string, min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -138,14 +128,14 @@ export function wholeNumber(option: string, min: number, max: number): (text: st
   };
 }
 
-/** The two sides of `key=value`. */
+/** Splits `key=value`. */
 export function keyValue(option: string, pair: string): [string, string] {
   const at = pair.indexOf('=');
-  if (at < 1) throw new CliError(`${option} takes key=value, not '${pair}'.`);
+  if (at < 1) throw new CliError(`${option} must be key=value, not '${pair}'.`);
   return [pair.slice(0, at), pair.slice(at + 1)];
 }
 
-/** `-m team=search run=7` as `{ team: 'search', run: '7' }`. */
+/** Option that reads `-m team=search run=7` as `{ team: 'search', run: '7' }`. */
 export const metadataOption = new Option('-m, --metadata <key=value...>', 'metadata of the batch').argParser(
   (pair, before: Record<string, string> | undefined) => {
     const [key, value] = keyValue('--metadata', pair);

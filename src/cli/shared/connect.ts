@@ -6,24 +6,23 @@ import type { Cli, ClientOptions } from './cli.ts';
 import { CliError, exitCodes } from './exit-codes.ts';
 import { readProfile } from './profile.ts';
 
-/** What a header can carry as a key; an error of the network would show the rest. */
-const keyPattern = /^[\x21-\x7e]+$/;
+/** Key that a header can carry. Checked here because a network error would print an invalid one. */
+export const keyPattern = /^[\x21-\x7e]+$/;
 
-/** Where a server is that nobody named. */
 export const defaultUrl = 'http://127.0.0.1:8080';
 
-/** The server that flags, the environment or `login` name, with the key that belongs to it. */
+/** Client of the server from flags, environment or `login`, with the key for that server. */
 export function connect(cli: Cli, options: ClientOptions): Client {
   const { url, key } = readSettings(cli, options);
   if (key !== undefined) return makeClient(cli, url, key);
-  // What login remembers goes together: no key reaches another server than its own.
+  // A saved key is sent only to its own server.
   const remembered = readProfile(cli.env);
   if (remembered === undefined) return makeClient(cli, url, undefined);
   const { baseUrl } = makeClient(cli, url ?? remembered.url, undefined);
   return makeClient(cli, baseUrl, baseUrl === remembered.url ? remembered.key : undefined);
 }
 
-/** The same with the admin key (OFFPEAK_ADMIN_KEY). */
+/** Client with the admin key (OFFPEAK_ADMIN_KEY). */
 export function connectAdmin(cli: Cli, options: ClientOptions): Client {
   const { url, adminKey } = readSettings(cli, options);
   if (adminKey === undefined)
@@ -31,16 +30,16 @@ export function connectAdmin(cli: Cli, options: ClientOptions): Client {
   return makeClient(cli, url, adminKey);
 }
 
-/** Whether the environment has an admin key, and no other key is asked for. */
+/** True if the environment has an admin key and no flag names another key. */
 export function hasAdminKey(cli: Cli, options: ClientOptions): boolean {
   const { key, keyFile } = options;
   return key === undefined && keyFile === undefined && readSettings(cli, options).adminKey !== undefined;
 }
 
-/** What flags and the environment say. */
+/** URL and keys from flags and environment. */
 export function readSettings({ env, cwd }: Cli, { url, key, keyFile }: ClientOptions) {
   if (key !== undefined && keyFile !== undefined)
-    throw new CliError('--key and --key-file cannot be given together.', undefined, exitCodes.usage);
+    throw new CliError('--key and --key-file cannot be combined.', undefined, exitCodes.usage);
   return clientSettings({ url, key: keyFile === undefined ? key : readKey(keyFile, cwd) }, env);
 }
 
@@ -49,10 +48,10 @@ function readKey(path: string, cwd: string): string {
   try {
     text = readFileSync(resolve(cwd, path), 'utf8').trim();
   } catch {
-    throw new CliError(`The key file ${path} cannot be read.`);
+    throw new CliError(`Cannot read the key file ${path}.`);
   }
   if (keyPattern.test(text)) return text;
-  throw new CliError(`${path} must hold one key and nothing else.`);
+  throw new CliError(`${path} must contain one key and nothing else.`);
 }
 
 export function makeClient(cli: Cli, asked: string | undefined, key: string | undefined): Client {
@@ -60,13 +59,13 @@ export function makeClient(cli: Cli, asked: string | undefined, key: string | un
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new CliError(
       `'${url}' is not an http:// or https:// URL.`,
-      'For example --url http://127.0.0.1:8080',
+      'Pass a URL such as --url http://127.0.0.1:8080.',
     );
   const apiKey = key?.trim();
   if (apiKey !== undefined && !keyPattern.test(apiKey))
     throw new CliError(
-      'The key must be one key and nothing else: no spaces or line breaks are in it.',
-      'Look at OFFPEAK_API_KEY, or at OFFPEAK_ADMIN_KEY for orgs and keys.',
+      'Invalid key: expected one word of printable ASCII characters.',
+      'Check OFFPEAK_API_KEY, or OFFPEAK_ADMIN_KEY for orgs and keys.',
     );
   return createClient({ baseUrl: url, apiKey, fetch: cli.fetch });
 }

@@ -1,20 +1,20 @@
-/** What a command's exit code says (docs/cli.md). */
+/** Exit codes (docs/cli.md). */
 export const exitCodes = {
   ok: 0,
-  /** Wrong usage, or the server said no. */
+  /** Wrong usage, or an error answer of the server. */
   usage: 1,
   linesFailed: 2,
   batchFailed: 3,
-  /** It expired or was cancelled. */
+  /** The batch expired or was cancelled. */
   batchStopped: 4,
   unreachable: 5,
-  /** Ctrl-C, as shells count it. */
+  /** Ctrl-C, by the convention of shells. */
   interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** An error of the command line itself: a sentence, what to do about it, and how to exit. */
+/** Error of the command line: a sentence, a hint and an exit code. */
 export class CliError extends Error {
   readonly hint: string | undefined;
   readonly exitCode: ExitCode;

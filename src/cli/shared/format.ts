@@ -1,19 +1,19 @@
 import { isoSeconds } from '../../base/clock.ts';
 import type { RemoteWaiting } from '../../client/resources.ts';
 
-/** `The model's server cannot be reached. (engine_unavailable)`. */
+/** Message and label of a wait: `The model's server cannot be reached. (engine_unavailable)`. */
 export function waitingText(waiting: RemoteWaiting, ahead?: number | null): string {
   return `${waiting.message} (${waitingLabel(waiting, ahead)})`;
 }
 
-/** `queued, 3 before it`, or `hours, until 2026-01-31T21:00:00Z`. */
+/** Label of a wait: `queued, 3 ahead`, or `hours, until 2026-01-31T21:00:00Z`. */
 export function waitingLabel({ reason, until }: RemoteWaiting, ahead: number | null = null): string {
-  return [reason, until && `until ${isoTime(until)}`, ahead !== null && `${ahead} before it`]
+  return [reason, until && `until ${isoTime(until)}`, ahead !== null && `${ahead} ahead`]
     .filter(Boolean)
     .join(', ');
 }
 
-/** Unix seconds as `2026-11-21T09:30:00Z`; what is so already stays as it is. */
+/** Unix seconds as `2026-11-21T09:30:00Z`. Strings are returned unchanged. */
 export function isoTime(instant: number | string): string {
   return typeof instant === 'string' ? instant : isoSeconds(instant * 1000);
 }

@@ -3,15 +3,15 @@ import { fieldsOf, parseOrUndefined } from '../../base/fields.ts';
 import { CliError } from './exit-codes.ts';
 
 /**
- * What a file of ours says; undefined where there is none.
- * @param what it should be, for who finds something else there
- * @param advice what to do then
+ * Content of a JSON file, or undefined without the file.
+ * @param what the file should be, for the error message
+ * @throws CliError with the hint when the content is not valid
  */
 export function readJsonFile<T extends object>(
   path: string,
-  isOurs: (found: Partial<T>) => boolean,
+  isValid: (content: Partial<T>) => boolean,
   what: string,
-  advice: string,
+  hint: string,
 ): T | undefined {
   let text: string;
   try {
@@ -19,7 +19,7 @@ export function readJsonFile<T extends object>(
   } catch {
     return undefined;
   }
-  const found: Partial<T> = fieldsOf(parseOrUndefined(text)) as Partial<T>;
-  if (isOurs(found)) return found as T;
-  throw new CliError(`${path} is not ${what}.`, advice);
+  const content = fieldsOf(parseOrUndefined(text)) as Partial<T>;
+  if (isValid(content)) return content as T;
+  throw new CliError(`${path} is not ${what}.`, hint);
 }

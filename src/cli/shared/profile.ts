@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { CliError } from './exit-codes.ts';
 import { readJsonFile } from './json-file.ts';
 
-/** Which server the client commands ask, and with which key, where neither a flag nor the environment says so. */
+/** Server and key that `login` saved. Flags and the environment take precedence. */
 export interface Profile {
   url: string;
   key: string;
@@ -11,7 +11,7 @@ export interface Profile {
 
 type Env = Record<string, string | undefined>;
 
-/** Undefined where the user has no home. */
+/** Path of the profile; undefined for a user without a home. */
 export function profilePath(env: Env): string | undefined {
   const folder = env.XDG_CONFIG_HOME || (env.HOME && join(env.HOME, '.config')) || env.APPDATA;
   return folder ? join(folder, 'offpeak', 'profile.json') : undefined;
@@ -20,17 +20,17 @@ export function profilePath(env: Env): string | undefined {
 export function readProfile(env: Env): Profile | undefined {
   const path = profilePath(env);
   if (path === undefined) return undefined;
-  const isOurs = ({ url, key }: Partial<Profile>) => typeof url === 'string' && typeof key === 'string';
-  return readJsonFile(path, isOurs, 'a profile of offpeak login', 'Remove it, or log in again.');
+  const isValid = ({ url, key }: Partial<Profile>) => typeof url === 'string' && typeof key === 'string';
+  return readJsonFile(path, isValid, 'a profile of offpeak login', 'Remove it, or log in again.');
 }
 
-/** @returns where it stands, readable by this user alone */
+/** Writes the profile, readable only by this user, and returns its path. */
 export function writeProfile(env: Env, profile: Profile): string {
   const path = profilePath(env);
   if (path === undefined)
     throw new CliError(
-      'There is no folder for a profile: HOME is not set.',
-      'Use OFFPEAK_URL and OFFPEAK_API_KEY.',
+      'The profile cannot be saved: HOME is not set.',
+      'Set OFFPEAK_URL and OFFPEAK_API_KEY instead.',
     );
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(`${path}.tmp`, `${JSON.stringify(profile, null, 2)}\n`, { mode: 0o600 });
@@ -38,7 +38,7 @@ export function writeProfile(env: Env, profile: Profile): string {
   return path;
 }
 
-/** @returns whether there was one */
+/** Removes the profile. Returns false without one. */
 export function removeProfile(env: Env): boolean {
   const path = profilePath(env);
   if (path === undefined || !existsSync(path)) return false;

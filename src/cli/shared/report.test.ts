@@ -5,7 +5,7 @@ import { createTerminal } from '../terminal/terminal.ts';
 import { reportError } from './report.ts';
 
 it.each([
-  ['nothing listens there', 'Start a server with'],
+  ['connection refused', 'Start a server with'],
   [untrusted, 'NODE_EXTRA_CA_CERTS'],
 ])('advises what helps where %s', (reason, advice) => {
   const stderr = new PassThrough();
@@ -22,6 +22,6 @@ it('says what to do where a file of ours finds the disk full', () => {
   const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
   expect(reportError(full, terminal, false)).toBe(1);
   expect(String(stderr.read())).toBe(
-    'Error: The disk is full: not all was written.\nMake room, and run the command again.\n',
+    'Error: The disk is full: the output is incomplete.\nFree some space and run the command again.\n',
   );
 });

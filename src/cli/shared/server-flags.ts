@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { defaultFile, loadConfig, namedFile, type Config } from '../../config.ts';
 import type { Cli } from './cli.ts';
 
-/** The flags that change the configuration of a server. */
+/** Flags that override the configuration of a server. */
 export interface ServerFlags {
   host?: string;
   port?: string;
@@ -16,10 +16,10 @@ export interface ServerFlags {
 
 export function withServerFlags(command: Command): Command {
   return command
-    .option('--host <host>', 'where to listen (OFFPEAK_HOST; default 127.0.0.1)')
-    .option('--port <port>', 'the port, 0 for a free one (OFFPEAK_PORT or PORT; default 8080)')
-    .option('--data <folder>', 'where data lives (OFFPEAK_DATA; default ./offpeak-data)')
-    .option('--config <file>', 'the configuration (OFFPEAK_CONFIG; default ./offpeak.yaml if it is there)')
+    .option('--host <host>', 'address to listen on (OFFPEAK_HOST; default 127.0.0.1)')
+    .option('--port <port>', 'port to listen on, 0 for a free one (OFFPEAK_PORT or PORT; default 8080)')
+    .option('--data <folder>', 'data folder (OFFPEAK_DATA; default ./offpeak-data)')
+    .option('--config <file>', 'configuration file (OFFPEAK_CONFIG; default ./offpeak.yaml if it exists)')
     .option('--database <url>', 'sqlite or postgres://user@host/name (OFFPEAK_DATABASE; default sqlite)')
     .option(
       '--log-level <level>',
@@ -27,15 +27,16 @@ export function withServerFlags(command: Command): Command {
     );
 }
 
-/** The flags as they are read again while the server runs: a file that was there at the start may not be missing then. */
+/** Flags for a reload. They name the configuration file of the start, so that its removal is an error. */
 export function reloadFlags({ env, cwd }: Pick<Cli, 'env' | 'cwd'>, flags: ServerFlags): ServerFlags {
   const isNamed = namedFile(flags, env) !== undefined;
   return isNamed || !existsSync(resolve(cwd, defaultFile)) ? flags : { ...flags, config: defaultFile };
 }
 
 /**
- * @param missingModels takes a configuration although model files that it names are not there
- * @param isReload while a server runs by an earlier one
+ * Reads the configuration from flags, environment and file.
+ * @param missingModels accepts model files that do not exist
+ * @param isReload true for a reload
  */
 export function readConfig(
   cli: Pick<Cli, 'env' | 'cwd'>,

@@ -1,10 +1,7 @@
 import type { Cli } from './cli.ts';
 import type { CliError } from './exit-codes.ts';
 
-/**
- * Resolves at the first SIGTERM or SIGINT. A second one ends the process at once: whoever sends it has waited enough,
- * and everything that was accepted is on disk.
- */
+/** Resolves at the first SIGTERM or SIGINT. A second one exits at once, which is safe: all accepted work is on disk. */
 export function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let seen = false;
@@ -19,8 +16,8 @@ export function firstSignal(): Promise<NodeJS.Signals> {
 }
 
 /**
- * Does `work`, whose signal aborts at Ctrl-C.
- * @throws `stopped` then, where that ends the command
+ * Runs `work` with a signal that aborts at Ctrl-C.
+ * @throws `stopped` after Ctrl-C, if given
  */
 export async function interruptible<T>(
   cli: Pick<Cli, 'onInterrupt'>,
@@ -31,7 +28,7 @@ export async function interruptible<T>(
   const release = cli.onInterrupt(() => stop.abort(stopped));
   try {
     const done = await work(stop.signal);
-    // Whatever listens no longer has not seen it.
+    // Work that no longer listens to the signal has missed it.
     if (stopped !== undefined) stop.signal.throwIfAborted();
     return done;
   } catch (error) {
@@ -41,7 +38,7 @@ export async function interruptible<T>(
   }
 }
 
-/** Calls `handle` at each SIGHUP. On a terminal it says that the terminal has gone, and ends the process as ever. */
+/** Calls `handle` at each SIGHUP. On a terminal, SIGHUP keeps its meaning of a hang-up and ends the process. */
 export function onHangup(handle: () => void): void {
   if (!process.stdin.isTTY) process.on('SIGHUP', handle);
 }

@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal/terminal.ts';
 import type { Cli } from './cli.ts';
 import { CliError } from './exit-codes.ts';
 
-/** Where bytes of a server go. */
+/** Output flags of a command that downloads bytes. */
 export interface OutputOptions {
   output?: string;
   force?: boolean;
@@ -20,13 +20,12 @@ export interface OutputOptions {
 export function withOutput(command: Command): Command {
   return command
     .option('-o, --output <file>', 'write to a file')
-    .option('-f, --force', 'overwrite a file that is there already');
+    .option('-f, --force', 'overwrite an existing file');
 }
 
 /**
- * Writes what a server sends to the file that is named, whose folder is made, else to stdout. A new file that the disk has no
- * room for is removed.
- * @throws CliError for a folder, and where the file is there already, without `force`
+ * Writes bytes to the output file, whose folder is created, or to stdout. A new file is removed when the disk is full.
+ * @throws CliError for a folder, or for an existing file without `force`
  */
 export async function writeOut(
   bytes: AsyncIterable<Uint8Array>,
@@ -37,21 +36,21 @@ export async function writeOut(
   const path = resolve(cwd, output);
   const isThere = existsSync(path);
   if (isThere && statSync(path).isDirectory())
-    throw new CliError(`${output} is a folder.`, 'Name a file in it.');
+    throw new CliError(`${output} is a folder.`, 'Pass the path of a file.');
   if (isThere && force !== true)
-    throw new CliError(`${output} is there already.`, 'Pass --force to overwrite it.');
+    throw new CliError(`${output} already exists.`, 'Pass --force to overwrite it.');
   await makeFolder(dirname(path));
   try {
     await pipeline(Readable.from(bytes), createWriteStream(path));
   } catch (error) {
-    // Once there is room, the same command is not to find the beginning of a file in its way.
+    // Otherwise the same command would fail later, because the file exists.
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
     if (isFull && !isThere) await rm(path, { force: true });
     throw error;
   }
 }
 
-/** As they are into a pipe, without control characters onto a terminal. */
+/** Prints bytes, without control characters on a terminal. */
 async function print(chunks: AsyncIterable<Uint8Array>, { stdout }: Terminal): Promise<void> {
   const decoder = new TextDecoder();
   for await (const chunk of chunks) {

@@ -2,19 +2,19 @@ import { stripVTControlCharacters } from 'node:util';
 import { truncate } from '../../base/truncate.ts';
 
 /**
- * Text from a server or a file, safe to show in a terminal: no escape sequences, no control characters, no marks that
- * reverse the reading direction. A newline becomes a space.
+ * Makes text of a server or file safe for a terminal: removes escape sequences, control characters and marks that change
+ * the reading direction, and replaces newlines by spaces.
  */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/[\n\t]+/g, ' ');
 }
 
-/** The same with newlines and tabs left in. */
+/** Like `cleanLine`, but keeps newlines and tabs. */
 export function cleanText(text: string): string {
   return stripVTControlCharacters(text).replace(hidden, '');
 }
 
-/** Everything of Unicode's classes "control" and "format" but newline, tab and the joiners that emoji need. */
+/** Unicode control and format characters, except newline, tab and the joiners of emoji. */
 const hidden = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu;
 
 export function shorten(text: string, width: number): string {

@@ -12,15 +12,7 @@ const rows = [
     '',
     'evening.jsonl',
   ],
-  [
-    'batch_0199f3a2b4c57d8e9f00112233445577',
-    'validating',
-    '0/10000',
-    'qwen3-32b',
-    '',
-    'queued, 4 before it',
-    '',
-  ],
+  ['batch_0199f3a2b4c57d8e9f00112233445577', 'validating', '0/10000', 'qwen3-32b', '', 'queued, 4 ahead', ''],
 ];
 const linesAt = (width: number) => drawTable(head, rows, width, (title) => title).split('\n');
 
@@ -42,7 +34,7 @@ describe('a table', () => {
     const lines = linesAt(width);
     expect(lines[0]).toBe(rows[0]![0]);
     expect(lines.join('\n')).toContain('\n  status in_progress');
-    expect(lines.join('\n')).toContain('waiting queued, 4 before it');
+    expect(lines.join('\n')).toContain('waiting queued, 4 ahead');
   });
 
   it('is never wider than the terminal', () => {

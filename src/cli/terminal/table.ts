@@ -3,14 +3,13 @@ import { loadPackage } from '../../base/load-package.ts';
 import { shorten } from './clean-text.ts';
 
 const maxCellWidth = 80;
-/** What a column is not made narrower than, if it holds more. */
 const minCellWidth = 10;
-/** A border and a space on each side. */
+/** Border and padding of a column. */
 const framePerCell = 3;
 
 /**
- * Rows as a table of at most `width` columns. Columns without any value are left out, the widest are made narrower, but
- * never the first, which names the thing. Where that is not enough each row becomes a paragraph.
+ * Draws rows as a table of at most `width` characters. Empty columns are omitted and the widest are narrowed, except the
+ * first, which identifies the row. If that is not enough, each row becomes a paragraph.
  */
 export function drawTable(
   head: readonly string[],
@@ -28,7 +27,7 @@ export function drawTable(
     width - 1 - titles.length * framePerCell,
   );
   if (widths === undefined) return lines.map((line) => paragraph(titles, line, width, paintHead)).join('\n');
-  // Most commands draw none: they start without it.
+  // Loaded here, because most commands draw no table.
   const Table = loadPackage('cli-table3') as typeof CliTable;
   const table = new Table({
     head: titles.map(paintHead),
@@ -39,7 +38,7 @@ export function drawTable(
   return table.toString();
 }
 
-/** Takes from the widest columns until all have `room`; undefined where they cannot have. */
+/** Narrows the widest columns until all fit into `room`. Undefined if they cannot. */
 function fit(widths: number[], room: number): number[] | undefined {
   const fitted = [...widths];
   for (let over = fitted.reduce((sum, one) => sum + one, 0) - room; over > 0; over--) {
@@ -50,7 +49,7 @@ function fit(widths: number[], room: number): number[] | undefined {
   return fitted;
 }
 
-/** The name of a thing, and what is known of it below, as `title value` after each other. */
+/** Row as its first cell, followed by lines of `title value` pairs. */
 function paragraph(
   titles: readonly string[],
   [name = '', ...cells]: readonly string[],

@@ -3,7 +3,6 @@ import { styleText } from 'node:util';
 import { cleanLine } from './clean-text.ts';
 import { drawTable } from './table.ts';
 
-/** The streams a command talks through. Tests pass their own. */
 export interface Streams {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
@@ -12,27 +11,27 @@ export interface Streams {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** What hints show: how this program is called here, and a file of requests that is there. */
+/** Texts for hints: the command of this program, and the path of its example requests. */
 export interface SelfReference {
   command: string;
   example: string;
 }
 
-/** Results go to stdout, everything about them to stderr; colour and tables only where a person reads. */
+/** Output of a command: results to stdout, messages to stderr, colors and tables only on a terminal. */
 export interface Terminal extends Streams {
   self: SelfReference;
-  /** A result line. */
+  /** Writes a line to stdout. */
   print(text: string): void;
-  /** A remark beside the result. */
+  /** Writes a message to stderr. */
   note(text: string): void;
   json(value: unknown): void;
-  /** A table as wide as the terminal; in a pipe one line a row with tabs between. Cells are cleaned. */
+  /** Prints a table; in a pipe, tab-separated lines. Control characters are removed. */
   table(head: string[], rows: string[][]): void;
-  /** Name and value below each other. Values are cleaned. */
+  /** Prints pairs of name and value, one a line. Control characters are removed. */
   record(pairs: [string, string | null | undefined][]): void;
-  /** `text` in a colour, if stdout is a terminal that has any. */
+  /** Colors text for stdout, if it supports colors. */
   paint(format: Format, text: string): string;
-  /** The same for stderr. */
+  /** Colors text for stderr. */
   paintNote(format: Format, text: string): string;
 }
 
@@ -67,12 +66,12 @@ export function createTerminal({ stdin, stdout, stderr }: Streams, self = byName
 
 type Outputs = Pick<NodeJS.Process, 'stdout' | 'stderr'>;
 
-/** A reader that goes away (`| head`) ends the command, quietly; a full disk ends it as a failure that says so. */
+/** Ends the command quietly when its reader exits (`| head`), and with an error for any other write error. */
 export function exitOnClosedOutput({ stdout, stderr }: Outputs): void {
   for (const stream of [stdout, stderr]) stream.on('error', exitOnWriteError);
 }
 
-/** From here on it loses what it says: a server has others to serve, and is not to stop before they are answered. */
+/** Ignores write errors from now on: a server must keep running without a reader. */
 export function ignoreClosedOutput({ stdout, stderr }: Outputs): void {
   for (const stream of [stdout, stderr]) stream.off('error', exitOnWriteError).on('error', () => {});
 }
@@ -81,7 +80,7 @@ function exitOnWriteError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(0);
   const reason = error.code === 'ENOSPC' ? 'the disk is full' : error.message;
   try {
-    writeSync(2, `Error: The output was not written to its end: ${reason}.\n`);
+    writeSync(2, `Error: The output is incomplete: ${reason}.\n`);
   } finally {
     process.exit(1);
   }

@@ -10,17 +10,16 @@ interface Fields {
   events?: string[];
 }
 
-const nameOption = new Option('--name <name>', 'to recognise it by');
+const nameOption = new Option('--name <name>', 'display name');
 const eventsOption = new Option(
   '--events <type...>',
   'batch.completed, batch.failed, batch.expired, batch.cancelled, batch.at_risk (default: all)',
 );
-const idExample = { argument: '<id>', examples: ['wh_0199f3a2'] };
+const example = ['wh_0199f3a2'];
 
 const create = queryCommand({
-  name: 'create',
-  about: 'have an endpoint told of events; its secret is shown this once',
-  argument: '<url>',
+  usage: 'create <url>',
+  about: 'subscribe an endpoint to events; its secret is shown only once',
   options: [nameOption, eventsOption],
   examples: ['https://example.com/offpeak --events batch.completed batch.failed'],
   ask: ({ webhooks: remote }, url, { name, events }: Fields) =>
@@ -29,7 +28,7 @@ const create = queryCommand({
 });
 
 const list = queryCommand({
-  name: 'list',
+  usage: 'list',
   about: 'list the webhooks, newest first',
   examples: [''],
   ask: ({ webhooks: remote }) => fetchItems(Infinity, 100, (query) => remote.list(query)),
@@ -44,20 +43,19 @@ const list = queryCommand({
 });
 
 const update = queryCommand({
-  name: 'update',
+  usage: 'update <id>',
   about: 'change a webhook, or disable and enable it',
-  argument: '<id>',
   options: [
-    new Option('--to <url>', 'where it leads'),
+    new Option('--to <url>', 'new URL'),
     nameOption,
     eventsOption,
-    new Option('--enable', 'tell it of events again'),
-    new Option('--disable', 'tell it of nothing'),
+    new Option('--enable', 'send events again'),
+    new Option('--disable', 'send no more events'),
   ],
   examples: ['wh_0199f3a2 --to https://example.com/other --enable'],
   ask({ webhooks: remote }, id, options: Fields & { to?: string; enable?: true; disable?: true }) {
     const { to, name, events, enable, disable } = options;
-    if (enable && disable) throw new CliError('--enable and --disable cannot be given together.');
+    if (enable && disable) throw new CliError('--enable and --disable cannot be combined.');
     const changes = { url: to, name, event_types: events, enabled: enable ?? (disable && false) };
     requireChange(changes, '--to, --name, --events, --enable or --disable');
     return remote.update(id, changes);
@@ -66,34 +64,33 @@ const update = queryCommand({
 });
 
 const remove = queryCommand({
-  name: 'delete',
+  usage: 'delete <id>',
   about: 'delete a webhook and its deliveries',
-  ...idExample,
+  examples: example,
   ask: ({ webhooks: remote }, id) => remote.remove(id),
   show: ({ id }, terminal) => terminal.print(`Deleted ${id}.`),
 });
 
 const rotate = queryCommand({
-  name: 'rotate',
-  about: 'make a new secret; the one before signs, too, for 24 hours',
-  ...idExample,
+  usage: 'rotate <id>',
+  about: 'create a new secret; the old one keeps signing, too, for 24 hours',
+  examples: example,
   ask: ({ webhooks: remote }, id) => remote.rotate(id),
   show: showWebhook,
 });
 
 const test = queryCommand({
-  name: 'test',
-  about: 'send a webhook an event of the type webhook.test, and tell how that went',
-  ...idExample,
+  usage: 'test <id>',
+  about: 'send a webhook.test event and show the result',
+  examples: example,
   ask: ({ webhooks: remote }, id) => remote.test(id),
   exitCodeOf: ({ status }) => (status === 'delivered' ? exitCodes.ok : exitCodes.usage),
   show: showDelivery,
 });
 
 const deliveries = queryCommand({
-  name: 'deliveries',
-  about: 'list what a webhook was told, newest first',
-  argument: '<id>',
+  usage: 'deliveries <id>',
+  about: 'list the deliveries of a webhook, newest first',
   options: [limitOption(20)],
   examples: ['wh_0199f3a2 --limit 50'],
   ask: ({ webhooks: remote }, id, { limit }: { limit: number }) =>
@@ -111,9 +108,8 @@ const deliveries = queryCommand({
 });
 
 const replay = queryCommand({
-  name: 'replay',
-  about: 'tell of the event of a delivery again, in a new one',
-  argument: '<delivery>',
+  usage: 'replay <delivery>',
+  about: 'send the event of a delivery again, in a new delivery',
   examples: ['dlv_0199f3a2'],
   ask: ({ webhooks: remote }, id) => remote.replay(id),
   show: showDelivery,
@@ -121,7 +117,6 @@ const replay = queryCommand({
 
 export const webhooks = group('webhooks', [create, list, update, remove, rotate, test, deliveries, replay]);
 
-/** A webhook; one with its secret says that this is shown once. */
 function showWebhook(webhook: RemoteWebhook, terminal: Terminal): void {
   terminal.record([
     ['id', webhook.id],
@@ -131,7 +126,7 @@ function showWebhook(webhook: RemoteWebhook, terminal: Terminal): void {
     ['disabled', webhook.disabled_reason],
     ['secret', webhook.signing_secret],
   ]);
-  if (webhook.signing_secret !== undefined) terminal.note('Keep the secret: it is not shown again.');
+  if (webhook.signing_secret !== undefined) terminal.note('Save the secret now: it cannot be shown again.');
 }
 
 function showDelivery(delivery: RemoteDelivery, terminal: Terminal): void {
@@ -145,7 +140,6 @@ function showDelivery(delivery: RemoteDelivery, terminal: Terminal): void {
   ]);
 }
 
-/** The status code of the receiver, where it answered. */
 function codeOf({ last_status_code: code }: RemoteDelivery): string {
   return code === null ? '' : String(code);
 }

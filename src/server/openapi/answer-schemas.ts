@@ -7,11 +7,11 @@ import { usageGroups } from '../../core/usage-report.ts';
 import { deliveryStatuses, eventTypes } from '../../core/webhook.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 
-/** What the operations answer, for the document. The tests check real answers against these. */
+// Schemas of answers, for the OpenAPI document. Tests check real answers against them.
 
 const instant = t.string({ format: 'date-time' });
 const instantOrNull = t.stringOrNull({ format: 'date-time' });
-/** Of a batch: ISO 8601, or Unix seconds where it is configured so. */
+/** Time of a batch: ISO 8601, or Unix seconds where configured. */
 const batchInstant = { type: ['string', 'integer'], format: 'date-time' };
 const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'] };
 const decimal = t.string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
@@ -26,7 +26,7 @@ const usage = t.object({
   ...tokens,
   input_tokens_details: t.object({ cached_tokens: t.integer() }),
   output_tokens_details: t.object({
-    reasoning_tokens: t.integer({ description: 'Those of the answers whose engine reports them.' }),
+    reasoning_tokens: t.integer({ description: 'Reasoning tokens, from engines that report them.' }),
   }),
 });
 
@@ -39,9 +39,9 @@ const waiting = t.orNull(
       reason: t.oneOf(waitingReasons),
       message: t.string(),
       since: batchInstant,
-      until: { ...batchInstantOrNull, description: 'When that ends by itself, where it is known.' },
+      until: { ...batchInstantOrNull, description: 'Time at which the wait ends, if known.' },
     },
-    { description: 'Why nothing is sent to the model at present.', ...closed },
+    { description: 'Reason why no requests are sent to the model; null while it takes requests.', ...closed },
   ),
 );
 
@@ -62,14 +62,14 @@ export const batchSchema = titled('Batch', {
   id: t.string({ pattern: '^batch_' }),
   object: t.literal('batch'),
   endpoint: t.oneOf(batchEndpoints),
-  model: t.stringOrNull({ description: 'When all requests name the same one.' }),
+  model: t.stringOrNull({ description: 'Model of all requests; null where they name several.' }),
   status: t.oneOf(batchStatuses),
   input_file_id: t.string(),
   output_file_id: t.stringOrNull(),
   error_file_id: t.stringOrNull(),
-  completion_window: t.string({ description: 'From created_at to expires_at, such as 24h.' }),
-  retry_of: t.stringOrNull({ description: 'The batch whose failed requests these are.' }),
-  errors: t.orNull(t.anyObject({ description: 'Faults of the batch as a whole.' })),
+  completion_window: t.string({ description: 'Time from created_at to expires_at, such as 24h.' }),
+  retry_of: t.stringOrNull({ description: 'Batch whose failed requests this one runs again.' }),
+  errors: t.orNull(t.anyObject({ description: 'Errors of the batch as a whole.' })),
   created_at: batchInstant,
   in_progress_at: batchInstantOrNull,
   expires_at: batchInstant,
@@ -85,15 +85,15 @@ export const batchSchema = titled('Batch', {
     rate_per_minute: t.numberOrNull(),
     eta: batchInstantOrNull,
     batches_ahead: t.integerOrNull({
-      description: 'While it is queued: how many of the organization go before it.',
+      description: 'Number of batches of the org that run before a queued batch.',
     }),
   }),
   waiting,
-  at_risk: t.boolean({ description: 'By its pace, and what goes before it, it will miss its window.' }),
+  at_risk: t.boolean({ description: 'True if the batch is not expected to finish within its window.' }),
   usage,
   cost,
   error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
-  metadata: t.anyObject({ description: 'As it was given at creation; empty unless it was.' }),
+  metadata: t.anyObject({ description: 'Metadata from the creation of the batch; empty without any.' }),
 });
 
 export const estimateSchema = titled('BatchEstimate', {
@@ -102,8 +102,7 @@ export const estimateSchema = titled('BatchEstimate', {
   request_counts: counts,
   usage: t.object(tokens),
   exact_input: t.boolean({
-    description:
-      'Whether the input tokens were counted by the engines of the models; else some are estimated.',
+    description: 'True if the engines counted all input tokens; false if some are estimated.',
   }),
   cost,
 });
@@ -119,14 +118,13 @@ export const modelSchema = titled('Model', {
   aliases: t.array(t.string()),
   serves: t.array(t.oneOf(['chat', 'embeddings', 'completions'])),
   context_length: t.integerOrNull({
-    description: 'The most tokens of a prompt and its answer together; null where nobody knows.',
+    description: 'Maximum tokens of a prompt and its answer together; null if unknown.',
   }),
   slots: t.integerOrNull({
-    description: 'How many requests it works on at once; null where that is not known.',
+    description: 'Number of requests that run at once; null if unknown.',
   }),
   batch_only: t.boolean({
-    description:
-      'Whether only other processes of the service serve it: batches for it may be created here, and no answers asked for.',
+    description: 'True if only other processes serve the model: here it can be used in batches only.',
   }),
   pricing: t.object({
     currency: t.literal('USD'),
@@ -138,7 +136,7 @@ export const modelSchema = titled('Model', {
   'replicas?': t.array(
     t.object(
       {
-        name: t.string({ description: 'The address of the server, or the model file.' }),
+        name: t.string({ description: 'Address of the server, or model file.' }),
         health: t.oneOf(['up', 'open', 'half-open', 'draining']),
         slots: t.integer(),
         in_flight: t.integer(),
@@ -146,7 +144,7 @@ export const modelSchema = titled('Model', {
       },
       closed,
     ),
-    { description: 'For admin keys alone: the servers that have the model, and how they are.' },
+    { description: 'Servers of the model and their state; for admin keys only.' },
   ),
 });
 
@@ -160,10 +158,10 @@ export const orgSchema = titled('Org', {
       {
         amount: decimal,
         period: t.oneOf(budgetPeriods),
-        spent: { ...decimal, description: 'In this period.' },
+        spent: { ...decimal, description: 'Amount spent in the current period.' },
         begins_again_at: instantOrNull,
       },
-      { description: 'In USD; null where it may spend any amount.', ...closed },
+      { description: 'Budget in USD; null for an unlimited one.', ...closed },
     ),
   ),
 });
@@ -173,7 +171,7 @@ const keyFields = {
   object: t.literal('api_key'),
   org_id: t.string(),
   name: t.string(),
-  prefix: t.string({ description: 'Its first characters and its last four.' }),
+  prefix: t.string({ description: 'First characters and last four characters of the key.' }),
   scopes: t.array(t.oneOf(scopes)),
   models: t.orNull(t.array(t.string())),
   created_at: instant,
@@ -185,7 +183,7 @@ const keyFields = {
 export const keySchema = titled('ApiKey', keyFields);
 
 export const newKeySchema = t.object(
-  { ...keyFields, key: t.string({ description: 'The secret. It is shown here and never again.' }) },
+  { ...keyFields, key: t.string({ description: 'Secret key, shown only once.' }) },
   { title: 'NewApiKey', ...closed },
 );
 
@@ -206,7 +204,7 @@ export const webhookSchema = titled('Webhook', webhookFields);
 export const newWebhookSchema = titled('NewWebhook', {
   ...webhookFields,
   signing_secret: t.string({
-    description: 'What deliveries are verified with. It is shown here alone.',
+    description: 'Secret that verifies the signature of deliveries, shown only once.',
   }),
 });
 
@@ -218,7 +216,7 @@ export const deliverySchema = titled('WebhookDelivery', {
   webhook_id: t.string(),
   event: t.object(
     {
-      id: t.string({ description: 'The webhook-id of every attempt.' }),
+      id: t.string({ description: 'Value of the webhook-id header of every attempt.' }),
       object: t.literal('event'),
       type: t.string(),
       created_at: t.unixTime,
@@ -231,7 +229,7 @@ export const deliverySchema = titled('WebhookDelivery', {
   created_at: t.unixTime,
   next_attempt_at: t.integerOrNull(),
   last_attempt_at: t.integerOrNull(),
-  last_status_code: t.integerOrNull({ description: 'What the receiver answered, if it did.' }),
+  last_status_code: t.integerOrNull({ description: 'Status of the last answer, if there was one.' }),
   last_error: t.stringOrNull(),
 });
 
@@ -246,7 +244,7 @@ export const embeddingsSchema = t.object(
         embedding: {
           type: ['array', 'string'],
           items: { type: 'number' },
-          description: 'Numbers, or base64 of little-endian float32.',
+          description: 'Numbers, or base64 of little-endian float32 values.',
         },
       }),
     ),
@@ -255,7 +253,6 @@ export const embeddingsSchema = t.object(
   { title: 'Embeddings' },
 );
 
-/** A page of a list. */
 export const pageOf = (item: t.Schema, more: t.Fields = {}) =>
   t.object({
     object: t.literal('list'),
@@ -269,9 +266,9 @@ export const pageOf = (item: t.Schema, more: t.Fields = {}) =>
 const day = t.string({ format: 'date' });
 const used = {
   requests: t.integer(),
-  input_tokens: t.integer({ description: 'With the cached ones.' }),
+  input_tokens: t.integer({ description: 'Including cached tokens.' }),
   cached_tokens: t.integer(),
-  output_tokens: t.integer({ description: 'With the reasoning ones.' }),
+  output_tokens: t.integer({ description: 'Including reasoning tokens.' }),
   reasoning_tokens: t.integer(),
   amount: decimal,
 };
@@ -292,7 +289,7 @@ export const usageSchema = pageOf(t.object(usageRow, closed), {
   currency: t.literal('USD'),
   total: t.orNull(
     t.object(used, {
-      description: 'Of all rows, those of other pages too; null behind the first page.',
+      description: 'Sum of all rows of all pages; null after the first page.',
       ...closed,
     }),
   ),

@@ -2,7 +2,7 @@ import { array, integer, literal, object, string, stringOrNull } from '../../wir
 import type { Route } from '../route.ts';
 import type { QueryDocs } from './query-schemas.ts';
 
-/** The one error body of every route (api.md, section 2). */
+/** Error body of every route (docs/errors.md). */
 const errorSchema = object(
   {
     type: literal('error'),
@@ -12,10 +12,10 @@ const errorSchema = object(
       message: string(),
       param: stringOrNull(),
       details: object({
-        error_code: string({ description: 'the same as code' }),
+        error_code: string({ description: 'Same value as code.' }),
         errors: array(
           object({
-            'line?': integer({ description: '1-based line of the file' }),
+            'line?': integer({ description: 'Line of the file, counted from 1.' }),
             'custom_id?': string(),
             'param?': string(),
             code: string(),
@@ -27,25 +27,24 @@ const errorSchema = object(
     }),
     message: string(),
     'detail?': array(object({ loc: array({}), msg: string(), type: string() })),
-    request_id: string({ description: 'req_<id>, as in the headers x-request-id and request-id' }),
+    request_id: string({ description: 'req_<id>, as in the headers x-request-id and request-id.' }),
   },
   { title: 'Error' },
 );
 
-/** Statuses any operation can end with; the error body is the same for all (api.md, section 2). */
 const errors: Record<number, string> = {
-  400: 'Two Authorization headers, or a prompt longer than the context of the model',
-  401: 'No key, or one that is unknown, revoked or expired',
-  402: 'The org stores as many bytes of responses, conversations and chat completions as it may',
+  400: 'Repeated Authorization header, or a prompt longer than the context of the model',
+  401: 'Missing, unknown, revoked or expired key',
+  402: 'The storage quota or the budget of the org is used up',
   403: 'The key lacks the scope or the model',
-  404: 'Unknown id, or one of another org',
-  409: 'The state does not allow it',
-  413: 'More bytes than a limit',
+  404: 'Unknown id, or an id of another org',
+  409: 'The state of the resource does not allow the operation',
+  413: 'The body exceeds a size limit',
   415: 'Wrong content type',
-  416: 'The file ends before the range',
-  422: 'Validation Error',
-  429: 'A limit of requests or tokens',
-  500: 'A mistake of the server',
+  416: 'The range is outside the file',
+  422: 'Validation error',
+  429: 'Rate limit',
+  500: 'Internal error',
   502: 'The engine failed',
   503: 'The engine is saturated, or the server is shutting down',
   504: 'The engine took too long',
@@ -90,10 +89,7 @@ curl -s $OFFPEAK_URL/v1/batches \\
 Every error has the same body; its \`code\` is one of those in [Errors](errors).
 `;
 
-/**
- * The OpenAPI 3.1 document, made from the routes and from the schemas that validate their input: these are
- * JSON Schema 2020-12, which is what OpenAPI 3.1 takes.
- */
+/** OpenAPI 3.1 document of the routes. Their validation schemas are JSON Schema 2020-12, which OpenAPI 3.1 uses, too. */
 export function buildOpenApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
@@ -114,7 +110,7 @@ export function buildOpenApi(routes: readonly Route[], version: string): object 
   };
 }
 
-/** `/v1/models/*` is a parameter with slashes, which OpenAPI cannot say: it is percent-encoded by clients. */
+/** OpenAPI has no parameters with slashes: in `/v1/models/*` clients percent-encode them. */
 export function openApiPath(path: string): string {
   return path.replaceAll(/:([^/]+)/g, '{$1}').replace('*', '{model}');
 }

@@ -8,7 +8,7 @@ import { webhookListLimits } from '../../wire/webhooks/webhook.ts';
 import { usageLimits } from '../../wire/usage/report.ts';
 import { itemsLimits, type PageLimits } from '../../wire/shared/query-params.ts';
 
-/** The parameters of a query by name, each as a JSON Schema. The bounds are those the parsers enforce. */
+/** Query parameters by name, each as a JSON Schema with the bounds that the parsers enforce. */
 export type QueryDocs = Record<string, { type: string; description: string; [keyword: string]: unknown }>;
 
 const limit = (limits: PageLimits) => ({
@@ -21,13 +21,13 @@ const limit = (limits: PageLimits) => ({
 
 const after = {
   type: 'string',
-  description: 'The id after which the page starts; last_id of the page before.',
+  description: 'Id after which the page starts: last_id of the previous page.',
 };
 
 export const batchListQuery: QueryDocs = {
   limit: limit(batchListLimits),
   after,
-  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By creation.' },
+  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'Order by creation.' },
   status: { type: 'string', enum: batchStatuses, description: 'Only batches in this state.' },
   created_after: {
     type: 'string',
@@ -36,15 +36,15 @@ export const batchListQuery: QueryDocs = {
 };
 
 export const messageBatchListQuery: QueryDocs = {
-  limit: { ...limit(messageBatchListLimits), description: 'Page size; a page has 100 batches at most.' },
-  after_id: { type: 'string', description: 'The id after which the page starts.' },
-  before_id: { type: 'string', description: 'The id before which the page ends.' },
+  limit: { ...limit(messageBatchListLimits), description: 'Page size; larger values are reduced to 100.' },
+  after_id: { type: 'string', description: 'Id after which the page starts.' },
+  before_id: { type: 'string', description: 'Id before which the page ends.' },
 };
 
 export const fileListQuery: QueryDocs = {
   limit: limit(fileListLimits),
   after,
-  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By creation.' },
+  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'Order by creation.' },
   purpose: { type: 'string', enum: filePurposes, description: 'Only files with this purpose.' },
 };
 
@@ -52,8 +52,8 @@ export const webhookListQuery: QueryDocs = { limit: limit(webhookListLimits), af
 
 export const modelListQuery: QueryDocs = {
   limit: limit(modelListLimits),
-  after_id: { type: 'string', description: 'The id after which the page starts; `after` means the same.' },
-  before_id: { type: 'string', description: 'The id before which the page ends.' },
+  after_id: { type: 'string', description: 'Id after which the page starts; `after` means the same.' },
+  before_id: { type: 'string', description: 'Id before which the page ends.' },
 };
 
 export const resultsQuery: QueryDocs = {
@@ -61,7 +61,7 @@ export const resultsQuery: QueryDocs = {
     type: 'integer',
     minimum: 0,
     default: 0,
-    description: 'How many lines you have: the last X-Last-Line.',
+    description: 'Number of lines to skip: the last X-Last-Line received.',
   },
 };
 
@@ -70,10 +70,21 @@ export const keyListQuery: QueryDocs = {
 };
 
 export const usageQuery: QueryDocs = {
-  start: { type: 'string', format: 'date', description: 'The first day (UTC); else 30 with the last.' },
-  end: { type: 'string', format: 'date', description: 'The last day, included; else today.' },
-  group_by: { type: 'string', default: 'day,model', description: 'Some of day, model, org, key, batch.' },
-  org_id: { type: 'string', description: 'Only this org; any but its own takes an admin key.' },
+  start: {
+    type: 'string',
+    format: 'date',
+    description: 'First day (UTC); by default, 30 days are reported.',
+  },
+  end: { type: 'string', format: 'date', description: 'Last day (UTC), inclusive; today by default.' },
+  group_by: {
+    type: 'string',
+    default: 'day,model',
+    description: 'Any of day, model, org, key and batch, separated by commas.',
+  },
+  org_id: {
+    type: 'string',
+    description: 'Only this org; another org than that of the key requires an admin key.',
+  },
   limit: limit(usageLimits),
   after,
 };
@@ -81,7 +92,12 @@ export const usageQuery: QueryDocs = {
 export const inputItemsQuery: QueryDocs = {
   limit: limit(itemsLimits),
   after,
-  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'By place in the input.' },
+  order: {
+    type: 'string',
+    enum: ['asc', 'desc'],
+    default: 'desc',
+    description: 'Order by position in the input.',
+  },
 };
 
 export const retrieveResponseQuery: QueryDocs = {
@@ -89,21 +105,26 @@ export const retrieveResponseQuery: QueryDocs = {
   starting_after: {
     type: 'integer',
     minimum: 0,
-    description: 'With stream=true: the sequence_number of the last event you have.',
+    description: 'With stream=true: sequence_number of the last event received.',
   },
 };
 
 export const chatMessagesQuery: QueryDocs = {
   limit: limit(itemsLimits),
   after,
-  order: { type: 'string', enum: ['asc', 'desc'], default: 'asc', description: 'By place, or by creation.' },
+  order: {
+    type: 'string',
+    enum: ['asc', 'desc'],
+    default: 'asc',
+    description: 'Order by position, or by creation.',
+  },
 };
 
 export const chatListQuery: QueryDocs = {
   ...chatMessagesQuery,
-  model: { type: 'string', description: 'Only those that this model made.' },
+  model: { type: 'string', description: 'Only completions of this model.' },
   metadata: {
     type: 'object',
-    description: 'Only those that are marked so: metadata[name]=value.',
+    description: 'Only completions with this metadata: metadata[name]=value.',
   },
 };

@@ -7,89 +7,87 @@ import { ApiError } from '../../core/errors.ts';
 import { sendError } from '../send.ts';
 import type { Traffic } from './traffic.ts';
 
-/** How long a connection on which no valid key was seen may wait for its next request. */
+/** Keep-alive of a connection that has sent no valid key. */
 const anonymousKeepAliveMs = 5_000;
-/** The same while it still sends a body that was answered already (lingering-close.ts). */
+/** Keep-alive while such a connection still sends a body that was answered already (lingering-close.ts). */
 const anonymousLingerMs = 35_000;
-/** Its client is told less, so that it does not send while we close. */
+/** Announced keep-alive: shorter than the real one, so that the client does not send while the server closes. */
 const anonymousKeepAlive = 'timeout=4';
-/** After so long without a request a stranger gives way to a new connection of the same machine. */
+/** Idle time after which an unauthenticated connection can be closed in favour of a new one of the same address. */
 const idleMs = 1_000;
-/** So many connections too many are answered at a time, each if its request comes within `idleMs`; the others are closed. */
+/** Excess connections that are answered with 429 at a time, if their request comes within `idleMs`; others are closed. */
 const maxRefusals = 100;
-/** How often the log tells of refusals. */
-const warnEveryMs = 60_000;
+const warnIntervalMs = 60_000;
 
 export interface ConnectionLimits {
-  /** All together. */
+  /** In total. */
   connections: number;
-  /** Of one address; for IPv6 of one /64. */
+  /** For each IPv4 address or IPv6 /64 network. */
   connectionsPerAddress: number;
-  /** Addresses and ranges that only the first limit holds for. */
+  /** Addresses and ranges that are exempt from `connectionsPerAddress`. */
   trustedProxies: readonly string[];
 }
 
-/** What is known of one connection. */
 interface ConnectionState {
-  machine: ClientAddress | undefined;
-  /** A valid key was seen, or it is that of a trusted proxy. */
-  known: boolean;
+  peer: Peer | undefined;
+  /** True after a valid key, and for a trusted proxy. */
+  trusted: boolean;
   refused: boolean;
-  /** Until it is closed. */
+  /** Closes the connection. */
   timer: Timer | undefined;
 }
 
-/** Its open connections, and since when those wait on which no key was seen, the longest first. */
-interface ClientAddress {
+/** Open connections of one address, and the start of the idle time of those without a key, oldest first. */
+interface Peer {
   open: number;
   idle: Map<Socket, number>;
 }
 
-const carried = Symbol('visit');
-type TrackedSocket = Socket & { [carried]?: ConnectionState };
+const stateKey = Symbol('connection');
+type TrackedSocket = Socket & { [stateKey]?: ConnectionState };
 
 export type Connections = ReturnType<typeof limitConnections>;
 
 /**
- * Bounds the connections of each address, so that nobody can take them all. One that has too many gets room for a new one by
- * closing what waits idly without ever having shown a key; if nothing does, the new one is refused with 429.
+ * Limits the connections of each address, so that no client can use up all of them. At the limit, a new connection
+ * replaces an idle one that has never sent a valid key; without such a one it is rejected with 429.
  */
 export function limitConnections(
   app: FastifyInstance,
   { traffic, clock, log, limits }: { traffic: Traffic; clock: Clock; log: Log; limits: ConnectionLimits },
 ) {
-  const machines = new Map<string, ClientAddress>();
+  const peers = new Map<string, Peer>();
   const isTrusted = addressMatcher(limits.trustedProxies);
   let refusals = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
 
   app.server.maxConnections = limits.connections;
-  app.server.on('drop', (dropped) => warn(dropped?.remoteAddress, 'all connections are taken'));
+  app.server.on('drop', (dropped) => warn(dropped?.remoteAddress, 'connection limit reached'));
   app.server.on('connection', (socket: TrackedSocket) => {
     const address = normalizeAddress(socket.remoteAddress ?? '');
-    const known = isTrusted(address);
-    const visit: ConnectionState = { machine: undefined, known, refused: false, timer: undefined };
-    socket[carried] = visit;
-    if (!known) enter(socket, visit, address);
+    const trusted = isTrusted(address);
+    const state: ConnectionState = { peer: undefined, trusted, refused: false, timer: undefined };
+    socket[stateKey] = state;
+    if (!trusted) register(socket, state, address);
   });
 
-  function enter(socket: Socket, visit: ConnectionState, address: string) {
+  function register(socket: Socket, state: ConnectionState, address: string) {
     const name = clientNetwork(address);
-    const machine = machines.get(name) ?? { open: 0, idle: new Map() };
-    machines.set(name, machine);
-    visit.machine = machine;
-    machine.open++;
+    const peer = peers.get(name) ?? { open: 0, idle: new Map() };
+    peers.set(name, peer);
+    state.peer = peer;
+    peer.open++;
     socket.once('close', () => {
-      visit.timer?.cancel();
-      machine.idle.delete(socket);
-      if (visit.refused) refusals--;
-      if (--machine.open === 0) machines.delete(name);
+      state.timer?.cancel();
+      peer.idle.delete(socket);
+      if (state.refused) refusals--;
+      if (--peer.open === 0) peers.delete(name);
     });
-    if (machine.open > limits.connectionsPerAddress && !giveWay(machine)) refuse(socket, visit, address);
-    else machine.idle.set(socket, clock.monotonic());
+    if (peer.open > limits.connectionsPerAddress && !evictIdle(peer)) refuse(socket, state, address);
+    else peer.idle.set(socket, clock.monotonic());
   }
 
-  function giveWay({ idle }: ClientAddress): boolean {
+  function evictIdle({ idle }: Peer): boolean {
     const [first] = idle;
     if (!first || clock.monotonic() - first[1] < idleMs) return false;
     idle.delete(first[0]);
@@ -97,50 +95,50 @@ export function limitConnections(
     return true;
   }
 
-  function refuse(socket: Socket, visit: ConnectionState, address: string) {
-    warn(address, 'too many connections from one address');
+  function refuse(socket: Socket, state: ConnectionState, address: string) {
+    warn(address, 'connection limit of an address reached');
     if (refusals >= maxRefusals) return void socket.destroy();
-    visit.refused = true;
+    state.refused = true;
     refusals++;
-    visit.timer = clock.after(idleMs, () => socket.destroy());
+    state.timer = clock.after(idleMs, () => socket.destroy());
   }
 
   function warn(address: string | undefined, what: string) {
-    if (clock.monotonic() - warnedAt < warnEveryMs) return;
+    if (clock.monotonic() - warnedAt < warnIntervalMs) return;
     warnedAt = clock.monotonic();
     log.warn({ address }, what);
   }
 
   app.addHook('onRequest', (request, reply, done) => {
     const socket: TrackedSocket = request.raw.socket;
-    const visit = socket[carried];
-    if (!visit || visit.known) return done();
-    visit.timer?.cancel();
-    if (visit.refused) {
+    const state = socket[stateKey];
+    if (!state || state.trusted) return done();
+    state.timer?.cancel();
+    if (state.refused) {
       reply.header('connection', 'close');
       return sendError(reply, traffic.of(request), tooMany(limits.connectionsPerAddress));
     }
-    visit.machine?.idle.delete(socket);
+    state.peer?.idle.delete(socket);
     reply.header('keep-alive', anonymousKeepAlive);
     reply.raw.once('finish', () => {
-      if (visit.known || socket.destroyed) return;
-      visit.machine?.idle.set(socket, clock.monotonic());
+      if (state.trusted || socket.destroyed) return;
+      state.peer?.idle.set(socket, clock.monotonic());
       const waitMs = request.raw.complete ? anonymousKeepAliveMs : anonymousLingerMs;
-      visit.timer = clock.after(waitMs, () => socket.destroy());
+      state.timer = clock.after(waitMs, () => socket.destroy());
     });
     done();
   });
 
   return {
-    /** The request brought a valid key: its connection is no stranger's. */
-    welcome(request: FastifyRequest, reply: FastifyReply): void {
+    /** Marks the connection of a request with a valid key as trusted. */
+    trust(request: FastifyRequest, reply: FastifyReply): void {
       const { socket } = request.raw as { socket: TrackedSocket };
-      const visit = socket[carried];
-      if (!visit || visit.known) return;
-      visit.known = true;
-      // A request that was sent before this one was answered may have ended just now.
-      visit.timer?.cancel();
-      visit.machine?.idle.delete(socket);
+      const state = socket[stateKey];
+      if (!state || state.trusted) return;
+      state.trusted = true;
+      // An earlier pipelined request may have just started the timer.
+      state.timer?.cancel();
+      state.peer?.idle.delete(socket);
       reply.removeHeader('keep-alive');
     },
   };
@@ -149,7 +147,7 @@ export function limitConnections(
 function tooMany(limit: number): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
-    `Your address has more than ${limit} connections open: close some, or use those that are open again.`,
+    `Your address has more than ${limit} open connections. Close some or reuse them.`,
     { retryAfter: 1 },
   );
 }

@@ -8,7 +8,7 @@ import { sendError } from '../send.ts';
 import { noSuchRoute, wrongMethod } from '../to-api-error.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Answers for what reaches no handler: unknown paths, other methods, and what the HTTP library refuses. */
+/** Answers unknown paths, wrong methods, and requests that the HTTP library rejects. */
 export function handleErrors(app: FastifyInstance, routes: readonly MountedRoute[], traffic: Traffic): void {
   const paths = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
 
@@ -22,12 +22,12 @@ export function handleErrors(app: FastifyInstance, routes: readonly MountedRoute
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (raw.httpVersionMinor > 0 || raw.headers['transfer-encoding'] === undefined) return done();
     reply.header('connection', 'close');
-    sendError(reply, traffic.of({ raw }), codedInHttp10);
+    sendError(reply, traffic.of({ raw }), chunkedHttp10);
   });
   app.setErrorHandler((thrown, request, reply) => sendError(reply, traffic.of(request), thrown));
 }
 
-/** Answers a path that cannot even be decoded. */
+/** Answers a request that fails before routing, such as a path that cannot be decoded. */
 export function sendFrameworkError(
   traffic: Traffic,
   thrown: unknown,
@@ -37,7 +37,7 @@ export function sendFrameworkError(
   sendError(reply, traffic.begin(request, reply), thrown);
 }
 
-/** Matches the paths of a route: a `:name` is one segment, a `*` is anything. */
+/** Pattern of a route path: `:name` matches one segment, `*` any text. */
 function toPattern(path: string): RegExp {
   const source = path
     .replaceAll(/[.]/g, '\\$&')
@@ -47,14 +47,14 @@ function toPattern(path: string): RegExp {
 }
 
 const reasons: Record<string, ApiError> = {
-  HPE_HEADER_OVERFLOW: new ApiError('headers_too_large', 'The headers are larger than 16 KiB.'),
+  HPE_HEADER_OVERFLOW: new ApiError('headers_too_large', 'The request headers are larger than 16 KiB.'),
   ERR_HTTP_REQUEST_TIMEOUT: new ApiError('request_timeout', 'The request took too long to arrive.'),
 };
-const unreadable = new ApiError('malformed_request', 'This is not a proper HTTP/1.1 request.');
-/** A proxy may have read such a body to another end. */
-const codedInHttp10 = new ApiError(
+const unreadable = new ApiError('malformed_request', 'Not a valid HTTP/1.1 request.');
+/** Rejected because a proxy may see another end of such a body (request smuggling). */
+const chunkedHttp10 = new ApiError(
   'malformed_request',
-  'HTTP/1.0 has no Transfer-Encoding: send a Content-Length, or HTTP/1.1.',
+  'HTTP/1.0 does not support Transfer-Encoding. Send Content-Length, or use HTTP/1.1.',
 );
 const phrases: Record<number, string> = {
   400: 'Bad Request',
@@ -62,7 +62,7 @@ const phrases: Record<number, string> = {
   431: 'Request Header Fields Too Large',
 };
 
-/** Answers what the HTTP parser refuses, before there is a request. */
+/** Answers an error of the HTTP parser, for which there is no request. */
 export function sendParserError(ids: Ids, fault: { code?: string }, socket: Socket): void {
   const { _httpMessage: answering } = socket as { _httpMessage?: { headersSent: boolean } | null };
   if (fault.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) return void socket.destroy();

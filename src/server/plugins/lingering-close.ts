@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 
-/** How long a client may send nothing of a body that was answered already, and how many times as long it may go on sending. */
+/** A client that sends nothing for this time, or that still sends after `maxTurns` times as long, is cut off. */
 const turnMs = 5_000;
 const maxTurns = 6;
 
 /**
- * Reads on for a while after an answer that came before the end of the body (401, 413, 422), also when the connection is to
- * be closed then: closing at once would reset it, and a client that sends all before it reads would never see the answer.
- * Who sends endlessly is cut off.
+ * Lingering close: after an answer that came before the end of the body (401, 413, 422), keeps reading for a while.
+ * Closing at once would reset the connection, and a client that sends everything before it reads would never see the
+ * answer.
  */
 export function lingerOnClose(app: FastifyInstance, clock: Clock): void {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    // Before 'finish', at which Node closes a connection that is not kept alive.
+    // Must run before 'finish', at which Node closes a connection without keep-alive.
     if (!raw.complete)
       reply.raw.once('prefinish', () => {
         if (!raw.complete) linger(raw, clock);
@@ -28,7 +28,7 @@ function linger(raw: IncomingMessage, clock: Clock): void {
   let turns = 0;
   let seen = socket.bytesRead;
   let timer = clock.after(turnMs, check);
-  // What Node calls in order to close: we close our side, the client has the answer and its end, and may close the other.
+  // Node calls this to close: end only our side, so that the client gets the whole answer and closes its own.
   socket.destroySoon = () => {
     closing = true;
     socket.end();
@@ -50,7 +50,7 @@ function linger(raw: IncomingMessage, clock: Clock): void {
     raw.off('end', stop);
     socket.off('close', stop);
     Reflect.deleteProperty(socket, 'destroySoon');
-    // Node ends a request with its connection only until it is answered; a handler may still wait for the body.
+    // A handler may still wait for the body, and Node does not end an answered request with its connection.
     if (!raw.complete) raw.destroy();
     if (closing) socket.destroySoon();
   }

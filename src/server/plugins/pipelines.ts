@@ -6,28 +6,28 @@ import { ApiError } from '../../core/errors.ts';
 import { sendError } from '../send.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Requests of one connection that may wait. The next one is refused, and what follows it is not parsed. */
+/** Queued requests of one connection. The next one is rejected, and the rest is not parsed. */
 const maxWaiting = 32;
 
-/** The requests of one connection. One is answered at a time. */
+/** Requests of one connection, answered one at a time. */
 interface Pipeline {
   isBusy: boolean;
   waiting: [IncomingMessage, ServerResponse][];
-  /** The request too many. */
+  /** First request beyond the limit. */
   refused: IncomingMessage | undefined;
 }
 
-const carried = Symbol('line');
+const pipelineKey = Symbol('pipeline');
 
 interface Parser {
   onIncoming: (request: IncomingMessage) => number;
 }
-type PipelinedSocket = Socket & { [carried]?: Pipeline; parser?: Parser | null };
+type PipelinedSocket = Socket & { [pipelineKey]?: Pipeline; parser?: Parser | null };
 
 /**
- * Answers the requests of each connection one after the other, as if the client had waited for each answer. Node begins all
- * of them at once, so that a few connections full of small requests took seconds of the event loop from everyone else.
- * Requests that were sent ahead begin one in a turn of the event loop, whichever connection they came on.
+ * Answers the pipelined requests of a connection one after the other. Node starts all of them at once, so a few
+ * connections full of small requests could block the event loop for seconds. Queued requests of all connections start one
+ * per turn of the event loop.
  */
 export function serializePipelines(app: FastifyInstance, traffic: Traffic): void {
   const { server } = app;
@@ -36,55 +36,60 @@ export function serializePipelines(app: FastifyInstance, traffic: Traffic): void
   server.removeListener('request', answer);
   server.on('request', (request, response) => {
     const socket: PipelinedSocket = request.socket;
-    const line = (socket[carried] ??= { isBusy: false, waiting: [], refused: undefined });
-    if (line.isBusy) wait(socket, line, request, response);
-    else begin(socket, line, request, response);
+    const pipeline = (socket[pipelineKey] ??= { isBusy: false, waiting: [], refused: undefined });
+    if (pipeline.isBusy) wait(socket, pipeline, request, response);
+    else begin(socket, pipeline, request, response);
   });
 
-  function begin(socket: Socket, line: Pipeline, request: IncomingMessage, response: ServerResponse): void {
+  function begin(
+    socket: Socket,
+    pipeline: Pipeline,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
     if (socket.destroyed) return;
-    line.isBusy = true;
-    if (request === line.refused) response.shouldKeepAlive = false;
-    response.once('close', () => next(socket, line));
+    pipeline.isBusy = true;
+    if (request === pipeline.refused) response.shouldKeepAlive = false;
+    response.once('close', () => next(socket, pipeline));
     answer(request, response);
   }
 
   function wait(
     socket: PipelinedSocket,
-    line: Pipeline,
+    pipeline: Pipeline,
     request: IncomingMessage,
     response: ServerResponse,
   ): void {
-    // Only where the parser cannot be stopped.
-    if (line.refused) return;
-    line.waiting.push([request, response]);
-    if (line.waiting.length > maxWaiting) refuse(socket, line, request);
+    // Still parsed only when the parser could not be stopped.
+    if (pipeline.refused) return;
+    pipeline.waiting.push([request, response]);
+    if (pipeline.waiting.length > maxWaiting) refuse(socket, pipeline, request);
   }
 
-  function refuse(socket: PipelinedSocket, line: Pipeline, request: IncomingMessage): void {
-    line.refused = request;
+  function refuse(socket: PipelinedSocket, pipeline: Pipeline, request: IncomingMessage): void {
+    pipeline.refused = request;
     if (socket.parser) socket.parser.onIncoming = stopParsing;
     socket.pause();
     // Handlers that read a body resume the connection.
     socket.on('resume', () => socket.pause());
   }
 
-  function next(socket: Socket, line: Pipeline): void {
-    const following = line.waiting.shift();
-    line.isBusy = following !== undefined;
+  function next(socket: Socket, pipeline: Pipeline): void {
+    const following = pipeline.waiting.shift();
+    pipeline.isBusy = following !== undefined;
     if (!following) return;
-    // After a stop has begun, the connection is closed as soon as nothing is being answered.
-    if (traffic.draining) begin(socket, line, ...following);
-    else void turns.next().then(() => begin(socket, line, ...following));
+    // While draining, a connection closes as soon as it is idle, so there is no time to wait for a turn.
+    if (traffic.draining) begin(socket, pipeline, ...following);
+    else void turns.next().then(() => begin(socket, pipeline, ...following));
   }
 
   app.addHook('onRequest', ({ raw }, reply, done) => {
-    if ((raw.socket as PipelinedSocket)[carried]?.refused !== raw) return done();
+    if ((raw.socket as PipelinedSocket)[pipelineKey]?.refused !== raw) return done();
     sendError(reply, traffic.of({ raw }), tooMany());
   });
 }
 
-/** Has Node's parser take what follows for another protocol, and so leave it alone. */
+/** Makes Node's parser treat the rest of the connection as another protocol, so that it stops parsing. */
 function stopParsing(request: IncomingMessage & { upgrade?: boolean }): number {
   request.upgrade = false;
   return 2;
@@ -93,7 +98,7 @@ function stopParsing(request: IncomingMessage & { upgrade?: boolean }): number {
 function tooMany(): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
-    `More than ${maxWaiting} requests wait on this connection: wait for answers before you send more.`,
+    `More than ${maxWaiting} requests are queued on this connection. Wait for answers before you send more.`,
     { retryAfter: 1 },
   );
 }

@@ -10,39 +10,38 @@ import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
 import { sendError } from '../send.ts';
 
-/** One request and its answer, from the first header to the last byte. */
+/** Request from its first header to the last byte of its answer. */
 export interface TrackedRequest {
   readonly requestId: string;
   readonly startedAt: number;
-  /** Aborts when the client goes away, or with `shutting_down` when the server stops waiting. */
+  /** Aborts when the client disconnects, or with `shutting_down` when the drain time ends. */
   readonly signal: AbortSignal;
   caller: Caller | undefined;
-  /** What is known of the call to an engine that it led to. */
+  /** Details of its engine call. */
   readonly trace: CallTrace;
-  /** Called when it is over. */
+  /** Called when the request has ended. */
   release: () => void;
-  /** Resolves when nothing is done for it any more: after it is over, where the client went away. */
+  /** Work on the answer, which outlasts the request when the client disconnects. */
   work: Promise<void>;
-  /** Notes what is answered instead, for the log. */
+  /** Records the error of the answer for the log. */
   onFailure: (error: ApiError) => void;
 }
 
-/** The same as it is counted. */
 interface InFlightRequest extends TrackedRequest, ListEntry {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly response: ServerResponse;
   readonly controller: AbortController;
-  /** Monotonic. */
+  /** Monotonic start. */
   readonly began: number;
   failure: ApiError | undefined;
 }
 
 export type Traffic = ReturnType<typeof trackRequests>;
 
-/** Where a request carries its tracked: cheaper than a WeakMap, which the garbage collector walks again and again. */
-const carried = Symbol('tracked');
-type Carrier = IncomingMessage & { [carried]?: TrackedRequest };
+/** Property of the raw request. Cheaper than a WeakMap, which the garbage collector scans repeatedly. */
+const key = Symbol('tracked');
+type Carrier = IncomingMessage & { [key]?: TrackedRequest };
 
 const noWork = Promise.resolve();
 const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down.', { retryAfter: 1 });
@@ -53,13 +52,13 @@ interface TrafficDeps {
   clock: Clock;
   ids: Ids;
   log: Log;
-  /** Told of each request when it is over. */
+  /** Called when a request has ended. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
 }
 
 /**
- * Gives every request its id, knows which are in flight, tells handlers when nobody waits any more, and writes one log
- * line each. Paths that are no route, headers and bodies are never logged.
+ * Gives each request an id and an abort signal, tracks those in flight, and logs one line for each. Unknown paths, headers
+ * and bodies are never logged.
  */
 export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   const { clock, ids, log, onAnswered } = deps;
@@ -95,22 +94,22 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       failure: undefined,
       index: 0,
     };
-    (request.raw as Carrier)[carried] = tracked;
+    (request.raw as Carrier)[key] = tracked;
     addEntry(inFlight, tracked);
     reply.header('x-request-id', requestId).header('request-id', requestId);
     const version = printable(request.headers['anthropic-version']);
     if (version !== undefined) reply.header('anthropic-version', version);
-    reply.raw.once('close', () => over(tracked));
+    reply.raw.once('close', () => end(tracked));
     return tracked;
   }
 
-  function over(tracked: InFlightRequest): void {
+  function end(tracked: InFlightRequest): void {
     removeEntry(inFlight, tracked);
     tracked.release();
     const gone = !tracked.response.writableFinished;
     if (gone) tracked.controller.abort(new Error('the client went away'));
     const ms = roundToTenths(clock.monotonic() - tracked.began);
-    // What of an answer is paid that was left is known when its engine has been left, too.
+    // The usage of an abandoned answer is known only after its engine has stopped.
     if (gone && tracked.trace.serversAsked !== undefined)
       void tracked.work.then(() => report(tracked, gone, ms));
     else report(tracked, gone, ms);
@@ -120,7 +119,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   function report(tracked: InFlightRequest, gone: boolean, ms: number): void {
     const { request, caller, failure, trace } = tracked;
     const { method, routeOptions } = request;
-    // Where there is none, what stands in its place is the client's own, and may be anything.
+    // Of an unknown path nothing is logged: the client chose its text.
     const route = routeOptions.url ?? 'unknown';
     const status = tracked.response.statusCode;
     onAnswered?.({ method, route, status: gone ? 499 : status, ms, trace });
@@ -149,24 +148,24 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   }
 
   return {
-    /** Registers a request that passes no hook, because the HTTP library refuses it. */
+    /** Registers a request that the HTTP library rejected before any hook. */
     begin,
     of(request: Pick<FastifyRequest, 'raw'>): TrackedRequest {
-      const tracked = (request.raw as Carrier)[carried];
-      if (!tracked) throw new Error('the request has passed no onRequest hook');
+      const tracked = (request.raw as Carrier)[key];
+      if (!tracked) throw new Error('the request passed no onRequest hook');
       return tracked;
     },
-    /** From now on new requests are refused, except for the probes. */
+    /** Rejects new requests from now on, except for health probes. */
     drain: () => void (draining = true),
     get draining() {
       return draining;
     },
-    /** The answers under way, from the first header of their request to their last byte. */
+    /** Unfinished answers. */
     inFlight: () => inFlight.map(({ response }) => response),
     /** Resolves when no request is in flight. */
     idle: (): Promise<void> =>
       inFlight.length === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve)),
-    /** Ends what is still in flight. */
+    /** Aborts all requests in flight. */
     abort() {
       const reason = shuttingDown();
       for (const tracked of inFlight.slice()) {

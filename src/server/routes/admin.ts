@@ -20,7 +20,7 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
     on: 'POST /v1/admin/orgs',
     name: 'Create Org',
-    summary: 'Make an org; its keys see nothing of the others',
+    summary: 'Create an org. Its keys see only its own data',
     body: createOrgSchema,
     maxBytes: smallBody,
     status: 201,
@@ -31,7 +31,7 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
     on: 'GET /v1/admin/orgs',
     name: 'List Orgs',
-    summary: 'All orgs, oldest first, with what they spent of their budgets',
+    summary: 'List all orgs, oldest first, with the state of their budgets',
     strictQuery: true,
     answer: pageOf(orgSchema),
     async handle(_incoming, { accounts, clock }) {
@@ -43,7 +43,7 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
     on: 'PATCH /v1/admin/orgs/:org_id',
     name: 'Update Org',
-    summary: 'Change its name, or set or lift its budget, within a second everywhere',
+    summary: 'Change the name or the budget of an org. Takes effect on all processes within a second',
     body: updateOrgSchema,
     maxBytes: smallBody,
     answer: orgSchema,
@@ -51,10 +51,9 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
       json(200, presentOrg(await accounts.orgs.update(param, parseUpdateOrg(body.text)), clock.now())),
   },
   {
-    // The secret is in this answer and nowhere else.
     on: 'POST /v1/admin/keys',
     name: 'Create Key',
-    summary: 'Make an API key for an org; the secret is shown once',
+    summary: 'Create an API key for an org. The secret is shown only once',
     body: createKeySchema,
     maxBytes: smallBody,
     status: 201,
@@ -67,10 +66,9 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     },
   },
   {
-    // Oldest first, and revoked ones too.
     on: 'GET /v1/admin/keys',
     name: 'List Keys',
-    summary: 'All keys, or those of one org, without their secrets',
+    summary: 'List all keys, or those of one org, oldest first, including revoked ones',
     query: keyListQuery,
     strictQuery: true,
     answer: pageOf(keySchema),
@@ -81,20 +79,20 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     },
   },
   {
-    // Revoking again is fine and keeps the first instant.
+    // Revoking again succeeds and keeps the first time.
     on: 'DELETE /v1/admin/keys/:key_id',
     name: 'Revoke Key',
-    summary: 'Revoke a key, within a second everywhere',
+    summary: 'Revoke a key. Takes effect on all processes within a second',
     answer: keySchema,
     handle: async ({ param }, { accounts }) => json(200, presentKey(await accounts.keys.revoke(param))),
   },
 ]);
 
-/** Ids of models named by id or alias. A name nobody knows would lock the key out silently. */
+/** Ids of models given by id or alias. Rejects unknown names, which would make a key that allows no model. */
 function resolveModels(known: Pick<Catalog, 'find'>, names: string[]): string[] {
   return names.map((name, index) => {
     const model = known.find(name);
-    if (!model) throw invalid(`models[${index}]`, `there is no model ${quoted(name, 200)}`);
+    if (!model) throw invalid(`models[${index}]`, `unknown model ${quoted(name, 200)}`);
     return model.id;
   });
 }

@@ -16,41 +16,40 @@ import { batchListQuery, resultsQuery } from '../openapi/query-schemas.ts';
 import type { MountedRoute, ServerLimits } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
-/** JSON around the requests, and its white space, may take this share more than they do as JSON Lines. */
+/** Size of inline requests, with white space and the JSON around them, relative to JSON Lines. */
 const frameFactor = 1.25;
 
-/** The most that the body of a new batch may have. */
+/** Maximum body size of a new batch, in bytes. */
 export const batchBodyBytes = ({ bytesPerBatch }: Pick<ServerLimits, 'bytesPerBatch'>) =>
   Math.ceil(bytesPerBatch * frameFactor) + 65_536;
 
-// Whatever body comes with a POST that takes none is not read.
+// POST routes without `body` ignore any body.
 
 export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
   {
-    // With `dry_run` what it would cost.
     on: 'POST /v1/batches',
     name: 'Create Batch',
-    summary: 'Run the requests of an uploaded file, or inline ones, at half the price',
+    summary: 'Run the requests of an uploaded file, or inline requests, at half the price',
     body: createBatchSchema,
     maxBytes: batchBodyBytes,
     status: 201,
     answer: batchSchema,
-    otherAnswer: { status: 200, description: 'With dry_run: what it would cost', schema: estimateSchema },
+    otherAnswer: { status: 200, description: 'Cost estimate, with dry_run', schema: estimateSchema },
     async handle(incoming, { batches, limits, dates }) {
       const { caller, body } = incoming;
       const { endpoints, windowMs } = batches;
-      const most = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const { input, dryRun } = await runCooperatively(parseCreateBatch(body.utf8(), most));
+      const allowed = { endpoints, windowMs, requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
+      const { input, dryRun } = await runCooperatively(parseCreateBatch(body.utf8(), allowed));
       if (dryRun) return json(200, presentEstimate(await batches.dryRun(caller, input)));
-      const creation = idempotencyTokens(incoming, 'batches')(await body.sha256());
-      const { batch, replayed } = await batches.create(caller, input, creation);
+      const token = idempotencyTokens(incoming, 'batches')(await body.sha256());
+      const { batch, replayed } = await batches.create(caller, input, token);
       return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
     },
   },
   {
     on: 'GET /v1/batches',
     name: 'List Batches',
-    summary: 'The batches of the org, newest first',
+    summary: 'List the batches of the org, newest first',
     query: batchListQuery,
     strictQuery: true,
     answer: pageOf(batchSchema),
@@ -63,51 +62,50 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
   {
     on: 'GET /v1/batches/:batch_id',
     name: 'Get Batch',
-    summary: 'One batch, with its progress and its cost so far',
+    summary: 'Get a batch, with its progress and its cost so far',
     answer: batchSchema,
     handle: batchAction('get'),
   },
   {
     on: 'POST /v1/batches/:batch_id/cancel',
     name: 'Cancel Batch',
-    summary: 'End a batch early; what is done is kept and billed',
+    summary: 'Cancel a batch. Finished results are kept and billed',
     answer: batchSchema,
     handle: batchAction('cancel'),
   },
   {
     on: 'POST /v1/batches/:batch_id/pause',
     name: 'Pause Batch',
-    summary: 'Send nothing more of a batch until it is resumed; its window goes on',
+    summary: 'Stop sending requests of a batch until it is resumed. Its window keeps running',
     answer: batchSchema,
     handle: batchAction('pause'),
   },
   {
     on: 'POST /v1/batches/:batch_id/resume',
     name: 'Resume Batch',
-    summary: 'Let a paused batch go on',
+    summary: 'Resume a paused batch',
     answer: batchSchema,
     handle: batchAction('resume'),
   },
   {
     on: 'POST /v1/batches/:batch_id/retry',
     name: 'Retry Batch',
-    summary: 'A new batch of the failed requests of a finished one, which stays as it is',
+    summary: 'Create a new batch of the failed requests of a finished one, which does not change',
     status: 201,
     answer: batchSchema,
     async handle(incoming, { batches, dates }) {
       const { caller, param } = incoming;
-      const creation = idempotencyTokens(
-        incoming,
-        'retries',
-      )(createHash('sha256').update(param).digest('hex'));
-      const { batch, replayed } = await batches.retry(caller, param, creation);
+      const hash = createHash('sha256').update(param).digest('hex');
+      const token = idempotencyTokens(incoming, 'retries')(hash);
+      const { batch, replayed } = await batches.retry(caller, param, token);
       return jsonText(201, batchJson(batch, dates), replayHeaders(replayed));
     },
   },
   {
     on: 'GET /v1/batches/:batch_id/events',
     name: 'Batch Events',
-    summary: 'Server-sent events: the batch as it is, then whenever it has changed, until it is finished',
+    summary:
+      'Stream the batch as server-sent events: its current state, then every change until it is finished',
     type: 'text/event-stream',
     answer: batchSchema,
     async handle({ caller, param, method, signal, recheck }, { batches, dates }) {
@@ -119,7 +117,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
   {
     on: 'GET /v1/batches/:batch_id/output',
     name: 'Batch Output',
-    summary: 'The result lines so far, one a finished request',
+    summary: 'Download the result lines so far, one for each finished request',
     query: resultsQuery,
     strictQuery: true,
     type: 'application/jsonl',
@@ -128,7 +126,7 @@ export const batchRoutes = defineRoutes({ access: 'batches', tag: 'Batches' }, [
   {
     on: 'GET /v1/batches/:batch_id/errors',
     name: 'Batch Errors',
-    summary: 'The error lines so far, one a failed request',
+    summary: 'Download the error lines so far, one for each failed request',
     query: resultsQuery,
     strictQuery: true,
     type: 'application/jsonl',
@@ -143,7 +141,7 @@ function batchAction(
     jsonText(200, batchJson(await batches[verb](caller, param), dates));
 }
 
-/** JSONL from creation on, and the headers to go on from there. */
+/** Result lines as JSONL, with headers for the next request (`after`). */
 function resultLines(stream: ResultStream): MountedRoute['handle'] {
   return async ({ caller, param, query, method }, { batches }) => {
     const { after } = parseResultsQuery(query);
@@ -158,16 +156,16 @@ function resultLines(stream: ResultStream): MountedRoute['handle'] {
   };
 }
 
-/** Written once for all who follow the batch. */
+/** Events that are shared by all subscribers of a batch. */
 const renderedEvents = new WeakMap<BatchView, string>();
 
-/** The stream may last longer than the key is good. */
+/** Events of a batch. The key is checked before each: it may be revoked during the stream. */
 async function* batchEvents(views: AsyncIterable<BatchView>, dates: DateForm, recheck: () => Promise<void>) {
   for await (const view of views) {
     await recheck();
     let event = renderedEvents.get(view);
     if (event === undefined) {
-      // Metadata may have line breaks between its tokens, and an event none.
+      // Metadata keeps its line breaks between tokens, which an event must not have.
       event = namedEvent('batch', batchJson(view, dates).replaceAll(/[\n\r]/g, ' '));
       renderedEvents.set(view, event);
     }

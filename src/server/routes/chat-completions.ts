@@ -28,17 +28,17 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
   {
     on: 'POST /v1/chat/completions',
     name: 'Chat Completions',
-    summary: 'Generate one answer; with stream: true as server-sent events',
+    summary: 'Generate an answer, with stream: true as server-sent events',
     tag: 'Generation',
     body: chatRequestSchema,
     answer: chatResponseSchema,
     handle: create,
   },
   {
-    // llama-server has the same path.
+    // Same path as in llama-server.
     on: 'POST /v1/chat/completions/input_tokens',
     name: 'Count Chat Tokens',
-    summary: 'Count the tokens of a chat request; estimated from its bytes where the engine cannot tell',
+    summary: 'Count the tokens of a chat request, or estimate them where the engine cannot count',
     tag: 'Generation',
     body: chatRequestSchema,
     answer: tokenCountSchema,
@@ -55,7 +55,7 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
   {
     on: 'GET /v1/chat/completions',
     name: 'List Chat Completions',
-    summary: 'Chat completions that were made with store: true',
+    summary: 'List chat completions that were created with store: true',
     query: chatListQuery,
     answer: pageOf(chatResponseSchema),
     async handle({ caller, query, signal }, { responses }) {
@@ -66,14 +66,14 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
   {
     on: 'GET /v1/chat/completions/:completion_id',
     name: 'Retrieve Chat Completion',
-    summary: 'One that was made with store: true',
+    summary: 'Get a chat completion that was created with store: true',
     answer: chatResponseSchema,
     handle: async ({ caller, param }, { responses }) => json(200, await responses.chats.get(caller, param)),
   },
   {
     on: 'GET /v1/chat/completions/:completion_id/messages',
     name: 'List Chat Messages',
-    summary: 'What a stored chat completion was asked',
+    summary: 'List the messages of the request of a stored chat completion',
     query: chatMessagesQuery,
     answer: pageOf(storedMessageSchema),
     async handle({ caller, param, query, signal }, { responses }) {
@@ -88,7 +88,7 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
   {
     on: 'POST /v1/chat/completions/:completion_id',
     name: 'Update Chat Completion',
-    summary: 'Replace the metadata of a stored one',
+    summary: 'Replace the metadata of a stored chat completion',
     body: updateChatSchema,
     maxBytes: smallBody,
     answer: chatResponseSchema,
@@ -100,7 +100,7 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
   {
     on: 'DELETE /v1/chat/completions/:completion_id',
     name: 'Delete Chat Completion',
-    summary: 'Forget a stored one',
+    summary: 'Delete a stored chat completion',
     answer: deletedChatSchema,
     async handle({ caller, param }, { responses }) {
       await responses.chats.remove(caller, param);

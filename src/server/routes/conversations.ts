@@ -18,7 +18,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'POST /v1/conversations',
     name: 'Create Conversation',
-    summary: 'Begin a conversation that responses are made in; it has what they say',
+    summary: 'Create a conversation, which collects the items of the responses made in it',
     body: createConversationSchema,
     answer: conversationSchema,
     async handle({ body, caller }, { responses: { conversations } }) {
@@ -29,7 +29,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'GET /v1/conversations/:conversation_id',
     name: 'Retrieve Conversation',
-    summary: 'One conversation',
+    summary: 'Get a conversation',
     answer: conversationSchema,
     handle: async ({ caller, param }, { responses: { conversations } }) =>
       json(200, await conversations.get(caller, param)),
@@ -37,7 +37,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'POST /v1/conversations/:conversation_id',
     name: 'Update Conversation',
-    summary: 'Replace its metadata',
+    summary: 'Replace the metadata of a conversation',
     body: updateConversationSchema,
     maxBytes: smallBody,
     answer: conversationSchema,
@@ -50,7 +50,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'DELETE /v1/conversations/:conversation_id',
     name: 'Delete Conversation',
-    summary: 'Forget a conversation and its items; responses that were made in it stay',
+    summary: 'Delete a conversation and its items. Its responses are kept',
     answer: deletedConversationSchema,
     async handle({ caller, param }, { responses: { conversations } }) {
       await conversations.remove(caller, param);
@@ -60,7 +60,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'POST /v1/conversations/:conversation_id/items',
     name: 'Create Conversation Items',
-    summary: 'Add up to 20 items, all of them or none',
+    summary: 'Add up to 20 items to a conversation, all or none',
     body: createItemsSchema,
     answer: pageOf(inputItemSchema),
     async handle({ body, caller, param }, { responses: { conversations } }) {
@@ -73,7 +73,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'GET /v1/conversations/:conversation_id/items',
     name: 'List Conversation Items',
-    summary: 'What was said in a conversation',
+    summary: 'List the items of a conversation',
     query: inputItemsQuery,
     answer: pageOf(inputItemSchema),
     async handle({ caller, param, query, signal }, { responses: { conversations } }) {
@@ -84,7 +84,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'GET /v1/conversations/:conversation_id/items/:item_id',
     name: 'Retrieve Conversation Item',
-    summary: 'One item of a conversation',
+    summary: 'Get an item of a conversation',
     answer: inputItemSchema,
     handle: async ({ caller, param, secondParam }, { responses: { conversations } }) =>
       json(200, await conversations.item(caller, param, secondParam)),
@@ -92,7 +92,7 @@ export const conversationRoutes = defineRoutes({ access: 'inference', tag: 'Conv
   {
     on: 'DELETE /v1/conversations/:conversation_id/items/:item_id',
     name: 'Delete Conversation Item',
-    summary: 'Take an item out of a conversation',
+    summary: 'Delete an item of a conversation',
     answer: conversationSchema,
     handle: async ({ caller, param, secondParam }, { responses: { conversations } }) =>
       json(200, await conversations.removeItem(caller, param, secondParam)),

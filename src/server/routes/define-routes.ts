@@ -2,27 +2,28 @@ import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
 import type { Schema } from '../../wire/schema/schema.ts';
 import type { MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
 
-/** A route as it is written down: what most routes have is left out. */
+/** Route definition with defaults for the fields that most routes share. */
 interface RouteRow extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orType' | 'otherAnswer'> {
   /** Method and path, such as `GET /v1/files/:file_id`. */
   on: `${MountedRoute['method']} ${string}`;
-  /** Where it is not that of its group. */
+  /** Default: the tag of the group. */
   tag?: RouteDocs['tag'];
-  /** Refuses parameters that are not in `query`, save those that clients of other services add to every call. */
+  /** Rejects parameters that are not in `query`, except those that clients of other services add to every call. */
   strictQuery?: true;
-  /** The schema that validates its JSON body, which may have as many bytes as any request. */
+  /** Schema of the JSON body. */
   body?: Schema;
+  /** Default: `limits.bodyBytes`. */
   maxBytes?: (limits: ServerLimits) => number;
-  /** The schema of its multipart body, in place of one of JSON. */
+  /** Schema of the multipart body, instead of `body`. */
   form?: Schema;
-  /** The schema of a success, which is 200 and JSON. */
+  /** Schema of a success, by default 200 and JSON. */
   answer?: Schema;
   status?: 201;
   type?: RouteDocs['answer']['type'];
   handle: MountedRoute['handle'];
 }
 
-/** The parameters of paths that are ids of ours. */
+/** Path parameters that are ids. */
 const ids: Readonly<Record<string, MountedRoute['id']>> = {
   batch_id: { prefix: 'batch_', what: 'batch' },
   message_batch_id: { prefix: 'batch_', what: 'batch' },
@@ -36,7 +37,7 @@ const ids: Readonly<Record<string, MountedRoute['id']>> = {
   key_id: { prefix: 'key_', what: 'key' },
 };
 
-/** For bodies that hold a handful of fields. */
+/** Limit in bytes for bodies with a few fields. */
 export const smallBody = (): number => 65_536;
 const defaultBody = (limits: ServerLimits): number => limits.bodyBytes;
 

@@ -16,7 +16,7 @@ export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
   {
     on: 'POST /v1/files',
     name: 'Create File',
-    summary: 'Upload a file; every line of the requests of a batch is validated before it is stored',
+    summary: 'Upload a file. Every line of a batch input is validated before the file is stored',
     form: uploadFormSchema,
     status: 201,
     answer: fileSchema,
@@ -25,7 +25,7 @@ export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
   {
     on: 'GET /v1/files',
     name: 'List Files',
-    summary: 'The files of the org, newest first unless asked otherwise',
+    summary: 'List the files of the org, newest first by default',
     query: fileListQuery,
     strictQuery: true,
     answer: pageOf(fileSchema),
@@ -37,21 +37,21 @@ export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
   {
     on: 'GET /v1/files/:file_id',
     name: 'Retrieve File',
-    summary: 'One file, without its content',
+    summary: 'Get a file, without its content',
     answer: fileSchema,
     handle: async ({ caller, param }, { files }) => json(200, presentFile(await files.get(caller, param))),
   },
   {
     on: 'GET /v1/files/:file_id/content',
     name: 'File Content',
-    summary: "The file's bytes, as they were uploaded",
+    summary: 'Download the content of a file',
     type: 'application/octet-stream',
     handle: download,
   },
   {
     on: 'DELETE /v1/files/:file_id',
     name: 'Delete File',
-    summary: 'Remove a file that no unfinished batch reads',
+    summary: 'Delete a file that no unfinished batch uses',
     answer: deletedFileSchema,
     async handle({ caller, param }, { files }) {
       await files.remove(caller, param);
@@ -60,9 +60,8 @@ export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
   },
 ]);
 
-/** A file of requests is validated while it comes in and stored only when every line is good. */
 async function upload(incoming: Incoming, { files, clock }: Services): Promise<Answer> {
-  const creationWith = idempotencyTokens(incoming, 'files');
+  const token = idempotencyTokens(incoming, 'files');
   const begin = (purpose: UploadPurpose | 'unknown') => files.begin(incoming.caller, { purpose });
   const form = await receiveUpload(incoming.form(), begin, incoming.reserveBytes, files.purposes);
   const { upload: received, filename, purpose, expiresAfterSeconds } = form;
@@ -75,7 +74,7 @@ async function upload(incoming: Incoming, { files, clock }: Services): Promise<A
     await sealed.discard();
     throw error;
   });
-  const { file, replayed } = await sealed.commit(creationWith(hash));
+  const { file, replayed } = await sealed.commit(token(hash));
   return json(201, presentFile(file), replayHeaders(replayed));
 }
 
@@ -95,7 +94,7 @@ async function download({ caller, param, method, headers }: Incoming, { files }:
   return bytes(content, part, 206);
 }
 
-/** Always a download, so that a stored file cannot render as a page. */
+/** Headers that force a download, so that a stored file cannot render as a page. */
 function headersOf(file: StoredFile) {
   return {
     'content-type': 'application/octet-stream',

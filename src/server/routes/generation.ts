@@ -13,7 +13,7 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
   {
     on: 'POST /v1/completions',
     name: 'Completions',
-    summary: 'Go on with raw prompts, without a chat template; with stream: true as server-sent events',
+    summary: 'Complete raw prompts without a chat template, with stream: true as server-sent events',
     body: completionsRequestSchema,
     answer: completionsResponseSchema,
     async handle(incoming, { inference }) {
@@ -27,7 +27,7 @@ export const generationRoutes = defineRoutes({ access: 'inference', tag: 'Genera
   {
     on: 'POST /v1/embeddings',
     name: 'Embeddings',
-    summary: 'Turn texts into vectors',
+    summary: 'Compute embedding vectors of texts',
     body: embeddingsRequestSchema,
     answer: embeddingsSchema,
     async handle(incoming, { inference }) {

@@ -25,12 +25,12 @@ import { defineRoutes } from './define-routes.ts';
 
 const endpoint = '/v1/messages';
 
-/** Batches of `/v1/messages` as the official clients of that format know them: the same batches as at `/v1/batches`. */
+/** Batches of `/v1/messages` in the format of Anthropic's clients: another view of the batches at `/v1/batches`. */
 export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Message batches' }, [
   {
     on: 'POST /v1/messages/batches',
     name: 'Create Message Batch',
-    summary: 'Run requests for messages within 24 hours at half the price',
+    summary: 'Run requests of /v1/messages within 24 hours at half the price',
     body: createMessageBatchSchema,
     maxBytes: batchBodyBytes,
     answer: messageBatchSchema,
@@ -39,13 +39,13 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
       if (!batches.endpoints.includes(endpoint))
         throw new ApiError(
           'validation_error',
-          `Batches of ${endpoint} are not open on this server: batch.endpoints of its configuration would open them.`,
+          `Batches of ${endpoint} are not enabled on this server. Add it to batch.endpoints in the configuration.`,
         );
-      const most = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
-      const requests = await runCooperatively(parseCreateMessageBatch(body.utf8(), most));
-      const creation = idempotencyTokens(incoming, 'message_batches')(await body.sha256());
+      const allowed = { requests: limits.requestsPerBatch, bytes: limits.bytesPerBatch };
+      const requests = await runCooperatively(parseCreateMessageBatch(body.utf8(), allowed));
+      const token = idempotencyTokens(incoming, 'message_batches')(await body.sha256());
       const { batch, replayed } = await batches
-        .create(caller, { endpoint, requests }, creation)
+        .create(caller, { endpoint, requests }, token)
         .catch((error: unknown) => {
           throw mapToRequests(error);
         });
@@ -55,7 +55,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
   {
     on: 'GET /v1/messages/batches',
     name: 'List Message Batches',
-    summary: 'The batches of /v1/messages of the org, newest first',
+    summary: 'List the message batches of the org, newest first',
     query: messageBatchListQuery,
     strictQuery: true,
     answer: messageBatchListSchema,
@@ -67,14 +67,14 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
   {
     on: 'GET /v1/messages/batches/:message_batch_id',
     name: 'Get Message Batch',
-    summary: 'One batch of /v1/messages',
+    summary: 'Get a message batch',
     answer: messageBatchSchema,
     handle: async (incoming, services) => json(200, presentMessageBatch(await find(incoming, services))),
   },
   {
     on: 'POST /v1/messages/batches/:message_batch_id/cancel',
     name: 'Cancel Message Batch',
-    summary: 'End a batch early; what is done is kept and billed',
+    summary: 'Cancel a batch. Finished results are kept and billed',
     answer: messageBatchSchema,
     async handle(incoming, services) {
       const { batch } = await find(incoming, services);
@@ -84,7 +84,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
   {
     on: 'DELETE /v1/messages/batches/:message_batch_id',
     name: 'Delete Message Batch',
-    summary: 'Remove a batch that has ended, with its requests and results',
+    summary: 'Delete a batch that has ended, with its requests and results',
     answer: deletedMessageBatchSchema,
     async handle(incoming, services) {
       const { batch } = await find(incoming, services);
@@ -95,7 +95,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
   {
     on: 'GET /v1/messages/batches/:message_batch_id/results',
     name: 'Message Batch Results',
-    summary: 'What each request came to, as JSON Lines, once the batch has ended',
+    summary: 'Download the results as JSON Lines, once the batch has ended',
     type: 'application/jsonl',
     answer: messageBatchResultSchema,
     async handle(incoming, services) {
@@ -103,7 +103,7 @@ export const messageBatchRoutes = defineRoutes({ access: 'batches', tag: 'Messag
       if (!isFinal(batch.status))
         throw new ApiError(
           'batch_not_finished',
-          `The batch is ${batch.status}: its results are here once it has ended, and before at /v1/batches/${batch.id}/output.`,
+          `The batch is ${batch.status}. Its results are available here once it has ended, and at /v1/batches/${batch.id}/output before.`,
         );
       const lines = await messageResults(services.batches, incoming.caller, batch.id);
       return bytes(incoming.method === 'HEAD' ? null : lines, {
@@ -121,13 +121,13 @@ async function find({ caller, param }: Incoming, { batches }: Services): Promise
   return view;
 }
 
-/** Lines are sent in pieces of this many characters or so. */
+/** Approximate size of the chunks that are sent, in characters. */
 const pieceLength = 65_536;
 const streams = ['output', 'errors'] as const;
 
 /**
- * The results of a finished batch of `/v1/messages` in the shape of that format, those that succeeded first.
- * @throws ApiError as `Batches.results`, before anything is read
+ * Results of a finished batch in the format of `/v1/messages`, succeeded ones first.
+ * @throws ApiError as `Batches.results`, before the first byte
  */
 async function messageResults(
   batches: Pick<Batches, 'results'>,

@@ -21,7 +21,7 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
   {
     on: 'POST /v1/messages',
     name: 'Messages',
-    summary: 'Generate one message; with stream: true as server-sent events',
+    summary: 'Generate a message, with stream: true as server-sent events',
     body: messagesRequestSchema,
     answer: messageSchema,
     handle: create,
@@ -29,7 +29,7 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
   {
     on: 'POST /v1/messages/count_tokens',
     name: 'Count Tokens',
-    summary: 'Count the tokens of a messages request; estimated from its bytes where the engine cannot tell',
+    summary: 'Count the tokens of a messages request, or estimate them where the engine cannot count',
     body: countTokensRequestSchema,
     answer: tokenCountSchema,
     async handle({ body, caller, signal }, { inference }) {
@@ -42,7 +42,7 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
   },
 ]);
 
-/** As it is where its engine takes messages, else as a chat completion. */
+/** Sends the request unchanged to an engine with native messages, otherwise as a chat completion. */
 async function create(incoming: Incoming, { inference }: Services): Promise<Answer> {
   const { body, caller, requestId, headers } = incoming;
   const asked = prepareMessage(parseMessagesRequest(body.text), body.text);
@@ -60,15 +60,15 @@ async function create(incoming: Incoming, { inference }: Services): Promise<Answ
     const texts = mapStream(lists, mapError, (list) => list.join(''));
     return events(texts, broken);
   }
-  // Whatever makes counting impossible ends the stream as well, and says so better.
+  // An error that prevents counting also ends the stream, with a better message.
   const inputTokens = inference.countTokens(chat, call).catch(() => 0);
   const chunks = mapStream(inference.chatStream(asked.request(), call), mapError, (list) => list);
   return events(messageEvents(chunks, inputTokens, asked.options), broken);
 }
 
 /**
- * A chat stream as the events of a message.
- * @param inputTokens counted while the answer begins, for engines that do not tell: clients want the number in the first event
+ * Events of a message, from a chat stream.
+ * @param inputTokens count for the first event, used when the engine does not report it
  */
 async function* messageEvents(
   lists: ChatChunks,
@@ -87,15 +87,15 @@ async function* messageEvents(
   yield encoder.end().map(typedEvent).join('');
 }
 
-/** What comes as it is told; what breaks it off in the places of the request as the client sent it. */
-async function* mapStream<T, Told>(
-  lists: AsyncIterable<T>,
-  mapError: (error: unknown) => unknown,
-  told: (list: T) => Told,
-): AsyncGenerator<Told> {
+/** Maps the items of a stream, and its error to one that names the fields of the client's own request. */
+async function* mapStream<T, Mapped>(
+  items: AsyncIterable<T>,
+  toClientError: (error: unknown) => unknown,
+  map: (item: T) => Mapped,
+): AsyncGenerator<Mapped> {
   try {
-    for await (const list of lists) yield told(list);
+    for await (const item of items) yield map(item);
   } catch (error) {
-    throw mapError(error);
+    throw toClientError(error);
   }
 }

@@ -10,13 +10,11 @@ import { modelListQuery } from '../openapi/query-schemas.ts';
 import type { Services } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
-// A key sees the models it may use, and an admin key how their servers are.
-
 export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
   {
     on: 'GET /v1/models',
     name: 'List Models',
-    summary: 'The models this key may use',
+    summary: 'List the models that the key may use. An admin key also sees the state of their servers',
     query: modelListQuery,
     answer: pageOf(modelSchema),
     async handle({ caller: { models: allowed, scopes }, query }, services) {
@@ -26,10 +24,10 @@ export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
     },
   },
   {
-    // By id or alias. Ids may hold slashes, which some clients encode and some do not.
+    // Ids may contain slashes, which only some clients encode.
     on: 'GET /v1/models/*',
     name: 'Retrieve Model',
-    summary: 'One model, by its id or an alias',
+    summary: 'Get a model by its id or an alias',
     answer: modelSchema,
     async handle({ param, caller: { models: allowed, scopes } }, services) {
       const { peers } = services;
@@ -43,14 +41,14 @@ export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
   },
 ]);
 
-/** How models are here. Slots that were found out are a guess, and are found out anew by whoever asks. */
+/** State of models in this process. Discovered slots are an estimate and not shown. */
 function stateIn({ catalog, capacity }: Services, scopes: readonly KeyScope[]): (model: Model) => ModelState {
   const isAdmin = scopes.includes('admin');
   return ({ id }) => {
-    const isHere = catalog.find(id) !== undefined;
+    const isLocal = catalog.find(id) !== undefined;
     return {
-      batchOnly: !isHere,
-      slots: isHere && capacity.discoveredSlots(id) === undefined ? capacity.slots(id) : null,
+      batchOnly: !isLocal,
+      slots: isLocal && capacity.discoveredSlots(id) === undefined ? capacity.slots(id) : null,
       ...(isAdmin && { replicas: capacity.replicas(id) }),
     };
   };

@@ -21,10 +21,9 @@ import { defineRoutes } from './define-routes.ts';
 
 export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Responses' }, [
   {
-    // Plain, as a stream, or in the background.
     on: 'POST /v1/responses',
     name: 'Responses',
-    summary: 'Generate one response and keep it; with stream: true as server-sent events',
+    summary: 'Generate and store a response, with stream: true as server-sent events',
     tag: 'Generation',
     body: responsesRequestSchema,
     answer: responseSchema,
@@ -38,7 +37,7 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
   {
     on: 'POST /v1/responses/input_tokens',
     name: 'Count Input Tokens',
-    summary: 'Count the tokens of a responses request; estimated from its bytes where the engine cannot tell',
+    summary: 'Count the tokens of a responses request, or estimate them where the engine cannot count',
     tag: 'Generation',
     body: responsesRequestSchema,
     answer: inputTokensSchema,
@@ -50,7 +49,7 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
   {
     on: 'POST /v1/responses/compact',
     name: 'Compact Response',
-    summary: 'Sum up what was said and done in a conversation; the output is the input to go on from',
+    summary: 'Summarize a conversation. The output serves as the input of the next response',
     tag: 'Generation',
     body: compactRequestSchema,
     answer: compactedSchema,
@@ -62,7 +61,7 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
   {
     on: 'GET /v1/responses/:response_id',
     name: 'Retrieve Response',
-    summary: 'One stored response; with stream=true as the events that made it',
+    summary: 'Get a stored response, with stream=true as its events',
     query: retrieveResponseQuery,
     answer: responseSchema,
     async handle({ caller, method, param, query, signal }, { responses }) {
@@ -75,7 +74,7 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
   {
     on: 'GET /v1/responses/:response_id/input_items',
     name: 'List Input Items',
-    summary: 'What a stored response was asked, without what it continues',
+    summary: 'List the input items of a stored response, without those of previous responses',
     query: inputItemsQuery,
     answer: pageOf(inputItemSchema),
     async handle({ caller, param, query, signal }, { responses }) {
@@ -84,17 +83,16 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
     },
   },
   {
-    // Whatever body comes with it is not read.
     on: 'POST /v1/responses/:response_id/cancel',
     name: 'Cancel Response',
-    summary: 'End a response that is made in the background',
+    summary: 'Cancel a background response',
     answer: responseSchema,
     handle: async ({ caller, param }, { responses }) => json(200, await responses.cancel(caller, param)),
   },
   {
     on: 'DELETE /v1/responses/:response_id',
     name: 'Delete Response',
-    summary: 'Forget a stored response; what continues it cannot be continued any more',
+    summary: 'Delete a stored response. Responses that continue it can no longer be continued',
     answer: deletedResponseSchema,
     async handle({ caller, param }, { responses }) {
       await responses.remove(caller, param);
@@ -103,14 +101,14 @@ export const responseRoutes = defineRoutes({ access: 'inference', tag: 'Response
   },
 ]);
 
-/** The events of a response, those of a list in one text. What breaks them off is told as the event after the last. */
+/** Events of a response, each list as one string. An error becomes the event after the last one. */
 function responseEvents(lists: AsyncIterable<readonly ResponseEvent[]>): Answer {
   let next = 0;
-  async function* written(): AsyncGenerator<string> {
+  async function* texts(): AsyncGenerator<string> {
     for await (const list of lists) {
       next = (list.at(-1)?.sequence_number ?? next - 1) + 1;
       yield list.map(typedEvent).join('');
     }
   }
-  return events(written(), (error) => responseErrorEvent(error, next));
+  return events(texts(), (error) => responseErrorEvent(error, next));
 }

@@ -13,7 +13,7 @@ import { serverRoutes } from './server.ts';
 import { usageRoutes } from './usage.ts';
 import { webhookRoutes } from './webhooks.ts';
 
-/** Every operation of the API. What is not here does not exist. */
+/** All operations of the API. */
 export const routes: readonly Route[] = [
   ...batchRoutes,
   ...fileRoutes,

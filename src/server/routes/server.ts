@@ -5,17 +5,17 @@ export const serverRoutes = defineRoutes({ access: 'open', tag: 'Server' }, [
   {
     on: 'GET /healthz',
     name: 'Health',
-    summary: 'Whether the process is alive',
+    summary: 'Check that the process is alive',
     handle: async (_incoming, { version }) => json(200, { status: 'ok', version }),
   },
   {
-    // Its database and files answer, and it is not shutting down.
+    // Checks the database and the file storage, and fails during a shutdown.
     on: 'GET /readyz',
     name: 'Readiness',
-    summary: 'Whether the process should be sent requests',
+    summary: 'Check that the process can serve requests',
     async handle(_incoming, { ready, log }) {
       const { ok, reason } = await ready().catch((error: unknown) => {
-        log.warn({ err: error }, 'the readiness check failed');
+        log.warn({ err: error }, 'readiness check failed');
         return { ok: false, reason: 'the check failed' };
       });
       return json(ok ? 200 : 503, { status: ok ? 'ready' : 'not_ready', reason: reason ?? null });
@@ -24,7 +24,7 @@ export const serverRoutes = defineRoutes({ access: 'open', tag: 'Server' }, [
   {
     on: 'GET /openapi.json',
     name: 'Get OpenAPI',
-    summary: 'This document',
+    summary: 'Get this OpenAPI document',
     handle: async (_incoming, { openapi }) => jsonText(200, openapi()),
   },
 ]);

@@ -8,7 +8,7 @@ export const usageRoutes = defineRoutes({ access: 'usage', tag: 'Usage' }, [
   {
     on: 'GET /v1/usage',
     name: 'Get Usage',
-    summary: 'What the org used and what it cost, by day and model; for an admin key, all orgs',
+    summary: 'Get the usage and cost of the org by day and model, or of all orgs with an admin key',
     query: usageQuery,
     strictQuery: true,
     answer: usageSchema,

@@ -19,14 +19,11 @@ import {
 import { webhookListQuery } from '../openapi/query-schemas.ts';
 import { smallBody, defineRoutes } from './define-routes.ts';
 
-// Whatever body comes with a POST that takes none is not read.
-
 export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }, [
   {
-    // The secret is in this answer and in that of /rotate, and nowhere else.
     on: 'POST /v1/webhooks',
     name: 'Create Webhook',
-    summary: 'Have an endpoint told of events; its signing secret is shown once',
+    summary: 'Create a webhook that sends events to an endpoint. Its signing secret is shown only once',
     body: createWebhookSchema,
     maxBytes: smallBody,
     status: 201,
@@ -39,7 +36,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'GET /v1/webhooks',
     name: 'List Webhooks',
-    summary: 'The webhooks of the org, newest first, without their secrets',
+    summary: 'List the webhooks of the org, newest first, without their secrets',
     query: webhookListQuery,
     strictQuery: true,
     answer: pageOf(webhookSchema),
@@ -52,7 +49,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'GET /v1/webhooks/:webhook_id',
     name: 'Get Webhook',
-    summary: 'One webhook, without its secret',
+    summary: 'Get a webhook, without its secret',
     answer: webhookSchema,
     handle: async ({ caller, param }, { webhooks }) =>
       json(200, presentWebhook(await webhooks.get(caller, param))),
@@ -60,7 +57,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'PATCH /v1/webhooks/:webhook_id',
     name: 'Update Webhook',
-    summary: 'Change its URL, its name or its events, or disable and enable it',
+    summary: 'Change the URL, name or events of a webhook, or disable or enable it',
     body: updateWebhookSchema,
     maxBytes: smallBody,
     answer: webhookSchema,
@@ -70,7 +67,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'DELETE /v1/webhooks/:webhook_id',
     name: 'Delete Webhook',
-    summary: 'Remove a webhook and its deliveries',
+    summary: 'Delete a webhook and its deliveries',
     answer: deletedWebhookSchema,
     async handle({ caller, param }, { webhooks }) {
       await webhooks.remove(caller, param);
@@ -80,7 +77,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'POST /v1/webhooks/:webhook_id/rotate',
     name: 'Rotate Webhook',
-    summary: 'Make a new signing secret, shown once; the one before signs, too, for 24 hours',
+    summary: 'Create a new signing secret, shown only once. The old one keeps signing, too, for 24 hours',
     answer: newWebhookSchema,
     async handle({ caller, param }, { webhooks }) {
       const { webhook, secret } = await webhooks.rotate(caller, param);
@@ -90,7 +87,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'POST /v1/webhooks/:webhook_id/test',
     name: 'Test Webhook',
-    summary: 'Send it an event of the type webhook.test, once, and tell how that went',
+    summary: 'Send a webhook.test event once and return the result',
     answer: deliverySchema,
     handle: async ({ caller, param }, { webhooks }) =>
       json(200, presentDelivery(await webhooks.test(caller, param))),
@@ -98,7 +95,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'GET /v1/webhooks/:webhook_id/deliveries',
     name: 'List Webhook Deliveries',
-    summary: 'What the webhook was told in the last 30 days, newest first',
+    summary: 'List the deliveries of the last 30 days, newest first',
     query: webhookListQuery,
     strictQuery: true,
     answer: pageOf(deliverySchema),
@@ -110,7 +107,7 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
   {
     on: 'POST /v1/webhooks/deliveries/:delivery_id/replay',
     name: 'Replay Webhook Delivery',
-    summary: 'Tell of the same event again, in a new delivery',
+    summary: 'Send the event of a delivery again, in a new delivery',
     status: 201,
     answer: deliverySchema,
     handle: async ({ caller, param }, { webhooks }) =>

@@ -12,8 +12,8 @@ import { type ResponseSocket, serveResponses } from './response-socket.ts';
 const path = '/v1/responses';
 
 /**
- * Whether a request that would be upgraded is one for a WebSocket of ours; all others are answered as if they had not asked,
- * and so are those that were sent before the answers to earlier requests.
+ * True for an upgrade request to the WebSocket of the API. Any other one is answered as an ordinary request, and so is one
+ * pipelined behind an unanswered request.
  */
 export function isForSocket({ method, url = '', headers, socket }: IncomingMessage): boolean {
   const { _httpMessage: answering } = socket as { _httpMessage?: object | null };
@@ -21,7 +21,7 @@ export function isForSocket({ method, url = '', headers, socket }: IncomingMessa
   return isOurs && headers.upgrade?.toLowerCase() === 'websocket' && !answering;
 }
 
-/** `GET /v1/responses` as a WebSocket: keys and limits are those of `POST`. */
+/** Serves `GET /v1/responses` as a WebSocket, with the keys and limits of `POST`. */
 export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids: Ids }) {
   const { services, traffic, connections, budget, ids } = mounting;
   const { clock, log, limits, responses } = services;
@@ -34,8 +34,8 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
       if (!isUpgraded(request.raw)) throw wrongMethod(request.method, ['POST']);
       refuseDuplicateHeaders(request.raw);
       tracked.caller = await authenticate(request, route, services);
-      connections.welcome(request, reply);
-      // For the log: the answer to the handshake is written past it.
+      connections.trust(request, reply);
+      // For the log: the WebSocket library writes the status itself.
       reply.raw.statusCode = 101;
     };
     check().then(go, (thrown: unknown) => {
@@ -92,7 +92,7 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
     handler(request, reply) {
       complete(request.raw, (socket) => {
         socket.on('error', (error) => {
-          // What a client did wrong has a code of the library and was answered with one; all else is a fault of ours.
+          // Errors of the client have a code of the library, which has answered them.
           if (!('code' in error && String(error.code).startsWith('WS_ERR_')))
             log.error(
               { request_id: traffic.of(request).requestId, route: path, err: error },
@@ -102,17 +102,16 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
         });
         serve(socket, request);
       });
-      // Not before: where the library cannot be loaded the request is answered.
+      // After `complete`: if the library fails to load, Fastify answers the request.
       reply.hijack();
     },
   });
 
   return {
-    /** Closes those that wait for a turn, and the others after it. */
+    /** Closes idle sockets now and busy ones after their turn. */
     drain() {
       for (const served of open.values()) served.drain();
     },
-    /** Cuts those that are still there. */
     terminate() {
       for (const socket of open.keys()) socket.terminate();
     },

@@ -10,9 +10,9 @@ import { decodeText } from '../read-body.ts';
 import { toApiError } from '../to-api-error.ts';
 import { maxBufferedBytes, drained } from '../event-stream.ts';
 
-/** Turns that may wait for the one under way. */
+/** Queued turns behind the one in flight. */
 const maxWaiting = 8;
-/** As the specification of this transport has it. */
+/** Lifetime of a socket, as OpenAI documents it for this transport. */
 const maxMs = 60 * 60_000;
 const pingMs = 30_000;
 /** Codes of RFC 6455. */
@@ -25,30 +25,29 @@ export interface ResponseSocketDeps {
   connection: Socket;
   session: ResponseSession;
   share: BodyShare;
-  /** The text of a turn with the files it names in their places. */
+  /** Replaces file ids in the text of a turn by the contents of the files. */
   inline: (text: string, call: InteractiveCall, hold: BodyShare['reserve']) => Promise<string>;
   clock: Clock;
-  /** Whose turn it is, asked anew for each: the key may have been revoked. Its signal aborts when the turn is to end. */
+  /** Authenticates a turn: the key may have been revoked since the last one. The signal ends the turn. */
   call: (signal: AbortSignal) => Promise<InteractiveCall>;
-  /** Aborts when nobody waits any more, with the reason if that is ours. */
+  /** Aborts when the client disconnects or the server shuts down. */
   signal: AbortSignal;
-  /** Told how each turn ended. */
   onTurnEnd: (call: InteractiveCall | undefined, ms: number, error: ApiError | undefined) => void;
 }
 
 export type ResponseSocket = ReturnType<typeof serveResponses>;
 
-/** Turns of `response.create` over one WebSocket, one at a time, in the order in which they came. */
-export function serveResponses(parts: ResponseSocketDeps) {
-  const { socket, connection, session, share, inline, clock, call, signal, onTurnEnd } = parts;
+/** Runs the `response.create` turns of one WebSocket, one at a time in their order. */
+export function serveResponses(deps: ResponseSocketDeps) {
+  const { socket, connection, session, share, inline, clock, call, signal, onTurnEnd } = deps;
   const waiting: Buffer[] = [];
   let turn: AbortController | undefined;
   let heldBytes = 0;
-  /** Of the turn under way with the files it names, beyond what came. */
-  let filledBytes = 0;
+  /** Bytes of the current turn with its files inlined. */
+  let inlinedBytes = 0;
   let readBytes = connection.bytesRead;
   let goodbye: { code: number; error?: ApiError } | undefined;
-  let answers = true;
+  let hasPong = true;
   let isOver = false;
   const limit = clock.after(maxMs, () => {
     goodbye = { code: goingAway, error: tooOld() };
@@ -57,29 +56,29 @@ export function serveResponses(parts: ResponseSocketDeps) {
   let pinging: Timer = clock.after(pingMs, ping);
 
   function ping() {
-    // What still waits to be sent stands before a ping: whether that is taken is looked at elsewhere (slow-client-timeouts.ts).
-    if (!answers && socket.bufferedAmount === 0) return socket.terminate();
-    answers = false;
+    // A ping waits behind unsent data, which slow-client-timeouts.ts watches.
+    if (!hasPong && socket.bufferedAmount === 0) return socket.terminate();
+    hasPong = false;
     socket.ping();
     pinging = clock.after(pingMs, ping);
   }
 
-  function holdWith(filled: number) {
-    share.reserve(heldBytes + filled + connection.bytesRead - readBytes);
-    filledBytes = filled;
+  function reserve(inlined: number) {
+    share.reserve(heldBytes + inlined + connection.bytesRead - readBytes);
+    inlinedBytes = inlined;
   }
 
-  /** Counts what has come, the message that is still coming among it. */
+  /** Reserves memory for received bytes, including an incomplete message. */
   function onBytes() {
     if (isOver) return;
     try {
-      holdWith(filledBytes);
+      reserve(inlinedBytes);
     } catch (error) {
       refuse(toApiError(error), tryAgainLater);
     }
   }
 
-  /** Nothing that came is run: not the turn under way, and none that waits. */
+  /** Closes the socket with an error, aborting the current turn and dropping queued ones. */
   function refuse(error: ApiError, code: number) {
     if (isOver) return;
     isOver = true;
@@ -100,7 +99,7 @@ export function serveResponses(parts: ResponseSocketDeps) {
       turn = new AbortController();
       await take(next, turn.signal);
       heldBytes -= next.length;
-      filledBytes = 0;
+      inlinedBytes = 0;
       onBytes();
     }
     turn = undefined;
@@ -114,9 +113,9 @@ export function serveResponses(parts: ResponseSocketDeps) {
     let next = 0;
     try {
       asked = await call(stopped);
-      // The bytes of a message are counted after it was told.
+      // `onBytes` may have aborted the turn: it runs after the message event.
       stopped.throwIfAborted();
-      const text = await inline(decodeText(message), asked, holdWith);
+      const text = await inline(decodeText(message), asked, reserve);
       for await (const events of session.stream(parseSocketRequest(text), asked)) {
         connection.cork();
         for (const event of events) {
@@ -141,7 +140,7 @@ export function serveResponses(parts: ResponseSocketDeps) {
     waiting.push(data);
     if (!turn) void work();
   });
-  socket.on('pong', () => (answers = true));
+  socket.on('pong', () => (hasPong = true));
   connection.on('data', onBytes);
   signal.addEventListener('abort', () => turn?.abort(signal.reason), { once: true });
   socket.once('close', () => {
@@ -154,7 +153,7 @@ export function serveResponses(parts: ResponseSocketDeps) {
   });
 
   return {
-    /** Says goodbye, after the turn under way. */
+    /** Closes the socket after the current turn. */
     drain() {
       goodbye ??= { code: goingAway };
       if (!turn) close();
@@ -165,14 +164,14 @@ export function serveResponses(parts: ResponseSocketDeps) {
 function tooOld(): ApiError {
   return new ApiError(
     'websocket_connection_limit_reached',
-    'A WebSocket is open for 60 minutes at most: open another one, and go on from what is stored or send all of it.',
+    'A WebSocket stays open for at most 60 minutes. Open another one and continue with previous_response_id or the full input.',
   );
 }
 
 function tooMany(): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
-    `More than ${maxWaiting} turns wait on this WebSocket: wait for answers, or open more of them.`,
+    `More than ${maxWaiting} turns are queued on this WebSocket. Wait for answers or open another one.`,
     { retryAfter: 1 },
   );
 }

@@ -6,21 +6,21 @@ import type * as Ws from 'ws';
 import { loadPackage } from '../../base/load-package.ts';
 
 interface Upgrades {
-  /** True if Node handed over the connection of an upgrade request. */
+  /** True for an upgrade request, whose connection Node has released. */
   isUpgraded: (request: Http.IncomingMessage) => boolean;
-  /** Answers the handshake of a request and passes on the WebSocket that it becomes. */
+  /** Completes the WebSocket handshake of a request. */
   complete: (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void) => void;
 }
 
-/** Sends requests to be upgraded through the hooks and routes that all others pass, where `complete` upgrades them. */
+/** Routes upgrade requests through the hooks and routes of ordinary requests, where `complete` upgrades them. */
 export function routeUpgrades(app: FastifyInstance, options: Ws.ServerOptions): Upgrades {
-  // By `import`, all its names would be looked at, of which one loads a whole client.
+  // An `import` would read all exports, one of which loads a whole HTTP client.
   const { ServerResponse } = loadPackage('node:http') as typeof Http;
   const upgrades = new WeakMap<Http.IncomingMessage, { socket: Duplex; head: Buffer }>();
   let server: Ws.WebSocketServer | undefined;
 
   app.server.on('upgrade', (request, socket, head) => {
-    // Node has let go of it.
+    // Node no longer handles errors of this socket.
     socket.on('error', cut);
     upgrades.set(request, { socket, head });
     const refusal = new ServerResponse(request);
@@ -35,7 +35,7 @@ export function routeUpgrades(app: FastifyInstance, options: Ws.ServerOptions): 
       const { socket, head } = upgrades.get(request)!;
       const { WebSocketServer } = loadPackage('ws') as typeof Ws;
       server ??= new WebSocketServer({ ...options, noServer: true, clientTracking: false });
-      // From here on its errors are the library's.
+      // From here on the library handles its errors.
       socket.off('error', cut);
       server.handleUpgrade(request, socket, head, take);
     },

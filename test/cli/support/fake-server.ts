@@ -39,7 +39,7 @@ export function failed(customId: string): ResultLine {
 /** Fake of the parts of Offpeak that the CLI uses, behind `fetch`: no sockets, no delays. */
 export function createFakeServer(): FakeServer {
   const url = 'http://offpeak.test';
-  const behaviour: Behavior = {
+  const behavior: Behavior = {
     answer: succeeded,
     end: 'completed',
     ends: [],
@@ -57,7 +57,7 @@ export function createFakeServer(): FakeServer {
     const { pathname, searchParams } = address;
     const { method } = request;
     requests.push({ method, path: pathname, url: address, headers: request.headers });
-    const early = behaviour.before(method, pathname);
+    const early = behavior.before(method, pathname);
     if (early !== undefined) return early;
     const [, , noun, id = '', what] = pathname.split('/');
     const key = request.headers.get('idempotency-key');
@@ -97,7 +97,7 @@ export function createFakeServer(): FakeServer {
       .filter(Boolean)
       .map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
     // Lines finish out of order.
-    const lines = ids.toReversed().map((customId) => behaviour.answer(customId));
+    const lines = ids.toReversed().map((customId) => behavior.answer(customId));
     const batch = {
       id: `batch_${batches.size + 1}`,
       object: 'batch',
@@ -134,9 +134,9 @@ export function createFakeServer(): FakeServer {
 
   function advance(found: { batch: RemoteBatch; polls: number; lines: ResultLine[] }): void {
     found.polls++;
-    const done = found.polls >= behaviour.polls;
+    const done = found.polls >= behavior.polls;
     if (found.batch.status === 'cancelled') return;
-    const end = behaviour.ends[[...batches.values()].indexOf(found)] ?? behaviour.end;
+    const end = behavior.ends[[...batches.values()].indexOf(found)] ?? behavior.end;
     found.batch.status = done ? end : 'in_progress';
     if (!done) return;
     const good = found.lines.filter((line) => line.error === null).length;
@@ -151,13 +151,13 @@ export function createFakeServer(): FakeServer {
     const lines = found.lines.filter((line) => (line.error === null) === (stream === 'output')).slice(after);
     const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
     const headers = { 'x-batch-status': found.batch.status, 'x-last-line': String(after + lines.length) };
-    if (text === '' || behaviour.cuts === 0) return new Response(text, { headers });
-    behaviour.cuts--;
+    if (text === '' || behavior.cuts === 0) return new Response(text, { headers });
+    behavior.cuts--;
     return new Response(text.slice(0, -10), { headers });
   }
 
   const fetch: Fetch = (input, init) => handle(new Request(input, init));
-  return { fetch, url, behavior: behaviour, files, batches, requests };
+  return { fetch, url, behavior, files, batches, requests };
 }
 
 /** Returns an error as the server sends it (api.md, section 2). */

@@ -74,7 +74,7 @@ export const retryHeaderRows: ErrorRow[] = [
 /** Message that the exception should contain. */
 export function messageFor({ status, code }: ErrorRow): string {
   return code === 'internal_error'
-    ? 'Something went wrong here. The request id tells us what.'
+    ? 'Internal error. Give the request ID to the operator.'
     : `A sentence that tells what ${status} was about.`;
 }
 

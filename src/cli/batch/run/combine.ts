@@ -3,8 +3,8 @@ import { isFinal } from '../../../core/batch.ts';
 import { formatDollars, parseDollars } from '../../../core/price.ts';
 
 /**
- * Several batches of one run as if they were one of `requests` requests: their counts, rates and costs added up, and
- * the state of the first that is not done. Nothing changes where there is one.
+ * Combines the batches of a run into one of `requests` requests: the sums of their counts, rates and costs, and the state
+ * of the first unfinished one. A single complete batch is returned unchanged.
  */
 export function combineBatches(batches: readonly RemoteBatch[], requests: number): RemoteBatch {
   const open = batches.filter(({ status }) => !isFinal(status));
@@ -21,7 +21,7 @@ export function combineBatches(batches: readonly RemoteBatch[], requests: number
       pending: requests - completed - failed,
       running: sum(({ progress }) => progress?.running ?? 0),
       rate_per_minute: rate > 0 ? rate : null,
-      // It is true of one batch; of the run only the rate can be told.
+      // Known for single batches only.
       eta: null,
       batches_ahead: null,
     },

@@ -9,15 +9,12 @@ export type Format = 'jsonl' | 'csv';
 
 export function readFormat(format: string): Format {
   if (format === 'jsonl' || format === 'csv') return format;
-  throw new CliError(`--format is jsonl or csv, not '${format}'.`);
+  throw new CliError(`--format must be jsonl or csv, not '${format}'.`);
 }
 
-/** A new one for each command, because a command may change its own. */
+/** Creates the option anew for each command, because commands may change theirs. */
 export function rawOption(): Option {
-  return new Option(
-    '--raw',
-    'with csv: texts as they are, also those that begin like a formula, such as =1+1',
-  );
+  return new Option('--raw', 'with csv: do not escape text that begins like a formula, such as =1+1');
 }
 
 const columns = [
@@ -54,7 +51,7 @@ export function csvRow(line: ResultLine, raw: boolean): string {
   ]);
 }
 
-/** Result lines as one table. */
+/** Converts result lines to CSV. */
 export async function* toCsv(jsonl: AsyncIterable<Uint8Array>, raw: boolean): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvHead);
   for await (const { bytes } of splitLines(jsonl)) {
@@ -67,7 +64,7 @@ function listOf(value: unknown): Fields[] {
   return Array.isArray(value) ? value.map(fieldsOf) : [];
 }
 
-/** The text of an answer; calls of tools and vectors as JSON. */
+/** Text of an answer, or its tool calls or vector. */
 function contentOf(body: Fields): unknown {
   const [choice] = listOf(body.choices);
   if (choice !== undefined) {

@@ -14,29 +14,28 @@ export interface DownloadOptions {
   client: Client;
   clock: Clock;
   batchId: string;
-  /** Results, failed lines, or both as one. */
   streams: readonly ResultStream[];
-  /** The order of the requests. */
+  /** Order of the requests. */
   customIds: readonly string[];
 }
 
 /**
- * The result lines of a batch, with their newlines, in the order of its requests. They are kept at `scratch` meanwhile.
- * A connection that breaks is taken up again behind the last whole line.
+ * Result lines of a batch, with their newlines, in the order of its requests. They are stored in the file `scratch`
+ * meanwhile. After a broken connection, the download resumes after the last complete line.
  */
 export async function* orderedResults(wanted: DownloadOptions, scratch: string): AsyncGenerator<Uint8Array> {
   const raw = await open(scratch, 'w+', 0o600);
   try {
     for (const stream of wanted.streams) await download(wanted, stream, raw);
-    const places = await findLines(scratch);
+    const spans = await findLines(scratch);
     for (const id of wanted.customIds) {
-      const place = places.get(id);
-      if (place === undefined) continue;
-      places.delete(id);
-      yield readLine(raw, place);
+      const span = spans.get(id);
+      if (span === undefined) continue;
+      spans.delete(id);
+      yield readLine(raw, span);
     }
-    // What the input does not name (it cannot happen with our server) is kept all the same, at the end.
-    for (const place of places.values()) yield readLine(raw, place);
+    // Unknown ids, which an Offpeak server never returns, follow at the end.
+    for (const span of spans.values()) yield readLine(raw, span);
   } finally {
     await raw.close();
     await rm(scratch, { force: true });
@@ -53,8 +52,7 @@ async function download(
     try {
       const results = await client.batches.results(batchId, stream, lines);
       for await (const line of splitLines(results.bytes)) {
-        if (!line.whole)
-          throw new Unreachable(client.baseUrl, 'the results broke off in the middle of a line');
+        if (!line.whole) throw new Unreachable(client.baseUrl, 'the results ended in the middle of a line');
         writevSync(raw.fd, [line.bytes, newline]);
         lines++;
       }
@@ -68,20 +66,20 @@ async function download(
 
 interface LineSpan {
   offset: number;
-  /** With its newline. */
+  /** Including the newline. */
   length: number;
 }
 
 async function findLines(path: string): Promise<Map<string, LineSpan>> {
-  const places = new Map<string, LineSpan>();
+  const spans = new Map<string, LineSpan>();
   for await (const { bytes, offset } of splitLines(createReadStream(path))) {
     const id = parseLine(bytes)?.custom_id;
-    places.set(typeof id === 'string' ? id : `\0${offset}`, { offset, length: bytes.length + 1 });
+    spans.set(typeof id === 'string' ? id : `\0${offset}`, { offset, length: bytes.length + 1 });
   }
-  return places;
+  return spans;
 }
 
-/** What was just written is in the memory of the system: it is there at once. */
+/** Reads synchronously: the file was just written and is in the page cache. */
 function readLine({ fd }: FileHandle, { offset, length }: LineSpan): Uint8Array {
   const bytes = Buffer.alloc(length);
   readSync(fd, bytes, 0, length, offset);

@@ -8,19 +8,19 @@ import { editMembers, type Edits } from '../../../wire/json/edit-members.ts';
 import { findMember, scanJson } from '../../../wire/json/scan.ts';
 import { keyValue } from '../../shared/commands.ts';
 
-/** What `batch run` changes in every request before it is sent. */
+/** Changes that `batch run` makes to every request. */
 export interface Changes {
   endpoint?: string | undefined;
   model?: string | undefined;
-  /** `key=value`; the value is JSON, or else a string. */
+  /** `key=value` pairs; the value is JSON, or else a string. */
   set?: readonly string[] | undefined;
-  /** Makes a batch line of each bare request body. */
+  /** Turns bare request bodies into batch lines. */
   wrap?: boolean | undefined;
 }
 
 /**
- * The file that is uploaded: the input itself, or a copy at `copy` when it comes from stdin or is changed on the way.
- * Only the members that change are touched; every other byte of a line stays.
+ * Path of the file to upload: the input, or a copy at `copy` for stdin and changed requests. A change keeps all other bytes
+ * of a line.
  */
 export async function prepareInput(
   input: { path: string } | { stdin: NodeJS.ReadableStream },
@@ -44,7 +44,7 @@ async function* changeLines(chunks: AsyncIterable<Uint8Array>, change: Change): 
   let number = 0;
   for await (const line of splitLines(chunks)) {
     number++;
-    // The server reports a line that is not JSON, with its number.
+    // Invalid JSON is left to the server, which reports the line.
     const request = parseLine(line.bytes);
     yield request
       ? Buffer.from(change(Buffer.from(line.bytes).toString('utf8'), request, number))
@@ -73,7 +73,7 @@ function toChange({ endpoint, model, set = [], wrap }: Changes): Change | undefi
   };
 }
 
-/** A bare request body as a batch line of the endpoint that its members belong to; a batch line as it is. */
+/** Wraps a bare request body as a batch line, with the endpoint inferred from its fields. Batch lines are unchanged. */
 function wrapBody(line: string, request: Fields, number: number): string {
   if (!isBareBody(request)) return line;
   const { custom_id: own } = request;

@@ -4,33 +4,32 @@ import { parseLine, splitLines } from '../../../base/byte-lines.ts';
 import { defaultLimits } from '../../../core/batch.ts';
 import { CliError } from '../../shared/exit-codes.ts';
 
-/** What the command line knows of an input file. The server alone judges whether it is valid. */
+/** Input file, not validated: the server does that. */
 export interface InputFile {
   path: string;
-  /** SHA-256 of its bytes, lower-case hex. */
+  /** Lower-case hex. */
   sha256: string;
   requests: number;
-  /** What the first request names. */
+  /** Endpoint of the first request. */
   endpoint: string;
-  /** What goes into each batch, in the order of the file; one part for an empty file. */
+  /** One part for each batch, in the order of the file; one part for an empty file. */
   parts: InputPart[];
 }
 
-/** Whole lines of an input file that stand together. */
+/** Consecutive whole lines of an input file. */
 export interface InputPart {
-  /** Lines of the file that stand before it. */
   linesBefore: number;
-  /** Of its first byte in the file. */
+  /** Offset of the first byte. */
   offset: number;
   bytes: number;
   requests: number;
-  /** Of its requests, in their order; lines that cannot be read are left out. */
+  /** Ids of the requests in their order, without those of invalid lines. */
   customIds: string[];
 }
 
 const blank = /^\s*$/;
 
-/** A file of more than one batch takes becomes several. */
+/** Reads an input file and splits it by the limits of a batch. */
 export async function readInput(path: string, signal?: AbortSignal): Promise<InputFile> {
   const digest = createHash('sha256');
   const parts: InputPart[] = [emptyPart(0, 0)];
@@ -69,28 +68,28 @@ function isBlank(bytes: Uint8Array): boolean {
 }
 
 /**
- * A server knows one batch at a time: of two with one `custom_id` nobody would know whose result is whose. What is kept
- * is eight bytes a request; only where two are alike the file is read again, for their lines.
- * @throws CliError where a `custom_id` stands twice
+ * Rejects a duplicate `custom_id` across parts: the server checks only one batch at a time. Compares fingerprints of eight
+ * bytes and reads the file again only if two are equal.
+ * @throws CliError for a duplicate
  */
 export async function refuseDuplicateIds(path: string, parts: readonly InputPart[]): Promise<void> {
-  const marks = new BigUint64Array(parts.reduce((sum, { customIds }) => sum + customIds.length, 0));
+  const fingerprints = new BigUint64Array(parts.reduce((sum, { customIds }) => sum + customIds.length, 0));
   let count = 0;
-  for (const { customIds } of parts) for (const id of customIds) marks[count++] = fingerprint(id);
-  marks.sort();
-  const doubtful = new Set(marks.filter((mark, at) => mark === marks[at - 1]));
-  if (doubtful.size === 0) return;
+  for (const { customIds } of parts) for (const id of customIds) fingerprints[count++] = fingerprint(id);
+  fingerprints.sort();
+  const repeated = new Set(fingerprints.filter((mark, at) => mark === fingerprints[at - 1]));
+  if (repeated.size === 0) return;
   const first = new Map<string, number>();
   let number = 0;
   for await (const { bytes } of splitLines(createReadStream(path))) {
     number++;
     const id = parseLine(bytes)?.['custom_id'];
-    if (typeof id !== 'string' || !doubtful.has(fingerprint(id))) continue;
+    if (typeof id !== 'string' || !repeated.has(fingerprint(id))) continue;
     const before = first.get(id);
     if (before !== undefined)
       throw new CliError(
         `Lines ${before} and ${number} have the same custom_id '${id}'.`,
-        'Nothing was uploaded: each request needs a custom_id of its own.',
+        'Nothing was uploaded. Give each request a unique custom_id.',
       );
     first.set(id, number);
   }

@@ -4,35 +4,35 @@ import { open, rename, rm } from 'node:fs/promises';
 import { CliError } from '../../shared/exit-codes.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
-/** Where results are written, line after line. */
+/** Destination of result lines. */
 export interface ResultsFile {
   write(line: Uint8Array | string): Promise<void>;
-  /** Forgets everything behind `size` bytes: an attempt that broke off is made again. */
+  /** Truncates to `size` bytes before an interrupted attempt is repeated. */
   rewind(size: number): Promise<void>;
-  /** Makes what was written durable. @returns its bytes */
+  /** Makes the lines durable. @returns the size in bytes */
   flush(): Promise<number>;
-  /** Puts the file in its place, or leaves none when nothing was written. @returns the path, or null */
+  /** Renames the file to its final path. @returns the path, or null (and no file) without any lines */
   finish(): Promise<string | null>;
-  /** Removes what was written so far. */
+  /** Removes the lines written so far. */
   discard(): Promise<void>;
-  /** Lets go of it as it is; a later run goes on there. May be called again. */
+  /** Closes the file, so that a later run can resume. Can be called repeatedly. */
   close(): Promise<void>;
 }
 
 const bufferBytes = 262_144;
 
 /**
- * A file that stands in `path.part` until it is whole.
- * @param kept how much of it an earlier run is known to have written; what follows is cut off
+ * Results file, named `path.part` until it is complete.
+ * @param kept bytes that an earlier run has completed; the rest is cut off
  */
 export async function openResultsFile(path: string, kept: number): Promise<ResultsFile> {
   const part = `${path}.part`;
-  // An earlier run may have ended after the file was in its place and before it forgot about it.
+  // An earlier run may have been killed after the rename and before the removal of its state file.
   const isPlaced = kept > 0 && !existsSync(part) && statSync(path, { throwIfNoEntry: false })?.size === kept;
   if (kept > 0 && !isPlaced && (statSync(part, { throwIfNoEntry: false })?.size ?? 0) < kept)
     throw new CliError(
-      `${part} is gone, with results of an earlier run in it.`,
-      'Remove the .offpeak.json beside it to start anew.',
+      `${part}, which contained results of an earlier run, is missing.`,
+      'Remove the .offpeak.json file next to it to start again.',
     );
   const handle = await open(isPlaced ? path : part, kept > 0 ? 'r+' : 'w');
   await handle.truncate(kept);
@@ -91,7 +91,7 @@ export async function openResultsFile(path: string, kept: number): Promise<Resul
   };
 }
 
-/** Results that go straight to stdout. */
+/** Results on stdout. */
 export function resultsToStdout({ stdout }: Terminal): ResultsFile {
   return {
     async write(line) {

@@ -10,9 +10,8 @@ import { openBlob } from '../../shared/local-file.ts';
 import type { InputFile, InputPart } from './read-input.ts';
 import type { RunFile } from './run-state.ts';
 
-/** Between two collections of garbage. */
-const pauseMs = 25;
-/** Requests on the server that are not done: enough to keep it busy until the next batch is there. */
+const gcIntervalMs = 25;
+/** Unfinished requests on the server, enough to keep it busy until the next batch arrives. */
 const maxOutstanding = 10_000;
 
 export interface PartsDeps {
@@ -20,31 +19,31 @@ export interface PartsDeps {
   process: Pick<Cli, 'clock' | 'ownsProcess'>;
   run: RunFile;
   input: InputFile;
-  /** What the uploads are called. */
+  /** Name of the uploaded files. */
   filename: string;
   endpoint: string;
   metadata: Record<string, unknown> | undefined;
   note(text: string): void;
-  /** Takes the results of a part whose batch has ended; called in the order of the parts. */
+  /** Downloads the results of a finished batch; called in the order of the parts. */
   collect(batch: RemoteBatch, part: InputPart): Promise<void>;
 }
 
 export type PartsRun = ReturnType<typeof runParts>;
 
-/** The batches that one input becomes. */
-export function runParts(job: PartsDeps) {
-  const { client, run, input } = job;
+/** Uploads the parts of an input, creates their batches and collects the results. */
+export function runParts(deps: PartsDeps) {
+  const { client, run, input } = deps;
   const { state } = run;
   const seen: (RemoteBatch | undefined)[] = input.parts.map(() => undefined);
-  /** Whose upload this process saw succeed. */
+  /** Parts that this process has uploaded. */
   const uploadedHere = new Set<number>();
   let stopped = false;
   let isFirstStep = true;
 
   const indices = input.parts.map((_, index) => index);
-  const isMade = (index: number) => state.parts[index]!.batch_id !== null;
+  const isCreated = (index: number) => state.parts[index]!.batch_id !== null;
   const isCollected = (index: number) => index < state.collected.parts;
-  const open = () => indices.filter((index) => isMade(index) && !isCollected(index));
+  const open = () => indices.filter((index) => isCreated(index) && !isCollected(index));
   const outstanding = () =>
     open().reduce((sum, index) => {
       const counts = seen[index]?.request_counts;
@@ -56,8 +55,8 @@ export function runParts(job: PartsDeps) {
     const content = (await openBlob(input.path)).slice(part.offset, part.offset + part.bytes);
     const idempotencyKey = `${state.parts[index]!.token}-file`;
     try {
-      const sent = client.files.upload({ content, filename: job.filename, idempotencyKey, signal });
-      const { id } = await withFrequentGc(job.process, sent);
+      const sent = client.files.upload({ content, filename: deps.filename, idempotencyKey, signal });
+      const { id } = await withFrequentGc(deps.process, sent);
       run.remember(index, { file_id: id });
       uploadedHere.add(index);
     } catch (error) {
@@ -68,7 +67,7 @@ export function runParts(job: PartsDeps) {
   async function create(index: number): Promise<void> {
     if (state.parts[index]!.file_id === null) await upload(index);
     const { token, file_id: inputFileId } = state.parts[index]!;
-    const { endpoint, metadata } = job;
+    const { endpoint, metadata } = deps;
     try {
       const idempotencyKey = `${token}-batch`;
       const batch = await client.batches.create({
@@ -80,9 +79,9 @@ export function runParts(job: PartsDeps) {
       run.remember(index, { batch_id: batch.id });
       seen[index] = batch;
       const which = input.parts.length > 1 ? ` (${index + 1} of ${input.parts.length})` : '';
-      job.note(`Created ${batch.id}${which}.`);
+      deps.note(`Created ${batch.id}${which}.`);
     } catch (error) {
-      // What an earlier run had uploaded may have been deleted since.
+      // A file uploaded by an earlier run may have been deleted since.
       if (!isGone(error) || uploadedHere.has(index)) throw error;
       run.restart(index);
     }
@@ -94,11 +93,11 @@ export function runParts(job: PartsDeps) {
     if (last !== undefined && isFinal(last.status)) return;
     try {
       seen[index] = await client.batches.get(id);
-      if (isFirstStep && !isCollected(index)) job.note(`Going on with ${id}.`);
+      if (isFirstStep && !isCollected(index)) deps.note(`Resuming ${id}.`);
     } catch (error) {
       if (!isGone(error)) throw error;
       if (isCollected(index)) return;
-      job.note(`${id} is gone; starting anew.`);
+      deps.note(`${id} no longer exists. Starting again.`);
       seen[index] = undefined;
       run.restart(index);
     }
@@ -108,12 +107,12 @@ export function runParts(job: PartsDeps) {
     for (let index = state.collected.parts; index < input.parts.length; index++) {
       const batch = seen[index];
       if (batch === undefined || !isFinal(batch.status)) return;
-      await job.collect(batch, input.parts[index]!);
+      await deps.collect(batch, input.parts[index]!);
     }
   }
 
   return {
-    /** Uploads every part that is not on the server yet, so that all of it is valid before anything of it runs. */
+    /** Uploads all missing parts, so that the whole input is validated before any of it runs. */
     async upload(signal: AbortSignal) {
       for (const index of indices) {
         const part = state.parts[index]!;
@@ -121,31 +120,31 @@ export function runParts(job: PartsDeps) {
           await upload(index, signal);
       }
     },
-    /** Starts, asks and collects what can be. @returns whether all is done */
+    /** Polls batches, collects finished ones and creates the next ones. @returns true when all is done */
     async step() {
-      // What an earlier run had collected is asked for once, for the sums at the end.
-      for (const index of isFirstStep ? indices.filter(isMade) : open()) await refresh(index);
+      // Batches collected by an earlier run are read once, for the totals at the end.
+      for (const index of isFirstStep ? indices.filter(isCreated) : open()) await refresh(index);
       isFirstStep = false;
       await collectReady();
       for (const index of indices) {
         if (stopped || outstanding() >= maxOutstanding) break;
-        if (!isCollected(index) && !isMade(index)) await create(index);
+        if (!isCollected(index) && !isCreated(index)) await create(index);
       }
       return stopped ? open().length === 0 : state.collected.parts === input.parts.length;
     },
-    /** Cancels what runs, and starts nothing more. What is done already is still collected. */
+    /** Cancels running batches and creates no more. Their finished results are still collected. */
     async cancel() {
       stopped = true;
       for (const index of open()) {
         try {
-          seen[index] = await client.batches.ask(state.parts[index]!.batch_id!, 'cancel');
+          seen[index] = await client.batches.act(state.parts[index]!.batch_id!, 'cancel');
         } catch (error) {
-          // It has just ended by itself, which is as good.
+          // The batch has just ended.
           if (!(error instanceof ClientError) || error.status !== 409) throw error;
         }
       }
     },
-    /** The batches made so far, as they were seen last. */
+    /** Last known state of the batches created so far. */
     batches: () => seen.filter((batch) => batch !== undefined),
   };
 }
@@ -154,15 +153,15 @@ function isGone(error: unknown): boolean {
   return error instanceof ClientError && error.status === 404;
 }
 
-/** The server counts lines from the start of what it was sent. */
+/** Converts line numbers of an uploaded part to those of the whole input. */
 function shiftLines(error: ClientError, { linesBefore }: InputPart): ClientError {
   for (const fault of error.faults) if (fault.line !== undefined) fault.line += linesBefore;
   return error;
 }
 
 /**
- * Collects garbage while `work` goes on. Chunks of a file that were sent weigh a few hundred bytes each in the eyes of V8,
- * which would let 100 MB of them lie before it does so by itself.
+ * Runs garbage collections during `work`. To V8, a sent chunk of a file is only a few hundred bytes, so on its own it would
+ * let 100 MB of them pile up.
  */
 async function withFrequentGc<T>({ clock, ownsProcess }: PartsDeps['process'], work: Promise<T>): Promise<T> {
   if (ownsProcess !== true) return work;
@@ -171,9 +170,9 @@ async function withFrequentGc<T>({ clock, ownsProcess }: PartsDeps['process'], w
   let timer: Timer;
   const again = () => {
     collect();
-    timer = clock.after(pauseMs, again);
+    timer = clock.after(gcIntervalMs, again);
   };
-  timer = clock.after(pauseMs, again);
+  timer = clock.after(gcIntervalMs, again);
   try {
     return await work;
   } finally {

@@ -5,27 +5,25 @@ import { CliError } from '../../shared/exit-codes.ts';
 import { readJsonFile } from '../../shared/json-file.ts';
 
 /**
- * A small file beside the output that makes `batch run` resumable: run again after whatever happened, it goes on with
- * the same batches. It is written before the first request; the tokens make a repeated upload or create answer with
- * what the first one made, so that no batch is paid twice.
+ * State file next to the output, which makes `batch run` resumable. It is written before the first request. Its tokens are
+ * idempotency keys: a repeated upload or create returns the resource of the first one, so no batch is paid for twice.
  */
 export interface RunState {
   version: 2;
   url: string;
   input_sha256: string;
-  /** Of the results files. */
   format: string;
   parts: PartState[];
   collected: Collected;
 }
 
-/** What of a run is in the results files already. */
+/** Part of a run that is in the results files. */
 export interface Collected {
   parts: number;
-  /** How many bytes of the files are theirs; what stands behind them is not. */
+  /** Completed bytes of the results files. */
   sizes: { output: number; errors: number };
   completed: number;
-  /** Requests that failed, by code, with the message of the first. */
+  /** Failed requests by code, with the message of the first. */
   failures: Failure[];
 }
 
@@ -35,7 +33,7 @@ export interface Failure {
   message: string;
 }
 
-/** How far one batch of the run is. */
+/** Progress of one batch of the run. */
 export interface PartState {
   token: string;
   file_id: string | null;
@@ -48,15 +46,16 @@ export interface RunIdentity {
   url: string;
   sha256: string;
   format: string;
-  /** How many batches it takes. */
+  /** Number of batches. */
   parts: number;
   random: Random;
   cwd: string;
 }
 
 /**
- * @param output the results file beside which it stands, or null to remember nothing
- * @throws CliError when the file there belongs to another input or server
+ * Opens or creates the state file of a run.
+ * @param output results file, or null for stdout, which has no state file
+ * @throws CliError when the state file belongs to another input or server
  */
 export function openRunFile(output: string | null, run: RunIdentity) {
   const path = output === null ? null : `${output}.offpeak.json`;
@@ -79,10 +78,10 @@ export function openRunFile(output: string | null, run: RunIdentity) {
   };
   save();
   return {
-    /** Null when nothing is remembered, because the results go to stdout. */
+    /** Null for a run to stdout. */
     path,
     state,
-    /** Whether an earlier run left it. */
+    /** True if the state is that of an earlier run. */
     isResumed: found !== undefined,
     remember(part: number, ids: { file_id: string } | { batch_id: string }) {
       Object.assign(state.parts[part]!, ids);
@@ -92,7 +91,7 @@ export function openRunFile(output: string | null, run: RunIdentity) {
       state.collected = collected;
       save();
     },
-    /** Begins a part anew: the batch of the earlier run is gone. */
+    /** Resets a part whose batch or file was deleted. */
     restart(part: number) {
       state.parts[part] = fresh();
       save();
@@ -106,24 +105,28 @@ export function openRunFile(output: string | null, run: RunIdentity) {
 function refuseOther(shown: string, found: RunState, run: RunIdentity): void {
   if (found.input_sha256 !== run.sha256 || found.parts.length !== run.parts)
     throw new CliError(
-      `${shown} belongs to another input, whose batch is ${found.parts[0]?.batch_id ?? 'not created yet'}.`,
+      `${shown} belongs to a run of another input (batch: ${found.parts[0]?.batch_id ?? 'not created yet'}).`,
       `Choose another output with -o, or remove ${shown}.`,
     );
   if (found.format !== run.format)
     throw new CliError(
-      `${shown} belongs to a run whose results are ${found.format}.`,
-      `Pass --format ${found.format} to go on with it, or remove ${shown} to start anew.`,
+      `${shown} belongs to a run with --format ${found.format}.`,
+      `Pass --format ${found.format} to resume it, or remove ${shown} to start again.`,
     );
   if (found.url !== run.url)
     throw new CliError(
       `${shown} belongs to a run on ${found.url}, not ${run.url}.`,
-      `Pass --url ${found.url} to go on with it, or remove ${shown} to start anew.`,
+      `Pass --url ${found.url} to resume it, or remove ${shown} to start again.`,
     );
 }
 
 function readState(path: string): RunState | undefined {
-  const isOurs = ({ version, url, parts }: Partial<RunState>) =>
+  const isValid = ({ version, url, parts }: Partial<RunState>) =>
     version === 2 && typeof url === 'string' && Array.isArray(parts);
-  const advice = 'Move it away, or choose another output with -o.';
-  return readJsonFile(path, isOurs, 'a state file of batch run', advice);
+  return readJsonFile(
+    path,
+    isValid,
+    'a state file of batch run',
+    'Move it away, or choose another output with -o.',
+  );
 }

@@ -5,17 +5,16 @@ import type { Command } from 'commander';
 import type { Client } from '../../../client/client.ts';
 import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
-import { askAtInterrupt } from './ask.ts';
 import { combineBatches } from './combine.ts';
-import { pollUntilDone } from '../poll.ts';
 import { type Format, readFormat, rawOption } from './csv.ts';
-import { lockOutput } from './output-lock.ts';
+import { lockOutput, resolveOutput, showPath } from './output.ts';
 import { prepareInput } from './prepare-input.ts';
-import { createProgress, noProgress, type Progress } from '../progress.ts';
+import { createProgress, noProgress } from '../progress.ts';
 import { type InputFile, readInput, refuseDuplicateIds } from './read-input.ts';
-import { openResults, resolveOutput, showPath, type ResultPaths, type Results } from './results.ts';
-import { runParts, type PartsRun } from './run-parts.ts';
+import { openResults, type ResultPaths, type Results } from './results.ts';
+import { runParts } from './run-parts.ts';
 import { openRunFile, type Collected, type RunFile } from './run-state.ts';
+import { waitForEnd } from './wait.ts';
 import { costText, exitCodeOf, paintStatus } from '../show-batch.ts';
 import { clientCommand, examples, metadataOption } from '../../shared/commands.ts';
 import { connect } from '../../shared/connect.ts';
@@ -39,24 +38,24 @@ interface Options extends ClientOptions {
 
 export function batchRun(cli: Cli): Command {
   return clientCommand('run', 'upload a JSONL file, run it as a batch and download the results in its order')
-    .argument('<input>', 'the JSONL file, one request a line; - reads it from stdin')
+    .argument('<input>', 'JSONL file with one request a line, or - for stdin')
     .option(
       '-o, --output <file>',
-      'where the results go; - prints them (default: the input with .output.jsonl at its end)',
+      'results file, or - for stdout (default: the input path with .output.jsonl)',
     )
-    .option('--format <format>', 'of the results: jsonl or csv', 'jsonl')
+    .option('--format <format>', 'format of the results: jsonl or csv', 'jsonl')
     .addOption(rawOption())
-    .option('-f, --force', 'overwrite results that are there already')
-    .option('--model <id>', 'the model of every request, whatever its line says')
-    .option('--set <key=value...>', 'a field of every request, such as temperature=0')
-    .option('--endpoint <path>', 'what every request calls (default: what the first line says)')
-    .option('--wrap', 'the lines are request bodies, such as {"messages": [...]}: make each a batch line')
+    .option('-f, --force', 'overwrite existing results')
+    .option('--model <id>', 'model of every request, overriding its line')
+    .option('--set <key=value...>', 'field to set in every request, such as temperature=0')
+    .option('--endpoint <path>', 'endpoint of every request (default: that of the first line)')
+    .option('--wrap', 'treat each line as a request body, such as {"messages": [...]}')
     .addOption(metadataOption)
     .addHelpText(
       'after',
       `
-A file of more than 10,000 requests or 32 MB becomes several batches, whose results are one file.
-Run it again after an interruption, and it goes on with the same batches.`,
+A file with more than 10,000 requests or 32 MB becomes several batches with one results file.
+After an interruption, run the same command again to resume the same batches.`,
     )
     .addHelpText(
       'after',
@@ -69,7 +68,7 @@ Run it again after an interruption, and it goes on with the same batches.`,
     .action((input: string, options: Options) => runBatch(cli, input, options));
 }
 
-/** Sends a file as one batch or several and collects the results, and says how that went. */
+/** Runs a file as one or several batches, writes the results and prints a summary. */
 export async function runBatch(cli: Cli, inputPath: string, options: Options): Promise<void> {
   const client = connect(cli, options);
   const format = readFormat(options.format);
@@ -83,9 +82,10 @@ export async function runBatch(cli: Cli, inputPath: string, options: Options): P
     const input = await interruptible(cli, stopped, async (signal) =>
       readInput(await prepareInput(from, { model, set, endpoint, wrap }, copy, signal), signal),
     );
-    // Of one batch the server tells, with all else that is wrong.
+    // In a single batch the server finds duplicates, together with all other faults.
     if (input.parts.length > 1) await refuseDuplicateIds(input.path, input.parts);
-    if (input.requests === 0) throw new CliError(`There is no request in ${inputPath}.`);
+    if (input.requests === 0)
+      throw new CliError(`${inputPath === '-' ? 'The input' : inputPath} has no requests.`);
     const filename = source === undefined ? 'stdin.jsonl' : basename(source);
     const unlock = output === null ? undefined : lockOutput(output, showPath(cli, output));
     try {
@@ -142,7 +142,7 @@ async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void
     const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
     if (options.json !== true && run.state.parts.every(({ batch_id: id }) => id === null))
       cli.terminal.note(`Uploading ${filename} (${pluralize(input.requests, 'request')}${batches}) ...`);
-    const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to go on.';
+    const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to resume.';
     const stopped = new CliError('Stopped.', goOn, exitCodes.interrupted);
     await interruptible(cli, stopped, (signal) => parts.upload(signal));
     const isDone = await waitForEnd(cli, { parts, progress, run, requests: input.requests });
@@ -155,9 +155,9 @@ async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void
     const json = options.json === true;
     conclude(cli, { batches: parts.batches(), input, collected, files, json, output });
   } catch (error) {
-    // The server said no to all of it: there is nothing to go on with. An earlier run may have made what this one was not told of.
-    const isRefused = error instanceof ClientError && error.status < 500 && error.status !== 429;
-    if (isRefused && !run.isResumed && run.state.parts.every(({ batch_id: id }) => id === null)) {
+    // A rejected input leaves nothing to resume, unless an earlier run has created a batch.
+    const isRejected = error instanceof ClientError && error.status < 500 && error.status !== 429;
+    if (isRejected && !run.isResumed && run.state.parts.every(({ batch_id: id }) => id === null)) {
       run.remove();
       await results.discard();
     }
@@ -168,69 +168,12 @@ async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void
   }
 }
 
-/** Cancelled before there was a batch. */
+/** Cleans up after a cancellation before the first batch. */
 async function giveUp(cli: Cli, run: RunFile, results: Results): Promise<void> {
   run.remove();
   await results.discard();
   cli.terminal.note('Nothing was started.');
   cli.exitCode = exitCodes.batchStopped;
-}
-
-interface WaitOptions {
-  parts: PartsRun;
-  progress: Progress;
-  run: RunFile;
-  requests: number;
-}
-
-/** Waits for the end, or until the person at the keyboard has had enough: then false. */
-async function waitForEnd(cli: Cli, job: WaitOptions): Promise<boolean> {
-  const { parts, progress, run } = job;
-  let stop = new AbortController();
-  const release = cli.onInterrupt(() => stop.abort());
-  let isDone = false;
-  const ask = async () => {
-    isDone = await parts.step();
-    const seen = parts.batches();
-    if (seen.length > 0) progress.update(combineBatches(seen, job.requests));
-    return isDone;
-  };
-  try {
-    for (;;) {
-      await pollUntilDone(ask, {
-        clock: cli.clock,
-        note: (text) => progress.note(text),
-        signal: stop.signal,
-      });
-      if (isDone) return true;
-      progress.stop();
-      const choice = await askAtInterrupt(cli.terminal);
-      stop = new AbortController();
-      if (choice === 'cancel') await parts.cancel();
-      if (choice !== 'leave') continue;
-      showHowToResume(cli, parts.batches(), run);
-      cli.exitCode = exitCodes.interrupted;
-      return false;
-    }
-  } finally {
-    release();
-  }
-}
-
-function showHowToResume(cli: Cli, batches: RemoteBatch[], { path }: RunFile): void {
-  const { terminal } = cli;
-  if (batches.length === 0 && path === null) return;
-  const ids = batches.map(({ id }) => id).join(', ');
-  const goes = batches.length === 1 ? 'goes' : 'go';
-  if (path === null) {
-    terminal.note(`${ids} ${goes} on running: ${terminal.self.command} batch results <id>`);
-    return;
-  }
-  terminal.note(`${ids} ${goes} on running. Run the same command again to collect the results`);
-  const last = batches.at(-1)?.id ?? '<id>';
-  terminal.note(
-    `(${showPath(cli, path)} remembers it), or stop it: ${terminal.self.command} batch cancel ${last}`,
-  );
 }
 
 interface Conclusion {
@@ -256,19 +199,19 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
     const [only] = batches;
     return terminal.json(batches.length === 1 ? { ...only, files } : { ...whole, id: null, batches, files });
   }
-  // Results on stdout are followed by nothing.
-  const tell = (text: string) => (output === null ? terminal.note(text) : terminal.print(text));
+  // Keeps the summary out of results on stdout.
+  const print = (text: string) => (output === null ? terminal.note(text) : terminal.print(text));
   const name = batches.length === 1 ? whole.id : pluralize(batches.length, 'batch');
-  tell(`${name} ${paintStatus(whole, terminal)}: ${completed} completed, ${failed} failed`);
+  print(`${name} ${paintStatus(whole, terminal)}: ${completed} completed, ${failed} failed`);
   const unsent = input.requests - completed - failed;
-  if (unsent > 0) tell(`${pluralize(unsent, 'request')} ${unsent === 1 ? 'has' : 'have'} no result.`);
+  if (unsent > 0) print(`${pluralize(unsent, 'request')} ${unsent === 1 ? 'has' : 'have'} no result.`);
   if (output !== null)
     terminal.record([
       ['results', files.output && showPath(cli, files.output)],
       ['errors', files.errors && showPath(cli, files.errors)],
       ['cost', costText(whole)],
     ]);
-  for (const { code, count, message } of failures) tell(`failures  ${count} x ${code}: ${message}`);
+  for (const { code, count, message } of failures) print(`failures  ${count} x ${code}: ${message}`);
 }
 
 function temporaryCopy({ random }: Cli): string {

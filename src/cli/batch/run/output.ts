@@ -1,0 +1,81 @@
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { type FileLock, isLockHeld, lockFile } from '../../../base/file-lock.ts';
+import { makeFolder } from '../../../base/make-folder.ts';
+import type { Cli } from '../../shared/cli.ts';
+import { CliError } from '../../shared/exit-codes.ts';
+import type { Format } from './csv.ts';
+
+/** Path of the failed lines: `a/out.errors.jsonl` for `a/out.jsonl`. */
+export function errorsPath(output: string): string {
+  return `${output.replace(/\.jsonl$/, '')}.errors.jsonl`;
+}
+
+/**
+ * Path of the results, or null for stdout. Creates the folder.
+ * @throws CliError when the path is the input, not a file, or an existing file without `force`
+ */
+export async function resolveOutput(
+  cli: Cli,
+  source: string | undefined,
+  { output: given, format, force }: { output?: string; format: Format; force?: boolean },
+): Promise<string | null> {
+  if (given === '-' || (given === undefined && source === undefined)) return null;
+  const output = resolve(cli.cwd, given ?? withSuffix(source!, 'output', format));
+  // CSV has no file for failed lines.
+  const written = format === 'csv' ? [output] : [output, errorsPath(output)];
+  if (source !== undefined && written.includes(source))
+    throw new CliError('The results would overwrite the input.', 'Choose another file with -o.');
+  const taken = written.filter((path) => existsSync(path));
+  // The results are renamed to the path at the end, which would replace a device.
+  const odd = taken.find((path) => !statSync(path).isFile());
+  if (odd !== undefined)
+    throw new CliError(
+      `${showPath(cli, odd)} is not a file.`,
+      'Choose a file with -o, or pass -o - for stdout.',
+    );
+  if (taken[0] !== undefined && force !== true && !existsSync(`${output}.offpeak.json`))
+    throw new CliError(
+      `${showPath(cli, taken[0])} already exists.`,
+      'Pass --force to overwrite it, or choose another output with -o.',
+    );
+  await makeFolder(dirname(output));
+  return output;
+}
+
+/** Default output: `a/in.output.jsonl` for `a/in.jsonl`. */
+function withSuffix(path: string, suffix: string, format: Format): string {
+  return `${path.replace(/\.jsonl$/, '')}.${suffix}.${format}`;
+}
+
+/** Path relative to the current folder, where that is shorter. */
+export function showPath({ cwd }: Pick<Cli, 'cwd'>, path: string): string {
+  const short = relative(cwd, path);
+  return short === '' || short.startsWith('..') ? path : short;
+}
+
+/**
+ * Locks an output file against other runs, with a lock file `<output>.offpeak.lock` that the operating system releases
+ * when the process ends. Does nothing on a disk without file locks.
+ * @param name of the output, for the error message
+ * @returns a function that releases the lock, to be called once
+ * @throws CliError when another run holds the lock
+ */
+export function lockOutput(output: string, name: string): () => void {
+  const path = `${output}.offpeak.lock`;
+  let lock: FileLock | undefined;
+  try {
+    lock = lockFile(path);
+  } catch (error) {
+    if (isLockHeld(error))
+      throw new CliError(
+        `Another run is writing ${name}.`,
+        'Wait until it ends, or choose another output with -o.',
+      );
+  }
+  return () => {
+    // Removed before the release: afterwards the file may belong to another run.
+    rmSync(path, { force: true });
+    lock?.release();
+  };
+}
