@@ -40,11 +40,11 @@ export function createInference(deps: InferenceDeps): InferenceService {
   const calls = createEngineCalls({ schemas, clock, ids, log });
 
   const charge = (
-    { caller, requestId, known }: InteractiveCall,
+    { caller, requestId, trace }: InteractiveCall,
     { id: model, prices }: Model,
     usage: Usage,
   ) => {
-    if (known) known.billed = usage;
+    if (trace) trace.billed = usage;
     accounts.charge({ caller, requestId, model, usage, prices });
   };
 
@@ -61,8 +61,8 @@ export function createInference(deps: InferenceDeps): InferenceService {
     return served;
   };
 
-  const enter = ({ model: { id } }: ServedModel, { known }: InteractiveCall) => {
-    if (known) known.model = id;
+  const enter = ({ model: { id } }: ServedModel, { trace }: InteractiveCall) => {
+    if (trace) trace.model = id;
     const { model, pool, admission, countPrompt } = models.require(id);
     return { model, pool, countPrompt, leave: admission.enter('interactive') };
   };
@@ -236,7 +236,7 @@ export function createInference(deps: InferenceDeps): InferenceService {
   };
 }
 
-function toEngineCall({ signal, caller, known, betas }: InteractiveCall, prefix = ''): EngineCall {
-  const more = { ...(known && { trace: known }), ...(betas !== undefined && { betas }) };
+function toEngineCall({ signal, caller, trace, betas }: InteractiveCall, prefix = ''): EngineCall {
+  const more = { ...(trace && { trace }), ...(betas !== undefined && { betas }) };
   return { signal, priority: 'interactive', org: caller.orgId, prefix, ...more };
 }

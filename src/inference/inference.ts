@@ -92,7 +92,7 @@ export interface InteractiveCall {
   /** Called with the id of the model that answers, as soon as its answer begins. */
   onModel?: (model: string) => void;
   /** Collects what the log line of the call says. */
-  known?: CallTrace;
+  trace?: CallTrace;
   /** The client's `anthropic-beta`. */
   betas?: string;
 }
@@ -110,7 +110,7 @@ export interface LineCall {
   isRepeat?: boolean;
   signal: AbortSignal;
   /** Collects what the log line of the call says. */
-  known?: CallTrace;
+  trace?: CallTrace;
 }
 
 export interface LineAnswer {

@@ -5,10 +5,10 @@ import type { ServedModels } from './served-models.ts';
 
 /** Runs batch lines, each in its own format. */
 export function createRunLine(models: ServedModels, calls: EngineCalls): Inference['runLine'] {
-  return async ({ model, orgId, asked, prefix, deadline, isRepeat, signal, known }) => {
+  return async ({ model, orgId, asked, prefix, deadline, isRepeat, signal, trace }) => {
     const { pool, admission } = models.require(model.id);
     const leave = admission.enter('batch');
-    if (known) known.model = model.id;
+    if (trace) trace.model = model.id;
     const engineCall: EngineCall = {
       signal,
       priority: 'batch',
@@ -16,7 +16,7 @@ export function createRunLine(models: ServedModels, calls: EngineCalls): Inferen
       org: orgId,
       deadline,
       ...(isRepeat && { isRepeat }),
-      ...(known && { trace: known }),
+      ...(trace && { trace }),
     };
     const served = { pool, model };
     let answer: LineAnswer | undefined;
@@ -36,7 +36,7 @@ export function createRunLine(models: ServedModels, calls: EngineCalls): Inferen
           answer = { body: asked.present(body), usage };
         }
       }
-      if (known) known.billed = answer.usage;
+      if (trace) trace.billed = answer.usage;
       return answer;
     } catch (error) {
       throw asked.mapError(error);

@@ -147,12 +147,6 @@ export interface Incoming {
 }
 
 /** Engine call on behalf of the client of a request. */
-export function interactiveCall({
-  caller,
-  requestId,
-  signal,
-  onModel: answers,
-  trace: known,
-}: Incoming): InteractiveCall {
-  return { caller, requestId, signal, onModel: answers, known };
+export function interactiveCall({ caller, requestId, signal, onModel, trace }: Incoming): InteractiveCall {
+  return { caller, requestId, signal, onModel, trace };
 }

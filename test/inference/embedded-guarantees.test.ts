@@ -35,7 +35,7 @@ const eventsOf = (text: string) =>
     .filter((event) => event.startsWith('data: {'))
     .map((event) => JSON.parse(event.slice(6)) as ChatChunk & Partial<ErrorBody>);
 
-it('streams promised JSON piece by piece, and a call that must be made', async () => {
+it('streams guaranteed JSON and forced calls piece by piece', async () => {
   const schema = { type: 'array', items: parameters, minItems: 2, maxItems: 2 };
   const format = { type: 'json_schema', json_schema: { name: 'places', schema } };
   const json = await send({ response_format: format, stream: true });
@@ -55,7 +55,7 @@ it('streams promised JSON piece by piece, and a call that must be made', async (
   for (const { text } of [json, call]) expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
 });
 
-it('calls only what is allowed, once where that was asked for, and nothing where nothing is', async () => {
+it('calls only allowed tools, once on request, and none if none is allowed', async () => {
   for (const name of ['first', 'second']) {
     const allowed = { mode: 'required', tools: [{ type: 'function', function: { name } }] };
     const more = { tools, tool_choice: { type: 'allowed_tools', allowed_tools: allowed } };

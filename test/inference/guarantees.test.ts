@@ -210,7 +210,7 @@ describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
     expect(outputTokens).toBe(3);
   });
 
-  it('tells that an answer was cut', async () => {
+  it('shows that an answer was truncated', async () => {
     const cutCall = await ask('ollama', 'named', streamed, 8);
     expect(cutCall.finish).toBe('length');
     expect(cutCall.calls).toEqual([['weather', format === 'messages' ? {} : '{"city":']]);
@@ -221,7 +221,7 @@ describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
     expect(servers.requests).toHaveLength(2);
   });
 
-  it('fails where a server does nothing it is told, after two tries', async () => {
+  it('fails after two attempts on a server that ignores every instruction', async () => {
     await expect(ask('stubborn', 'named', streamed)).rejects.toMatchObject({ status: 502 });
     await expect(ask('stubborn', 'required', streamed)).rejects.toThrow(/did not call/);
     await expect(ask('stubborn', 'schema', streamed)).rejects.toThrow(/not JSON/);
@@ -256,7 +256,7 @@ it('one call at a time and a shorter list of tools hold on chat completions', as
   expect(await ask('ollama', { parallel_tool_calls: false })).toEqual(['clock']);
 });
 
-it('lines of a batch are held to the same, and pay for what was produced', async () => {
+it('applies to batch lines, which are charged for all attempts', async () => {
   const wishes: Wish[] = ['named', 'required', 'none', 'schema'];
   const requests = names.flatMap((model) =>
     wishes.map((wish) => chatLine(`${model}/${wish}`, question, { model, ...chatFields(wish) })),

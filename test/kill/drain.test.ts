@@ -48,7 +48,7 @@ describe('F07: SIGTERM', () => {
     expect([...upstream.calls.values()].filter((calls) => calls !== 1)).toEqual([]);
   });
 
-  it('gives back what does not end in the time there is for it, without counting it against the line', async () => {
+  it('releases lines that do not end in time, without counting an attempt', async () => {
     const drainMs = 100;
     let looks = 0;
     // It is looked every 10 ms whether something is still in flight: on a slow machine less often in that time, never more.

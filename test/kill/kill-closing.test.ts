@@ -77,7 +77,7 @@ describe('F06: killed while the result files are written', () => {
 });
 
 describe('F13: killed while a batch is cancelled', () => {
-  it('ends cancelled, with what was answered kept and the rest told', async () => {
+  it('ends cancelled, with all answers kept and errors for the other lines', async () => {
     const lines = 400;
     const random = createSeededRandom(13);
     installation = install(

@@ -28,7 +28,7 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     (_, at) => first + at * perTest,
   );
 
-  it.each(starts)('keeps every promise, seeds from %i', async (start) => {
+  it.each(starts)('keeps every guarantee, seeds from %i', async (start) => {
     for (let seed = start; seed < start + perTest && seed <= last; seed++) {
       const { violations } = await simulate(seed, database);
       if (violations.length > 0) expect.fail(await recount(seed, database));

@@ -107,7 +107,7 @@ it('does not ask without end for lines of a batch whose window is over', async (
   expect((await single.find(id)).status).toBe('expired');
 });
 
-it('ends a batch whose input is gone, however often that cannot be written down', async () => {
+it('ends a batch whose input is gone, however often the failure cannot be written', async () => {
   const single = await startSingle(database);
   single.failing.add('batches.fail');
   const id = await single.create('b0', 40);
@@ -139,7 +139,7 @@ it('waits for a disk that cannot be read at present, and loses neither a batch n
   expect(states.filter(({ status, ok }) => status !== 'completed' || ok !== 20)).toEqual([]);
 });
 
-it('tells the lines of a batch that was cancelled by their names, however long no file could be read', async () => {
+it('ends the lines of a cancelled batch with their custom_ids, however long files are unreadable', async () => {
   const single = await startSingle(database);
   const id = await single.create('b0', 40);
   single.unreadable.set('*', new BlobError('unavailable', 'The store is away.', 'Look at it.'));
@@ -239,7 +239,7 @@ it('fails a batch whose row cannot be read, with the reason, and runs the others
   expect(view).toMatchObject({ amount: 0n, errorSummary: [{ code: 'batch_failed', count: 100 }] });
 });
 
-it('runs a batch of which only what went wrong cannot be read', async () => {
+it('runs a batch whose errors cannot be read', async () => {
   const single = await startSingle(database);
   const id = await single.create('b0', 10);
   await database.db.all("UPDATE batches SET errors = '[{' WHERE id = ?", [id]);
@@ -248,7 +248,7 @@ it('runs a batch of which only what went wrong cannot be read', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 10 });
 });
 
-it('says why nothing is sent of what was running when processes died', async () => {
+it('says why lines that were running at deaths are not sent', async () => {
   const single = await startSingle(database);
   const slow = { delayMs: 60_000 };
   const [first, second] = [await single.create('b0', 5, slow), await single.create('b1', 5, slow)];
@@ -283,7 +283,7 @@ it('runs the others while the database refuses to give out a chunk of one, which
   expect(await single.find(stuck)).toMatchObject({ status: 'failed', ok: 0, err: 100 });
 });
 
-it('runs what was created under the old name of a model, and bills it as that', async () => {
+it('runs batches created under the old name of a model, at its prices', async () => {
   const single = await startSingle(database, { aliases: ['before'] });
   const id = await single.create('b0', 8);
   await database.db.all("UPDATE batch_chunks SET model = 'before' WHERE seq > 0");
@@ -315,7 +315,7 @@ it('runs a batch on when its model is renamed, and takes no more of it in hand f
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 600 });
 });
 
-it('cancels 10,000 lines within three seconds, and aborts those in flight within one, whoever runs them', async () => {
+it('cancels 10,000 lines within three seconds, and aborts those in flight within one, on any process', async () => {
   const single = await startSingle(database, { slots: 64, processes: 3 });
   const [first, , last] = single.all;
   for (const each of single.all) await single.settle(each.start());
@@ -401,7 +401,7 @@ describe('a line that its server refuses', () => {
     expect(single.sent()).toBe(20 + others + 5);
   });
 
-  it('ends where nobody else asks for anything', async () => {
+  it('ends if there are no other requests', async () => {
     const single = await startSingle(database, { slots: 4 });
     await single.settle(single.batches.start());
     const id = await single.create('bad', 1, { kind: 'closed' });
@@ -471,7 +471,7 @@ it.each([
   expect(single.sent()).toBe(times);
 });
 
-it('F33: leaves lines to the process that can send them, and asks for little while none can', async () => {
+it('F33: leaves lines to the process that can send them, and claims few while none can', async () => {
   const single = await startSingle(database, { slots: 8, processes: 2 });
   for (const each of single.all) await single.settle(each.start());
   await single.pass(11_000);
@@ -542,7 +542,7 @@ it('F08: sends a server no more than it takes, and fills it, whichever process c
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 4_000 });
 });
 
-it('F08: asks for its slots anew after it had no work', async () => {
+it('F08: requests its slots anew after a time without work', async () => {
   const single = await startSingle(database, { slots: 64, processes: 2 });
   for (const each of single.all) await single.settle(each.start());
   await single.create('b0', 20, { delayMs: 50 });
@@ -557,7 +557,7 @@ it('F08: asks for its slots anew after it had no work', async () => {
   expect(most).toBeLessThanOrEqual(72);
 });
 
-it('F48: keeps an org to its budget, but for what was in hand, and goes on within a second when it is raised', async () => {
+it('F48: keeps an org to its budget, except for lines in flight, and continues within a second of a raise', async () => {
   const single = await startSingle(database, { processes: 2 });
   const { orgs } = database.store;
   const budget = (lines: number) => ({ amount: Math.floor(lines * cost), period: 'month' as const });
@@ -615,7 +615,7 @@ it('F48: expires a batch whose org has no money until then', async () => {
   expect([status, ok + err]).toEqual(['expired', 10]);
 });
 
-it('runs batches in the hours of their model, and tells of the others', async () => {
+it('runs batches in the hours of their model, and says why the others wait', async () => {
   const minute = 60_000;
   const hours = { ...parseHours('00:20-00:10')!, share: 0 };
   const single = await startSingle(database, { hours });
@@ -651,7 +651,7 @@ it('gives batches their share of the places outside of their hours', async () =>
   expect([single.running(), (await single.see(id)).waiting]).toEqual([2, null]);
 });
 
-it('gives back what it has in hand of a model that it serves no more', async () => {
+it('releases the chunks of a model that it no longer serves', async () => {
   const single = await startSingle(database, { slots: 1 });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 100);
@@ -755,7 +755,7 @@ it('waits with the files of a batch for a disk that takes none', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
-it('asks a database that is away a few times a minute, and blames no batch for it', async () => {
+it('retries an unavailable database a few times a minute, and fails no batch for it', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const id = await single.create('b0', 100);
@@ -769,7 +769,7 @@ it('asks a database that is away a few times a minute, and blames no batch for i
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 100 });
 });
 
-it('goes on with what is in flight while the database hangs, sends nothing new, and loses none of it', async () => {
+it('continues requests in flight while the database hangs, sends no new ones, and loses none', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const id = await single.create('b0', 40, { delayMs: 45_000 });
@@ -810,7 +810,7 @@ it.each([25, -25])('runs on when the clock of the machine jumps by %i hours', as
   expect((await single.find(late)).status).toBe('expired');
 });
 
-it('keeps what a claim brings whose answer comes after a heartbeat', async () => {
+it('keeps the chunks of a claim that is answered after a heartbeat', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   await single.pass(8_000);
@@ -824,7 +824,7 @@ it('keeps what a claim brings whose answer comes after a heartbeat', async () =>
   expect(single.calls.filter((name) => name === 'batches.release')).toEqual([]);
 });
 
-it('gives back what a claim brought whose answer was lost', async () => {
+it('releases the chunks of a claim whose answer was lost', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   single.failing.add('batches.claim');

@@ -169,21 +169,21 @@ export class Dispatcher {
     if (!ready) return;
     const { model: found, asked } = ready;
     const { abort, orgId, priced, expiresAt: deadline } = claimed.batch;
-    const known: CallTrace | undefined = log.isLevelEnabled('debug') ? {} : undefined;
+    const trace: CallTrace | undefined = log.isLevelEnabled('debug') ? {} : undefined;
     const attempts = claimed.attempts.get(ref.line);
     const attempt = (attempts ?? noAttempts).made + 1;
     try {
       const { prefix } = chunk;
       const { signal } = abort;
-      const trace = known && { known };
       const isRepeat = attempts !== undefined;
-      const call = { model: found, asked, priced, orgId, prefix, deadline, isRepeat, signal, ...trace };
+      const traced = trace && { trace };
+      const call = { model: found, asked, priced, orgId, prefix, deadline, isRepeat, signal, ...traced };
       this.#resolve(claimed, ref, this.#result(claimed, ref, line, await inference.runLine(call)));
       warmup.answered(model, prefix);
-      if (known) this.#logCall(claimed, ref, attempt, known);
+      if (trace) this.#logCall(claimed, ref, attempt, trace);
     } catch (error) {
       this.#failed(claimed, ref, line, error, sentAt);
-      if (known) this.#logCall(claimed, ref, attempt, known, error);
+      if (trace) this.#logCall(claimed, ref, attempt, trace, error);
     } finally {
       ready.leave();
     }
@@ -193,12 +193,12 @@ export class Dispatcher {
     { batch }: ClaimedChunk,
     ref: LineRef,
     attempt: number,
-    known: CallTrace,
+    trace: CallTrace,
     failure?: unknown,
   ): void {
     const request = { request_id: lineRequestId(batch.id, ref.line), org: batch.orgId, attempt };
     const failed = failure !== undefined && { code: asApiError(failure).code };
-    this.#deps.log.debug({ ...request, ...toCallFields(known), ...failed }, failed ? 'line failed' : 'line');
+    this.#deps.log.debug({ ...request, ...toCallFields(trace), ...failed }, failed ? 'line failed' : 'line');
   }
 
   /** Backs off for an unavailable disk, and fails the batch for a lost file. The line loses no attempt. */
