@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { createLog, secretsOf } from './app/log.ts';
-import { isRemote, modelSources, openModelFiles, type ScriptedFactory } from './app/models.ts';
+import { openModelFiles, remoteSources, type ScriptedFactory } from './app/models.ts';
 import { createServing, type UnavailableServer } from './app/serving.ts';
 import { createAccounts } from './accounts/create-accounts.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import type { Clock } from './base/clock.ts';
 import { StoreTime } from './base/store-time.ts';
 import { createIds } from './base/ids.ts';
-import { formatProblem } from './config/source-value.ts';
 import { makeFolder } from './base/make-folder.ts';
 import type { Log } from './base/log.ts';
 import { packageVersion } from './base/program.ts';
@@ -19,7 +18,7 @@ import { words } from './base/words.ts';
 import { createBatches } from './batches/create-batches.ts';
 import type { Blobs } from './blobs/blobs.ts';
 import { createDiskBlobs } from './blobs/disk/disk.ts';
-import { ConfigError } from './config/config-error.ts';
+import { ConfigError, formatProblem } from './config/source-value.ts';
 import { type Config, blobStoreName } from './core/config.ts';
 import type { Model } from './core/model.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
@@ -84,9 +83,10 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const ids = createIds(clock, random);
   const time = new StoreTime(clock);
   const shared = { clock: time, random, ids, log };
-  const embedded = config.database === 'sqlite';
+  /** No other process uses an embedded database. */
+  const exclusive = config.database === 'sqlite';
 
-  const store: Store = embedded
+  const store: Store = exclusive
     ? createSqliteStore({ path: join(config.data, 'offpeak.db'), clock, log })
     : (await import('./store/postgres/postgres.ts')).createPostgresStore({ url: config.database, log });
   const { bucket } = config.files;
@@ -96,12 +96,12 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const installation = createInstallation({ ...shared, store, blobs, folder: blobStoreName(config) });
   const accounts = createAccounts({ ...shared, store, config });
   const modelFiles = openModelFiles(config, { clock, random });
-  const pulls = createStartPulls(modelFiles, modelSources(config).filter(isRemote), log);
+  const pulls = createStartPulls(modelFiles, remoteSources(config), log);
   const { spawn, scripted } = overrides;
   const serving = await createServing(config, {
     ...shared,
     modelFiles,
-    isShared: !embedded,
+    isShared: !exclusive,
     windowMs: config.batch.completionWindowMs,
     ...(spawn && { spawn }),
     ...(scripted && { scripted }),
@@ -116,17 +116,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   });
   const { catalog, peers, capacity } = service;
   const inference = withFallbacks(service);
+  const { budgets } = accounts;
   const { limits, drainMs } = config;
   const files = createFiles({
     ...shared,
     store,
     blobs,
     catalog: peers,
-    limits: {
-      fileBytes: limits.bytesPerBatch,
-      lines: limits.requestsPerBatch,
-      lineBytes: limits.lineBytes,
-    },
+    limits: { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: limits.lineBytes },
     endpoints: config.batch.endpoints,
     userFiles: {
       purposes: config.files.purposes.filter((purpose) => purpose !== 'batch'),
@@ -147,23 +144,15 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...withLineFallbacks(service, time),
     catalog,
     peers,
-    budgets: accounts.budgets,
+    budgets,
     limits,
     drainMs,
     batch: config.batch,
-    exclusive: embedded,
+    exclusive,
   });
-  const responses = createResponses({
-    ...shared,
-    store,
-    inference,
-    catalog,
-    budgets: accounts.budgets,
-    limits,
-    exclusive: embedded,
-  });
+  const responses = createResponses({ ...shared, store, inference, catalog, budgets, limits, exclusive });
   const egress = createEgress(config.egress);
-  const webhooks = createWebhooks({ ...shared, store, egress, exclusive: embedded });
+  const webhooks = createWebhooks({ ...shared, store, egress, exclusive });
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);
@@ -202,7 +191,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       catalog,
       capacity,
       batches: store.batches,
-      isOutOfBudget: (orgId) => accounts.budgets.waiting(orgId) !== null,
+      isOutOfBudget: (orgId) => budgets.waiting(orgId) !== null,
       time,
       clock,
       log,
@@ -218,21 +207,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   };
 
   // Started in the order of their dependencies, stopped in reverse.
-  const parts: Service[] = [
-    store,
-    timing,
-    blobs,
-    installation,
-    pulls,
-    service,
-    accounts,
-    ...(metrics ? [metrics] : []),
-    files,
-    responses,
-    webhooks,
-    batches,
-    server,
-  ];
+  const parts: Service[] = [store, timing, blobs, installation, pulls, service, accounts];
+  if (metrics) parts.push(metrics);
+  parts.push(files, responses, webhooks, batches, server);
   let stopping: Promise<void> | null = null;
   let reloading: Promise<void> = Promise.resolve();
 
@@ -245,7 +222,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   async function reload(read: () => Config): Promise<void> {
     const next = read();
     hide(secretsOf(next));
-    await createStartPulls(modelFiles, modelSources(next).filter(isRemote), log).start();
+    await createStartPulls(modelFiles, remoteSources(next), log).start();
     const { replaced } = await serving.replace(next, (models) => service.replaceModels(models));
     const models = next.models.map(({ id }) => id);
     log.info({ models, replaced }, 'The configuration was read again.');
@@ -293,10 +270,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       }
     },
 
-    stop() {
-      stopping ??= stopAll();
-      return stopping;
-    },
+    stop: () => (stopping ??= stopAll()),
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError } from './config/config-error.ts';
+import { ConfigError } from './config/source-value.ts';
 import { clientSettings } from './config/environment.ts';
 import { type ConfigSources, loadConfig } from './config.ts';
 

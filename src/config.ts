@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isAddressRange } from './base/addresses.ts';
-import { type Checker, type SourceValue, createChecker } from './config/source-value.ts';
+import { type Checker, ConfigError, createChecker, type SourceValue } from './config/source-value.ts';
 import { parseSourceYaml } from './config/source-yaml.ts';
 import { isLoopback } from './base/loopback.ts';
 import { bucket } from './config/bucket.ts';
-import { ConfigError } from './config/config-error.ts';
 import { environment, outside, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';

@@ -7,7 +7,7 @@ import type { UsageQuery, UsageReport } from '../core/usage-report.ts';
 import type { OrgChanges } from '../store/contract/accounts.ts';
 import type { Budgets } from './budgets.ts';
 
-/** Orgs, keys and money (api.md, sections 1 and 8). */
+/** Orgs, keys and money. */
 export interface Accounts extends Service {
   /**
    * Returns the caller that a request belongs to. Each occurrence of a header is one raw value.
@@ -38,9 +38,7 @@ export interface Accounts extends Service {
    */
   usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
   readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
-  /**
-   * Adds a synchronous request to the ledger, in a group commit a moment later. The log names requests that could not be added.
-   */
+  /** Adds a synchronous request to the ledger, in a group commit a moment later. The log names requests that could not be added. */
   charge(entry: { caller: Caller; requestId: string; model: string; usage: Usage; prices: Prices }): void;
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
-import type { ApiKey, Caller, KeyScope } from '../core/org.ts';
+import type { Caller, KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import type { KeyCache } from './key-cache.ts';
 import { hashKey, isKey } from './keys.ts';
@@ -8,7 +8,7 @@ import { hashKey, isKey } from './keys.ts';
 const unauthorized = (message: string) => new ApiError('invalid_api_key', message);
 
 /**
- * Returns the key in `Authorization: Bearer` (api.md, section 1), which wins over `x-api-key` when both are sent.
+ * Returns the key in `Authorization: Bearer`, which wins over `x-api-key` when both are sent.
  * @throws ApiError `duplicate_authorization`, `invalid_api_key`
  */
 function bearerToken(headers: { authorization: string[]; xApiKey: string[] }): string {
@@ -48,12 +48,8 @@ export function createAuthenticate(deps: {
     if (key.expiresAt !== null && key.expiresAt <= clock.now())
       throw unauthorized('This API key has expired.');
     used(key.id);
-    return toCaller(key);
+    return { orgId: key.orgId, keyId: key.id, scopes: key.scopes, models: key.models };
   };
-}
-
-function toCaller(key: ApiKey): Caller {
-  return { orgId: key.orgId, keyId: key.id, scopes: key.scopes, models: key.models };
 }
 
 /** @throws ApiError `permission_denied` */

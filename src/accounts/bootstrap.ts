@@ -16,13 +16,9 @@ const minimumLength = 32;
 export function checkEnvironmentKeys({ apiKey, adminKey }: EnvironmentKeys): void {
   for (const [name, key] of Object.entries({ apiKey, adminKey })) {
     if (key === undefined) continue;
-    const fault =
-      key.length < minimumLength
-        ? 'is too short'
-        : /^[\x21-\x7e]+$/.test(key)
-          ? null
-          : 'has invalid characters';
-    if (fault)
+    const isTooShort = key.length < minimumLength;
+    const fault = isTooShort ? 'is too short' : 'has invalid characters';
+    if (isTooShort || !/^[\x21-\x7e]+$/.test(key))
       throw new Error(
         `The ${name} given by environment ${fault}: use at least ${minimumLength} printable ASCII characters without spaces.`,
       );
@@ -50,7 +46,7 @@ export async function ensureEnvironmentKeys(
 }
 
 /**
- * Creates a key and an admin key where neither the environment nor the store has one (api.md, section 8).
+ * Creates a key and an admin key where neither the environment nor the store has one.
  * @returns the new keys, to be shown once; null if both existed
  */
 export async function makeFirstKeys(
@@ -88,8 +84,7 @@ async function ensure(
   role: keyof EnvironmentKeys,
   secret: string,
 ) {
-  const { apiKey } = await issue(issuing, org, role, secret);
-  if (apiKey) return;
+  if ((await issue(issuing, org, role, secret)).apiKey) return;
   const known = await issuing.store.keys.findByHash(hashKey(secret));
   if (known && known.revokedAt !== null)
     issuing.log.warn({ key: known.id }, `the ${role} given by environment was revoked: set a new one`);

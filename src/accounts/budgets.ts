@@ -95,12 +95,8 @@ export function createBudgets(deps: {
       const known = usedUpOf(orgId, now);
       if (!known) return null;
       const { budget, until } = known;
-      const waiting = {
-        reason: 'budget',
-        message: budgetExceededText(budget, now),
-        since: budget.usedUpAt ?? now,
-      } as const;
-      return until === null ? waiting : { ...waiting, until };
+      const message = budgetExceededText(budget, now);
+      return { reason: 'budget', message, since: budget.usedUpAt ?? now, ...(until !== null && { until }) };
     },
 
     async start() {

@@ -37,23 +37,18 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const { store, clock, log, config } = deps;
   checkEnvironmentKeys(config);
   const given = [config.apiKey, config.adminKey].filter((key) => key !== undefined);
-  const cache = createKeyCache(clock, (hash) => deps.store.keys.findByHash(hash));
+  const cache = createKeyCache(clock, (hash) => store.keys.findByHash(hash));
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
   const isAway = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
   const ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
   const budgets = createBudgets({ orgs: store.orgs, clock, log });
-  const authenticate = createAuthenticate({
-    clock,
-    cache,
-    environmentHashes: new Set(given.map(hashKey)),
-    used: (keyId) => lastUsed.note(keyId),
-  });
+  const environmentHashes = new Set(given.map(hashKey));
   let firstKeys: Accounts['firstKeys'] = null;
 
   return {
     ...createIssuer({ ...deps, budgets }, () => cache.clear()),
     budgets,
-    authenticate,
+    authenticate: createAuthenticate({ clock, cache, environmentHashes, used: lastUsed.note }),
     require: requireScope,
     async usage(caller, query) {
       const isAdmin = caller.scopes.includes('admin');

@@ -25,8 +25,7 @@ export function createLastUsed(deps: { keys: KeyStore; clock: Clock; log: Log })
   function flush(): Promise<void> {
     timer?.cancel();
     timer = undefined;
-    flushing = flushing.then(write);
-    return flushing;
+    return (flushing = flushing.then(write));
   }
 
   return {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
-import { createLogWriter, type LogWriter } from './log-writer.ts';
+import { createLogWriter } from './log-writer.ts';
 
 const errorOf = (code: string) => Object.assign(new Error(code), { code });
 
@@ -46,7 +46,7 @@ let clock: ManualClock;
 let file: ReturnType<typeof createFile>;
 let lost: number[];
 let finished: number;
-let writer: LogWriter;
+let writer: ReturnType<typeof createLogWriter>;
 const line = (text: string) => writer.write(`${text}\n`);
 
 beforeEach(() => {

@@ -40,14 +40,7 @@ const system: System = {
  * Writes log lines in the background, in groups. While writes fail (full disk, closed pipe) it drops the newest lines, and the server
  * continues.
  */
-export interface LogWriter {
-  /** @param line ends with a line feed */
-  write(line: string): void;
-  /** Writes the waiting lines synchronously, for up to a second. */
-  flush(): void;
-}
-
-export function createLogWriter(deps: LogWriterDeps): LogWriter {
+export function createLogWriter(deps: LogWriterDeps) {
   const { fd, clock, finish, onLost, system: files = system } = deps;
   let waiting: string[] = [];
   /** Bytes of earlier groups that are not yet written. */
@@ -105,14 +98,16 @@ export function createLogWriter(deps: LogWriterDeps): LogWriter {
   }
 
   return {
-    write(line) {
+    /** @param line ends with a line feed */
+    write(line: string): void {
       if (bytes + line.length > maxWaitingBytes) return void lost++;
       waiting.push(line);
       bytes += line.length;
       schedule();
     },
 
-    flush() {
+    /** Writes the waiting lines synchronously, for up to a second. */
+    flush(): void {
       let left = take();
       for (let tries = 0; left.length > 0 && tries < flushTries;) {
         try {

@@ -53,10 +53,7 @@ export const lineForm = {
 };
 
 const eachLine = (show: (line: string) => string) => (lines: string) =>
-  lines
-    .split(/(?<=\n)/)
-    .map(show)
-    .join('');
+  lines.replaceAll(/[^\n]*\n|[^\n]+$/g, (line) => show(line));
 
 /** Returns all secrets in the configuration. */
 export function secretsOf({ apiKey, adminKey, hub, database, files, models }: Config): string[] {

@@ -15,7 +15,7 @@ import {
 } from '../core/config.ts';
 import type { Examination } from '../core/examination.ts';
 import type { Model, Serves } from '../core/model.ts';
-import { type ModelSource, type RemoteSource, readModelSource } from '../core/model-source.ts';
+import { type ModelSource, readModelSource } from '../core/model-source.ts';
 import type { Engine } from '../engines/engines.ts';
 import type { Spawn } from '../engines/llama/child-process.ts';
 import { type ModelFiles, createModelFiles } from '../engines/llama/model-files.ts';
@@ -33,18 +33,17 @@ export function openModelFiles(
   return createModelFiles({ folder: modelFolder, hub, clock, random });
 }
 
-export function modelSources({ models }: Config): ModelSource[] {
-  return models.flatMap(({ engine }) => (engine.kind === 'llama' ? modelSource(engine.path) : []));
+/** Models to download at the start. */
+export function remoteSources({ models }: Config) {
+  return models
+    .flatMap(({ engine }) => (engine.kind === 'llama' ? modelSource(engine.path) : []))
+    .filter((source) => source.kind !== 'path');
 }
 
 /** The path is valid: the configuration was checked when it was read. */
 function modelSource(path: string): ModelSource {
   const source = readModelSource(path);
   return source.kind === 'wrong' ? { kind: 'path', path } : source;
-}
-
-export function isRemote(source: ModelSource): source is RemoteSource {
-  return source.kind !== 'path';
 }
 
 /** Collaborators of engines and pools. */
@@ -145,8 +144,7 @@ export async function modelServers(
     // State of a replica is stored by its name. The name includes key and model where they differ, since each may have its own limit.
     const address = serverName(replica);
     const siblings = upstream.replicas.filter((each) => serverName(each) === address);
-    const key =
-      apiKey !== null && siblings.some((each) => each.apiKey !== apiKey) ? `#${keyMark(apiKey)}` : '';
+    const key = apiKey !== null && siblings.some((each) => each.apiKey !== apiKey) ? keyMark(apiKey) : '';
     const ofModel = model !== undefined && siblings.some((each) => each.model !== model) ? ` ${model}` : '';
     const name = address + key + ofModel;
     const replicaEngine =
@@ -173,7 +171,7 @@ export async function modelServers(
 
 /** Distinguishes keys at one address, independent of their order. Logs show it; 4 digits do not reveal the key. */
 function keyMark(apiKey: string): string {
-  return hash('sha256', apiKey, 'hex').slice(0, 4);
+  return `#${hash('sha256', apiKey, 'hex').slice(0, 4)}`;
 }
 
 /** Settings that determine the engine of a replica. */
@@ -220,8 +218,7 @@ export async function examineServers(config: Config, how: { generates: boolean }
     if (engine.kind !== 'openai') return [];
     return engine.replicas.map(async (replica) => {
       const options = { ...parts, ...upstreamOptions(model, engine, replica) };
-      const examination = await examineUpstream(options, how);
-      return { model: model.id, engine, replica, examination };
+      return { model: model.id, engine, replica, examination: await examineUpstream(options, how) };
     });
   });
   return Promise.all(examined);

@@ -13,29 +13,15 @@ export interface UnavailableServer {
   message: string;
 }
 
-/** The models that this process serves, by the configuration read last. */
-export interface Serving {
-  readonly models: RunningModel[];
-  /**
-   * Serves the models of another configuration. Replicas with unchanged settings keep their state.
-   * @param taken routes requests to the new models; awaited before replicas of the remaining models are replaced
-   */
-  replace(next: Config, taken: (models: RunningModel[]) => Promise<void>): Promise<{ replaced: string[] }>;
-  /** Probes every replica and returns those that accept no requests. */
-  unavailable(): Promise<UnavailableServer[]>;
-}
-
-export async function createServing(config: Config, deps: EngineDeps): Promise<Serving> {
+/** Creates the models that this process serves, by the configuration read last. */
+export async function createServing(config: Config, deps: EngineDeps) {
   let served = await serve(config, []);
 
   function serve({ models }: Config, before: readonly RunningModel[]): Promise<RunningModel[]> {
     const made = models.map(async (next) => {
       const previous = before.find(({ config: { id } }) => id === next.id);
-      const servers = await modelServers(
-        next,
-        { ...deps, log: deps.log.child({ model: next.id }) },
-        previous,
-      );
+      const log = deps.log.child({ model: next.id });
+      const servers = await modelServers(next, { ...deps, log }, previous);
       const createdAt = previous?.model.createdAt ?? deps.clock.now();
       return { ...servers, model: publicModel(next, servers.pool, createdAt) };
     });
@@ -47,7 +33,11 @@ export async function createServing(config: Config, deps: EngineDeps): Promise<S
       return served;
     },
 
-    async replace(next, taken) {
+    /**
+     * Serves the models of another configuration. Replicas with unchanged settings keep their state.
+     * @param taken routes requests to the new models; awaited before replicas of the remaining models are replaced
+     */
+    async replace(next: Config, taken: (models: RunningModel[]) => Promise<void>) {
       const models = await serve(next, served);
       await taken(models);
       const replaced = models.filter(({ replicas }) => !served.some((each) => each.replicas === replicas));
@@ -57,7 +47,8 @@ export async function createServing(config: Config, deps: EngineDeps): Promise<S
       return { replaced: replaced.map(({ model }) => model.id) };
     },
 
-    async unavailable() {
+    /** Probes every replica and returns those that accept no requests. */
+    async unavailable(): Promise<UnavailableServer[]> {
       await Promise.all(served.map(({ pool }) => pool.probe()));
       return served.flatMap(({ model: { id }, pool: { replicas } }) =>
         replicas.flatMap(({ name, waiting }) =>

@@ -56,11 +56,7 @@ function failure(at: SourceValue, check: Checker): CustomFailure | undefined {
   const status = check.whole(fields.status, { min: 400, max: 599 });
   const meant = check.whole(fields.means);
   if (code === undefined && says === undefined && status === undefined)
-    return check.fail(
-      at,
-      'has no condition',
-      'Give a status, a code, or the beginning of the message (says).',
-    );
+    return check.fail(at, 'has no condition', 'Give a status, a code, or the start of the message (says).');
   const means = failureStatuses.find((each) => each === meant);
   const isAccountFailure = means === 401 || means === 402 || means === 403;
   if (isAccountFailure && code === undefined && says === undefined && ![401, 402, 403].includes(status ?? 0))

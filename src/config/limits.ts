@@ -1,11 +1,5 @@
 import type { Checker, SourceValue } from './source-value.ts';
-import {
-  type BatchEndpoint,
-  batchEndpoints,
-  dateForms,
-  defaultEndpoints,
-  defaultLimits,
-} from '../core/batch.ts';
+import { batchEndpoints, dateForms, defaultEndpoints, defaultLimits } from '../core/batch.ts';
 import type { Config } from '../core/config.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Hours } from '../core/hours.ts';
@@ -38,8 +32,10 @@ export function batch(
 ): Config['batch'] & { hours: Hours | undefined } {
   const fields = check.object(at, configKeys.batch);
   const completionWindowMs = check.duration(fields.completion_window) ?? 86_400_000;
+  const endpoints = check.list(fields.endpoints)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
+  if (endpoints?.length === 0) check.fail(fields.endpoints!, 'must name at least one endpoint');
   return {
-    endpoints: endpoints(fields.endpoints, check) ?? defaultEndpoints,
+    endpoints: endpoints ? [...new Set(endpoints)] : defaultEndpoints,
     priceFactor: check.number(fields.price_factor, { min: 0, max: 1 }) ?? 0.5,
     resultTtlMs: check.duration(fields.result_ttl) ?? 30 * 86_400_000,
     completionWindowMs,
@@ -66,10 +62,4 @@ export function files(
     purposes: [...new Set<UploadPurpose>(['batch', ...(named ?? [])])],
     bytes: check.whole(fields.bytes, { min: 1, max: 2 ** 30 }) ?? bytesPerBatch,
   };
-}
-
-function endpoints(at: SourceValue | undefined, check: Checker): readonly BatchEndpoint[] | undefined {
-  const named = check.list(at)?.flatMap((item) => check.choice(item, batchEndpoints) ?? []);
-  if (at && named?.length === 0) check.fail(at, 'must name at least one endpoint');
-  return named && [...new Set(named)];
 }

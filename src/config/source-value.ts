@@ -16,6 +16,17 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${place}: ${problem.message}${problem.hint === null ? '' : `. ${problem.hint}`}`;
 }
 
+/** Invalid configuration, with all problems and their locations. */
+export class ConfigError extends Error {
+  readonly problems: ConfigProblem[];
+
+  constructor(problems: ConfigProblem[]) {
+    super(problems.map(formatProblem).join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
 /** Configured value with its location. */
 export interface SourceValue {
   file: string;
@@ -104,11 +115,8 @@ export function createChecker() {
           continue;
         }
         const nearest = nearestWord(key, keys);
-        fail(
-          field,
-          'unknown key',
-          nearest ? `Did you mean '${nearest}'?` : `Known here: ${keys.join(', ')}.`,
-        );
+        const hint = nearest ? `Did you mean '${nearest}'?` : `Known here: ${keys.join(', ')}.`;
+        fail(field, 'unknown key', hint);
       }
       return fields;
     },
@@ -119,9 +127,8 @@ export function createChecker() {
     flag(at: SourceValue | undefined): boolean | undefined {
       if (at === undefined) return undefined;
       if (at.loose && (at.value === 'true' || at.value === 'false')) return at.value === 'true';
-      return typeof at.value === 'boolean'
-        ? at.value
-        : fail(at, `expected true or false, found ${describe(at)}`);
+      if (typeof at.value === 'boolean') return at.value;
+      return fail(at, `expected true or false, found ${describe(at)}`);
     },
     /** Secret or other word for an HTTP header. */
     word(at: SourceValue | undefined): string | undefined {
@@ -141,9 +148,8 @@ export function createChecker() {
     duration(at: SourceValue | undefined): number | undefined {
       if (at === undefined) return undefined;
       const found = typeof at.value === 'string' ? parseDuration(at.value) : undefined;
-      return (
-        found ?? fail(at, `expected a duration, found ${describe(at)}`, 'Write 250ms, 25s, 10m, 24h or 30d.')
-      );
+      if (found !== undefined) return found;
+      return fail(at, `expected a duration, found ${describe(at)}`, 'Write 250ms, 25s, 10m, 24h or 30d.');
     },
   };
 }
@@ -156,9 +162,7 @@ function describe(at: SourceValue): string {
 }
 
 function quoteHint(at: SourceValue): string | undefined {
-  return typeof at.value === 'number' || typeof at.value === 'boolean'
-    ? `Quote it: "${at.value}".`
-    : undefined;
+  return ['number', 'boolean'].includes(typeof at.value) ? `Quote it: "${String(at.value)}".` : undefined;
 }
 
 function range(min: number, max: number): string {

@@ -16,7 +16,8 @@ export function parseSourceYaml(
   lookup: Lookup,
   check: Checker,
 ): SourceValue | undefined {
-  const yaml = loadYaml();
+  // Loaded on first use: most commands read no YAML.
+  const yaml = loadPackage('yaml') as typeof Yaml;
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const reported = new Set<number>();
@@ -30,21 +31,9 @@ export function parseSourceYaml(
     check.problems.push({ file, line, message: error.message, hint });
   }
   if (document.errors.length > 0) return undefined;
-  return locate(document.contents, {
-    file,
-    path: '',
-    line: 1,
-    depth: 0,
-    yaml,
-    lines,
-    document,
-    lookup,
-    check,
-  });
+  const root: Place = { file, path: '', line: 1, depth: 0, yaml, lines, document, lookup, check };
+  return locate(document.contents, root);
 }
-
-/** Loaded on first use: most commands read no YAML. */
-const loadYaml = () => loadPackage('yaml') as typeof Yaml;
 
 /** Matches `{ key: ${NAME} }`, where YAML reads the inner braces as a mapping. */
 const bareVariable = /[{[,].*?:?\s(\$\{[^}]*\})/;
@@ -66,22 +55,16 @@ interface Place {
 }
 
 function locate(node: Node | null, outer: Place): SourceValue {
+  const { file, path } = outer;
   const line = node?.range ? outer.lines.linePos(node.range[0]).line : outer.line;
-  const at: SourceValue = {
-    file: outer.file,
-    line,
-    path: outer.path,
-    value: null,
-    loose: false,
-    hidden: false,
-  };
+  const at: SourceValue = { file, line, path, value: null, loose: false, hidden: false };
   const place = { ...outer, line, depth: outer.depth + 1 };
   if (place.depth > maxDepth) {
     place.check.fail(at, 'nested too deeply');
   } else if (outer.yaml.isAlias(node)) {
     return locate((node.resolve(place.document) as Node | undefined) ?? null, place);
   } else if (outer.yaml.isSeq(node)) {
-    at.value = node.items.map((item, i) => locate(item as Node, { ...place, path: `${place.path}[${i}]` }));
+    at.value = node.items.map((item, i) => locate(item as Node, { ...place, path: `${path}[${i}]` }));
   } else if (outer.yaml.isMap(node)) {
     at.value = new Map(node.items.map((pair) => locatePair(pair as Pair<Node, Node | null>, place)));
   } else if (outer.yaml.isScalar(node)) {

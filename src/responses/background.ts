@@ -49,9 +49,7 @@ export function createBackground(deps: BackgroundDeps) {
   const aliveUntil = () => time.latest() + leaseMs;
   const runs = new Map<string, BackgroundRun>();
   const full = () =>
-    new ApiError('rate_limit_exceeded', 'Too many background responses are in progress.', {
-      retryAfter: 5,
-    });
+    new ApiError('rate_limit_exceeded', 'Too many background responses are in progress.', { retryAfter: 5 });
   const room = createFairGate({
     capacity: roomBytes,
     maxPerOwner: roomBytes / 2,

@@ -30,10 +30,7 @@ export function createBodyBudget(capacity: number) {
         if (ofOrg === 0) orgs.delete(orgId);
         else orgs.set(orgId, ofOrg);
       };
-      return {
-        reserve: (bytes) => change(bytes - held),
-        release: () => change(-held),
-      };
+      return { reserve: (bytes) => change(bytes - held), release: () => change(-held) };
     },
   };
 }

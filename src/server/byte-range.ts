@@ -21,8 +21,6 @@ export function readRange(
   throw new ApiError(
     'range_not_satisfiable',
     `The range ${range} is outside the file, which has ${size} bytes.`,
-    {
-      contentRange: `bytes */${size}`,
-    },
+    { contentRange: `bytes */${size}` },
   );
 }

@@ -35,11 +35,7 @@ const create = queryCommand({
   examples: ['in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'],
   async ask({ files, batches }, input, { endpoint, metadata }: NewBatch, { cwd }) {
     if (input.startsWith('file-') && !existsSync(resolve(cwd, input)))
-      return batches.create({
-        endpoint: endpoint ?? '/v1/chat/completions',
-        inputFileId: input,
-        metadata,
-      });
+      return batches.create({ endpoint: endpoint ?? '/v1/chat/completions', inputFileId: input, metadata });
     const path = existingFile(input, cwd);
     const named = endpoint ?? (await readInput(path)).endpoint;
     const file = await files.upload({ content: await openBlob(path), filename: basename(path) });

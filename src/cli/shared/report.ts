@@ -1,7 +1,6 @@
 import { CommanderError } from 'commander';
 import { ClientError, Unreachable, type RemoteFault } from '../../client/errors.ts';
-import { formatProblem } from '../../config/source-value.ts';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError, formatProblem } from '../../config/source-value.ts';
 import { cleanLine } from '../terminal/clean-text.ts';
 import { CliError, exitCodes, type ExitCode } from './exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -83,12 +82,7 @@ function toReport(error: unknown, command: string): ErrorReport {
   const message = error instanceof Error ? error.message : String(error);
   const hint =
     error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;
-  return {
-    message: message === '' ? 'Unknown error.' : message,
-    lines: [],
-    exitCode,
-    hint,
-  };
+  return { message: message === '' ? 'Unknown error.' : message, lines: [], exitCode, hint };
 }
 
 function toServerReport(error: ClientError, command: string): ErrorReport {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/source-value.ts';
 import { readConfig, reloadFlags } from './server-flags.ts';
 
 const idsOf = ({ models }: { models: { id: string }[] }) => models.map(({ id }) => id);

@@ -120,9 +120,7 @@ export const modelSchema = titled('Model', {
   context_length: t.integerOrNull({
     description: 'Maximum tokens of a prompt and its answer together; null if unknown.',
   }),
-  slots: t.integerOrNull({
-    description: 'Number of requests that run at once; null if unknown.',
-  }),
+  slots: t.integerOrNull({ description: 'Number of requests that run at once; null if unknown.' }),
   batch_only: t.boolean({
     description: 'True if only other processes serve the model: here it can be used in batches only.',
   }),
@@ -288,9 +286,6 @@ export const usageSchema = pageOf(t.object(usageRow, closed), {
   group_by: t.array(t.oneOf(usageGroups)),
   currency: t.literal('USD'),
   total: t.orNull(
-    t.object(used, {
-      description: 'Sum of all rows of all pages; null after the first page.',
-      ...closed,
-    }),
+    t.object(used, { description: 'Sum of all rows of all pages; null after the first page.', ...closed }),
   ),
 });

@@ -123,8 +123,5 @@ export const chatMessagesQuery: QueryDocs = {
 export const chatListQuery: QueryDocs = {
   ...chatMessagesQuery,
   model: { type: 'string', description: 'Only completions of this model.' },
-  metadata: {
-    type: 'object',
-    description: 'Only completions with this metadata: metadata[name]=value.',
-  },
+  metadata: { type: 'object', description: 'Only completions with this metadata: metadata[name]=value.' },
 };

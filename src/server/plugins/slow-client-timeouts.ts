@@ -49,10 +49,7 @@ export function closeSlowClients(traffic: Traffic, clock: Clock): { start(): voi
     timer = clock.after(sweepMs, sweep);
   }
 
-  return {
-    start: () => void (timer = clock.after(sweepMs, sweep)),
-    stop: () => timer?.cancel(),
-  };
+  return { start: () => void (timer = clock.after(sweepMs, sweep)), stop: () => timer?.cancel() };
 }
 
 function hasUnreadBytes(request: IncomingMessage): boolean {
