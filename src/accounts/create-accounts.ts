@@ -42,13 +42,14 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const isAway = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
   const ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
   const budgets = createBudgets({ orgs: store.orgs, clock, log });
+  const used = (keyId: string) => lastUsed.note(keyId);
   const environmentHashes = new Set(given.map(hashKey));
   let firstKeys: Accounts['firstKeys'] = null;
 
   return {
     ...createIssuer({ ...deps, budgets }, () => cache.clear()),
     budgets,
-    authenticate: createAuthenticate({ clock, cache, environmentHashes, used: lastUsed.note }),
+    authenticate: createAuthenticate({ clock, cache, environmentHashes, used }),
     require: requireScope,
     async usage(caller, query) {
       const isAdmin = caller.scopes.includes('admin');

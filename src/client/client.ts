@@ -97,12 +97,8 @@ export function createClient(options: TransportOptions) {
     batches: {
       create({ endpoint, inputFileId, metadata, idempotencyKey }: NewBatch) {
         const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata };
-        return transport.json<RemoteBatch>({
-          method: 'POST',
-          path: apiPath('batches'),
-          json,
-          idempotencyKey,
-        });
+        const path = apiPath('batches');
+        return transport.json<RemoteBatch>({ method: 'POST', path, json, idempotencyKey });
       },
       get: (id: string) => get<RemoteBatch>(apiPath('batches', id)),
       list: (query: PageQuery & { status?: string | undefined }) =>

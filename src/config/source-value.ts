@@ -162,7 +162,9 @@ function describe(at: SourceValue): string {
 }
 
 function quoteHint(at: SourceValue): string | undefined {
-  return ['number', 'boolean'].includes(typeof at.value) ? `Quote it: "${String(at.value)}".` : undefined;
+  return typeof at.value === 'number' || typeof at.value === 'boolean'
+    ? `Quote it: "${at.value}".`
+    : undefined;
 }
 
 function range(min: number, max: number): string {

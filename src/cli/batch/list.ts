@@ -44,7 +44,10 @@ export function batchList(cli: Cli): Command {
       try {
         for (let shown = ''; ; await sleep(clock, watchMs, stop.signal)) {
           if (stop.signal.aborted) return;
-          const batches = await list(client, options);
+          const count = options.all === true ? Infinity : options.limit;
+          const batches = await fetchItems(count, 100, (query) =>
+            client.batches.list({ ...query, status: options.status }),
+          );
           if (options.json !== true) await fetchFilenames(client, batches, names);
           const cells = Object.values(columns(names));
           const rows = batches.map((batch) => cells.map((cell) => cell(batch)));
@@ -60,12 +63,6 @@ export function batchList(cli: Cli): Command {
         release();
       }
     });
-}
-
-function list(client: Client, { limit, all, status }: Options): Promise<RemoteBatch[]> {
-  return fetchItems(all === true ? Infinity : limit, 100, (query) =>
-    client.batches.list({ ...query, status }),
-  );
 }
 
 /**

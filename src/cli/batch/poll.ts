@@ -6,14 +6,10 @@ const maxPollMs = 2000;
 /** Outage that is tolerated, such as a restart of the server. */
 const maxOutageMs = 120_000;
 
-interface OutageDeps {
+interface PollDeps {
   clock: Clock;
   /** Called once for each outage. */
   note: (text: string) => void;
-}
-
-export interface PollOptions extends OutageDeps {
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -22,13 +18,13 @@ export interface PollOptions extends OutageDeps {
  */
 export async function pollUntilDone(
   poll: () => Promise<boolean>,
-  { clock, signal, note }: PollOptions,
+  { clock, signal, note }: PollDeps & { signal: AbortSignal },
 ): Promise<void> {
   const outage = createOutageTimer({ clock, note });
   let pause = minPollMs;
   for (;;) {
     try {
-      if (signal?.aborted === true || (await poll())) return;
+      if (signal.aborted || (await poll())) return;
       outage.answered();
     } catch (error) {
       outage.failed(error);
@@ -39,7 +35,7 @@ export async function pollUntilDone(
 }
 
 /** Limits the time that a command waits for an unavailable server. */
-export function createOutageTimer({ clock, note }: OutageDeps) {
+export function createOutageTimer({ clock, note }: PollDeps) {
   let lostSince: number | undefined;
   return {
     answered() {
@@ -57,10 +53,8 @@ export function createOutageTimer({ clock, note }: OutageDeps) {
 
 /** True for errors of a server that restarts or is overloaded. */
 function isTransient(error: unknown): boolean {
-  return (
-    error instanceof Unreachable ||
-    (error instanceof ClientError && (error.status === 503 || error.status === 429))
-  );
+  if (error instanceof ClientError) return error.status === 503 || error.status === 429;
+  return error instanceof Unreachable;
 }
 
 function errorText(error: unknown): string {

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
+import { sum } from '../../base/sum.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { waitingLabel, isoTime } from '../shared/format.ts';
@@ -35,10 +36,8 @@ export function createProgress(terminal: Terminal, clock: Clock): Progress {
 
 /** Number of requests that ran. In a batch that ended early, the others are counted as failed. */
 function doneOf({ request_counts: { completed, failed }, error_summary }: RemoteBatch): number {
-  const neverRan = (error_summary ?? []).filter(({ code }) =>
-    /^batch_(cancelled|expired|failed)$/.test(code),
-  );
-  return completed + failed - neverRan.reduce((sum, { count }) => sum + count, 0);
+  const neverRan = error_summary?.filter(({ code }) => /^batch_(cancelled|expired|failed)$/.test(code)) ?? [];
+  return completed + failed - sum(neverRan.map(({ count }) => count));
 }
 
 /** Details such as `4m 10s left`, `3 failed` and `waiting: queued, 2 ahead`, the most important first. */

@@ -19,13 +19,10 @@ interface Options extends ClientOptions, OutputOptions {
 const pollMs = 500;
 const newline = Buffer.from('\n');
 
-export function batchOutput(cli: Cli): Command {
-  return resultsCommand(cli, 'results', 'output', 'print the results of a batch, also while it runs');
-}
-
-export function batchErrors(cli: Cli): Command {
-  return resultsCommand(cli, 'errors', 'errors', 'print the failed lines of a batch, also while it runs');
-}
+export const batchOutput = (cli: Cli) =>
+  resultsCommand(cli, 'results', 'output', 'print the results of a batch, also while it runs');
+export const batchErrors = (cli: Cli) =>
+  resultsCommand(cli, 'errors', 'errors', 'print the failed lines of a batch, also while it runs');
 
 function resultsCommand(cli: Cli, name: string, stream: ResultStream, description: string): Command {
   const command = clientCommand(name, description)

@@ -14,7 +14,7 @@ export const colors = {
 } as const;
 
 export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
-  const { request_counts: counts, usage } = batch;
+  const { request_counts: counts, usage, waiting, metadata } = batch;
   const cached = usage?.input_tokens_details?.cached_tokens ?? 0;
   terminal.print(`${terminal.paint('bold', batch.id)}  ${paintStatus(batch, terminal)}`);
   terminal.record([
@@ -29,8 +29,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['at risk', batch.at_risk ? 'not expected to finish before it expires' : null],
     [
       'waiting',
-      batch.waiting &&
-        `since ${isoTime(batch.waiting.since)}: ${waitingText(batch.waiting, batch.progress?.batches_ahead)}`,
+      waiting && `since ${isoTime(waiting.since)}: ${waitingText(waiting, batch.progress?.batches_ahead)}`,
     ],
     ['completed', isoTimeOrNull(batch.completed_at)],
     ['failed', isoTimeOrNull(batch.failed_at)],
@@ -40,10 +39,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
     ['input', batch.input_file_id],
     ['output', batch.output_file_id],
     ['errors', batch.error_file_id],
-    [
-      'metadata',
-      batch.metadata && Object.keys(batch.metadata).length > 0 ? JSON.stringify(batch.metadata) : null,
-    ],
+    ['metadata', Object.keys(metadata ?? {}).length > 0 ? JSON.stringify(metadata) : null],
   ]);
   for (const fault of batch.errors?.data ?? [])
     terminal.record([['fault', `${fault.code}: ${fault.message}`]]);
@@ -62,8 +58,7 @@ export function paintStatus(batch: RemoteBatch, terminal: Terminal): string {
 }
 
 /** Cost as `0.00042 USD (0.00084 without a batch)`; null if the server does not report it. */
-export function costText(batch: RemoteBatch): string | null {
-  const { cost } = batch;
+export function costText({ cost }: RemoteBatch): string | null {
   return cost ? `${cost.amount} ${cost.currency} (${cost.list_amount} without a batch)` : null;
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
+import { stringOr } from '../../base/fields.ts';
 import type { ChatRequest, ChatResponse } from '../../wire/chat/chat.ts';
 import type { ResultLine } from '../../client/resources.ts';
 
@@ -9,7 +10,7 @@ export interface CheckedAnswer {
   prompt: string;
   answer: string;
   kind: 'text' | 'json' | 'tool';
-  /** How the answer violates the request, or null. */
+  /** Violation of the request, or null. */
   problem: string | null;
 }
 
@@ -34,33 +35,21 @@ export function checkResults(inputPath: string, outputPath: string): Sample {
 }
 
 function checkAnswer(customId: string, request: ChatRequest, response: ChatResponse): CheckedAnswer {
-  const prompt = request.messages
-    .map(({ content }) => (typeof content === 'string' ? content : ''))
-    .join('\n');
+  const prompt = request.messages.map(({ content }) => stringOr(content, '')).join('\n');
   const message = response.choices[0]?.message;
   const format = request.response_format;
   if (typeof request.tool_choice === 'object' && request.tool_choice !== null) {
     const wanted = request.tool_choice.function.name;
     const call = message?.tool_calls?.[0]?.function;
     const schema = request.tools?.find((tool) => tool.function.name === wanted)?.function.parameters ?? true;
-    const broken = call?.name === wanted ? schemaError(schema, call.arguments) : `${wanted} was not called`;
-    return {
-      customId,
-      prompt,
-      answer: `${call?.name ?? ''}(${call?.arguments ?? ''})`,
-      kind: 'tool',
-      problem: broken,
-    };
+    const problem = call?.name === wanted ? schemaError(schema, call.arguments) : `${wanted} was not called`;
+    const answer = `${call?.name ?? ''}(${call?.arguments ?? ''})`;
+    return { customId, prompt, answer, kind: 'tool', problem };
   }
   const answer = message?.content ?? '';
   if (format?.type !== 'json_schema') return { customId, prompt, answer, kind: 'text', problem: null };
-  return {
-    customId,
-    prompt,
-    answer,
-    kind: 'json',
-    problem: schemaError(format.json_schema.schema ?? true, answer),
-  };
+  const problem = schemaError(format.json_schema.schema ?? true, answer);
+  return { customId, prompt, answer, kind: 'json', problem };
 }
 
 /** Reason why a text is not JSON that conforms to the schema, or null. */
@@ -73,7 +62,7 @@ function schemaError(schema: Record<string, unknown> | boolean, text: string): s
   }
 }
 
-function readLines<T>(path: string): T[] {
+export function readLines<T>(path: string): T[] {
   const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
   return lines.map((line) => JSON.parse(line) as T);
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { Command } from 'commander';
@@ -11,7 +11,7 @@ import { exitCodeOf } from '../batch/show-batch.ts';
 import { runBatch } from '../batch/run/run.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
-import { checkResults, type Sample } from './check-results.ts';
+import { checkResults, readLines, type Sample } from './check-results.ts';
 import { showAnswers, showNextSteps, showTotals } from './summary.ts';
 import { CliError, exitCodes } from '../shared/exit-codes.ts';
 import { firstSignal } from '../shared/signals.ts';
@@ -115,11 +115,8 @@ async function runEmbeddings(
 }
 
 function readVectors(path: string): number[][] {
-  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line) => {
-    const { response } = JSON.parse(line) as { response: { body: { data: { embedding: number[] }[] } } };
-    return response.body.data[0]?.embedding ?? [];
-  });
+  const lines = readLines<{ response: { body: { data: { embedding: number[] }[] } } }>(path);
+  return lines.map(({ response }) => response.body.data[0]?.embedding ?? []);
 }
 
 /** Prints problems and sets the exit code: 0 only if every answer came back and is valid. */

@@ -1,5 +1,5 @@
-import { relative } from 'node:path';
 import type { RemoteBatch } from '../../client/resources.ts';
+import { showPath } from '../shared/local-file.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { CheckedAnswer, Sample } from './check-results.ts';
 
@@ -40,7 +40,7 @@ export interface NextSteps {
 
 /** Prints the files of the demo and commands to try next. */
 export function showNextSteps({ folder, url, key, running }: NextSteps, terminal: Terminal): void {
-  const shown = relative(process.cwd(), folder).startsWith('..') ? folder : relative(process.cwd(), folder);
+  const shown = showPath({ cwd: process.cwd() }, folder);
   const heading = (text: string) => terminal.print(`\n${terminal.paint('bold', text)}`);
   heading('Files');
   terminal.record([

@@ -14,18 +14,15 @@ export function modelsLocal(cli: Cli): Command {
 
 async function listFiles(cli: Cli, flags: FolderFlags): Promise<void> {
   const { terminal } = cli;
-  await withModelFiles(cli, flags, async (files, { config }) => {
+  await withModelFiles(cli, flags, async (files, { config: { modelFolder: folder } }) => {
     const models = await files.local();
-    if (flags.json === true) return terminal.json({ folder: config.modelFolder, models });
-    if (models.length === 0)
-      terminal.note(
-        `No models in ${config.modelFolder}. Download one with: ${terminal.self.command} models pull`,
-      );
-    else terminal.note(`In ${config.modelFolder}:`);
+    if (flags.json === true) return terminal.json({ folder, models });
+    if (models.length > 0) terminal.note(`In ${folder}:`);
+    else terminal.note(`No models in ${folder}. Download one with: ${terminal.self.command} models pull`);
     terminal.table(
       ['file', 'architecture', 'parameters', 'quantization', 'size', 'state'],
       models.map((model) => [
-        relative(config.modelFolder, model.path),
+        relative(folder, model.path),
         model.architecture ?? '',
         model.parameters === null ? '' : showCount(model.parameters),
         model.quantization ?? '',

@@ -32,9 +32,9 @@ export async function withModelFiles<T>(
   // Keys of the environment may belong to a remote server.
   const env = { ...cli.env, OFFPEAK_API_KEY: undefined, OFFPEAK_ADMIN_KEY: undefined };
   // Loaded here to keep other commands fast.
-  const { readConfig: configOf } = await import('../shared/server-flags.ts');
+  const { readConfig } = await import('../shared/server-flags.ts');
   const app = await import('../../app/models.ts');
-  const config = configOf({ ...cli, env }, flags, { missingModels: true });
+  const config = readConfig({ ...cli, env }, flags, { missingModels: true });
   const files = app.openModelFiles(config, cli);
   const hint = 'Fetched bytes are kept: run it again to resume.';
   const stopped = new CliError('Stopped.', hint, exitCodes.interrupted);

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { formatBytes } from '../../base/bytes.ts';
+import { sum } from '../../base/sum.ts';
 import type { PulledModel } from '../../core/model-file.ts';
 import { readModelSource, type RemoteSource, formatSource } from '../../core/model-source.ts';
 import type { Cli } from '../shared/cli.ts';
@@ -30,11 +31,8 @@ export function modelsPull(cli: Cli): Command {
 async function pull(cli: Cli, model: string, flags: Flags): Promise<void> {
   const { terminal } = cli;
   const remote = remoteSource(model);
-  const request = {
-    source: remote,
-    to: flags.to && resolve(cli.cwd, flags.to),
-    sha256: checksum(flags.sha256),
-  };
+  const to = flags.to && resolve(cli.cwd, flags.to);
+  const request = { source: remote, to, sha256: checksum(flags.sha256) };
   const progress = createPullProgress(terminal, cli.clock);
   const pulled = await withModelFiles(cli, flags, async (files, { signal }) => {
     try {
@@ -57,7 +55,7 @@ async function pull(cli: Cli, model: string, flags: Flags): Promise<void> {
 }
 
 function summary({ files }: PulledModel): string {
-  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const bytes = sum(files.map((file) => file.bytes));
   const parts = files.length === 1 ? '' : ` in ${files.length} files`;
   if (files.every(({ present }) => present)) return `Already downloaded: ${formatBytes(bytes)}${parts}.`;
   const isChecked = files.every(({ sha256 }) => sha256 !== null);

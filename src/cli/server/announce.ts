@@ -11,14 +11,15 @@ export interface ReadyServer {
   firstKeys: { key: string | null; adminKey: string | null } | null;
 }
 
-/** Keys from the environment. */
-export interface GivenKeys {
-  apiKey?: string | undefined;
-  adminKey?: string | undefined;
-}
-
-/** Prints address, models, new keys and commands to try. */
-export function announce(ready: ReadyServer, given: GivenKeys, terminal: Terminal): void {
+/**
+ * Prints address, models, new keys and commands to try.
+ * @param given keys from the environment
+ */
+export function announce(
+  ready: ReadyServer,
+  given: { apiKey?: string | undefined; adminKey?: string | undefined },
+  terminal: Terminal,
+): void {
   const { url, firstKeys: keys } = ready;
   terminal.print(`${terminal.paint('bold', 'Offpeak is ready at')} ${terminal.paint('cyan', url)}\n`);
   const [first, ...others] = ready.models.map(

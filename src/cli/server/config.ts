@@ -26,21 +26,16 @@ function check(cli: Cli): Command {
         ['data', loaded.data],
         ['database', withoutPassword(loaded.database)],
         ['files', blobStoreName(loaded)],
-        ...loaded.models.map((model): [string, string] => [
-          'model',
-          `${model.id}: ${describe(model.engine)}`,
-        ]),
+        ...loaded.models.map(({ id, engine }): [string, string] => ['model', `${id}: ${describe(engine)}`]),
       ]);
     });
 }
 
 function describe(engine: EngineConfig): string {
   if (engine.kind === 'llama') return `llama.cpp, ${withoutQuery(engine.path)}`;
-  if (engine.kind === 'openai') {
-    const addresses = engine.replicas.map(({ url }) => addressOnly(url));
-    return `${engine.flavor ?? 'any'} server at ${addresses.join(', ')}`;
-  }
-  return 'scripted answers';
+  if (engine.kind === 'scripted') return 'scripted answers';
+  const addresses = engine.replicas.map(({ url }) => addressOnly(url));
+  return `${engine.flavor ?? 'any'} server at ${addresses.join(', ')}`;
 }
 
 const hide = (secret: string | null) => secret && '(set)';

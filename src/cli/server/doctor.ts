@@ -56,8 +56,8 @@ export async function runDoctor(cli: Cli, config: Config, options: DoctorOptions
 async function examineFiles(config: Config) {
   const { bucket } = config.files;
   if (!bucket) return [];
-  const { checkBucket: bucketFault } = await import('../../app/bucket.ts');
-  const fault = await bucketFault(bucket);
+  const { checkBucket } = await import('../../app/bucket.ts');
+  const fault = await checkBucket(bucket);
   const findings = fault ? [{ about: 'store', verdict: 'fault' as const, message: fault.message }] : [];
   return [{ files: blobStoreName(config), reachable: fault?.isUsable ?? true, findings }];
 }
@@ -102,8 +102,7 @@ function isFault({ verdict }: Finding): boolean {
 
 /** Fault as `offpeak.yaml:8: models[0].engine.model: it has no model 'x'; it has y. Did you mean 'y'?` */
 function problemText({ engine, replica }: ExaminedServer, finding: Finding): string {
-  const { advice, key } = finding;
-  const hint = advice ?? null;
+  const { advice: hint = null, key } = finding;
   // The text of a server may end with a period, and the hint follows as a sentence.
   const summary = hint === null ? finding.summary : finding.summary.replace(/\.+$/, '');
   const at = key && (locationOf(replica, key) ?? locationOf(engine, key) ?? locationOf(engine, ''));

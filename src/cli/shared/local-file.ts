@@ -1,5 +1,5 @@
 import { openAsBlob, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { CliError } from './exit-codes.ts';
 
 /** Absolute path of an existing file. */
@@ -9,6 +9,12 @@ export function existingFile(path: string, cwd: string): string {
   if (stats === undefined) throw new CliError(`File not found: ${path}.`);
   if (!stats.isFile()) throw new CliError(`${path} is not a file.`);
   return full;
+}
+
+/** Path relative to the current folder, for a path below it. */
+export function showPath({ cwd }: { cwd: string }, path: string): string {
+  const short = relative(cwd, path);
+  return short === '' || short.startsWith('..') ? path : short;
 }
 
 /** Blob of a file, which is uploaded without reading it into memory. */

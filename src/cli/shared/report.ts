@@ -62,21 +62,13 @@ function toReport(error: unknown, command: string): ErrorReport {
   }
   if (error instanceof CommanderError) {
     const message = cleanLine(error.message.replace(/^error: /, ''));
-    return {
-      message,
-      lines: [],
-      exitCode: exitCodes.usage,
-      hint: 'Run the command with --help for its usage.',
-    };
+    const hint = 'Run the command with --help for its usage.';
+    return { message, lines: [], exitCode: exitCodes.usage, hint };
   }
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC' && !('hint' in error)) {
+    const message = 'The disk is full: the output is incomplete.';
     const hint = 'Free some space and run the command again.';
-    return {
-      message: 'The disk is full: the output is incomplete.',
-      lines: [],
-      exitCode: exitCodes.usage,
-      hint,
-    };
+    return { message, lines: [], exitCode: exitCodes.usage, hint };
   }
   const exitCode = error instanceof CliError ? error.exitCode : exitCodes.usage;
   const message = error instanceof Error ? error.message : String(error);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { defaultFile, loadConfig, namedFile, type Config } from '../../config.ts';
+import { omitUndefined } from '../../config/context.ts';
 import type { Cli } from './cli.ts';
 
 /** Flags that override the configuration of a server. */
@@ -44,8 +45,7 @@ export function readConfig(
   { missingModels = false, isReload = false } = {},
 ): Config {
   const { host, port, data, config, database, logLevel } = flags;
-  const given = { host, port, data, config, database, logLevel };
-  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const set = omitUndefined({ host, port, data, config, database, logLevel });
   const exists = missingModels ? { exists: (path: string) => existsSync(path) || /\.gguf$/i.test(path) } : {};
   return loadConfig({ flags: set, env: cli.env, cwd: cli.cwd, isReload, ...exists });
 }

@@ -1,5 +1,6 @@
 import type CliTable from 'cli-table3';
 import { loadPackage } from '../../base/load-package.ts';
+import { sum } from '../../base/sum.ts';
 import { shorten } from './clean-text.ts';
 
 const maxCellWidth = 80;
@@ -41,7 +42,7 @@ export function drawTable(
 /** Narrows the widest columns until all fit into `room`. Undefined if they cannot. */
 function fit(widths: number[], room: number): number[] | undefined {
   const fitted = [...widths];
-  for (let over = fitted.reduce((sum, one) => sum + one, 0) - room; over > 0; over--) {
+  for (let over = sum(fitted) - room; over > 0; over--) {
     const widest = Math.max(...fitted.slice(1));
     if (widest <= minCellWidth) return undefined;
     fitted[fitted.indexOf(widest, 1)] = widest - 1;

@@ -1,3 +1,4 @@
+import { sum } from '../../../base/sum.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
 import { isFinal } from '../../../core/batch.ts';
 import { formatDollars, parseDollars } from '../../../core/price.ts';
@@ -10,16 +11,15 @@ export function combineBatches(batches: readonly RemoteBatch[], requests: number
   const open = batches.filter(({ status }) => !isFinal(status));
   const shown = open[0] ?? worst(batches);
   if (batches.length === 1 && shown.request_counts.total === requests) return shown;
-  const sum = (of: (batch: RemoteBatch) => number) => batches.reduce((total, batch) => total + of(batch), 0);
-  const completed = sum(({ request_counts: counts }) => counts.completed);
-  const failed = sum(({ request_counts: counts }) => counts.failed);
-  const rate = sum((batch) => (isFinal(batch.status) ? 0 : (batch.progress?.rate_per_minute ?? 0)));
+  const completed = sum(batches.map(({ request_counts: counts }) => counts.completed));
+  const failed = sum(batches.map(({ request_counts: counts }) => counts.failed));
+  const rate = sum(open.map(({ progress }) => progress?.rate_per_minute ?? 0));
   return {
     ...shown,
     request_counts: { total: requests, completed, failed },
     progress: {
       pending: requests - completed - failed,
-      running: sum(({ progress }) => progress?.running ?? 0),
+      running: sum(batches.map(({ progress }) => progress?.running ?? 0)),
       rate_per_minute: rate > 0 ? rate : null,
       // Known for single batches only.
       eta: null,
@@ -43,7 +43,7 @@ function sumOfCosts(batches: readonly RemoteBatch[]): RemoteBatch['cost'] {
   const [first] = costs;
   if (first === undefined || costs.some(({ currency }) => currency !== first.currency)) return null;
   const total = (of: 'amount' | 'list_amount') =>
-    formatDollars(costs.reduce((sum, cost) => sum + parseDollars(cost[of]), 0n));
+    formatDollars(costs.reduce((dollars, cost) => dollars + parseDollars(cost[of]), 0n));
   return { currency: first.currency, amount: total('amount'), list_amount: total('list_amount') };
 }
 
@@ -54,7 +54,7 @@ function sumOfFailures(batches: readonly RemoteBatch[]): RemoteBatch['error_summ
   );
   return [...byCode].map(([code, parts]) => ({
     code,
-    count: parts.reduce((sum, { count }) => sum + count, 0),
+    count: sum(parts.map(({ count }) => count)),
     example: parts[0]!.example,
   }));
 }

@@ -1,9 +1,10 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type FileLock, isLockHeld, lockFile } from '../../../base/file-lock.ts';
 import { makeFolder } from '../../../base/make-folder.ts';
 import type { Cli } from '../../shared/cli.ts';
 import { CliError } from '../../shared/exit-codes.ts';
+import { showPath } from '../../shared/local-file.ts';
 import type { Format } from './csv.ts';
 
 /** Path of the failed lines: `a/out.errors.jsonl` for `a/out.jsonl`. */
@@ -12,7 +13,7 @@ export function errorsPath(output: string): string {
 }
 
 /**
- * Path of the results, or null for stdout. Creates the folder.
+ * Path of the results, by default `a/in.output.jsonl` for `a/in.jsonl`; null for stdout. Creates the folder.
  * @throws CliError when the path is the input, not a file, or an existing file without `force`
  */
 export async function resolveOutput(
@@ -21,7 +22,7 @@ export async function resolveOutput(
   { output: given, format, force }: { output?: string; format: Format; force?: boolean },
 ): Promise<string | null> {
   if (given === '-' || (given === undefined && source === undefined)) return null;
-  const output = resolve(cli.cwd, given ?? withSuffix(source!, 'output', format));
+  const output = resolve(cli.cwd, given ?? `${source!.replace(/\.jsonl$/, '')}.output.${format}`);
   // CSV has no file for failed lines.
   const written = format === 'csv' ? [output] : [output, errorsPath(output)];
   if (source !== undefined && written.includes(source))
@@ -41,17 +42,6 @@ export async function resolveOutput(
     );
   await makeFolder(dirname(output));
   return output;
-}
-
-/** Default output: `a/in.output.jsonl` for `a/in.jsonl`. */
-function withSuffix(path: string, suffix: string, format: Format): string {
-  return `${path.replace(/\.jsonl$/, '')}.${suffix}.${format}`;
-}
-
-/** Path relative to the current folder, where that is shorter. */
-export function showPath({ cwd }: Pick<Cli, 'cwd'>, path: string): string {
-  const short = relative(cwd, path);
-  return short === '' || short.startsWith('..') ? path : short;
 }
 
 /**

@@ -69,13 +69,8 @@ export function runParts(deps: PartsDeps) {
     const { token, file_id: inputFileId } = state.parts[index]!;
     const { endpoint, metadata } = deps;
     try {
-      const idempotencyKey = `${token}-batch`;
-      const batch = await client.batches.create({
-        endpoint,
-        inputFileId: inputFileId!,
-        metadata,
-        idempotencyKey,
-      });
+      const fields = { endpoint, inputFileId: inputFileId!, metadata };
+      const batch = await client.batches.create({ ...fields, idempotencyKey: `${token}-batch` });
       run.remember(index, { batch_id: batch.id });
       seen[index] = batch;
       const which = input.parts.length > 1 ? ` (${index + 1} of ${input.parts.length})` : '';

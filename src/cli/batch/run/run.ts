@@ -7,7 +7,7 @@ import { ClientError } from '../../../client/errors.ts';
 import type { RemoteBatch } from '../../../client/resources.ts';
 import { combineBatches } from './combine.ts';
 import { type Format, readFormat, rawOption } from './csv.ts';
-import { lockOutput, resolveOutput, showPath } from './output.ts';
+import { lockOutput, resolveOutput } from './output.ts';
 import { prepareInput } from './prepare-input.ts';
 import { createProgress, noProgress } from '../progress.ts';
 import { type InputFile, readInput, refuseDuplicateIds } from './read-input.ts';
@@ -20,7 +20,8 @@ import { clientCommand, examples, metadataOption } from '../../shared/commands.t
 import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
-import { existingFile } from '../../shared/local-file.ts';
+import { existingFile, showPath } from '../../shared/local-file.ts';
+import { sum } from '../../../base/sum.ts';
 import { pluralize } from '../../../base/words.ts';
 import { interruptible } from '../../shared/signals.ts';
 
@@ -74,7 +75,7 @@ export async function runBatch(cli: Cli, inputPath: string, options: Options): P
   const format = readFormat(options.format);
   const source = inputPath === '-' ? undefined : existingFile(inputPath, cli.cwd);
   const output = await resolveOutput(cli, source, { ...options, format });
-  const copy = temporaryCopy(cli);
+  const copy = join(tmpdir(), `offpeak-${Buffer.from(cli.random.bytes(8)).toString('hex')}.jsonl`);
   const { model, set, endpoint, wrap } = options;
   try {
     const from = source === undefined ? { stdin: cli.terminal.stdin } : { path: source };
@@ -106,8 +107,14 @@ interface RunOptions {
   options: Options;
 }
 
-async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void> {
-  const { input, output, format, filename, options } = how;
+async function runInput(
+  cli: Cli,
+  client: Client,
+  { input, output, format, filename, options }: RunOptions,
+): Promise<void> {
+  const { clock, terminal } = cli;
+  const json = options.json === true;
+  const raw = options.raw === true;
   const run = openRunFile(output, {
     url: client.baseUrl,
     sha256: input.sha256,
@@ -116,17 +123,9 @@ async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void
     random: cli.random,
     cwd: cli.cwd,
   });
-  const results = await openResults({
-    output,
-    format,
-    raw: options.raw === true,
-    run,
-    client,
-    clock: cli.clock,
-    terminal: cli.terminal,
-  });
-  const quiet = options.json === true || (output === null && cli.terminal.stderr.isTTY !== true);
-  const progress = quiet ? noProgress : createProgress(cli.terminal, cli.clock);
+  const results = await openResults({ output, format, raw, run, client, clock, terminal });
+  const quiet = json || (output === null && terminal.stderr.isTTY !== true);
+  const progress = quiet ? noProgress : createProgress(terminal, clock);
   const parts = runParts({
     client,
     process: cli,
@@ -140,8 +139,8 @@ async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void
   });
   try {
     const batches = input.parts.length === 1 ? '' : ` as ${input.parts.length} batches`;
-    if (options.json !== true && run.state.parts.every(({ batch_id: id }) => id === null))
-      cli.terminal.note(`Uploading ${filename} (${pluralize(input.requests, 'request')}${batches}) ...`);
+    if (!json && run.state.parts.every(({ batch_id: id }) => id === null))
+      terminal.note(`Uploading ${filename} (${pluralize(input.requests, 'request')}${batches}) ...`);
     const goOn = output === null ? 'Nothing was started.' : 'Run the same command again to resume.';
     const stopped = new CliError('Stopped.', goOn, exitCodes.interrupted);
     await interruptible(cli, stopped, (signal) => parts.upload(signal));
@@ -152,7 +151,6 @@ async function runInput(cli: Cli, client: Client, how: RunOptions): Promise<void
     const files = await results.finish();
     run.remove();
     const { collected } = run.state;
-    const json = options.json === true;
     conclude(cli, { batches: parts.batches(), input, collected, files, json, output });
   } catch (error) {
     // A rejected input leaves nothing to resume, unless an earlier run has created a batch.
@@ -189,12 +187,11 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
   const { terminal } = cli;
   const codes = batches.map(exitCodeOf);
   const whole = combineBatches(batches, input.requests);
-  cli.exitCode =
-    [exitCodes.batchFailed, exitCodes.batchStopped, exitCodes.linesFailed].find((code) =>
-      codes.includes(code),
-    ) ?? (batches.length < input.parts.length ? exitCodes.batchStopped : exitCodes.ok);
+  const { batchFailed, batchStopped, linesFailed, ok } = exitCodes;
+  const worst = [batchFailed, batchStopped, linesFailed].find((code) => codes.includes(code));
+  cli.exitCode = worst ?? (batches.length < input.parts.length ? batchStopped : ok);
   const { completed, failures } = collected;
-  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  const failed = sum(failures.map(({ count }) => count));
   if (json) {
     const [only] = batches;
     return terminal.json(batches.length === 1 ? { ...only, files } : { ...whole, id: null, batches, files });
@@ -212,8 +209,4 @@ function conclude(cli: Cli, { batches, input, collected, files, json, output }: 
       ['cost', costText(whole)],
     ]);
   for (const { code, count, message } of failures) print(`failures  ${count} x ${code}: ${message}`);
-}
-
-function temporaryCopy({ random }: Cli): string {
-  return join(tmpdir(), `offpeak-${Buffer.from(random.bytes(8)).toString('hex')}.jsonl`);
 }

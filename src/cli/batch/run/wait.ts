@@ -9,18 +9,12 @@ import { combineBatches } from './combine.ts';
 import type { PartsRun } from './run-parts.ts';
 import type { RunFile } from './run-state.ts';
 
-export interface WaitOptions {
-  parts: PartsRun;
-  progress: Progress;
-  run: RunFile;
-  requests: number;
-}
-
 /** Waits until all batches have ended. Returns false if the user leaves them running after Ctrl-C. */
 export async function waitForEnd(
   cli: Cli,
-  { parts, progress, run, requests }: WaitOptions,
+  { parts, progress, run, requests }: { parts: PartsRun; progress: Progress; run: RunFile; requests: number },
 ): Promise<boolean> {
+  const { clock } = cli;
   let stop = new AbortController();
   const release = cli.onInterrupt(() => stop.abort());
   let isDone = false;
@@ -32,11 +26,7 @@ export async function waitForEnd(
   };
   try {
     for (;;) {
-      await pollUntilDone(poll, {
-        clock: cli.clock,
-        note: (text) => progress.note(text),
-        signal: stop.signal,
-      });
+      await pollUntilDone(poll, { clock, note: (text) => progress.note(text), signal: stop.signal });
       if (isDone) return true;
       progress.stop();
       const choice = await askAtInterrupt(cli.terminal);
@@ -58,10 +48,8 @@ function showHowToResume(cli: Cli, batches: RemoteBatch[], { path }: RunFile): v
   const ids = batches.map(({ id }) => id).join(', ');
   const keeps = batches.length === 1 ? 'keeps' : 'keep';
   const command = `${terminal.self.command} batch`;
-  if (path === null) {
-    terminal.note(`${ids} ${keeps} running. To get the results: ${command} results <id>`);
-    return;
-  }
+  if (path === null)
+    return terminal.note(`${ids} ${keeps} running. To get the results: ${command} results <id>`);
   terminal.note(`${ids} ${keeps} running. Run the same command again to collect the results.`);
   terminal.note(`To cancel: ${command} cancel ${batches.at(-1)?.id ?? '<id>'}`);
 }
