@@ -25,10 +25,7 @@ export interface Engine extends Service {
   readonly slots: number | null;
   /** The answer carries the engine's own name of the model. */
   generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse>;
-  /**
-   * Chunks of a streamed answer: each with non-empty `choices`, the last with the usage.
-   * @throws ApiError where the stream ends before every choice has its finish reason
-   */
+  /** Chunks with non-empty `choices`, then the usage. @throws ApiError if a choice has no finish reason at the end */
   stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks;
   embed(request: JsonBody<EmbeddingsRequest>, call: EngineCall): Promise<Embeddings>;
   /** Requests in the formats that `capabilities.formats` names as native. */
@@ -37,10 +34,7 @@ export interface Engine extends Service {
   countTokens(request: ChatRequest | EmbeddingsRequest): Promise<number | undefined>;
   /** Registers the listener for rate limits that the server reports in its headers. */
   onRateLimit?(listener: (status: RateLimitStatus) => void): void;
-  /**
-   * Queries the server's status without generating; never cached.
-   * @throws ApiError the error that a request would meet, for example when the server is unreachable or rejects the key
-   */
+  /** Queries the server's status without generating; never cached. @throws ApiError the error that a request would meet */
   probe(): Promise<ProbeReport>;
   /**
    * Sends a minimal request: a chat of one token, or an embedding of one letter. Its outcome shows whether a failed request or
@@ -74,10 +68,7 @@ export interface ProbeReport {
   hasMessages?: boolean;
 }
 
-/**
- * The replicas of one model as one engine. Each request goes to the best replica, and to another one if the first is at fault
- * before any output arrived.
- */
+/** The replicas of one model as one engine. A request goes to the best, and to another if that fails before any output. */
 export interface Pool extends Engine {
   readonly slots: number;
   readonly native: NativeCalls;

@@ -61,10 +61,7 @@ function keepEnd(process: ChildProcess): () => string {
   return () => text.trim();
 }
 
-/**
- * Environment variables for the child. It reads files of unknown origin in native code, so it gets no keys: only paths,
- * the locale and the settings of its libraries.
- */
+/** Variables for the child, which reads files of unknown origin in native code: paths, locale, library settings, no keys. */
 const names = new Set(
   `PATH HOME USERPROFILE APPDATA LOCALAPPDATA SYSTEMROOT WINDIR TMPDIR TMP TEMP LANG LANGUAGE TZ XDG_CACHE_HOME
   NODE_COMPILE_CACHE NODE_LLAMA_CPP_GPU NODE_LLAMA_CPP_LOG_LEVEL NODE_LLAMA_CPP_DEBUG`.split(/\s+/),

@@ -25,10 +25,7 @@ export interface LlamaEngine extends Engine {
   readonly pid: number | undefined;
 }
 
-/**
- * Runs a GGUF model with llama.cpp in a child process. `start` loads the model, which makes its capabilities known, or
- * throws a `StartError`. Needs the optional package node-llama-cpp.
- */
+/** Runs a GGUF model in a child process with the optional package node-llama-cpp. `start` loads it or throws `StartError`. */
 export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
   const { modelPath, sequences, contextSize, threads, flashAttention, log, clock } = deps;
   const ids = deps.ids ?? createIds(clock, systemRandom);

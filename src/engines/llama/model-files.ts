@@ -12,10 +12,7 @@ export type ModelFilesOptions = Omit<ModelFileDeps, 'web' | 'fs' | 'pieceBytes'>
 
 const usualPieceBytes = 32 * 1024 ** 2;
 
-/**
- * GGUF files of this machine. Failures are `StartError`s, some with a `hint`. An abort rejects with the reason of the
- * signal and keeps the fetched bytes.
- */
+/** GGUF files of this machine. Failures are `StartError`s, some with a `hint`. An abort keeps the fetched bytes. */
 export function createModelFiles(options: ModelFilesOptions) {
   const web = createHttpClient(options.hub);
   const deps: ModelFileDeps = { fs: nodeFs, pieceBytes: usualPieceBytes, ...options, web };

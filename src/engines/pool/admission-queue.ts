@@ -18,11 +18,7 @@ export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 /** Longest queue of interactive requests: for each slot, and at least. */
 const maxWaiting = { perSlot: 16, min: 64 } as const;
 
-/**
- * Admission of requests to replicas: at once, in turn, or not at all.
- * @param replicas the list may change
- * @param queueMs longest wait of an interactive request
- */
+/** Admits requests to `replicas` (they may change): at once, in turn (interactive ones within `queueMs`), or not at all. */
 export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock, queueMs: number) {
   const queue = new WaitQueue<Reservation>();
   const draining: WaitingCause = {
@@ -99,10 +95,7 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
     get waiting() {
       return waiting();
     },
-    /**
-     * Returns a reservation, at once where there is room and otherwise when it is the call's turn.
-     * @throws ApiError the reason why no replica takes requests, or that the queue is full
-     */
+    /** A reservation, at once or in turn. @throws ApiError why no replica takes requests, or that the queue is full */
     reserve(call: EngineCall): Reservation | Promise<Reservation> {
       call.signal.throwIfAborted();
       // Waiting requests go first.

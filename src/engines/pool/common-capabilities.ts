@@ -6,11 +6,7 @@ export interface CapableServer {
   isUnknown: boolean;
 }
 
-/**
- * Getter of the capabilities that all known servers share. It returns the same object until a server or its capabilities
- * change, because it is called for every request.
- * @param servers at least one; the list may change
- */
+/** Getter of what all known `servers` (they may change) support: the same object until that changes, for every request. */
 export function commonCapabilities(servers: readonly CapableServer[]): () => Capabilities {
   let before: readonly (Capabilities | null)[] = [];
   let common: Capabilities;

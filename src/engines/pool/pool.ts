@@ -25,9 +25,7 @@ export interface PoolOptions {
 
 /** A pool whose replicas can be replaced at run time. */
 export interface ReconfigurablePool extends Pool {
-  /**
-   * Replaces the replicas, at least one. A replica whose engine stays keeps its state; removed ones finish their requests.
-   */
+  /** Replaces the replicas, at least one. Those whose engine stays keep their state; removed ones finish their requests. */
   replaceReplicas(next: readonly ReplicaOptions[]): Promise<void>;
 }
 

@@ -101,12 +101,7 @@ export class Replica implements Candidate {
     return this.#limit.discovered;
   }
 
-  /**
-   * Applies what other processes do at the server.
-   * @param others their requests in flight
-   * @param limit the limit that one of them discovers for all; null if none does
-   * @param before the limit discovered last, by any process
-   */
+  /** Applies the requests in flight of other processes, the limit that one discovers for all, and the last one of any. */
   share(others: number, limit: number | null, before: number | undefined): void {
     this.#others = others;
     if (before !== undefined && !this.#isSeeded) this.#limit.seed(before);

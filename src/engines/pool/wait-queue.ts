@@ -33,12 +33,7 @@ export class WaitQueue<Reservation> {
     return true;
   }
 
-  /**
-   * Waits for the call's turn.
-   * @param find returns a reservation that suits the call, if there is one
-   * @param startTimer starts the timer of the longest wait
-   * @throws the reason of the call's signal or of the rejection
-   */
+  /** Waits for the call's turn and a reservation by `find`. @throws the reason of the call's signal or of the rejection */
   wait(
     { priority, org = '', signal }: EngineCall,
     find: () => Reservation | undefined,

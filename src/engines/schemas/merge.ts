@@ -14,10 +14,7 @@ export interface Walk {
 
 const maxDepth = 32;
 
-/**
- * Merges two schemas into one that is valid exactly where both are. Unions multiply.
- * @throws SchemaTooLarge also for a schema that refers to itself through `allOf`
- */
+/** Merges schemas into one valid where both are; unions multiply. @throws SchemaTooLarge also for a recursive `allOf` */
 export function mergeSchemas(left: Schema, right: Schema, walk: Walk, depth = 0): Schema {
   walk.step();
   if (depth > maxDepth) throw tooManyBranches();

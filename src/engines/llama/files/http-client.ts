@@ -57,10 +57,7 @@ export function createHttpClient(hub: Hub) {
   }
 
   return {
-    /**
-     * @throws TransientFault if a retry may help
-     * @throws ModelFileError if not
-     */
+    /** @throws TransientFault if a retry may help @throws ModelFileError if not */
     async open(
       first: string,
       { range, signal }: { range?: Range; signal: AbortSignal },

@@ -19,10 +19,7 @@ export interface ReadModel {
   bytes: number;
 }
 
-/**
- * Reads the headers of all files of the model that the file at `path` belongs to.
- * @throws ModelFileError also for a truncated file
- */
+/** Reads the headers of all files of a model, of which `path` is one. @throws ModelFileError also for a truncated file */
 export function readModel(path: string, fs: Pick<ModelFs, 'stat'>): Promise<ReadModel> {
   return readParts(partPaths(path), (part) => readModelFile(part, fs));
 }
@@ -40,10 +37,7 @@ export async function readParts<Part>(
   return model;
 }
 
-/**
- * @param shown name of the file in messages
- * @throws ModelFileError
- */
+/** @param shown name of the file in messages @throws ModelFileError */
 export async function readModelFile(
   path: string,
   fs: Pick<ModelFs, 'stat'>,

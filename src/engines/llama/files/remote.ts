@@ -83,10 +83,7 @@ async function readHead(answer: HttpResponse): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/**
- * Checks that a response has the requested bytes of the same version of the file.
- * @throws RemoteFileChanged
- */
+/** Checks that a response has the requested bytes of the same version of the file. @throws RemoteFileChanged */
 export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFile): void {
   try {
     const given = answer.status === 206 ? contentRange(answer) : null;
@@ -107,10 +104,7 @@ export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFil
   }
 }
 
-/**
- * True if two requests saw the same bytes; undefined if unknown. Checksums of the hub come first, because its storage may
- * use several tags for the same bytes.
- */
+/** True if two requests saw the same bytes; undefined if unknown. Checksums first: the hub's storage may use several tags. */
 export function isSameVersion(a: FileVersion, b: FileVersion): boolean | undefined {
   if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
   return a.tag === null || b.tag === null ? undefined : a.tag === b.tag;

@@ -14,11 +14,7 @@ const pauses = { initialMs: 500, maxMs: 30_000 };
 /** Upper bound for `Retry-After`. */
 const maxWaitMs = 300_000;
 
-/**
- * Repeats `attempt` until it returns a value; undefined means some progress. Attempts that fail are counted, and back off
- * exponentially.
- * @throws ModelFileError after too many failures in a row
- */
+/** Repeats `attempt` until it returns a value; undefined is progress. @throws ModelFileError after too many failures */
 export async function withRetries<T>(
   { clock, random }: ModelFileDeps,
   { signal, onNote }: RetryCall,

@@ -9,10 +9,7 @@ export type Cursor = ReturnType<typeof createCursor>;
 /** Longer than any template. */
 const maxTextBytes = 16 * 1024 ** 2;
 
-/**
- * Reads little-endian values in order. Reading past the bytes throws `HeaderCutShort`.
- * @param end largest header that is read
- */
+/** Reads little-endian values in order; throws `HeaderCutShort` past the bytes. @param end largest header that is read */
 export function createCursor(bytes: Buffer, end: number) {
   let offset = 0;
 

@@ -36,10 +36,7 @@ const maxKeptItems = 4096;
 const maxArrayDepth = 4;
 const usualAlignment = 32;
 
-/**
- * Requires that a file that begins with `head`, of 8 bytes or more, can be a GGUF model.
- * @throws GgufFault
- */
+/** Requires that a file that begins with `head`, of 8 bytes or more, can be a GGUF model. @throws GgufFault */
 export function checkMagic(head: Uint8Array): void {
   const begin = Buffer.from(head.subarray(0, magicBytes));
   if (begin.subarray(0, 4).toString('latin1') === ggufMagic && begin.length === magicBytes) {
@@ -56,10 +53,7 @@ export function checkMagic(head: Uint8Array): void {
   throw new GgufFault(`it begins with ${JSON.stringify(begin.toString('latin1'))}, not with ${ggufMagic}`);
 }
 
-/**
- * Reads the header at the start of a file, and at most twice its length.
- * @throws GgufFault
- */
+/** Reads the header at the start of a file, and at most twice its length. @throws GgufFault */
 export async function readGgufHeader(pieces: AsyncIterable<Buffer>): Promise<GgufHeader> {
   let held: Buffer[] = [];
   let length = 0;

@@ -4,10 +4,7 @@ import type { CharRange, GrammarBuilder } from './grammar.ts';
 const integerDigits = 15;
 const fractionDigits = 6;
 
-/**
- * Unescaped characters of a string. JSON forbids raw controls. It allows C1 controls, lone surrogates and the replacement
- * character, but answers should not have them.
- */
+/** Unescaped characters of a string. JSON forbids raw controls; C1 controls, lone surrogates and U+FFFD are unwanted. */
 export const plainCharacters: readonly CharRange[] = [
   [0x20, 0x21],
   [0x23, 0x5b],

@@ -1,9 +1,6 @@
 import { SchemaTooLarge } from '../../schemas/too-large.ts';
 
-/**
- * Context-free grammar over Unicode code points. The matcher here and, as GBNF, llama.cpp read the same rules, so both agree on
- * the text.
- */
+/** Context-free grammar over code points. The matcher here and, as GBNF, llama.cpp read the same rules, so both agree. */
 export interface Grammar {
   /** Alternatives of each rule. A rule without alternatives matches nothing. */
   readonly rules: readonly (readonly Alternative[])[];
@@ -65,10 +62,7 @@ export function createGrammarBuilder() {
     return element;
   }
 
-  /**
-   * Repeats `what` from `min` to `max` times; `max` may be Infinity. Makes a chain of short rules instead of one sequence,
-   * because llama.cpp copies the whole stack at every character.
-   */
+  /** Repeats `what`; `max` may be Infinity. A chain of short rules, because llama.cpp copies the stack at every character. */
   function repeat(what: Alternative, min: number, max: number): RuleElement {
     let tail: RuleElement;
     if (max === Infinity) {

@@ -6,10 +6,7 @@ import { plainPattern } from '../../schemas/plain-pattern.ts';
 import { AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
-/**
- * Quoted string by length, patterns and formats. Look-around in patterns is ignored. Only the length remains if the patterns
- * and formats together are too large.
- */
+/** Quoted string by length, patterns (without look-around) and formats; by length alone if the others are too large. */
 export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaObject): Element {
   const [min, max] = counts(schema, 'Length');
   if (max < min) return b.rule([]);

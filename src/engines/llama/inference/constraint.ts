@@ -16,10 +16,7 @@ import { constrainsBeyond } from '../../schemas/keywords.ts';
 import { SchemaTooLarge } from '../../schemas/too-large.ts';
 import type { CallFormat, Family } from './families.ts';
 
-/**
- * Grammar of a request: a schema, any JSON object, or a required tool call; undefined without any.
- * @throws ApiError 422 for schemas that a grammar cannot express
- */
+/** Grammar of a request for a schema, any JSON object, or a call. @throws ApiError 422 for schemas that it cannot express */
 export function createConstraint(request: ChatRequest, family: Family): Analysed | undefined {
   const { kind, names, maxCalls: most } = answerRule(request);
   if (kind === 'text') return undefined;

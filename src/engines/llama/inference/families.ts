@@ -19,10 +19,7 @@ export interface Thinking {
 export interface CallFormat {
   readonly start: string;
   readonly end: string;
-  /**
-   * Text between the markers: `object` is `{"name": ..., "arguments": ...}`, `list` an array of such objects, `named` the
-   * name, then `infix`, then the arguments.
-   */
+  /** Between the markers: `{"name": ..., "arguments": ...}`, a `list` of such objects, or the name, `infix` and arguments. */
   readonly shape: 'object' | 'list' | 'named';
   readonly infix: string;
   readonly argumentsKey: 'arguments' | 'parameters';

@@ -9,11 +9,7 @@ import { fileTypes, tensorTypes } from '../gguf/types.ts';
 
 const shownTemplateLines = 3;
 
-/**
- * Describes a model by the headers of its files. The first file has the metadata, and all have tensors.
- * @param fileBytes size of all files
- * @param freeBytes memory that the model has to fit into
- */
+/** Describes a model by the headers of its files (`fileBytes` in all) and its fit into `freeBytes` of memory. */
 export function describeModel(
   headers: readonly GgufHeader[],
   fileBytes: number,

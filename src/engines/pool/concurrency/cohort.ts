@@ -13,10 +13,7 @@ export interface SentRequest {
 /** Share of a cohort whose answers suffice. */
 const minAnswered = 0.6;
 
-/**
- * Requests sent one after the other. Their quick answers show the pace early: the time that open requests have taken so far
- * counts as a lower bound.
- */
+/** Requests sent one after the other. They show the pace early: the time of open requests so far counts as a lower bound. */
 export class Cohort {
   #size: number;
   readonly #minSize: number;

@@ -32,10 +32,7 @@ export class LatencyStats {
   #msWork = 0;
   #workWork = 0;
 
-  /**
-   * @param inFlight requests in flight when it was sent, itself included
-   * @param totalMs time including the wait until this process read the answer; in-flight counts are scaled down accordingly
-   */
+  /** @param inFlight including itself @param totalMs including the wait until it was read here; scales `inFlight` down */
   add(ms: number, work: number, inFlight: number, totalMs = ms): void {
     this.#paces.push(ms / work);
     this.#ms += ms;

@@ -31,11 +31,7 @@ export const unknownLatency: LatencyEstimate = {
   count: 0,
 };
 
-/**
- * Slow start: the search for a server's limit with growing concurrency.
- * @param isSeeded true where the start is near the limit
- * @param before latencies at a verified limit from which growth resumes
- */
+/** Slow start: finds a server's limit. @param isSeeded the start is near it @param before latencies at a limit, to resume */
 export function createRampUp(isSeeded = false, before: LatencyStats | null = null) {
   let baseline = before?.copy() ?? null;
   let last = before;

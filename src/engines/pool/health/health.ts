@@ -147,11 +147,7 @@ export class Health {
     return others === 0 || isRepeat;
   }
 
-  /**
-   * Sends a minimal request; concurrent calls share one.
-   * @param slackMs time left to the waiting line
-   * @returns the server's failure; null where it works
-   */
+  /** Sends one minimal request at a time, for a line with `slackMs` left. @returns the server's failure; null if it works */
   tryOut(slackMs: number | undefined): Promise<ApiError | null> {
     this.#test ??= this.#tryOut(slackMs).finally(() => (this.#test = null));
     return this.#test;

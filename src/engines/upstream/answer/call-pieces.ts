@@ -66,10 +66,7 @@ export class CallPieces {
     });
   }
 
-  /**
-   * Returns the parts of calls that were held back, and missing ends of arguments.
-   * @throws ApiError `invalid_upstream_response` for a call that never had a name
-   */
+  /** Held-back parts and missing ends of calls. @throws ApiError `invalid_upstream_response` for a call that got no name */
   end(isCut: boolean): CallDelta[] {
     if (this.#calls.some(({ name }) => name === '')) throw unusable('calls a tool without a name');
     const ends = isCut ? [] : this.#calls.flatMap(close);
@@ -123,10 +120,7 @@ function escaped(text: unknown): string {
   return JSON.stringify(stringOr(text, '')).slice(1, -1);
 }
 
-/**
- * True if a piece begins another call than the one it matched.
- * @param isSameDelta true where the last piece of that call was in the same delta
- */
+/** True if a piece begins another call than the one it matched. @param isSameDelta this delta holds that call's last piece */
 function isAnother(call: Call, { id, name, json }: Piece, isSameDelta: boolean): boolean {
   if (id !== '' && call.id !== '' && id !== call.id)
     return !continues(call, { name, json }) && (name !== '' || json === '' || isWhole(call.json));

@@ -24,10 +24,7 @@ export interface ReadOptions extends UsageOptions {
   finishes: CustomTraits['finish'] | undefined;
 }
 
-/**
- * Reads a chat completion into the canonical shape (F28 to F31): lenient about missing parts, strict about what is no answer.
- * @throws ApiError `invalid_upstream_response`
- */
+/** Reads a chat completion, lenient about missing parts (F28 to F31). @throws ApiError `invalid_upstream_response` */
 export function readChatResponse(fields: Fields, options: ReadOptions): ChatResponse {
   const given = givenChoices(fields, options.choices);
   const choices = given.map((choice, at) => readChoice(fieldsOf(choice), fields, at, options));
@@ -95,10 +92,7 @@ function readMessage(given: Fields, { repairs, newCallId }: ReadOptions): Assist
   return message;
 }
 
-/**
- * Text and reasoning of a message or a delta; the text is null if missing. Some servers send parts, with the reasoning among
- * them (Mistral), or reasoning only as details (MiniMax).
- */
+/** Text (null if missing) and reasoning of a message or a delta, also in parts (Mistral) or only in details (MiniMax). */
 export function textsIn(message: Fields): { content: string | null; reasoning: string } {
   const { content, reasoning, reasoning_content: older, reasoning_details: details } = message;
   const thought = stringOr(reasoning ?? older, '') || textOfDetails(reasoningDetails(details));

@@ -11,10 +11,7 @@ import { unicode } from '../connection/repairs.ts';
 
 export interface ChatStreamOptions extends StreamOptions, Pick<ReadOptions, 'newCallId' | 'alternatives'> {}
 
-/**
- * Reads a streamed chat completion into chunks of the canonical shape. Throws like `readChunks`.
- * @param chunkOf converts events of another format
- */
+/** Reads a streamed chat completion into canonical chunks. Throws like `readChunks`. @param chunkOf converts other formats */
 export function readChatStream(
   bytes: AsyncIterable<Uint8Array>,
   options: ChatStreamOptions,

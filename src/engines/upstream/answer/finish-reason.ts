@@ -65,10 +65,7 @@ function knownReason(given: unknown): FinishReason | 'aborted' | undefined {
   return reasons.get(word);
 }
 
-/**
- * Stop sequence that ended a choice: `stop_reason` in vLLM, `matched_stop` in SGLang, `stopping_word` in llama.cpp, there or
- * beside the choices. Numbers are token ids, which mean nothing to clients.
- */
+/** Stop sequence that ended a choice, in vLLM's, SGLang's or llama.cpp's form. Numbers are token ids, useless to clients. */
 export function stopReason(choice: Fields, answer: Fields): { stop_reason?: string } {
   const { stop_reason, matched_stop, stopping_word } = choice;
   const candidates = [stop_reason, matched_stop, stopping_word, answer['stopping_word']];

@@ -38,10 +38,7 @@ function isBytes(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((each) => Number.isInteger(each));
 }
 
-/**
- * Checks that text has the requested log probabilities. Reasoning and tool calls need none.
- * @throws ApiError `invalid_upstream_response` where the server ignored `logprobs`
- */
+/** Requires log probabilities of text, not of reasoning or calls. @throws ApiError `invalid_upstream_response` */
 export function requireLogprobs(response: ChatResponse): ChatResponse {
   for (const choice of response.choices) if (lacksLogprobs(choice)) throw noLogprobs();
   return response;

@@ -31,10 +31,7 @@ export class StopCut<Token> {
     this.#lengthOf = lengthOf;
   }
 
-  /**
-   * Returns the text that can be shown now, without an end that may become a stop sequence.
-   * @param isEnd true where no more text follows
-   */
+  /** Returns the text that can be shown now: no end that may become a stop sequence. @param isEnd no more text follows */
   take(piece: CutText<Token>, isEnd: boolean): CutText<Token> {
     if (this.#met !== null) return { text: '', tokens: [] };
     const text = this.#held.text + piece.text;

@@ -30,10 +30,7 @@ const paths = Object.fromEntries(
   Object.entries(names).map(([figure, list]) => [figure, list.split(/\s+/).map((name) => name.split('.'))]),
 ) as Record<keyof typeof names, [name: string, within?: string][]>;
 
-/**
- * Reads a usage of any format.
- * @param read converts a reported value to a count
- */
+/** Reads a usage of any format. @param read converts a reported value to a count */
 export function usageFigures(usage: unknown, read = count): UsageFigures {
   const given = fieldsOf(usage);
   const of = (figure: keyof typeof names) => firstOf(given, paths[figure], read);

@@ -70,10 +70,7 @@ export function checkedUsage(
   );
 }
 
-/**
- * True for a prompt that fills the context, or that lost whole messages: only an estimate shows that, and it must be twice the
- * context to count.
- */
+/** True for a prompt that fills the context, or that lost whole messages: its estimate must be twice the context. */
 export function isTruncated(prompt: number, estimatePrompt: () => number, context: number): boolean {
   return prompt === context || (prompt < context && estimatePrompt() > 2 * context);
 }

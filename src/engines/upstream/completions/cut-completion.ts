@@ -8,10 +8,7 @@ interface ScoredToken {
   offset: number;
 }
 
-/**
- * Cuts the choices of one answer before their stop sequences, whole or in pieces.
- * @returns function that cuts a piece; an empty list where the whole piece is held back
- */
+/** Returns a function that cuts the pieces of one answer before their stop sequences; an empty list holds a piece back. */
 export function pieceCutter(
   stops: readonly string[],
 ): <Piece extends CompletionPiece>(piece: Piece) => Piece[] {

@@ -18,10 +18,7 @@ export interface Plan {
   prefixes: readonly string[] | null;
 }
 
-/**
- * Plans the requests to a server. Lists are split for servers without them, and a plain echo is added here.
- * @throws ApiError `validation_error` (422) for unsupported fields
- */
+/** Plans the requests: lists may be split, an echo added here. @throws ApiError `validation_error` for unsupported fields */
 export function planFor(
   body: JsonBody<CompletionsRequest>,
   { completions: abilities = allAbilities, splitChoices: apart }: Server,

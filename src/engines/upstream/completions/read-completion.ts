@@ -15,10 +15,7 @@ import { type Repairs, unicode } from '../connection/repairs.ts';
 
 export type CompletionReadOptions = Omit<ReadOptions, 'newCallId'>;
 
-/**
- * Reads the choices of an answer.
- * @throws ApiError `invalid_upstream_response`
- */
+/** Reads the choices of an answer. @throws ApiError `invalid_upstream_response` */
 export function readCompletion(fields: Fields, options: CompletionReadOptions): CompletionChoice[] {
   const choices = givenChoices(fields, options.choices);
   requireEnd(choices, options.usageOf(fields));

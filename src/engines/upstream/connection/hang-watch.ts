@@ -96,10 +96,7 @@ export function createHangWatch({ clock, idleMs, work, moved, answers }: HangWat
   }
 
   return {
-    /**
-     * Starts watching for a new call.
-     * @throws ApiError while the server hangs: it gets no calls until it shows that it works
-     */
+    /** Starts watching for a new call. @throws ApiError while the server hangs, until it shows that it works */
     begin() {
       if (isHung) throw hung();
       schedule();

@@ -7,10 +7,7 @@ export function isReset(error: Error): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
 }
 
-/**
- * Error for a failure below HTTP, without the server's address.
- * @param sent true where the request had left: the server may have failed because of it, and the attempt counts
- */
+/** Error for a failure below HTTP, without the address. @param sent the request may be the cause, so the attempt counts */
 export function errorForNetwork(error: Error, sent: boolean, timeouts: Timeouts): ApiError {
   const code = codeOf(error);
   const cause = { cause: error };

@@ -5,10 +5,7 @@ import type { Repairs } from './repairs.ts';
 /** Interval in which a message is logged once, not for each of 10,000 lines. */
 const repeatMs = 60_000;
 
-/**
- * Warnings about a server, for its operator.
- * @param about fields logged with each
- */
+/** Warnings about a server, for its operator. @param about fields logged with each */
 export function createOperatorLog(
   log: Log,
   clock: Clock,

@@ -6,11 +6,7 @@ import type { Repairs } from './repairs.ts';
 import type { Reply } from './replies.ts';
 import { errorForStatus, type RefusalContext } from './status-errors.ts';
 
-/**
- * JSON object of a reply, whatever its content type.
- * @throws ApiError for an error status; for an error in a body with status 200 (F28, F29); `invalid_upstream_response` for
- * anything that is not a JSON object
- */
+/** JSON object of a reply of any type. @throws ApiError for an error status or body (F28, F29) or any other content */
 export function parseBody(reply: Reply<Buffer>, context: RefusalContext, repairs: Repairs): Fields {
   if (reply.status < 200 || reply.status >= 300) {
     const text = compression(reply.headers) === null ? reply.body.toString() : '';

@@ -43,10 +43,7 @@ function msUntilReset(text: string, now: number): number | null {
 
 const maxRetryAfter = 86_400;
 
-/**
- * Whole seconds of a `retry-after` header, given as seconds or as an HTTP date.
- * @returns 1 to 86,400; undefined where the header is absent or unusable
- */
+/** Whole seconds of a `retry-after` header (seconds or an HTTP date), 1 to 86,400; undefined if absent or unusable. */
 export function retryAfterSeconds(value: string | string[] | undefined, now: number): number | undefined {
   const text = (Array.isArray(value) ? value[0] : value)?.trim();
   if (!text) return undefined;

@@ -23,10 +23,7 @@ export interface RefusalContext {
   note: (status: number, words: string) => void;
 }
 
-/**
- * Error for a status other than 2xx (F18 to F22). The upstream's message is passed on where the request is at fault; any
- * other concerns its operator only.
- */
+/** Error for a status other than 2xx (F18 to F22). The upstream's message is shown only where the request is at fault. */
 export function errorForStatus(
   { status: given, headers, text }: Refusal,
   { now, secrets, failures, note }: RefusalContext,

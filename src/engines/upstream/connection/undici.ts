@@ -1,10 +1,7 @@
 import type * as Undici from 'undici';
 import { loadPackage } from '../../../base/load-package.ts';
 
-/**
- * Loads only the HTTP client of undici. With fetch, WebSocket, caches and mocks it is three times as many files, a tenth of the
- * start-up time. A version with other paths is loaded whole.
- */
+/** Loads only undici's HTTP client: the rest is a tenth of the start-up time. A version with other paths is loaded whole. */
 export function loadUndici(): Pick<typeof Undici, 'Pool' | 'buildConnector'> {
   try {
     return {

@@ -71,10 +71,7 @@ export interface FlavorTraits {
   completions?: readonly CompletionAbility[];
   jsonSchema: Capabilities['jsonSchema'];
   forcedTool: Capabilities['forcedTool'];
-  /**
-   * Accepted schemas: any, those without look-around patterns, or those of its grammar (`grammar-schema.ts`) with limited
-   * repetitions.
-   */
+  /** Accepted schemas: any, those without look-around, or those of its grammar (`grammar-schema.ts`) with limited repeats. */
   schemas: 'any' | 'no look-around' | { maxRepeats: number };
   /** Refuses tools with `anyOf`, `oneOf` or `allOf` at the root of their parameters. */
   rootUnions?: 'refused';

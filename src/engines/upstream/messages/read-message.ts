@@ -1,10 +1,7 @@
 import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { unusable } from '../connection/parse-body.ts';
 
-/**
- * Converts the fields of a message to those of a chat completion.
- * @throws ApiError `invalid_upstream_response` for anything but a message
- */
+/** Fields of a message as those of a chat completion. @throws ApiError `invalid_upstream_response` for anything else */
 export function chatFields(message: Fields): Fields {
   if (!Array.isArray(message['content'])) throw unusable('is not a message');
   const blocks = blocksOf(message);

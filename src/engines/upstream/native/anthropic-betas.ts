@@ -1,10 +1,7 @@
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { NativeRequest } from '../../engines.ts';
 
-/**
- * Betas that Anthropic requires for parts of a request, for `anthropic-beta`. The list is fixed: other betas change prices or
- * contents, so only the operator can permit them (`pass_through`).
- */
+/** Betas that Anthropic requires. Others change prices or contents, so only the operator can permit them (`pass_through`). */
 
 /** Betas by the type of a tool. Later versions of most need none. */
 const ofTools: readonly (readonly [type: RegExp, beta: string])[] = [

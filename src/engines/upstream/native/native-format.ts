@@ -11,10 +11,7 @@ export interface NativeFormat {
   members: ReadonlySet<string>;
   /** Returns the betas that the forwarded members of a request need. */
   betas?: (request: NativeRequest, isForwarded: (member: string) => boolean) => string[];
-  /**
-   * @returns `generated`: all text that the deltas of a stream would have
-   * @throws ApiError `invalid_upstream_response` for anything but an answer of this format
-   */
+  /** @returns `generated`: all text of a stream's deltas. @throws ApiError `invalid_upstream_response` for another format */
   read(answer: Fields): { usage: Fields; generated: string };
   /** Returns the text of an answer with wrong fields of its server corrected. */
   corrected?(answer: Fields, text: string): string;

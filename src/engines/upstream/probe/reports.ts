@@ -105,10 +105,7 @@ async function withQueue(deps: ReportDeps, gauge: string): Promise<ProbeReport> 
   return { ...report, queued: metrics?.status === 200 ? gaugeOf(metrics.body, gauge) : null };
 }
 
-/**
- * Value of a gauge on a Prometheus page, summed over its labels; null if missing. Only its own lines are decoded, because the
- * page may have a megabyte and is read every second.
- */
+/** Sum of a gauge on a Prometheus page; null if missing. Only its own lines are decoded: a page may have a megabyte. */
 export function gaugeOf(page: Buffer, name: string): number | null {
   let sum: number | null = null;
   for (let at = page.indexOf(name); at >= 0; at = page.indexOf(name, at + name.length)) {

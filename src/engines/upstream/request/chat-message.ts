@@ -15,11 +15,7 @@ export interface MessageOptions {
   customTools: ReadonlySet<string> | undefined;
 }
 
-/**
- * Adapts a message to a server; the same object where nothing differs.
- * @param message without the members that are not sent
- * @param original the client's message
- */
+/** Adapts a message to a server; the same object where nothing differs. `message` lacks what is not sent of `original`. */
 export function adaptMessage(
   message: ChatMessage,
   original: ChatMessage,
@@ -33,9 +29,7 @@ export function adaptMessage(
 
 const reasoningNames = ['reasoning_content', 'reasoning'] as const;
 
-/**
- * Adds the reasoning under every name that the server may read: versions of vLLM read one or the other and ignore the rest.
- */
+/** Adds the reasoning under every name that the server may read: versions of vLLM read one or the other. */
 function withReasoning(message: ChatMessage, original: ChatMessage, shape: Shape | undefined): ChatMessage {
   const reasoning = original.reasoning || original.reasoning_content;
   if (!reasoning || typeof shape !== 'object') return message;

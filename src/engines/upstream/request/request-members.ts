@@ -1,10 +1,7 @@
 import type { Members, Shape } from '../../../wire/json/pick-members.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 
-/**
- * Allow-list of the request members that servers are sent. Servers also accept other models, hosts to fetch from, code,
- * priorities, and grammars that would replace the guaranteed one.
- */
+/** Allow-list of request members. Servers also accept other models, hosts to fetch from, code, priorities and grammars. */
 
 /** Members with any content. */
 const plain = (names: string): [string, Shape][] => names.split(/\s+/).map((name) => [name, 'anything']);

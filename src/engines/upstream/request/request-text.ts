@@ -129,11 +129,7 @@ function setNames(edits: Edits, value: Record<string, unknown>, names: FlavorTra
   }
 }
 
-/**
- * Sets tools with free text as the client wrote them, and the choice of one.
- * @param sent the request without the members that are not sent
- * @returns their names; undefined if there are none
- */
+/** Sets tools with free text, and the choice of one, as the client wrote them, among those `sent`. @returns their names */
 function setCustomTools(
   edits: Edits,
   { tools = [], tool_choice: choice }: ChatRequest,
@@ -161,9 +157,7 @@ export function embeddingsText(
   return editedText(body, edits);
 }
 
-/**
- * Sets the server's model name and removes members that are not sent: top-level ones by edits, the rarer nested ones at once.
- */
+/** Sets the server's model name and removes members that are not sent: top-level ones by edits, rarer nested ones at once. */
 function permitted<T extends Record<string, unknown>>(
   request: JsonBody<T>,
   { model, members }: Pick<RequestProfile, 'model' | 'members'>,

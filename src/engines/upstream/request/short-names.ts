@@ -8,10 +8,7 @@ import type { JsonBody } from '../../../wire/json/json-body.ts';
 const maxLength = 64;
 const hashLength = 12;
 
-/**
- * Shortens tool names of more than 64 characters.
- * @returns the request, and functions to restore the original names; undefined where none is longer
- */
+/** Shortens tool names of more than 64 characters; undefined where none is. The result has functions to restore the names. */
 export function withShortNames(request: JsonBody<ChatRequest>) {
   const names = namesIn(request.value);
   if (![...names].some(isLong)) return undefined;

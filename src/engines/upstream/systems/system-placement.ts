@@ -19,10 +19,7 @@ export function createSystemPlacement(onLearned: (place: SystemPlace) => void) {
       return learned;
     },
 
-    /**
-     * Sends a request, and again for each place that the server refuses.
-     * @param send rejects with SystemPlacementError for such a refusal
-     */
+    /** Sends a request, again for each place that the server refuses. @param send rejects with SystemPlacementError then */
     async send<T>(textAt: TextAt, send: (body: Buffer) => Promise<T>): Promise<T> {
       let place = learned;
       let body = Buffer.from(textAt(place));

@@ -64,10 +64,7 @@ export function searchFor(pattern: string, spend: (positions: number) => void): 
 /** Visited positions of all patterns of a schema, which bounds their time. */
 const maxWork = 2_000_000;
 
-/**
- * Caches the automata of the patterns of one schema; null for a pattern that RE2 rejects.
- * The function throws `AutomatonTooLarge`, also for all patterns together.
- */
+/** Caches the automata of a schema's patterns; null where RE2 rejects one. Throws `AutomatonTooLarge`, also for their sum. */
 export function createPatterns(): (pattern: string) => Automaton | null {
   const known = new Map<string, Automaton | null>();
   let work = 0;

@@ -2,10 +2,7 @@ import type { Alternative, CharRange, Element, GrammarBuilder } from '../grammar
 import { type Automaton, AutomatonTooLarge } from './automaton.ts';
 import { intersection, lastCodePoint, normalizeRanges } from './ranges.ts';
 
-/**
- * Characters of a string under a pattern: no controls except those with a short escape, no lone surrogates, and no white space
- * on which pattern dialects disagree.
- */
+/** Characters under a pattern: no controls without short escapes, lone surrogates, or white space that dialects dispute. */
 const wanted: CharRange[] = [
   [0x08, 0x0a],
   [0x0c, 0x0c],
@@ -41,10 +38,7 @@ const maxStates = 4_000;
 /** Most character classes: llama.cpp searches those of a rule for every character of every token. */
 const maxClasses = 300;
 
-/**
- * Rule for the texts of an automaton, as the inside of a JSON string, each in one spelling.
- * @throws AutomatonTooLarge
- */
+/** Rule for the texts of an automaton, as the inside of a JSON string, each in one spelling. @throws AutomatonTooLarge */
 export function regularRule(b: GrammarBuilder, automaton: Automaton): Element {
   const states = explore(automaton);
   const living = livingStates(states, automaton);

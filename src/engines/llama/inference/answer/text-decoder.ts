@@ -7,10 +7,7 @@ const rememberedTokens = 8;
 
 export type TextDecoder = ReturnType<typeof createTextDecoder>;
 
-/**
- * Turns tokens into text. Holds back the bytes of an incomplete character.
- * @param marks texts of tokens that have no text otherwise
- */
+/** Turns tokens into text, in whole characters. @param marks texts of tokens that have no text otherwise */
 export function createTextDecoder(detokenize: Detokenize, marks: ReadonlyMap<number, string> = new Map()) {
   let previous: number[] = [];
   let held: number[] = [];

@@ -2,10 +2,7 @@ import type { Thinking } from '../families.ts';
 import type { Segment, Segmenter } from './segments.ts';
 import { possibleStart } from './stop.ts';
 
-/**
- * Separates the reasoning at the beginning of an answer, between `start` and `end`. Without an end, all is reasoning.
- * @param isInside the prompt has opened the reasoning
- */
+/** Separates the reasoning at the start of an answer: all if it has no `end`. @param isInside begun in the prompt */
 export function createThinkingSegmenter({ start, end }: Thinking, isInside: boolean): Segmenter {
   let state: 'before' | 'inside' | 'behind' | 'content' = isInside ? 'inside' : 'before';
   let held = '';

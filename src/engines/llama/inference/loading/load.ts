@@ -37,10 +37,7 @@ const smallModelBytes = 300 * 1024 ** 2;
 /** For all measurements; a slow model takes a token longer. */
 const calibrationMs = 1_000;
 
-/**
- * Loads library, model and context.
- * @throws StartError with what to do
- */
+/** Loads library, model and context. @throws StartError with what to do */
 export async function loadModel(options: LoadOptions, deps: LoadDeps): Promise<Loaded> {
   const { modelPath, sequences } = options;
   const { headers, bytes: fileBytes } = await readModel(modelPath, { stat });

@@ -44,10 +44,7 @@ export interface Part {
   isTemplate: boolean;
 }
 
-/**
- * Tokens of a prompt.
- * @throws ApiError `context_length_exceeded` for a prompt of more than twice the context
- */
+/** Tokens of a prompt. @throws ApiError `context_length_exceeded` for a prompt of more than twice the context */
 export function readPrompt(
   parts: readonly Part[],
   { tokenize, bos }: Pick<Vocabulary, 'tokenize' | 'bos'>,
