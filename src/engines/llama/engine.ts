@@ -30,12 +30,8 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
   const { modelPath, sequences, contextSize, threads, flashAttention, log, clock } = deps;
   const ids = deps.ids ?? createIds(clock, systemRandom);
   const name = basename(modelPath, '.gguf');
-  const supervisor = createSupervisor({
-    options: { modelPath, sequences, contextSize, threads, flashAttention },
-    spawn: deps.spawn ?? spawnChild,
-    clock,
-    log,
-  });
+  const loadOptions = { modelPath, sequences, contextSize, threads, flashAttention };
+  const supervisor = createSupervisor(loadOptions, deps.spawn ?? spawnChild, clock, log);
 
   /** Members that all chunks of a request, or its response, begin with. */
   const envelope = () => ({ id: ids.next('chatcmpl_'), created: unixSeconds(clock.now()), model: name });

@@ -53,11 +53,9 @@ export function createJobQueue({ capacity }: { capacity: number }) {
 
     /** The next job to send, counted as in flight from here on. */
     next(): EngineJob | undefined {
-      const isAlone = sent.size === 0;
-      const suspectIsOut = [...sent.values()].some((job) => job.crashes > 0);
-      if (suspectIsOut) return undefined;
+      if ([...sent.values()].some((job) => job.crashes > 0)) return undefined;
       const suspect = waiting.findIndex((job) => job.crashes > 0);
-      if (suspect !== -1) return isAlone ? take(suspect) : undefined;
+      if (suspect !== -1) return sent.size === 0 ? take(suspect) : undefined;
       // Counting takes no slot, and the first event of a stream may wait for it.
       const count = waiting.findIndex(({ ask }) => ask.op === 'count');
       if (count !== -1) return take(count);

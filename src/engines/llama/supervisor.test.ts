@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { silent } from '../../base/log.ts';
 import { StartError } from '../../base/start-error.ts';
 import type { ApiError } from '../../core/errors.ts';
-import type { ChildEvents } from './child-process.ts';
+import type { ChildEvents, Spawn } from './child-process.ts';
 import type { EngineResult, FromChild, LoadedModel, ToChild } from './protocol.ts';
 import { type Supervisor, createSupervisor } from './supervisor.ts';
 
@@ -48,25 +48,28 @@ beforeEach(() => {
   children = [];
   timers = [];
   now = 0;
-  supervisor = createSupervisor({
-    options: { modelPath: 'm.gguf', sequences: 2, contextSize: 'auto', threads: 1, flashAttention: false },
-    clock,
-    log: silent,
-    spawn(events) {
-      const child: FakeChild = {
-        events,
-        received: [],
-        say: (message) => events.onMessage(message),
-        die: (how = 'was killed by SIGSEGV') => events.onExit(how, ''),
-      };
-      children.push(child);
-      return {
-        pid: children.length,
-        send: (message) => child.received.push(message),
-        kill: () => child.die('was killed'),
-      };
-    },
-  });
+  const spawn: Spawn = (events) => {
+    const child: FakeChild = {
+      events,
+      received: [],
+      say: (message) => events.onMessage(message),
+      die: (how = 'was killed by SIGSEGV') => events.onExit(how, ''),
+    };
+    children.push(child);
+    return {
+      pid: children.length,
+      send: (message) => child.received.push(message),
+      kill: () => child.die('was killed'),
+    };
+  };
+  const options = {
+    modelPath: 'm.gguf',
+    sequences: 2,
+    contextSize: 'auto',
+    threads: 1,
+    flashAttention: false,
+  } as const;
+  supervisor = createSupervisor(options, spawn, clock, silent);
 });
 
 const latest = (): FakeChild => children.at(-1)!;

@@ -18,15 +18,6 @@ import { type Watchdog, startWatchdog } from './watchdog.ts';
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
-export type RunOptions = Pick<EngineJob, 'signal' | 'priority' | 'onDelta'>;
-
-export interface SupervisorDeps {
-  options: LoadOptions;
-  spawn: Spawn;
-  clock: Clock;
-  log: Log;
-}
-
 const pauses = { initialMs: 100, maxMs: 10_000 };
 /** A child that lived longer ends a series of crashes. */
 const stableMs = 30_000;
@@ -42,7 +33,7 @@ const maxFailures = 5;
  * When the child dies, its requests run once more, each alone. One that kills the child again ends as `poison_request`.
  * A stream that has already delivered text cannot be repeated and fails.
  */
-export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps) {
+export function createSupervisor(options: LoadOptions, spawn: Spawn, clock: Clock, log: Log) {
   // Twice its sequences: one batch may free all slots, and none should wait for the next message.
   const jobs = createJobQueue({ capacity: 2 * options.sequences });
   let state: 'stopped' | 'loading' | 'ready' | 'waiting' = 'stopped';
@@ -192,7 +183,10 @@ export function createSupervisor({ options, spawn, clock, log }: SupervisorDeps)
       await gone.promise;
     },
     requireRunning,
-    async run<Op extends EngineRequest['op']>(ask: EngineRequest & { op: Op }, how: RunOptions) {
+    async run<Op extends EngineRequest['op']>(
+      ask: EngineRequest & { op: Op },
+      how: Pick<EngineJob, 'signal' | 'priority' | 'onDelta'>,
+    ) {
       requireRunning();
       const { promise, resolve, reject } = Promise.withResolvers<EngineResult>();
       const leave = jobs.add({ ...how, ask, resolve, reject }, (id) => send({ type: 'abort', id }));

@@ -14,14 +14,6 @@ const maxRetries = { certain: 3, ambiguous: 1 } as const;
 /** Cost of a prompt token relative to a completion token. */
 const promptTokenCost = 1 / 16;
 
-export interface CallsDeps {
-  /** The list may change. */
-  replicas: readonly Replica[];
-  queue: AdmissionQueue;
-  clock: Clock;
-  outcomes: Outcomes;
-}
-
 /** Error of a line that was not sent, because its server failed on a minimal request. */
 class UnsentError extends ApiError {
   constructor({ code, message, retryAfter, upstreamMessage }: ApiError) {
@@ -33,24 +25,26 @@ class UnsentError extends ApiError {
   }
 }
 
-/** Sends calls to replicas, and to another one where the first was at fault before any output arrived. */
-export function createCalls({
-  replicas,
-  queue,
-  clock,
-  outcomes,
-}: CallsDeps): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
+/**
+ * Sends calls to replicas, and to another one where the first was at fault before any output arrived.
+ * @param replicas the list may change
+ */
+export function createCalls(
+  replicas: readonly Replica[],
+  queue: AdmissionQueue,
+  clock: Clock,
+  outcomes: Outcomes,
+): Pick<Pool, 'generate' | 'stream' | 'embed' | 'native'> {
   let answered = 0;
 
-  /** Reservation for a retry; null where the call should fail. */
-  async function retry(
-    call: EngineCall,
-    error: unknown,
-    tried: ReadonlySet<Replica>,
-  ): Promise<Reservation | null> {
-    if (!isWorthRetryingElsewhere(error) || call.signal.aborted) return null;
-    if (tried.size > (error.blame.certain ? maxRetries.certain : maxRetries.ambiguous)) return null;
-    return queue.reserveElsewhere(call, tried);
+  /** Reservation for a retry. @throws the error where the call should fail */
+  async function retry(call: EngineCall, error: unknown, tried: ReadonlySet<Replica>): Promise<Reservation> {
+    const isRetried =
+      isWorthRetryingElsewhere(error) &&
+      !call.signal.aborted &&
+      tried.size <= maxRetries[error.blame.certain ? 'certain' : 'ambiguous'];
+    const other = isRetried ? await queue.reserveElsewhere(call, tried) : null;
+    return other ?? giveUp(call, error);
   }
 
   const slackOf = ({ deadline }: EngineCall) => deadline && deadline - clock.now();
@@ -74,10 +68,11 @@ export function createCalls({
     if (++answered % 64 === 0) comparePaces();
   }
 
-  /** Counts a failure that no other replica made good. */
-  function gaveUp(call: EngineCall, error: unknown): void {
+  /** Counts and throws a failure that no other replica made good. */
+  function giveUp(call: EngineCall, error: unknown): never {
     if (error instanceof ApiError && error.blame.scope === 'replica' && !call.signal.aborted)
       outcomes.failed(clock.monotonic(), call.isRepeat === true);
+    throw error;
   }
 
   /** Sends a minimal request before a line that would be the first one after a pause. */
@@ -116,12 +111,7 @@ export function createCalls({
         failed(at, call, error);
         queue.admitWaiting();
         tried = (tried ?? new Set<Replica>()).add(replica);
-        const other = await retry(call, error, tried);
-        if (!other) {
-          gaveUp(call, error);
-          throw error;
-        }
-        at = other;
+        at = await retry(call, error, tried);
       } finally {
         replica.left();
         queue.admitWaiting();
@@ -164,12 +154,7 @@ export function createCalls({
         if (isOpen) failed(at, call, error);
         isOpen = false;
         queue.admitWaiting();
-        const other = hasOutput ? null : await retry(call, error, tried);
-        if (!other) {
-          gaveUp(call, error);
-          throw error;
-        }
-        at = other;
+        at = hasOutput ? giveUp(call, error) : await retry(call, error, tried);
       } finally {
         if (isOpen) replica.dropped(at.sent);
         replica.left();

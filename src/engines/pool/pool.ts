@@ -29,13 +29,10 @@ export interface ReconfigurablePool extends Pool {
   replaceReplicas(next: readonly ReplicaOptions[]): Promise<void>;
 }
 
-const defaultQueueMs = 120_000;
-const defaultWindowMs = 86_400_000;
-
 /** Builds the pool of a model's replicas. It starts and stops their engines. */
 export function createPool({
-  queueMs = defaultQueueMs,
-  windowMs = defaultWindowMs,
+  queueMs = 120_000,
+  windowMs = 86_400_000,
   isShared = false,
   clock,
   random,
@@ -156,7 +153,7 @@ export function createPool({
       changed();
     },
 
-    ...createCalls({ replicas, queue, clock, outcomes }),
+    ...createCalls(replicas, queue, clock, outcomes),
     countTokens: (request) => anyUp().engine.countTokens(request),
     tryOut: (signal) => anyUp().engine.tryOut(signal),
     probe,

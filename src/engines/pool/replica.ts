@@ -7,7 +7,7 @@ import type { Candidate } from './choose-replica.ts';
 import type { SentRequest } from './concurrency/cohort.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/concurrency-limit.ts';
 import { createRateLimit, type RateLimit } from './concurrency/rate-limit.ts';
-import { Health, type ReplicaDeps } from './health/health.ts';
+import { Health, type ReplicaDeps, type ReportedFailure } from './health/health.ts';
 import { RefusalBudget } from './health/refusal-budget.ts';
 
 /** Settings of one server of a model. The engine is its identity. */
@@ -25,11 +25,7 @@ export interface ReplicaOptions {
   slotsBefore?: number | undefined;
 }
 
-interface FailedCall {
-  slackMs?: number | undefined;
-  isLine?: boolean;
-  isRepeat?: boolean | undefined;
-}
+type FailedCall = Pick<ReportedFailure, 'slackMs' | 'isLine' | 'isRepeat'>;
 
 /** Weight of the newest answer in the average pace. */
 const newestWeight = 0.1;
@@ -212,18 +208,14 @@ export class Replica implements Candidate {
   answered(sent: SentRequest, work: number): void {
     const isFull = this.#inFlight + this.#others >= this.#limit.maxInFlight * fullShare;
     this.#left(sent);
-    const at = this.#arrivedAt(sent);
+    const { clock } = this.#deps;
+    // A busy process reads answers late; at least half of the elapsed time is still attributed to the server.
+    const at = Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
     const pace = (at - sent.at) / work;
     this.pace = this.pace === 0 ? pace : this.pace + (pace - this.pace) * newestWeight;
     this.health.completed();
     this.#refusals.answered();
     this.#limit.answered(sent, { at, work, isFull });
-  }
-
-  /** A busy process reads answers late; at least half of the elapsed time is still attributed to the server. */
-  #arrivedAt(sent: SentRequest): number {
-    const { clock } = this.#deps;
-    return Math.max(clock.arrival(), (sent.at + clock.monotonic()) / 2);
   }
 
   /** True where this line is the trial of a half-open server and a minimal request can take its place. */
@@ -246,7 +238,9 @@ export class Replica implements Candidate {
     const { scope, certain, retry } = error.blame;
     if (scope === 'request') return retry ? undefined : this.health.responded();
     if (error.code === 'engine_overloaded') {
-      if (!isTrial && this.#isSporadic()) return;
+      // A refusal carries no signal if the server works on other requests and has no known rate limit.
+      const works = !isTrial && this.isUp && this.#inFlight > 0 && !this.#rate.isKnown;
+      if (works && this.#refusals.spend()) return;
       // A line that is refused alone, or again, says nothing about the server's slots.
       const isLineFault = isLine && scope === 'replica' && (isRepeat || this.#inFlight === 0);
       if (!isLineFault) this.#refused(sent, error);
@@ -256,12 +250,6 @@ export class Replica implements Candidate {
     const mayBlameLine = isLine && !isTrial;
     this.health.failed(error, { sentAt: sent.at, unverifiedShare, slackMs, isLine: mayBlameLine, isRepeat });
     if (!certain) this.health.probeOnce();
-  }
-
-  /** True for a refusal without a signal: the server works on other requests and has no known rate limit. */
-  #isSporadic(): boolean {
-    const works = this.isUp && this.#inFlight > 0 && !this.#rate.isKnown;
-    return works && this.#refusals.spend();
   }
 
   /** Handles a refusal for too many requests at once, or for exceeding a rate: a `retry-after` below the limit shows a rate. */

@@ -9,13 +9,7 @@ export function withoutLookAround(schema: Schema): Schema {
   return /\(\?<?[=!]|\\\\[1-9k]/.test(JSON.stringify(schema)) ? (cleaned(schema) as Schema) : schema;
 }
 
-const schemasByName = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-]);
+const schemasByName = new Set('properties patternProperties $defs definitions dependentSchemas'.split(' '));
 const data = new Set(['enum', 'const', 'default', 'examples']);
 
 function cleaned(value: unknown): unknown {

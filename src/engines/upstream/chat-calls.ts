@@ -16,22 +16,14 @@ import { withShortNames } from './request/short-names.ts';
 import { addUsage, eachAlone, isSplit, withMissing } from './request/split-choices.ts';
 import type { SystemPlacement } from './systems/system-placement.ts';
 
-export interface ChatCallsDeps {
-  client: JsonClient;
-  prober: Prober;
-  systems: SystemPlacement;
-  clock: Clock;
-  newCallId: () => string;
-}
-
 /** Chat completions of a server in any dialect, whole and streamed. */
-export function createChatCalls({
-  client,
-  prober,
-  systems,
-  clock,
-  newCallId,
-}: ChatCallsDeps): Pick<Engine, 'generate' | 'stream'> {
+export function createChatCalls(
+  client: JsonClient,
+  prober: Prober,
+  systems: SystemPlacement,
+  clock: Clock,
+  newCallId: () => string,
+): Pick<Engine, 'generate' | 'stream'> {
   const checked = createEmbeddingOnlyCheck(clock, () => prober.makesEmbeddings());
 
   const readOptions = (request: JsonBody<ChatRequest>, { trace }: EngineCall): ReadOptions => ({

@@ -103,7 +103,7 @@ export function createUpstreamEngine(options: UpstreamOptions): Engine {
       await closed;
     },
 
-    ...createChatCalls({ client, prober, systems, clock, newCallId: () => ids.next('call_') }),
+    ...createChatCalls(client, prober, systems, clock, () => ids.next('call_')),
     native: createNativeCalls(client, prober),
     embed: createEmbeddingsCall(client, prober, options),
     onRateLimit: (listener) => void (onRateLimit = listener),

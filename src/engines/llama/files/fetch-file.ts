@@ -10,10 +10,6 @@ import type { HttpResponse } from './http-client.ts';
 /** More connections would not help where the line is the limit, and would be impolite where the server is. */
 const connections = 4;
 
-export interface FetchCall extends RetryCall {
-  onBytes: () => void;
-}
-
 /**
  * Fetches the missing bytes of a file into its part file: over several connections where the server supports ranges, else
  * as one stream from the start. A broken connection resumes where it broke.
@@ -23,7 +19,7 @@ export async function fetchFile(
   file: RemoteFile,
   part: PartFile,
   deps: ModelFileDeps,
-  call: FetchCall,
+  call: RetryCall & { onBytes: () => void },
 ): Promise<void> {
   const host = hostOf(file.url);
 

@@ -38,9 +38,8 @@ export function probeRemoteFile(
 
 async function probeOnce(url: string, web: HttpClient, signal: AbortSignal): Promise<RemoteFile> {
   const answer = await web.open(url, { range: { start: 0, end: headBytes }, signal });
-  const head = await readHead(answer);
   try {
-    checkMagic(head);
+    checkMagic(await readHead(answer));
   } catch (error) {
     throw error instanceof GgufFault ? notGguf(url, error) : error;
   }
@@ -87,11 +86,9 @@ async function readHead(answer: HttpResponse): Promise<Buffer> {
 export function checkAnswer(answer: HttpResponse, wanted: Range, file: RemoteFile): void {
   try {
     const given = answer.status === 206 ? contentRange(answer) : null;
-    if (answer.status === 416 || (given !== null && given.size !== file.size))
-      throw new RemoteFileChanged('The file changed on the server.');
     const version = { tag: versionTag(answer), sha256: answer.linked.sha256 };
-    if (isSameVersion(version, file) === false)
-      throw new RemoteFileChanged('The file changed on the server.');
+    const isOther = (given !== null && given.size !== file.size) || isSameVersion(version, file) === false;
+    if (answer.status === 416 || isOther) throw new RemoteFileChanged('The file changed on the server.');
     if (given === null)
       throw new TransientFault(`${hostOf(file.url)} sent the whole file instead of the requested range`);
     if (given.start !== wanted.start || given.end > wanted.end)

@@ -9,13 +9,8 @@ export interface GgufHeader {
   fileBytes: number | null;
 }
 
-export type MetadataValue = number | boolean | string | MetadataArray;
-
 /** `items` is null for long arrays and arrays of texts, such as a vocabulary. */
-export interface MetadataArray {
-  length: number;
-  items: number[] | null;
-}
+export type MetadataValue = number | boolean | string | { length: number; items: number[] | null };
 
 export interface GgufTensor {
   name: string;
@@ -46,11 +41,10 @@ export function checkMagic(head: Uint8Array): void {
     throw new GgufFault(`its version ${version} is unsupported; 2 and 3 are supported`);
   }
   if (begin.length < magicBytes) throw new GgufFault(`it has only ${begin.length} bytes`);
-  const isPage = /^\s*<(!doc|html|\?xml)/i.test(begin.toString('latin1'));
-  if (isPage) throw new GgufFault('it is a web page');
-  if (begin.toString('latin1') === 'version ')
-    throw new GgufFault('it is a Git LFS pointer, not the file itself');
-  throw new GgufFault(`it begins with ${JSON.stringify(begin.toString('latin1'))}, not with ${ggufMagic}`);
+  const text = begin.toString('latin1');
+  if (/^\s*<(!doc|html|\?xml)/i.test(text)) throw new GgufFault('it is a web page');
+  if (text === 'version ') throw new GgufFault('it is a Git LFS pointer, not the file itself');
+  throw new GgufFault(`it begins with ${JSON.stringify(text)}, not with ${ggufMagic}`);
 }
 
 /** Reads the header at the start of a file, and at most twice its length. @throws GgufFault */
@@ -100,7 +94,7 @@ function readValue(bytes: Buffer, cursor: Cursor, type: number, depth: number): 
   return scalar.read(bytes, cursor.take(scalar.bytes));
 }
 
-function readArray(bytes: Buffer, cursor: Cursor, depth: number): MetadataArray {
+function readArray(bytes: Buffer, cursor: Cursor, depth: number): MetadataValue {
   if (depth > maxArrayDepth) throw new GgufFault('its metadata is nested too deeply');
   const type = cursor.u32();
   const length = cursor.u64();

@@ -58,10 +58,6 @@ const preferred = [0x30, 0x61, 0x41, 0x20];
 
 /** A digit or letter of the class where possible, else its first character. */
 export function shortestCharacter(element: CharElement): string {
-  for (const codePoint of preferred) {
-    if (element.ranges.some(([low, high]) => codePoint >= low && codePoint <= high)) {
-      return String.fromCodePoint(codePoint);
-    }
-  }
-  return String.fromCodePoint(element.ranges[0]![0]);
+  const found = preferred.find((each) => element.ranges.some(([low, high]) => each >= low && each <= high));
+  return String.fromCodePoint(found ?? element.ranges[0]![0]);
 }

@@ -19,15 +19,13 @@ export type Json = ReturnType<typeof createJson>;
 /** Rules of JSON except for arrays and objects. */
 export function createJson(b: GrammarBuilder) {
   const digit = b.chars([0x30, 0x39]);
-  const nonZero = b.chars([0x31, 0x39]);
-  const plain = b.chars(...plainCharacters);
   const escaped = b.chars(...Array.from('"\\/bfnrt', (c) => [c.charCodeAt(0), c.charCodeAt(0)] as const));
   // One character for minLength and maxLength.
-  const stringCharacter = b.rule([[plain], [...b.literal('\\'), escaped]]);
+  const stringCharacter = b.rule([[b.chars(...plainCharacters)], [...b.literal('\\'), escaped]]);
   const quote = b.literal('"');
   const string = b.rule([[...quote, b.repeat([stringCharacter], 0, Infinity), ...quote]]);
   const digits = b.repeat([digit], 0, integerDigits - 1);
-  const magnitude = b.rule([[nonZero, digits]]);
+  const magnitude = b.rule([[b.chars([0x31, 0x39]), digits]]);
   const integer = b.rule([b.literal('0'), [magnitude], [...b.literal('-'), magnitude]]);
   const fraction = b.optional([...b.literal('.'), b.repeat([digit], 1, fractionDigits)]);
   const number = b.rule([[b.optional(b.literal('-')), b.rule([b.literal('0'), [magnitude]]), fraction]]);

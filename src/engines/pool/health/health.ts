@@ -19,7 +19,7 @@ export interface ReplicaDeps {
   onTested: (at: number, works: boolean) => void;
 }
 
-interface ReportedFailure extends Omit<RequestFailure, 'others'> {
+export interface ReportedFailure extends Omit<RequestFailure, 'others'> {
   /** True for a batch line, which may be at fault itself: a minimal request decides. */
   isLine?: boolean;
   /** True for a line that failed before. */

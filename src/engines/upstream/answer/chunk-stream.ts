@@ -127,13 +127,8 @@ export async function* readChunks<Piece extends AnyPiece>(
     }));
   else if (finished.size === 0) throw unusable('is a stream without choices');
   if (![...finished.values()].every(Boolean)) throw unusable('ended early');
-  yield [
-    {
-      ...head,
-      choices: [],
-      usage: checkedUsage(usage, { ...options, estimateAnswer: () => estimateText(text) }),
-    },
-  ];
+  const total = checkedUsage(usage, { ...options, estimateAnswer: () => estimateText(text) });
+  yield [{ ...head, choices: [], usage: total }];
 }
 
 function fieldsIn({ data, event }: EventSourceMessage, context: RefusalContext): Fields {

@@ -11,11 +11,10 @@ export interface FailureRule {
   means: FailureStatus;
 }
 
-interface ReportedError {
-  status: number;
+export interface UpstreamError {
+  message: string;
   code: string;
   type: string;
-  message: string;
 }
 
 /** Messages of services that proxies pass on, possibly behind the names of their own errors. */
@@ -31,7 +30,7 @@ function passedOn(sentence: string): RegExp {
 
 /** Status that decides the handling of a failure. */
 export function effectiveStatus(
-  { status, code, type, message }: ReportedError,
+  { status, code, type, message }: UpstreamError & { status: number },
   rules: readonly FailureRule[] = [],
 ): number {
   const rule = [...rules, ...everywhere].find(

@@ -22,6 +22,8 @@ export interface JsonClientDeps {
   pathOf: (path: string) => string;
 }
 
+type How = [body: Buffer, signal: AbortSignal, headers?: readonly string[]];
+
 /** Posts JSON to one server, in any format, and turns its refusals into errors. */
 export function createJsonClient({ transport, pathOf, context, repairs }: JsonClientDeps) {
   const parse = (reply: Reply<Buffer>): JsonReply => ({
@@ -34,21 +36,14 @@ export function createJsonClient({ transport, pathOf, context, repairs }: JsonCl
     repairs,
 
     /** @throws ApiError for an error status or an error in the body */
-    post: (
-      path: string,
-      body: Buffer,
-      signal: AbortSignal,
-      headers?: readonly string[],
-    ): Promise<JsonReply> => transport().post(pathOf(path), body, signal, headers).then(parse),
+    post: (path: string, ...how: How): Promise<JsonReply> =>
+      transport()
+        .post(pathOf(path), ...how)
+        .then(parse),
 
     /** Posts a request for a stream. Some servers reply with an error or with the whole answer. @throws like `post` */
-    async postStreaming(
-      path: string,
-      body: Buffer,
-      signal: AbortSignal,
-      headers?: readonly string[],
-    ): Promise<OpenedReply> {
-      const reply = await transport().postStreaming(pathOf(path), body, signal, headers);
+    async postStreaming(path: string, ...how: How): Promise<OpenedReply> {
+      const reply = await transport().postStreaming(pathOf(path), ...how);
       if (!isStream(reply)) {
         const parts: Buffer[] = [];
         for await (const part of reply.body) parts.push(part);

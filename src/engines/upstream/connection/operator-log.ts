@@ -6,11 +6,7 @@ import type { Repairs } from './repairs.ts';
 const repeatMs = 60_000;
 
 /** Warnings about a server, for its operator. @param about fields logged with each */
-export function createOperatorLog(
-  log: Log,
-  clock: Clock,
-  about: { upstream: string; upstream_model: string },
-) {
+export function createOperatorLog(log: Log, clock: Clock, about: object) {
   const loggedAt = new Map<string, number>();
 
   function warn(message: string, fields: object): void {

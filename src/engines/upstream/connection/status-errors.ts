@@ -1,17 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fieldsOf, parseOrUndefined } from '../../../base/fields.ts';
 import { ambiguous, ApiError, permanent, transient, unavailable } from '../../../core/errors.ts';
-import { effectiveStatus, type FailureRule } from './failure-rules.ts';
+import { effectiveStatus, type FailureRule, type UpstreamError } from './failure-rules.ts';
 import { retryAfterSeconds } from './rate-headers.ts';
 import { scrub } from './scrub.ts';
 import { SystemPlacementError, systemRefusal } from './system-refusal.ts';
-
-export interface Refusal {
-  status: number;
-  headers: IncomingHttpHeaders;
-  /** Body of any form. */
-  text: string;
-}
 
 export interface RefusalContext {
   /** Epoch milliseconds, for `retry-after` dates. */
@@ -25,7 +18,7 @@ export interface RefusalContext {
 
 /** Error for a status other than 2xx (F18 to F22). The upstream's message is shown only where the request is at fault. */
 export function errorForStatus(
-  { status: given, headers, text }: Refusal,
+  { status: given, headers, text }: { status: number; headers: IncomingHttpHeaders; text: string },
   { now, secrets, failures, note }: RefusalContext,
 ): ApiError {
   const reported = readError(text);
@@ -139,12 +132,6 @@ export class AbsentError extends ApiError {
 /** Statuses for requests with unsupported content. Any other 4xx is between the server and Offpeak. */
 const requestStatuses = new Set([400, 413, 422]);
 const absentStatuses = new Set([404, 405, 410]);
-
-export interface UpstreamError {
-  message: string;
-  code: string;
-  type: string;
-}
 
 /**
  * Reads an error body in any common shape: `{error: {message}}`, `{error: "text"}`, `{message}`,

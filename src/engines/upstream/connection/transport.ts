@@ -64,19 +64,13 @@ export function createTransport(options: TransportOptions) {
     return sink.reply;
   }
 
-  const sendWhole = (
-    method: HttpRequest['method'],
-    path: string,
-    body: HttpRequest['body'],
-    signal: AbortSignal,
-    own?: HttpRequest['headers'],
-  ): Promise<Reply<Buffer>> =>
-    send({ method, path, body, headers: own, timeouts, signal }, new WholeReply(maxBytes));
+  const sendWhole = (request: Omit<HttpRequest, 'timeouts'>): Promise<Reply<Buffer>> =>
+    send({ ...request, timeouts }, new WholeReply(maxBytes));
 
   return {
-    get: (path: string, signal: AbortSignal) => sendWhole('GET', path, null, signal),
+    get: (path: string, signal: AbortSignal) => sendWhole({ method: 'GET', path, body: null, signal }),
     post: (path: string, body: Buffer | string, signal: AbortSignal, own?: HttpRequest['headers']) =>
-      sendWhole('POST', path, body, signal, own),
+      sendWhole({ method: 'POST', path, body, headers: own, signal }),
 
     /** Resolves at the headers. Leaving the loop over the body closes the connection, except after `finish`. */
     postStreaming(

@@ -28,16 +28,6 @@ const smallest = {
   responses: { max_output_tokens: 16, input: question, store: false },
 };
 
-export interface AnswerExaminerDeps {
-  engine: Engine;
-  model: string;
-  clock: Clock;
-  /** True where `serves` is configured. */
-  hasServes: boolean;
-  /** Messages of the upstream that clients do not see, newest last. */
-  upstreamMessages: string[];
-}
-
 interface GuaranteeCheck {
   request: Partial<ChatRequest>;
   isMet: (choice: ChatChoice) => boolean;
@@ -46,14 +36,18 @@ interface GuaranteeCheck {
   unmet: string;
 }
 
-/** Examines what a server generates. */
-export function createAnswerExaminer({
-  engine,
-  model,
-  clock,
-  hasServes,
-  upstreamMessages,
-}: AnswerExaminerDeps) {
+/**
+ * Examines what a server generates.
+ * @param hasServes true where `serves` is configured
+ * @param upstreamMessages messages of the upstream that clients do not see, newest last
+ */
+export function createAnswerExaminer(
+  engine: Engine,
+  model: string,
+  clock: Clock,
+  hasServes: boolean,
+  upstreamMessages: string[],
+) {
   async function timed<T>(run: (call: EngineCall) => Promise<T>): Promise<{ answer: T; ms: number }> {
     const begun = clock.monotonic();
     const stop = new AbortController();

@@ -11,15 +11,13 @@ import { examineConnection, findHttps } from './examine-connection.ts';
 import { examineModels } from './examine-models.ts';
 import { checkLog, fault, messageOf, ok, ours } from './findings.ts';
 
-export interface ExamineOptions {
-  /** True where requests may generate, which takes time and may cost money. */
-  generates: boolean;
-}
-
-/** Examines a server with minimal requests: what it supports, what Offpeak emulates, and what is misconfigured. */
+/**
+ * Examines a server with minimal requests: what it supports, what Offpeak emulates, and what is misconfigured.
+ * @param how `generates`: requests may generate, which takes time and may cost money
+ */
 export async function examineUpstream(
   options: Omit<UpstreamOptions, 'log'>,
-  { generates }: ExamineOptions,
+  { generates }: { generates: boolean },
 ): Promise<Examination> {
   const { url, model, clock, ca, slots } = options;
   const connectOptions = { url, ca, clock, connectMs: options.timeouts?.connectMs ?? 5000 };
@@ -77,7 +75,7 @@ export async function examineUpstream(
     add(await examineSlots());
     if (!generates) return result(flavor, true);
     const hasServes = options.serves !== undefined;
-    const examiner = createAnswerExaminer({ engine, model, clock, hasServes, upstreamMessages });
+    const examiner = createAnswerExaminer(engine, model, clock, hasServes, upstreamMessages);
     const { serves } = engine.capabilities;
     if (serves.includes('chat') && add(await examiner.chat())) findings.push(...(await examiner.details()));
     if (serves.includes('embeddings')) add(await examiner.embeddings());

@@ -19,14 +19,6 @@ export const usual: FlavorTraits = {
   inputs: ['image', 'audio', 'file'],
 };
 
-export const allAbilities: readonly CompletionAbility[] = [
-  'raw',
-  'lists',
-  'tokens',
-  'n',
-  'best_of',
-  'echo',
-  'suffix',
-];
-
 export const words = (names: string): string[] => names.split(/\s+/);
+
+export const allAbilities = words('raw lists tokens n best_of echo suffix') as readonly CompletionAbility[];

@@ -1,7 +1,6 @@
 import type { EventSourceMessage } from 'eventsource-parser';
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
-import { parseObject, unusable } from '../connection/parse-body.ts';
-import { errorInBody } from '../connection/parse-body.ts';
+import { errorInBody, parseObject, unusable } from '../connection/parse-body.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import { ending, mergeUsage, refusalOf } from './read-message.ts';
 

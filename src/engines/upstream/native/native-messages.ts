@@ -2,8 +2,7 @@ import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import { editMembers } from '../../../wire/json/edit-members.ts';
 import { mergeUsage } from '../messages/read-message.ts';
 import { requireNotAborted } from '../answer/finish-reason.ts';
-import { parseObject, unusable } from '../connection/parse-body.ts';
-import { errorInBody } from '../connection/parse-body.ts';
+import { errorInBody, parseObject, unusable } from '../connection/parse-body.ts';
 import { betasOf } from './anthropic-betas.ts';
 import type { NativeFormat } from './native-format.ts';
 

@@ -1,6 +1,5 @@
 import { type Fields, fieldsOf, isObject, stringOr } from '../../../base/fields.ts';
-import { parseObject, unusable } from '../connection/parse-body.ts';
-import { errorInBody } from '../connection/parse-body.ts';
+import { errorInBody, parseObject, unusable } from '../connection/parse-body.ts';
 import type { NativeFormat } from './native-format.ts';
 
 /**

@@ -136,7 +136,7 @@ export function createProber({ options, address, get, post, isOpen, context }: P
       const detected = models;
       models = null;
       const { report: source, listsAll = false } = profile.traits;
-      report = await fetchReport(source, {
+      report = await fetchReport[source]({
         model,
         listsAll,
         address,

@@ -22,14 +22,9 @@ export interface ReportDeps {
   refusal: (reply: Reply<Buffer>) => ApiError;
 }
 
-/** @throws ApiError the error that a request would meet, for example for an unreachable server or an unknown model */
-export function fetchReport(source: ReportSource, deps: ReportDeps): Promise<ProbeReport> {
-  return sources[source](deps);
-}
-
-const sources: Record<ReportSource, (deps: ReportDeps) => Promise<ProbeReport>> = {
+/** They throw the `ApiError` that a request would meet, for example for an unreachable server or an unknown model. */
+export const fetchReport: Record<ReportSource, (deps: ReportDeps) => Promise<ProbeReport>> = {
   models: fromModels,
-
   vllm: (deps) => withQueue(deps, 'vllm:num_requests_waiting'),
   sglang: (deps) => withQueue(deps, 'sglang:num_queue_reqs'),
 

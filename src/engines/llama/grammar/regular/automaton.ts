@@ -78,19 +78,15 @@ export function createPatterns(): (pattern: string) => Automaton | null {
     const before = known.get(pattern);
     if (before !== undefined) return before;
     spend(pattern.length);
-    const language = readable(() => searchFor(pattern, spend));
+    let language: Automaton | null = null;
+    try {
+      language = searchFor(pattern, spend);
+    } catch (error) {
+      if (!(error instanceof RE2JSException)) throw error;
+    }
     known.set(pattern, language);
     return language;
   };
-}
-
-function readable(search: () => Automaton): Automaton | null {
-  try {
-    return search();
-  } catch (error) {
-    if (error instanceof RE2JSException) return null;
-    throw error;
-  }
 }
 
 /** Texts of `min` to `max` characters; `max` may be Infinity. */

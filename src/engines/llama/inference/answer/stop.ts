@@ -6,15 +6,10 @@ export function createStopFilter(stops: readonly string[]) {
     push(text: string): { text: string; stop: string | undefined } {
       held += text;
       const met = findFirst(stops, held);
-      if (met) {
-        const before = held.slice(0, met.at);
-        held = '';
-        return { text: before, stop: met.mark };
-      }
-      const safe = held.length - possibleStart(held, stops);
+      const safe = met?.at ?? held.length - possibleStart(held, stops);
       const certain = held.slice(0, safe);
-      held = held.slice(safe);
-      return { text: certain, stop: undefined };
+      held = met ? '' : held.slice(safe);
+      return { text: certain, stop: met?.mark };
     },
     /** Returns text that was held back as the start of a stop string. */
     end(): string {
