@@ -8,19 +8,9 @@ import { signedHeaders } from './signature.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** Pauses between attempts, a little over three days in total. */
-const pauses = [
-  5_000,
-  5 * minute,
-  30 * minute,
-  2 * hour,
-  5 * hour,
-  10 * hour,
-  14 * hour,
-  20 * hour,
-  24 * hour,
-];
 const maxPause = 24 * hour;
+/** Pauses between attempts, a little over three days in total. */
+const waits = [5_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, maxPause];
 
 /** Timeout of an attempt, from the look-up of the host to the end of the answer. */
 export const attemptMs = 20_000;
@@ -60,7 +50,7 @@ export async function attempt(
   return failed(status, `${message}.`, answer.retryAfterMs);
 
   function failed(answered: number | null, error: string, retryAfterMs = 0): AttemptOutcome {
-    const pause = pauses[delivery.attempts - 1];
+    const pause = waits[delivery.attempts - 1];
     if (pause === undefined || answered === 410) return { status: 'failed', answered, error };
     // Jitter only lengthens the pause, so that the attempts always span three days.
     const jittered = Math.round(pause * (1 + random.float() / 10));

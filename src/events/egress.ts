@@ -117,8 +117,9 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
     async check(text, org) {
       const enter = () => {
         const leave = lookups.tryEnter(org, 1);
-        if (!leave) throw tooManyLookups();
-        return leave;
+        if (leave) return leave;
+        const message = 'Too many webhook hosts are being looked up. Try again in a moment.';
+        throw new ApiError('rate_limit_exceeded', message, { retryAfter: 2 });
       };
       await resolveTarget(text, (host) => lookUp(host, enter, never));
     },
@@ -126,10 +127,8 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
     async post(text, { org, headers, body }, signal) {
       const enter = () => lookups.enter(org, 1, signal);
       // The system's look-ups cannot be cancelled, but an aborted attempt does not wait for one.
-      const { url, addresses } = await unlessAborted(
-        resolveTarget(text, (host) => lookUp(host, enter, signal)),
-        signal,
-      );
+      const find = (host: string) => lookUp(host, enter, signal);
+      const { url, addresses } = await unlessAborted(resolveTarget(text, find), signal);
       // Loaded on first use: many servers never send a webhook.
       const { Client } = await import('undici');
       const client = new Client(url.origin, {
@@ -155,14 +154,6 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
 
 function refuseUrl(message: string): EgressError {
   return new EgressError(message, true);
-}
-
-function tooManyLookups(): ApiError {
-  return new ApiError(
-    'rate_limit_exceeded',
-    'Too many webhook hosts are being looked up. Try again in a moment.',
-    { retryAfter: 2 },
-  );
 }
 
 function plainHost(host: string): string {

@@ -3,21 +3,14 @@ import type { AnsweredCall } from '../core/call-trace.ts';
 import type { Usage } from '../core/usage.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
 
-/** Counters of this process since its start. docs/metrics.md lists their names and labels. */
-export interface Counters {
-  readonly registry: Registry;
-  readonly recordCall: (call: AnsweredCall) => void;
-  /** Counts the tokens of an interactive request. */
-  readonly recordUsage: (model: string, usage: Usage) => void;
-  /** Wraps a store to count the results that it records. */
-  readonly instrument: (results: ResultStore) => ResultStore;
-}
+export type Counters = ReturnType<typeof createCounters>;
 
 /** Buckets from health probes (milliseconds) to long answers (minutes). */
 const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const waitSeconds = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-export function createCounters(): Counters {
+/** Creates the counters of this process. docs/metrics.md lists their names and labels. */
+export function createCounters() {
   const registry = new Registry();
   const registers = [registry];
   const histogram = <Label extends string>(
@@ -86,16 +79,19 @@ export function createCounters(): Counters {
   return {
     registry,
 
-    recordCall({ method, route, status, ms, trace: { model, queuedMs = 0, firstOutputMs } }) {
+    recordCall: ({ method, route, status, ms, trace }: AnsweredCall) => {
+      const { model, queuedMs = 0, firstOutputMs } = trace;
       requests.observe({ method, route, status }, ms / 1000);
       if (model === undefined) return;
       queued.observe({ model }, queuedMs / 1000);
       if (firstOutputMs !== undefined) first.observe({ model }, firstOutputMs / 1000);
     },
 
-    recordUsage: (model, usage) => paid(model, 'interactive', usage),
+    /** Counts the tokens of an interactive request. */
+    recordUsage: (model: string, usage: Usage) => paid(model, 'interactive', usage),
 
-    instrument: (results) => ({
+    /** Wraps a store to count the results that it records. */
+    instrument: (results: ResultStore): ResultStore => ({
       ...results,
       async record(worker, rows, finished, now) {
         const outcomes = await results.record(worker, rows, finished, now);

@@ -26,7 +26,8 @@ export function createMetrics({ host, port, counts, log, ...deps }: MetricsDeps)
     const path = request.url?.split('?', 1)[0];
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (path !== '/metrics' || !isRead) return void response.writeHead(404).end('GET /metrics\n');
-    render().then(
+    const metrics = gauges.read().then(() => registry.metrics());
+    metrics.then(
       (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
       (error: unknown) => {
         log.error({ err: error }, 'cannot read the metrics');
@@ -34,11 +35,6 @@ export function createMetrics({ host, port, counts, log, ...deps }: MetricsDeps)
       },
     );
   });
-
-  async function render(): Promise<string> {
-    await gauges.read();
-    return registry.metrics();
-  }
 
   return {
     async start() {

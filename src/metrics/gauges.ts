@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
+import { sum } from '../base/sum.ts';
 import { toWaiting } from '../core/waiting.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Capacity } from '../inference/capacity.ts';
@@ -105,10 +106,7 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
     const now = time.now();
     for (const [model, all] of Map.groupBy(batches, ({ model: one }) => one ?? 'several')) {
       open.batches.set({ model }, all.length);
-      open.lines.set(
-        { model },
-        all.reduce((sum, { total, ok, err }) => sum + total - ok - err, 0),
-      );
+      open.lines.set({ model }, sum(all.map(({ total, ok, err }) => total - ok - err)));
       open.age.set({ model }, Math.max(0, now - earliest(all, 'createdAt')) / 1000);
       open.left.set({ model }, Math.max(0, earliest(all, 'expiresAt') - now) / 1000);
       const paid = all.filter(({ orgId }) => !deps.isOutOfBudget(orgId));

@@ -2,6 +2,7 @@ import { backoffMs } from '../base/backoff.ts';
 import { type Clock, createTimeBounds, sleep } from '../base/clock.ts';
 import { createFairGate } from '../base/fair-gate.ts';
 import type { Log } from '../base/log.ts';
+import { unlessAborted } from '../base/on-abort.ts';
 import type { ConversationAppend } from '../core/conversation.ts';
 import { ApiError } from '../core/errors.ts';
 import type { ResponseWithoutInput, ResponseStore } from '../store/contract/responses.ts';
@@ -35,11 +36,6 @@ export interface BackgroundDeps {
   roomBytes: number;
 }
 
-interface BackgroundRun {
-  controller: AbortController;
-  done: Promise<void>;
-}
-
 export type Background = ReturnType<typeof createBackground>;
 
 /** Runs background responses, and maintains all stored ones. */
@@ -47,15 +43,11 @@ export function createBackground(deps: BackgroundDeps) {
   const { store, otherStores, clock, log, exclusive, roomBytes } = deps;
   const time = createTimeBounds(clock);
   const aliveUntil = () => time.latest() + leaseMs;
-  const runs = new Map<string, BackgroundRun>();
+  const runs = new Map<string, { controller: AbortController; done: Promise<void> }>();
   const full = () =>
     new ApiError('rate_limit_exceeded', 'Too many background responses are in progress.', { retryAfter: 5 });
-  const room = createFairGate({
-    capacity: roomBytes,
-    maxPerOwner: roomBytes / 2,
-    maxWaiting: 0,
-    fullError: full,
-  });
+  const limits = { capacity: roomBytes, maxPerOwner: roomBytes / 2, maxWaiting: 0 };
+  const room = createFairGate({ ...limits, fullError: full });
   const stopping = new AbortController();
   let maintenance: Promise<void> | undefined;
 
@@ -73,8 +65,7 @@ export function createBackground(deps: BackgroundDeps) {
   async function finish(...args: Parameters<ResponseStore['finish']>): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await store.finish(...args);
-        return;
+        return void (await store.finish(...args));
       } catch (error) {
         if (attempt === maxAttempts || stopping.signal.aborted) throw error;
         log.warn({ err: error, id: args[0] }, 'could not store a response; retrying');
@@ -156,10 +147,7 @@ export function createBackground(deps: BackgroundDeps) {
     async changed(id: string, signal: AbortSignal) {
       const local = runs.get(id);
       if (!local) return sleep(clock, pollMs, signal);
-      const aborted = new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-      await Promise.race([local.done, aborted]);
+      await unlessAborted(local.done, signal).catch(() => {});
     },
 
     /** Aborts a response that this process runs. The caller updates its row. */

@@ -44,10 +44,7 @@ export interface ResponsesDeps {
   log: Log;
   /** True if no other process uses the database. */
   exclusive: boolean;
-  limits: {
-    conversationBytes: number;
-    responseBytesPerOrg: number;
-  };
+  limits: { conversationBytes: number; responseBytesPerOrg: number };
 }
 
 /** Native events get their ids and numbers in `NativeResponseStream`. */

@@ -8,13 +8,6 @@ import { ChunkFolder } from '../wire/chat/stream/fold-chunks.ts';
 import { cutPage } from './page.ts';
 import type { ResponsesContext } from './context.ts';
 
-/** Reserved quota for one answer, released when it is stored or has failed. */
-interface ChatReservation {
-  answered(ask: () => Promise<ChatResponse>): Promise<ChatResponse>;
-  /** Passes chunks on, and stores the answer before the stream ends. */
-  streamed(lists: ChatChunks): ChatChunks;
-}
-
 interface ChatToStore {
   messages: readonly ChatMessage[];
   metadata: Record<string, string>;
@@ -40,11 +33,11 @@ export function createStoredChats({
     isId('chatcmpl_', id) ? find() : Promise.resolve(undefined);
 
   return {
-    /** Reserves quota before an answer is generated. @throws ApiError `storage_quota_exceeded` (402) */
-    async reserve(
-      { orgId }: Caller,
-      { messages, metadata, bytes, present: presented }: ChatToStore,
-    ): Promise<ChatReservation> {
+    /**
+     * Reserves quota before an answer is generated. It is released when the answer is stored or has failed.
+     * @throws ApiError `storage_quota_exceeded` (402)
+     */
+    async reserve({ orgId }: Caller, { messages, metadata, bytes, present: presented }: ChatToStore) {
       const leave = await quota.reserve(orgId, bytes);
 
       async function keep(answer: ChatResponse) {
@@ -58,7 +51,7 @@ export function createStoredChats({
       }
 
       return {
-        async answered(ask) {
+        async answered(ask: () => Promise<ChatResponse>) {
           try {
             const answer = await ask();
             await keep(answer);
@@ -68,7 +61,8 @@ export function createStoredChats({
           }
         },
 
-        async *streamed(lists) {
+        /** Passes chunks on, and stores the answer before the stream ends. */
+        async *streamed(lists: ChatChunks) {
           const folding = new ChunkFolder();
           try {
             for await (const chunks of lists) {

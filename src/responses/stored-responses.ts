@@ -6,7 +6,7 @@ import { pageOfItems } from '../wire/shared/list-body.ts';
 import { firstEvents } from '../wire/responses/stream/from-chat-chunks.ts';
 import type { OutputPiece } from '../wire/responses/answer/output-builder.ts';
 import { replayEvents } from '../wire/responses/stream/replay.ts';
-import type { ResponseBody, ResponseEvents } from '../wire/responses/responses.ts';
+import type { ResponseBody } from '../wire/responses/responses.ts';
 import type { Background } from './background.ts';
 import { createItemReader, referencesIn } from './stored-items.ts';
 import type { ResponsesContext } from './context.ts';
@@ -14,49 +14,40 @@ import type { Responses } from './responses.ts';
 import { toBody, toTexts } from './stored-body.ts';
 
 /** Operations on stored responses. */
-export type StoredResponses = Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'>;
-
 export function createStoredResponses(
   { store: { responses: store }, clock, memory }: ResponsesContext,
   background: Background,
-): StoredResponses {
+): Pick<Responses, 'get' | 'events' | 'inputItems' | 'cancel' | 'remove'> {
   async function find(caller: Caller, id: string): Promise<ResponseWithoutInput> {
     const found = isId('resp_', id) ? await store.get(caller.orgId, id, clock.now()) : undefined;
     if (!found) throw notFound('response');
     return background.failIfAbandoned(found);
   }
 
-  async function* eventsOf(
-    caller: Caller,
-    id: string,
-    startingAfter: number,
-    signal: AbortSignal,
-  ): ResponseEvents {
-    let row = await find(caller, id);
-    let next = startingAfter + 1;
-    if (row.aliveUntil !== null) {
-      const begun = firstEvents(toBody(row)).map((event, n) => ({ ...event, sequence_number: n }));
-      yield begun.slice(next);
-      next = Math.max(next, begun.length);
-    }
-    while (row.aliveUntil !== null && !signal.aborted) {
-      // Frees the texts while waiting.
-      row = { ...row, body: '', output: '' };
-      await background.changed(id, signal);
-      row = await find(caller, id);
-    }
-    if (row.aliveUntil !== null) return;
-    const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as OutputPiece[]);
-    for (const events of replayEvents(toBody(row), pieces)) {
-      const rest = events.filter((event) => event.sequence_number >= next);
-      if (rest.length > 0) yield rest;
-      // Nothing is written for a skipped list, so yield to the event loop here.
-      else await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-
   return {
-    events: eventsOf,
+    async *events(caller, id, startingAfter, signal) {
+      let row = await find(caller, id);
+      let next = startingAfter + 1;
+      if (row.aliveUntil !== null) {
+        const begun = firstEvents(toBody(row)).map((event, n) => ({ ...event, sequence_number: n }));
+        yield begun.slice(next);
+        next = Math.max(next, begun.length);
+      }
+      while (row.aliveUntil !== null && !signal.aborted) {
+        // Frees the texts while waiting.
+        row = { ...row, body: '', output: '' };
+        await background.changed(id, signal);
+        row = await find(caller, id);
+      }
+      if (row.aliveUntil !== null) return;
+      const pieces = row.pieces === null ? null : (JSON.parse(row.pieces) as OutputPiece[]);
+      for (const events of replayEvents(toBody(row), pieces)) {
+        const rest = events.filter((event) => event.sequence_number >= next);
+        if (rest.length > 0) yield rest;
+        // Nothing is written for a skipped list, so yield to the event loop here.
+        else await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
 
     get: async (caller, id) => toBody(await find(caller, id)),
 

@@ -24,7 +24,12 @@ export function createBodyBudget(capacity: number) {
       let held = 0;
       const change = (more: number) => {
         const ofOrg = (orgs.get(orgId) ?? 0) + more;
-        if (more > 0 && ofOrg > free - more) throw overloaded();
+        if (more > 0 && ofOrg > free - more)
+          throw new ApiError(
+            'server_overloaded',
+            'The server is busy with other large requests. Send this one again in a moment.',
+            { retryAfter: 1 },
+          );
         held += more;
         free -= more;
         if (ofOrg === 0) orgs.delete(orgId);
@@ -33,12 +38,4 @@ export function createBodyBudget(capacity: number) {
       return { reserve: (bytes) => change(bytes - held), release: () => change(-held) };
     },
   };
-}
-
-function overloaded(): ApiError {
-  return new ApiError(
-    'server_overloaded',
-    'The server is busy with other large requests. Send this one again in a moment.',
-    { retryAfter: 1 },
-  );
 }

@@ -31,7 +31,9 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
   const { services, traffic, connections } = mounting;
   const answer = (request: FastifyRequest, reply: FastifyReply) => {
     const tracked = traffic.of(request);
-    tracked.work = run(tracked, request, reply).catch((error: unknown) => fail(tracked, reply, error));
+    tracked.work = run(tracked, request, reply).catch((error: unknown) => {
+      if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, error);
+    });
   };
   app.route({
     method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
@@ -82,10 +84,6 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     if (reply.raw.destroyed) throw new Error('the client went away');
     tracked.release = share.release;
     return share;
-  }
-
-  function fail(tracked: TrackedRequest, reply: FastifyReply, thrown: unknown): void {
-    if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, thrown);
   }
 }
 

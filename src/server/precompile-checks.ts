@@ -25,11 +25,7 @@ export function precompileChecks(checks: readonly (() => void)[], clock: Clock) 
     checks[at]?.();
   };
   return {
-    start() {
-      timer = clock.after(delayMs, () => prepareFrom(0));
-    },
-    stop() {
-      timer?.cancel();
-    },
+    start: () => void (timer = clock.after(delayMs, () => prepareFrom(0))),
+    stop: () => timer?.cancel(),
   };
 }

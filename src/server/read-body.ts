@@ -35,7 +35,8 @@ function collect(request: IncomingMessage, maxBytes: number, share: BodyShare): 
       outcome();
     };
     const check = (bytes: number) => {
-      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      if (bytes > maxBytes)
+        throw new ApiError('payload_too_large', `The request body is larger than ${maxBytes} bytes.`);
       share.reserve(bytes);
     };
     const onData = (chunk: Buffer) => {
@@ -68,10 +69,6 @@ function appended(body: Buffer, filled: number, chunk: Buffer, declared: number)
   if (room !== body) body.copy(room, 0, 0, filled);
   chunk.copy(room, filled);
   return room;
-}
-
-function tooLarge(maxBytes: number): ApiError {
-  return new ApiError('payload_too_large', `The request body is larger than ${maxBytes} bytes.`);
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true });

@@ -49,13 +49,10 @@ async function* translateErrors<T>(request: FastifyRequest, source: AsyncIterabl
   try {
     yield* source;
   } catch (error) {
-    throw error instanceof ApiError || isDisconnected(request) ? error : toFormError(error);
+    // A body that was read completely is destroyed, too, but complete.
+    const isDisconnected = request.raw.destroyed && !request.raw.complete;
+    throw error instanceof ApiError || isDisconnected ? error : toFormError(error);
   }
-}
-
-/** True when the client disconnected: a body that was read completely is destroyed, too, but complete. */
-function isDisconnected({ raw }: FastifyRequest): boolean {
-  return raw.destroyed && !raw.complete;
 }
 
 function toFormError(error: unknown): ApiError {

@@ -33,7 +33,7 @@ export const uploadFormSchema = object(
 );
 
 const fieldNames = ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'] as const;
-type FieldName = (typeof fieldNames)[number];
+type Fields = Partial<Record<(typeof fieldNames)[number], string>>;
 
 /** Memory of an upload in transit: the buffers of the socket and the form, and one chunk. */
 const transitBytes = 262_144;
@@ -49,7 +49,7 @@ export async function receiveUpload(
   reserve: (bytes: number) => void,
   purposes: readonly UploadPurpose[],
 ): Promise<UploadForm> {
-  const fields: Partial<Record<FieldName, string>> = {};
+  const fields: Fields = {};
   let purpose = purposes.length === 1 ? purposes[0] : undefined;
   let file: { upload: Upload; filename: string } | undefined;
   try {
@@ -79,10 +79,7 @@ export async function receiveUpload(
   }
 }
 
-function noteField(
-  fields: Partial<Record<FieldName, string>>,
-  { name, value }: { name: string; value: string },
-): void {
+function noteField(fields: Fields, { name, value }: { name: string; value: string }): void {
   if (name === 'file') throw invalid('file', 'must be sent as a file, not as a text field');
   const known = fieldNames.find((field) => field === name);
   // Ignoring a misspelled expiry would keep the file forever.
@@ -102,7 +99,7 @@ function readPurpose(value: string, purposes: readonly UploadPurpose[]): UploadP
   throw invalid('purpose', `expected ${expected}, got ${quoted(value)}${hint}`);
 }
 
-function readExpiry(fields: Partial<Record<FieldName, string>>): number | null {
+function readExpiry(fields: Fields): number | null {
   const { 'expires_after[anchor]': anchor, 'expires_after[seconds]': seconds } = fields;
   if (anchor === undefined && seconds === undefined) return null;
   if (anchor === undefined) throw invalid('expires_after[anchor]', 'required with expires_after[seconds]');

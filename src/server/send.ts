@@ -30,11 +30,9 @@ export async function sendAnswer(reply: FastifyReply, answer: Answer, context: S
     void reply.send(isHead ? undefined : answer.text);
     return;
   }
-  void reply
-    .code(answer.status)
-    .send(
-      isHead || !answer.bytes ? undefined : Readable.from(reportFailure(answer.bytes, context.onFailure)),
-    );
+  const { status, bytes } = answer;
+  const body = isHead || !bytes ? undefined : Readable.from(reportFailure(bytes, context.onFailure));
+  void reply.code(status).send(body);
 }
 
 function sendText(reply: FastifyReply, { status, headers, text }: Extract<Answer, { kind: 'json' }>): void {

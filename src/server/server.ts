@@ -43,16 +43,8 @@ const abortGraceMs = 1_000;
 
 /** HTTP server of the API. `stop` rejects new requests, waits `drainMs` for those in flight, then aborts the rest. */
 export function createServer(deps: ServerDeps): Server {
-  const {
-    clock,
-    ids,
-    log,
-    limits,
-    trustedProxies = [],
-    host = '127.0.0.1',
-    port = 0,
-    drainMs = 25_000,
-  } = deps;
+  const { clock, ids, log, limits, drainMs = 25_000 } = deps;
+  const { host = '127.0.0.1', port = 0, trustedProxies = [] } = deps;
   const app = fastify({
     exposeHeadRoutes: false,
     return503OnClosing: false,

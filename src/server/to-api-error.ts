@@ -8,20 +8,15 @@ import { ApiError } from '../core/errors.ts';
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  const retried = { retryAfter: 5, cause: error };
   if (isDatabaseOutage(error))
-    return new ApiError('storage_unavailable', 'The database is unavailable. Try again.', {
-      retryAfter: 5,
-      cause: error,
-    });
+    return new ApiError('storage_unavailable', 'The database is unavailable. Try again.', retried);
   if (isBlobLost(error))
     return new ApiError('storage_damaged', 'Stored data is damaged. Give the request ID to the operator.', {
       cause: error,
     });
   if (error instanceof BlobError)
-    return new ApiError('storage_unavailable', 'The file storage is unavailable. Try again.', {
-      retryAfter: 5,
-      cause: error,
-    });
+    return new ApiError('storage_unavailable', 'The file storage is unavailable. Try again.', retried);
   const { statusCode = 500, code } = Object(error) as { statusCode?: unknown; code?: unknown };
   if (typeof code === 'string' && code.startsWith('FST_')) return fromFastify(statusCode, code, error);
   return new ApiError('internal_error', 'Internal error. Give the request ID to the operator.', {
@@ -46,21 +41,17 @@ export function noSuchRoute(path = ''): ApiError {
 function notFoundMessage(path: string): string {
   if (path.startsWith('/v1/v1/'))
     return 'The path contains /v1 twice. Set the base URL of your client without /v1.';
-  if (!path.startsWith('/v1') && isApiPath(path))
+  if (!path.startsWith('/v1') && apiPath.test(path))
     return 'The path must start with /v1. Set the base URL of your client with /v1.';
   return 'Unknown path. See /openapi.json for all routes.';
 }
 
-function isApiPath(path: string): boolean {
-  return /^\/(batches|files|chat|completions|conversations|embeddings|models|messages|responses|admin)(\/|$)/.test(
-    path,
-  );
-}
+const apiPath =
+  /^\/(batches|files|chat|completions|conversations|embeddings|models|messages|responses|admin)(\/|$)/;
 
 /** Error for a known path with another method. */
 export function wrongMethod(method: string, allowed: string[]): ApiError {
   const allow = allowed.join(', ');
-  return new ApiError('method_not_allowed', `${method} is not allowed for this path. Use ${allow}.`, {
-    allow,
-  });
+  const message = `${method} is not allowed for this path. Use ${allow}.`;
+  return new ApiError('method_not_allowed', message, { allow });
 }

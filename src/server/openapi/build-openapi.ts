@@ -51,7 +51,7 @@ const errors: Record<number, string> = {
   507: 'The disk or the bucket of the server is full',
 };
 
-/** What a reader of the reference needs first: the key and a call. Markdown. */
+/** Introduction of the reference, in Markdown. */
 const introduction = `Batch inference at half price, files, and text generation in three formats, on your own engines.
 The [guides](./) explain each part.
 
@@ -116,7 +116,7 @@ export function openApiPath(path: string): string {
 }
 
 function operation(route: Route): object {
-  const { docs, access, method, path } = route;
+  const { docs, access, path } = route;
   const { status, type, schema } = docs.answer;
   return {
     operationId: `${docs.name.charAt(0).toLowerCase()}${docs.name.slice(1).replaceAll(' ', '')}`,
@@ -134,7 +134,7 @@ function operation(route: Route): object {
         content: { [type]: schema ? { schema } : {}, ...(docs.orType && { [docs.orType]: {} }) },
       },
       ...otherResponse(docs.otherAnswer),
-      ...Object.fromEntries(statusesOf(route, method).map((code) => [code, errorResponse(code)])),
+      ...Object.fromEntries(statusesOf(route).map((code) => [code, errorResponse(code)])),
     },
   };
 }
@@ -164,7 +164,7 @@ function bodyType(route: Route): string {
   return route.body === 'multipart' ? 'multipart/form-data' : 'application/json';
 }
 
-function statusesOf({ access, body, path, docs }: Route, method: string): number[] {
+function statusesOf({ access, method, body, path, docs }: Route): number[] {
   if (access === 'open') return [500, 503];
   const statuses = [400, 401, 403, 422, 429, 500, 503];
   if (path.includes(':') || path.includes('*')) statuses.push(404);

@@ -19,32 +19,32 @@ const limit = (limits: PageLimits) => ({
   description: 'Page size.',
 });
 
-const after = {
-  type: 'string',
-  description: 'Id after which the page starts: last_id of the previous page.',
-};
+const text = (description: string) => ({ type: 'string', description });
+const order = (usual: 'asc' | 'desc', description: string) => ({
+  ...text(description),
+  enum: ['asc', 'desc'],
+  default: usual,
+});
+const after = text('Id after which the page starts: last_id of the previous page.');
 
 export const batchListQuery: QueryDocs = {
   limit: limit(batchListLimits),
   after,
-  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'Order by creation.' },
+  order: order('desc', 'Order by creation.'),
   status: { type: 'string', enum: batchStatuses, description: 'Only batches in this state.' },
-  created_after: {
-    type: 'string',
-    description: 'Only batches created at or after this time: ISO 8601, or Unix seconds.',
-  },
+  created_after: text('Only batches created at or after this time: ISO 8601, or Unix seconds.'),
 };
 
 export const messageBatchListQuery: QueryDocs = {
   limit: { ...limit(messageBatchListLimits), description: 'Page size; larger values are reduced to 100.' },
-  after_id: { type: 'string', description: 'Id after which the page starts.' },
-  before_id: { type: 'string', description: 'Id before which the page ends.' },
+  after_id: text('Id after which the page starts.'),
+  before_id: text('Id before which the page ends.'),
 };
 
 export const fileListQuery: QueryDocs = {
   limit: limit(fileListLimits),
   after,
-  order: { type: 'string', enum: ['asc', 'desc'], default: 'desc', description: 'Order by creation.' },
+  order: order('desc', 'Order by creation.'),
   purpose: { type: 'string', enum: filePurposes, description: 'Only files with this purpose.' },
 };
 
@@ -52,8 +52,8 @@ export const webhookListQuery: QueryDocs = { limit: limit(webhookListLimits), af
 
 export const modelListQuery: QueryDocs = {
   limit: limit(modelListLimits),
-  after_id: { type: 'string', description: 'Id after which the page starts; `after` means the same.' },
-  before_id: { type: 'string', description: 'Id before which the page ends.' },
+  after_id: text('Id after which the page starts; `after` means the same.'),
+  before_id: text('Id before which the page ends.'),
 };
 
 export const resultsQuery: QueryDocs = {
@@ -65,26 +65,13 @@ export const resultsQuery: QueryDocs = {
   },
 };
 
-export const keyListQuery: QueryDocs = {
-  org_id: { type: 'string', description: 'Only keys of this org.' },
-};
+export const keyListQuery: QueryDocs = { org_id: text('Only keys of this org.') };
 
 export const usageQuery: QueryDocs = {
-  start: {
-    type: 'string',
-    format: 'date',
-    description: 'First day (UTC); by default, 30 days are reported.',
-  },
-  end: { type: 'string', format: 'date', description: 'Last day (UTC), inclusive; today by default.' },
-  group_by: {
-    type: 'string',
-    default: 'day,model',
-    description: 'Any of day, model, org, key and batch, separated by commas.',
-  },
-  org_id: {
-    type: 'string',
-    description: 'Only this org; another org than that of the key requires an admin key.',
-  },
+  start: { ...text('First day (UTC); by default, 30 days are reported.'), format: 'date' },
+  end: { ...text('Last day (UTC), inclusive; today by default.'), format: 'date' },
+  group_by: { ...text('Any of day, model, org, key and batch, separated by commas.'), default: 'day,model' },
+  org_id: text('Only this org; another org than that of the key requires an admin key.'),
   limit: limit(usageLimits),
   after,
 };
@@ -92,12 +79,7 @@ export const usageQuery: QueryDocs = {
 export const inputItemsQuery: QueryDocs = {
   limit: limit(itemsLimits),
   after,
-  order: {
-    type: 'string',
-    enum: ['asc', 'desc'],
-    default: 'desc',
-    description: 'Order by position in the input.',
-  },
+  order: order('desc', 'Order by position in the input.'),
 };
 
 export const retrieveResponseQuery: QueryDocs = {
@@ -112,16 +94,11 @@ export const retrieveResponseQuery: QueryDocs = {
 export const chatMessagesQuery: QueryDocs = {
   limit: limit(itemsLimits),
   after,
-  order: {
-    type: 'string',
-    enum: ['asc', 'desc'],
-    default: 'asc',
-    description: 'Order by position, or by creation.',
-  },
+  order: order('asc', 'Order by position, or by creation.'),
 };
 
 export const chatListQuery: QueryDocs = {
   ...chatMessagesQuery,
-  model: { type: 'string', description: 'Only completions of this model.' },
+  model: text('Only completions of this model.'),
   metadata: { type: 'object', description: 'Only completions with this metadata: metadata[name]=value.' },
 };

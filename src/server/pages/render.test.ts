@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Renderer, anchorOf, createRenderer, servedLink } from './render.ts';
+import { anchorOf, createRenderer, servedLink } from './render.ts';
 
 const library = new Set(['README', 'batches', 'engines/README', 'engines/clients']);
-let renderer: Renderer;
+let renderer: Awaited<ReturnType<typeof createRenderer>>;
 const render = (markdown: string, from: string) => renderer.render(markdown, from);
 
 beforeAll(async () => {

@@ -12,14 +12,8 @@ export interface PageSection {
   text: string;
 }
 
-export interface Renderer {
-  /** Returns the HTML of a page; HTML in its Markdown is shown as text. `from` is the name of the page, for its links. */
-  render(markdown: string, from: string): string;
-  sections(markdown: string): PageSection[];
-}
-
 /** Loads the parser of Markdown: when the first page is shown, so that a start does not wait for it. */
-export async function createRenderer(library: Pick<Library, 'has'>): Promise<Renderer> {
+export async function createRenderer(library: Pick<Library, 'has'>) {
   const { Marked } = await import('marked');
   let taken = new Map<string, number>();
   let page = '';
@@ -47,12 +41,13 @@ export async function createRenderer(library: Pick<Library, 'has'>): Promise<Ren
     },
   });
   return {
-    render(markdown, from) {
+    /** Returns the HTML of a page; HTML in its Markdown is shown as text. `from` is the name of the page, for its links. */
+    render(markdown: string, from: string): string {
       taken = new Map();
       page = from;
       return marked.parse(markdown, { async: false });
     },
-    sections(markdown) {
+    sections(markdown: string): PageSection[] {
       const found: PageSection[] = [];
       const used = new Map<string, number>();
       for (const token of marked.lexer(markdown)) {

@@ -12,14 +12,11 @@ interface Entry extends PageSection {
   title: string;
 }
 
-/** Finds the sections of all pages that hold words: returns a list of links, as HTML. `query` is text of at most 100 characters. */
-export type Search = (query: string) => string;
-
-/** Builds the index over the sections of all pages, in some 50 ms: once, when somebody first searches. */
-export async function createSearch(
-  library: Library,
-  sectionsOf: (page: Page) => readonly PageSection[],
-): Promise<Search> {
+/**
+ * Builds the index over the sections of all pages, in some 50 ms.
+ * @returns function that finds the sections with the words of a query, as a list of links in HTML
+ */
+export async function createSearch(library: Library, sectionsOf: (page: Page) => readonly PageSection[]) {
   const { default: MiniSearch } = await import('minisearch');
   const entries = [...library.values()].flatMap((page) =>
     sectionsOf(page).map((section) => ({ ...section, name: page.name, title: page.title })),
@@ -30,7 +27,7 @@ export async function createSearch(
   });
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
 
-  return (query) => {
+  return (query: string): string => {
     const words = query.slice(0, 100).split(/\s+/).slice(0, 8).join(' ');
     const every = index.search(words, { combineWith: 'AND' });
     const results = every.length > 0 ? every : index.search(words);
@@ -50,10 +47,8 @@ function resultItem({ name, title, heading, anchor, text }: Omit<Entry, 'id'>, t
 
 /** The text around the first match, with the matches marked. */
 function excerpt(text: string, terms: string[]): string {
-  const pattern = new RegExp(
-    terms.map((term) => term.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)).join('|'),
-    'gi',
-  );
+  const escaped = terms.map((term) => term.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
+  const pattern = new RegExp(escaped.join('|'), 'gi');
   const first = Math.max(0, text.search(pattern));
   const start = first < 60 ? 0 : text.lastIndexOf(' ', first - 40) + 1;
   const part = text.slice(start, start + excerptLength);

@@ -8,16 +8,14 @@ import { memoizeAsync } from './memoize.ts';
 import { createRenderer, escape, type PageSection } from './render.ts';
 import { createSearch } from './search.ts';
 
-/** Answers a path below `/docs/`. `query` is what the form of `/docs/search` sends. */
-export type Site = (path: string, method: string, query: string) => Promise<Answer>;
-
-export async function loadSite(): Promise<Site> {
+/** Returns the handler of paths below `/docs/`. `query` is the input of the form of `/docs/search`. */
+export async function loadSite() {
   const library = await readLibrary();
   const renderer = await createRenderer(library);
   const search = memoizeAsync(() => createSearch(library, ({ markdown }) => renderer.sections(markdown)));
   const rendered = new Map<Page, string>();
 
-  return async (path, method, query) => {
+  return async (path: string, method: string, query: string): Promise<Answer> => {
     if (path === 'llms.txt') return text(method, llmsText(library, ''), plainHeaders);
     if (path === '../llms.txt') return text(method, llmsText(library, 'docs/'), plainHeaders);
     if (path === 'search') return text(method, await resultPage(query.trim()), pageHeaders);
@@ -37,14 +35,9 @@ export async function loadSite(): Promise<Site> {
 
   function layOutPage({ name, title, markdown }: Page): string {
     const up = '../'.repeat(name.split('/').length - 1);
+    const pages = linksToPages(name, up);
     const contents = linksToHeadings(renderer.sections(markdown));
-    return layOut({
-      title,
-      up,
-      pages: linksToPages(name, up),
-      contents,
-      body: renderer.render(markdown, name),
-    });
+    return layOut({ title, up, pages, contents, body: renderer.render(markdown, name) });
   }
 
   async function resultPage(query: string): Promise<string> {

@@ -12,10 +12,12 @@ const maxWaiting = 32;
 /** Requests of one connection, answered one at a time. */
 interface Pipeline {
   isBusy: boolean;
-  waiting: [IncomingMessage, ServerResponse][];
+  waiting: QueuedRequest[];
   /** First request beyond the limit. */
   refused: IncomingMessage | undefined;
 }
+
+type QueuedRequest = [request: IncomingMessage, response: ServerResponse];
 
 const pipelineKey = Symbol('pipeline');
 
@@ -37,16 +39,10 @@ export function serializePipelines(app: FastifyInstance, traffic: Traffic): void
   server.on('request', (request, response) => {
     const socket: PipelinedSocket = request.socket;
     const pipeline = (socket[pipelineKey] ??= { isBusy: false, waiting: [], refused: undefined });
-    if (pipeline.isBusy) wait(socket, pipeline, request, response);
-    else begin(socket, pipeline, request, response);
+    (pipeline.isBusy ? wait : begin)(socket, pipeline, [request, response]);
   });
 
-  function begin(
-    socket: Socket,
-    pipeline: Pipeline,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): void {
+  function begin(socket: Socket, pipeline: Pipeline, [request, response]: QueuedRequest): void {
     if (socket.destroyed) return;
     pipeline.isBusy = true;
     if (request === pipeline.refused) response.shouldKeepAlive = false;
@@ -54,16 +50,11 @@ export function serializePipelines(app: FastifyInstance, traffic: Traffic): void
     answer(request, response);
   }
 
-  function wait(
-    socket: PipelinedSocket,
-    pipeline: Pipeline,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): void {
+  function wait(socket: PipelinedSocket, pipeline: Pipeline, queued: QueuedRequest): void {
     // Still parsed only when the parser could not be stopped.
     if (pipeline.refused) return;
-    pipeline.waiting.push([request, response]);
-    if (pipeline.waiting.length > maxWaiting) refuse(socket, pipeline, request);
+    pipeline.waiting.push(queued);
+    if (pipeline.waiting.length > maxWaiting) refuse(socket, pipeline, queued[0]);
   }
 
   function refuse(socket: PipelinedSocket, pipeline: Pipeline, request: IncomingMessage): void {
@@ -79,8 +70,8 @@ export function serializePipelines(app: FastifyInstance, traffic: Traffic): void
     pipeline.isBusy = following !== undefined;
     if (!following) return;
     // While draining, a connection closes as soon as it is idle, so there is no time to wait for a turn.
-    if (traffic.draining) begin(socket, pipeline, ...following);
-    else void turns.next().then(() => begin(socket, pipeline, ...following));
+    if (traffic.draining) begin(socket, pipeline, following);
+    else void turns.next().then(() => begin(socket, pipeline, following));
   }
 
   app.addHook('onRequest', ({ raw }, reply, done) => {

@@ -32,12 +32,8 @@ export function closeSlowClients(traffic: Traffic, clock: Clock): { start(): voi
       const { req: request } = response;
       const { socket } = request;
       const delivered = deliveredBytes(socket);
-      const before = progress.get(response) ?? {
-        received: socket.bytesRead,
-        receivedAt: now,
-        delivered,
-        deliveredAt: now,
-      };
+      const start = { received: socket.bytesRead, receivedAt: now, delivered, deliveredAt: now };
+      const before = progress.get(response) ?? start;
       if (request.complete || hasUnreadBytes(request) || socket.bytesRead - before.received >= minBytes)
         Object.assign(before, { received: socket.bytesRead, receivedAt: now });
       if (socket.writableLength === 0 || delivered !== before.delivered)
@@ -59,7 +55,7 @@ function hasUnreadBytes(request: IncomingMessage): boolean {
 /** Bytes passed to the operating system. `socket.bytesWritten` includes those still queued in this process. */
 function deliveredBytes(socket: Socket): number {
   const { _handle: handle } = socket as {
-    _handle?: { bytesWritten: number; writeQueueSize: number } | null;
+    _handle?: Record<'bytesWritten' | 'writeQueueSize', number> | null;
   };
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
 }

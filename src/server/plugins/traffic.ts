@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
@@ -30,7 +30,6 @@ export interface TrackedRequest {
 interface InFlightRequest extends TrackedRequest, ListEntry {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly response: ServerResponse;
   readonly controller: AbortController;
   /** Monotonic start. */
   readonly began: number;
@@ -64,7 +63,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   const { clock, ids, log, onAnswered } = deps;
   const inFlight: InFlightRequest[] = [];
   let draining = false;
-  let whenIdle: (() => void)[] = [];
+  const whenIdle: (() => void)[] = [];
 
   app.addHook('onRequest', (request, reply, done) => {
     const tracked = begin(request, reply);
@@ -88,7 +87,6 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       onFailure: (error) => void (tracked.failure = error),
       request,
       reply,
-      response: reply.raw,
       controller,
       began: clock.monotonic(),
       failure: undefined,
@@ -106,22 +104,22 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
   function end(tracked: InFlightRequest): void {
     removeEntry(inFlight, tracked);
     tracked.release();
-    const gone = !tracked.response.writableFinished;
+    const gone = !tracked.reply.raw.writableFinished;
     if (gone) tracked.controller.abort(new Error('the client went away'));
     const ms = roundToTenths(clock.monotonic() - tracked.began);
     // The usage of an abandoned answer is known only after its engine has stopped.
     if (gone && tracked.trace.serversAsked !== undefined)
       void tracked.work.then(() => report(tracked, gone, ms));
     else report(tracked, gone, ms);
-    if (inFlight.length === 0) settle();
+    if (inFlight.length === 0) for (const resolve of whenIdle.splice(0)) resolve();
   }
 
   function report(tracked: InFlightRequest, gone: boolean, ms: number): void {
-    const { request, caller, failure, trace } = tracked;
+    const { request, reply, caller, failure, trace } = tracked;
     const { method, routeOptions } = request;
-    // Of an unknown path nothing is logged: the client chose its text.
+    // An unknown path is not logged: the client chose its text.
     const route = routeOptions.url ?? 'unknown';
-    const status = tracked.response.statusCode;
+    const status = reply.raw.statusCode;
     onAnswered?.({ method, route, status: gone ? 499 : status, ms, trace });
     const fields = {
       request_id: tracked.requestId,
@@ -141,12 +139,6 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     else log.info(fields, 'request');
   }
 
-  function settle() {
-    const waiting = whenIdle;
-    whenIdle = [];
-    for (const resolve of waiting) resolve();
-  }
-
   return {
     /** Registers a request that the HTTP library rejected before any hook. */
     begin,
@@ -161,7 +153,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       return draining;
     },
     /** Unfinished answers. */
-    inFlight: () => inFlight.map(({ response }) => response),
+    inFlight: () => inFlight.map(({ reply }) => reply.raw),
     /** Resolves when no request is in flight. */
     idle: (): Promise<void> =>
       inFlight.length === 0 ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve)),

@@ -36,8 +36,13 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     answer: pageOf(orgSchema),
     async handle(_incoming, { accounts, clock }) {
       const orgs = await accounts.orgs.list();
-      const items = orgs.map((org) => presentOrg(org, clock.now()));
-      return json(200, listBody(items, false));
+      return json(
+        200,
+        listBody(
+          orgs.map((org) => presentOrg(org, clock.now())),
+          false,
+        ),
+      );
     },
   },
   {
@@ -74,8 +79,13 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     answer: pageOf(keySchema),
     async handle({ query }, { accounts }) {
       const keys = await accounts.keys.list(textParam(query, 'org_id'));
-      const items = keys.map((key) => presentKey(key));
-      return json(200, listBody(items, false));
+      return json(
+        200,
+        listBody(
+          keys.map((key) => presentKey(key)),
+          false,
+        ),
+      );
     },
   },
   {

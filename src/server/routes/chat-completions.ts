@@ -77,11 +77,8 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
     query: chatMessagesQuery,
     answer: pageOf(storedMessageSchema),
     async handle({ caller, param, query, signal }, { responses }) {
-      const messages = await responses.chats.messages(caller, param, signal);
-      const { items, hasMore } = pageOfItems(
-        presentStoredMessages(param, messages),
-        parseItemsQuery(query, 'asc'),
-      );
+      const all = presentStoredMessages(param, await responses.chats.messages(caller, param, signal));
+      const { items, hasMore } = pageOfItems(all, parseItemsQuery(query, 'asc'));
       return json(200, listBody(items, hasMore));
     },
   },

@@ -57,8 +57,10 @@ async function create(incoming: Incoming, { inference }: Services): Promise<Answ
   if (native && inference.goesNatively('messages', chat, caller)) {
     const request = { request: native.request(), chat };
     const lists = inference.nativeStream('messages', request, call, nativeMessageEvent);
-    const texts = mapStream(lists, mapError, (list) => list.join(''));
-    return events(texts, broken);
+    return events(
+      mapStream(lists, mapError, (list) => list.join('')),
+      broken,
+    );
   }
   // An error that prevents counting also ends the stream, with a better message.
   const inputTokens = inference.countTokens(chat, call).catch(() => 0);

@@ -42,8 +42,13 @@ export const webhookRoutes = defineRoutes({ access: 'batches', tag: 'Webhooks' }
     answer: pageOf(webhookSchema),
     async handle({ caller, query }, { webhooks }) {
       const page = await webhooks.list(caller, parseWebhookListQuery(query, 'wh_'));
-      const items = page.webhooks.map((webhook) => presentWebhook(webhook));
-      return json(200, listBody(items, page.hasMore));
+      return json(
+        200,
+        listBody(
+          page.webhooks.map((webhook) => presentWebhook(webhook)),
+          page.hasMore,
+        ),
+      );
     },
   },
   {

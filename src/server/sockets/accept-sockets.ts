@@ -55,7 +55,7 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
       session: responses.open(caller),
       share,
       inline: (text, { caller: { orgId } }, hold) =>
-        services.files.inline(orgId, text, services.limits.bodyBytes, hold),
+        services.files.inline(orgId, text, limits.bodyBytes, hold),
       clock,
       signal: tracked.signal,
       async call(signal) {
@@ -81,10 +81,7 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
     if (traffic.draining) served.drain();
   }
 
-  const { isUpgraded, complete } = routeUpgrades(app, {
-    maxPayload: limits.bodyBytes,
-    perMessageDeflate: false,
-  });
+  const { isUpgraded, complete } = routeUpgrades(app, limits.bodyBytes);
   app.route({
     method: 'GET',
     url: path,

@@ -5,15 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import type * as Ws from 'ws';
 import { loadPackage } from '../../base/load-package.ts';
 
-interface Upgrades {
-  /** True for an upgrade request, whose connection Node has released. */
-  isUpgraded: (request: Http.IncomingMessage) => boolean;
-  /** Completes the WebSocket handshake of a request. */
-  complete: (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void) => void;
-}
-
 /** Routes upgrade requests through the hooks and routes of ordinary requests, where `complete` upgrades them. */
-export function routeUpgrades(app: FastifyInstance, options: Ws.ServerOptions): Upgrades {
+export function routeUpgrades(app: FastifyInstance, maxPayload: number) {
   // An `import` would read all exports, one of which loads a whole HTTP client.
   const { ServerResponse } = loadPackage('node:http') as typeof Http;
   const upgrades = new WeakMap<Http.IncomingMessage, { socket: Duplex; head: Buffer }>();
@@ -30,11 +23,14 @@ export function routeUpgrades(app: FastifyInstance, options: Ws.ServerOptions): 
   });
 
   return {
-    isUpgraded: (request) => upgrades.has(request),
-    complete(request, take) {
+    /** True for an upgrade request, whose connection Node has released. */
+    isUpgraded: (request: Http.IncomingMessage) => upgrades.has(request),
+    /** Completes the WebSocket handshake of a request. */
+    complete: (request: Http.IncomingMessage, take: (socket: Ws.WebSocket) => void) => {
       const { socket, head } = upgrades.get(request)!;
       const { WebSocketServer } = loadPackage('ws') as typeof Ws;
-      server ??= new WebSocketServer({ ...options, noServer: true, clientTracking: false });
+      const options = { maxPayload, perMessageDeflate: false, noServer: true, clientTracking: false };
+      server ??= new WebSocketServer(options);
       // From here on the library handles its errors.
       socket.off('error', cut);
       server.handleUpgrade(request, socket, head, take);
