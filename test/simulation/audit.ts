@@ -2,7 +2,7 @@ import type { Db } from '../../src/store/db.ts';
 
 export type ChunkState = 'ready' | 'leased' | 'done' | 'held';
 
-/** What one side of a change says of a chunk. */
+/** State of a chunk before or after a change. */
 export interface ChunkSide {
   state: ChunkState;
   owner: string | null;
@@ -10,7 +10,7 @@ export interface ChunkSide {
   kills: number;
 }
 
-/** A chunk that was written by one operation; one that is new has no `old`. */
+/** Chunk written by one operation; `old` is null for a new chunk. */
 export interface ChunkChange {
   batchId: string;
   seq: number;
@@ -20,7 +20,7 @@ export interface ChunkChange {
   now: ChunkSide;
 }
 
-/** A result that one operation inserted. */
+/** Result inserted by one operation. */
 export interface ResultInsert {
   batchId: string;
   line: number;
@@ -46,7 +46,7 @@ const columns = `kind, batch_id, seq, model, lines, old_state, old_owner, old_ep
   new_state, new_owner, new_epoch, new_kills`;
 const written = 'NEW.state, NEW.owner, NEW.epoch, NEW.kills';
 
-/** Has the database itself write down what every statement does to chunks and results, and that it changes batches, whoever sends it. */
+/** Creates triggers that log every change of chunks and results, and which batches changed, whichever statement made it. */
 export async function beginAudit(db: Db): Promise<void> {
   await db.exec(`
     CREATE TEMP TABLE audit (at INTEGER PRIMARY KEY, ${columns});
@@ -69,13 +69,12 @@ export async function beginAudit(db: Db): Promise<void> {
 export interface Changes {
   chunks: ChunkChange[];
   results: ResultInsert[];
-  /** Chunks that were deleted. */
   gone: { batchId: string; seq: number }[];
-  /** Batches that were made or changed. */
+  /** Batches inserted or updated. */
   batches: Set<string>;
 }
 
-/** What was committed since it was asked last, in order. */
+/** Returns the changes committed since the last call, in order. */
 export async function takeChanges(db: Db): Promise<Changes> {
   const rows = await db.all<AuditRow>(`SELECT ${columns} FROM audit ORDER BY at`);
   if (rows.length > 0) await db.all('DELETE FROM audit');

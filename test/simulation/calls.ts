@@ -4,48 +4,54 @@ import { Shares } from './shares.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
-/** A process sends nothing more of what was taken from it, and ends the work of a batch that ends some seconds later. */
+/** Time until a process stops sending lines of a lost lease, and until it aborts the lines of a batch that has ended. */
 const lostMs = 1_500;
 const overMs = 5_000;
-/** An answer is durable this soon after it was given, where nothing is in the way: the longest pause after what was. */
+/** Time until an answer is durable, on an undisturbed process: the longest back-off after a disturbance. */
 const recordMs = 6_000;
-/** The least pause before an engine that takes nothing is asked again, and how many tries tell that it does not: lines that were refused before are among them. */
+/**
+ * Minimum back-off before an engine that refuses everything is tried again, and the refusals in a row that show it does.
+ * Refusals that concern one line count as well.
+ */
 const probeMs = 400;
 const probes = 6;
 
 interface Call {
   process: SimProcess;
   begunAt: number;
-  /** The lease it was sent under. */
+  /** Epoch of the lease under which the line was sent. */
   epoch: number;
   endedAt: number | null;
   answered: boolean;
 }
 
-/** A request on its way to an engine. */
-interface Asked {
+/** Reports the end of one request to an engine. */
+interface RequestOutcome {
   answered: () => void;
   refused: () => void;
 }
 
 const decoder = new TextDecoder();
 /** More lines than any world sends at one instant. */
-const mostAtOnce = 5_000;
+const maxAtOnce = 5_000;
 
-/** Every line that any process sends, and the rules of sending: under a lease, once, while there is room, to who takes it. */
+/**
+ * Records every line that a process sends, and checks the rules: under a lease, once, within the slots, and not to an engine
+ * in its back-off.
+ */
 export class Calls {
   #world: World;
   #shares: Shares;
-  /** By batch and line. */
+  /** Keyed by batch and line. */
   #calls = new Map<string, Call[]>();
-  /** Those whose answer may not be durable yet. */
+  /** Calls whose answer may not be durable yet. */
   #unrecorded = new Map<Call, string>();
   #inFlight = new Map<string, number>();
-  /** When an engine refused a process last, and no answer came since. */
+  /** Last refusal for each process and model, if no answer has come since. */
   #refusedAt = new Map<string, number>();
   /** Refusals since the last answer. */
   #refusals = new Map<string, number>();
-  /** Lines sent at this instant. */
+  /** Virtual time of the latest line sent, to count the lines sent at that instant. */
   #instant = 0;
   #sentNow = 0;
 
@@ -56,7 +62,7 @@ export class Calls {
     this.#sample();
   }
 
-  /** Inference as one process sees it, with every line noted. */
+  /** Wraps the inference of a process so that every line is recorded. */
   seenThrough(process: SimProcess, inference: Inference): Inference {
     return { ...inference, runLine: (line) => this.#run(process, inference, line) };
   }
@@ -81,37 +87,37 @@ export class Calls {
     }
   }
 
-  /** What is sent is what was stored, whatever became of that. */
+  /** A line must be sent as its input was stored, even if the input has been damaged since. */
   #judgeText(name: string, at: number, line: LineCall): void {
     const { bytes, index } = this.#world.inputOf(name) ?? this.#world.inputs[0]!;
     const start = index.offset[at] ?? 0;
     const stored = decoder.decode(bytes.subarray(start, start + (index.length[at] ?? 0)));
     if (!stored.includes(line.asked.request().text))
-      this.#world.observer.fail(`line ${at} of ${name} is sent as it was never stored`);
+      this.#world.observer.fail(`line ${at} of ${name} is sent with a text other than its input`);
   }
 
-  /** Lines that are sent and refused without end let no time pass: nothing else would ever happen. */
+  /** Stops endless sending: lines sent and refused in a loop let no virtual time pass, so the world would hang. */
   #isEndless(): boolean {
     if (this.#instant !== this.#now) this.#sentNow = 0;
     this.#instant = this.#now;
-    if (++this.#sentNow < mostAtOnce) return false;
-    if (this.#sentNow === mostAtOnce) this.#world.observer.fail('lines are sent without end');
+    if (++this.#sentNow < maxAtOnce) return false;
+    if (this.#sentNow === maxAtOnce) this.#world.observer.fail('lines are sent in a loop');
     return true;
   }
 
-  /** An engine is asked by a process. What comes of it is noted there: its process hears of it before the line does. */
-  asked(process: SimProcess, model: string): Asked {
+  /** Records a request to an engine. The process learns its outcome before the line does. */
+  asked(process: SimProcess, model: string): RequestOutcome {
     const lane = laneOf(process, model);
     const begunAt = this.#now;
     const refusedAt = this.#refusedAt.get(lane) ?? Number.NEGATIVE_INFINITY;
     if (begunAt - refusedAt < probeMs && (this.#refusals.get(lane) ?? 0) >= probes)
-      this.#world.observer.fail(`${lane} is asked ${begunAt - refusedAt} ms after the engine refused`);
+      this.#world.observer.fail(`${lane} gets a request ${begunAt - refusedAt} ms after the engine refused`);
     return {
       answered: () => {
         this.#refusedAt.delete(lane);
         this.#refusals.delete(lane);
       },
-      // What was sent before a refusal came does not count beside it.
+      // A request sent before the last refusal arrived does not count as another refusal.
       refused: () => {
         if (begunAt <= (this.#refusedAt.get(lane) ?? -1)) return;
         this.#refusedAt.set(lane, this.#now);
@@ -120,7 +126,7 @@ export class Calls {
     };
   }
 
-  /** An engine was given the least work there is. */
+  /** Records a trial request to an engine. */
   triedOut(process: SimProcess, model: string, works: boolean): void {
     const lane = laneOf(process, model);
     if (!works) return void this.#refusedAt.set(lane, this.#now);
@@ -145,7 +151,7 @@ export class Calls {
     };
     const lost = this.#lostFor(process, batchId, line);
     if (lost > lostMs) fail(`whose lease it lost ${lost} ms ago`);
-    if (this.#gaveBack(process, batchId, line)) fail('which it gave back itself');
+    if (this.#released(process, batchId, line)) fail('which it released itself');
     const over = this.#overFor(process, batchId);
     if (over > overMs) fail(`whose batch ended ${over} ms ago`);
     for (const other of this.#calls.get(key) ?? [])
@@ -159,19 +165,19 @@ export class Calls {
     return call;
   }
 
-  /** How long ago the line's lease was taken from this process, as far as it could have noticed; 0 while it holds it. */
+  /** Milliseconds since the process could have noticed that it lost the line's lease; 0 while it holds the lease. */
   #lostFor(process: SimProcess, batchId: string, line: number): number {
     const chunk = this.#world.observer.fences.chunkOf(batchId, line);
     if (!chunk || (chunk.state === 'leased' && chunk.owner === process.worker)) return 0;
     return this.#now - Math.max(chunk.since - virtualEpoch, process.awakeAt);
   }
 
-  #gaveBack({ worker }: SimProcess, batchId: string, line: number): boolean {
+  #released({ worker }: SimProcess, batchId: string, line: number): boolean {
     const chunk = this.#world.observer.fences.chunkOf(batchId, line);
     return chunk?.state === 'ready' && chunk.by === 'batches.release' && chunk.from === worker;
   }
 
-  /** How long ago the end of the batch was decided, as far as the process could have noticed. */
+  /** Milliseconds since the process could have noticed that the end of the batch was decided. */
   #overFor(process: SimProcess, batchId: string): number {
     const { observer } = this.#world;
     const decided = observer.decidedAt.get(batchId);
@@ -179,7 +185,7 @@ export class Calls {
     return this.#now - Math.max(decided, process.troubledAt);
   }
 
-  /** Whether a line is sent again although whoever sent it before is well, has it in hand, or had its answer. */
+  /** True if a line is sent again although its earlier sender is healthy and still runs it, or got its answer. */
   #isWaste(before: Call, call: Call): boolean {
     const { process, epoch, answered, endedAt } = before;
     if (endedAt !== null && !answered) return false;
@@ -193,11 +199,11 @@ export class Calls {
     const over = this.#overFor(process, batchId);
     if (over > overMs)
       this.#world.observer.fail(
-        `${process.name} had ${batchId}/${line} answered, whose batch ended ${over} ms ago`,
+        `${process.name} got an answer to ${batchId}/${line}, whose batch ended ${over} ms ago`,
       );
   }
 
-  /** Answers do not lie about: every one is durable before long. */
+  /** Every answer must be durable soon. */
   #watch(): void {
     this.#world.time.after(2_000, () => {
       for (const [call, key] of this.#unrecorded)
@@ -211,7 +217,7 @@ export class Calls {
     this.#world.time.after(1_000, () => {
       const { processes, plan } = this.#world;
       for (const model of plan.models) {
-        // They tell one another.
+        // Processes share refusals with their peers.
         const refusals = processes.map((process) => this.#refusedAt.get(laneOf(process, model)) ?? 0);
         const refusedAt = Math.max(...refusals);
         for (const process of processes)
@@ -222,7 +228,7 @@ export class Calls {
     });
   }
 
-  /** Nothing is to come of its answer any more. */
+  /** True if the answer no longer has to be recorded. */
   #isSettled(key: string, { process }: Call): boolean {
     const { decidedAt, fences } = this.#world.observer;
     const at = key.lastIndexOf('/');
@@ -234,7 +240,7 @@ export class Calls {
     if (endedAt === null || !process.ready) return;
     const since = this.#now - Math.max(endedAt, process.troubledAt);
     if (since > recordMs)
-      this.#world.observer.fail(`${process.name} keeps the answer to ${key} for ${since} ms`);
+      this.#world.observer.fail(`${process.name} has not recorded the answer to ${key} after ${since} ms`);
   }
 }
 

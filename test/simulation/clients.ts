@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 const patienceMs = 6_000;
 const decoder = new TextDecoder();
 
-/** What a client read from a live tail, and where it is. */
+/** Text that a client has read from a live tail so far. */
 export interface TailRead {
   stream: ResultStream;
   text: string;
@@ -23,7 +23,7 @@ export class Client {
     { stream: 'output', text: '', lines: 0 },
     { stream: 'errors', text: '', lines: 0 },
   ];
-  /** Nothing is left to do for it. */
+  /** True once the client has read everything. */
   done = false;
   #world: World;
   #caller: Caller;
@@ -45,12 +45,12 @@ export class Client {
     this.done = true;
   }
 
-  /** Repeats with the same key until somebody answers: however often that is, it is one batch. */
+  /** Repeats the request with the same idempotency key until a process answers; only one batch may result. */
   async #create(): Promise<string> {
     const { plan } = this;
     const startedAt = this.#world.time.clock.now();
     for (let retry = 0; ; retry++) {
-      const answer = await this.#ask((process) =>
+      const answer = await this.#call((process) =>
         process.batches.create(
           this.#caller,
           { endpoint: plan.endpoint, inputFileId: `file-${plan.name}` },
@@ -70,27 +70,27 @@ export class Client {
       try {
         await process.batches.cancel(this.#caller, id);
       } catch (error) {
-        // It was over already.
+        // The batch had already ended.
         if (!(error instanceof ApiError && error.code === 'batch_not_cancellable')) throw error;
       }
       return true;
     };
-    while (!(await this.#ask(cancel)));
+    while (!(await this.#call(cancel)));
   }
 
   async #follow(id: string, tail: TailRead): Promise<void> {
     const { plan, random } = this.#world;
-    // Nobody who has it all waits long before asking whether that was all: it is the end of most worlds.
+    // A client that has all lines soon asks whether more will come: most worlds end with this question.
     let isOver = false;
     for (;;) {
       await this.#sleep(isOver && plan.size === 'small' ? random.int(0, 500) : random.int(500, 6_000));
-      const page = await this.#ask(async (process) => {
+      const page = await this.#call(async (process) => {
         const { bytes, ...rest } = await process.batches.results(this.#caller, id, tail.stream, tail.lines);
         const chunks: Uint8Array[] = [];
         let rests = 0;
         for await (const chunk of bytes) {
           chunks.push(chunk);
-          // A slow reader: the batch may end and be cleared away while it reads.
+          // A slow reader: the batch may end and be purged meanwhile.
           if (this.#world.random.chance(0.2) && rests++ < 3)
             await process.sleep(this.#world.random.int(0, 2_000));
         }
@@ -102,7 +102,7 @@ export class Client {
       const lines = page.text.split('\n').length - 1;
       if (lines !== page.lastLine - tail.lines || (lines > 0 && !page.text.endsWith('\n')))
         this.#world.observer.fail(
-          `tail ${tail.stream} of ${id} from ${tail.lines} said up to ${page.lastLine} and gave ${lines} lines`,
+          `tail ${tail.stream} of ${id} from ${tail.lines}reported up to ${page.lastLine} and gave ${lines} lines`,
         );
       tail.text += page.text;
       tail.lines = page.lastLine;
@@ -111,7 +111,10 @@ export class Client {
     }
   }
 
-  /** Everything once more, when the rows may be gone: a file that is damaged ends with an error, and gives nothing wrong before. */
+  /**
+   * Reads the file once more, when the rows may be purged. A damaged file must end with an error, without a wrong byte
+   * before it.
+   */
   async #download(id: string, { stream }: TailRead): Promise<void> {
     const { damaged, observer, plan, time } = this.#world;
     const file = await this.#world.resultFile(id, stream);
@@ -121,26 +124,26 @@ export class Client {
     const fail = (what: string) => observer.fail(`${stream} of ${id} ${what}`);
     const known = decoder.decode(damaged.stored(file.blobId));
     while (
-      !(await this.#ask(async (process) => {
+      !(await this.#call(async (process) => {
         let got = '';
-        let told: BlobError | undefined;
+        let lost: BlobError | undefined;
         try {
           const { bytes } = await process.batches.results(this.#caller, id, stream, 0);
           for await (const chunk of bytes) got += decoder.decode(chunk);
         } catch (error) {
           if (!isBlobLost(error)) throw error;
-          told = error;
+          lost = error;
         }
-        if (!known.startsWith(got)) fail('is given as it never was');
-        if (told === undefined && got !== known) fail('is given in part as if it were all');
-        if (told !== undefined && !damaged.has(file)) fail(`is said to be lost: ${told.message}`);
+        if (!known.startsWith(got)) fail('has content that was never stored');
+        if (lost === undefined && got !== known) fail('ends early without an error');
+        if (lost !== undefined && !damaged.has(file)) fail(`is reported as lost: ${lost.message}`);
         return true;
       }))
     );
   }
 
-  /** Asks some process; undefined when none answers in time or it fails. */
-  async #ask<T>(question: (process: SimProcess) => Promise<T>): Promise<T | undefined> {
+  /** Calls a random process; returns undefined if none answers in time or the call fails. */
+  async #call<T>(request: (process: SimProcess) => Promise<T>): Promise<T | undefined> {
     const { time, trace } = this.#world;
     const process = this.#world.anyProcess();
     if (!process) {
@@ -149,9 +152,9 @@ export class Client {
     }
     return new Promise((resolve) => {
       const timer = time.after(patienceMs, () => resolve(undefined));
-      void question(process)
+      void request(process)
         .catch((error: unknown) => {
-          trace.add(this.plan.name, `is told by ${process.name}: ${String(error)}`);
+          trace.add(this.plan.name, `gets an error from ${process.name}: ${String(error)}`);
           return this.#sleep(200).then(() => undefined);
         })
         .then((answer) => {

@@ -3,7 +3,7 @@ import type { StoredFile } from '../../src/core/file.ts';
 import type { Damage } from './plan.ts';
 import type { World } from './world.ts';
 
-/** Blobs that are not what was stored any more, and what they were. */
+/** Damages blobs and remembers their original content. */
 export class Damaged {
   readonly #world: World;
   readonly #before = new Map<string, Uint8Array>();
@@ -12,7 +12,7 @@ export class Damaged {
     this.#world = world;
   }
 
-  /** Hits the input of a batch that runs, or a file of results, if there is one. */
+  /** Damages the input of a running batch or a result file, if there is one. */
   async strike({ what, how }: Damage): Promise<void> {
     const { blobs, random } = this.#world;
     const found = what === 'input' ? this.#inputs() : await this.#results();
@@ -21,7 +21,7 @@ export class Damaged {
     const name = random.pick(whole);
     const bytes = blobs.stored.get(name)!;
     this.#before.set(name, bytes);
-    this.#world.trace.add('world', `${name} is hit`);
+    this.#world.trace.add('world', `${name} is damaged`);
     if (how === 'gone') return blobs.remove(name);
     const at = random.int(0, bytes.length - 1);
     if (how === 'cut') return blobs.put(name, bytes.slice(0, at));
@@ -38,7 +38,7 @@ export class Damaged {
     return this.#before.has(file.blobId);
   }
 
-  /** What was stored, whatever is there now. */
+  /** Original content of a blob. */
   stored(blobId: string): Uint8Array | undefined {
     return this.#before.get(blobId) ?? this.#world.blobs.stored.get(blobId);
   }

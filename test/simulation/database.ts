@@ -7,12 +7,12 @@ import { beginAudit } from './audit.ts';
 import { type LockedDb, watchLocks } from './locked-db.ts';
 import { rememberReads } from './remembered-reads.ts';
 
-/** The real SQL on a database in memory, open to questions that no store answers. */
+/** Store on a SQLite database in memory, which the simulation can also query directly. */
 export interface Database {
   store: StoreOperations;
   db: Db & { readonly writes: number };
   locks: LockedDb;
-  /** Begins a new world on the same database, whose time is `clock`'s from now on. */
+  /** Empties the database for a new world with this clock. */
   reset(clock: Clock): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export async function openDatabase(): Promise<Database> {
   let clock: Pick<Clock, 'now'> = { now: () => 0 };
   const db = rememberReads(openSqlite(':memory:', { now: () => clock.now() }));
   await migrate(db);
-  // In memory nothing is kept for long: what a power cut or a thief would find is not asked here.
+  // In memory there is nothing to scrub or to sync.
   await db.exec('PRAGMA secure_delete = OFF; PRAGMA synchronous = OFF');
   const tables = await db.all<{ name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_version'",

@@ -43,7 +43,7 @@ function outage(how: Outage, retryAfter: number | null): ApiError {
   return new ApiError('upstream_error', 'The model is not there.');
 }
 
-/** What a server answers of which the filter took the prompt. */
+/** Answer of a server whose filter blocked the prompt. */
 const filtered = (usage: object): ChatResponse =>
   readChatResponse(
     { object: 'chat.completion', choices: [], usage: { ...usage, completion_tokens: 0 } },
@@ -58,7 +58,7 @@ const filtered = (usage: object): ChatResponse =>
     },
   );
 
-/** The engine behind a network: refuses while the world says so, and breaks now and then. */
+/** Engine behind a network: refuses during an outage, and fails at random. */
 function troubled(world: World, process: SimProcess, model: string, engine: Engine): Engine {
   const requireThere = () => {
     const refusal = world.refusals.get(model);
@@ -77,7 +77,7 @@ function troubled(world: World, process: SimProcess, model: string, engine: Engi
       return answer;
     } catch (error) {
       const isOwn = text.includes(directives.closed);
-      // A line that is refused for what it is tells nothing of the engine.
+      // A refusal of the line itself says nothing about the engine.
       const isItsOwn = isThere && (isOwn || text.includes(directives.refused));
       if (error instanceof ApiError && error.code === 'engine_overloaded' && !isItsOwn) asked.refused();
       else if (!signal.aborted) asked.answered();

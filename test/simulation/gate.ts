@@ -9,7 +9,7 @@ import type { SimProcess } from './sim-process.ts';
 import type { Operation } from './store-view.ts';
 import type { World } from './world.ts';
 
-/** Operations that a driver may run twice without telling: what they promise must hold all the same. */
+/** Operations that a driver may run twice unnoticed, with the same effect as once. */
 const repeatable = new Set<Operation>([
   'results.record',
   'results.recordMissing',
@@ -24,7 +24,7 @@ const repeatable = new Set<Operation>([
   'workers.reap',
 ]);
 
-/** Operations that come seldom, so that what hangs hangs there more often. */
+/** Rare operations, which get a higher probability of hanging. */
 const seldom = new Set<Operation>([
   'batches.release',
   'batches.split',
@@ -48,8 +48,8 @@ const calm: Weather = {
 };
 
 /**
- * The way from a process to the database and back. On it a call may be slow, get lost before or after its commit, be made
- * twice, or be the last thing its process ever did.
+ * Connection between a process and the database. A call can be slow, be lost before or after its commit, run twice, or be
+ * the last act of its process.
  */
 export class Gate {
   #world: World;
@@ -79,7 +79,7 @@ export class Gate {
     } else if (random.chance(weather.latency)) await this.#travel(random.int(0, 30));
     if (this.#hangs(name, weather)) this.#cutOff(process, `from ${name} on`);
     await this.#silence(process);
-    // A request that was under way when its process died may arrive or not.
+    // A request in flight when its process dies may or may not arrive.
     if (!process.alive && random.chance(0.5)) return never();
 
     if (this.#fails(process, weather)) {
@@ -107,7 +107,7 @@ export class Gate {
     await this.#silence(process);
     if (random.chance(weather.pause)) {
       const ms = random.int(500, this.#world.plan.longestMs);
-      this.#world.trace.add(process.name, `stands still for ${ms} ms after ${name}`);
+      this.#world.trace.add(process.name, `pauses for ${ms} ms after ${name}`);
       process.pause(ms);
     }
     if (process.time.paused || random.chance(weather.latency)) await process.sleep(random.int(0, 10));
@@ -119,7 +119,7 @@ export class Gate {
     return time.elapsed < plan.calmFrom ? plan.weather : calm;
   }
 
-  /** Operations come one at a time, as the database would have them, and the observer looks after each. */
+  /** Runs operations one at a time, as the database would, and lets the observer check each. */
   #run(
     process: SimProcess,
     name: Operation,
@@ -130,7 +130,7 @@ export class Gate {
     const { observer, database } = this.#world;
     const { locks } = database;
     const done = this.#line.then(async () => {
-      // Stays undefined when it fails.
+      // Stays undefined if the operation fails.
       let result: unknown;
       if (name === 'workers.beat' || claims.has(name)) {
         process.worker = args[0] as string;
@@ -162,11 +162,11 @@ export class Gate {
     return this.#random.chance(seldom.has(name) ? seldomHang : hang);
   }
 
-  /** The connection carries nothing for longer than a lease lives, and then everything, while its process goes on. */
+  /** The connection stalls for longer than a lease lives and then delivers everything, while the process runs on. */
   #cutOff(process: SimProcess, where: string): void {
     const ms = this.#random.int(31_000, this.#world.plan.longestMs);
     process.silence(ms);
-    this.#world.trace.add(process.name, `hears nothing for ${ms} ms ${where}`);
+    this.#world.trace.add(process.name, `loses its connection for ${ms} ms ${where}`);
   }
 
   async #silence(process: SimProcess): Promise<void> {
@@ -188,7 +188,7 @@ export class Gate {
 
   #tell(process: SimProcess, name: Operation, args: readonly unknown[], what: unknown): void {
     const { trace } = this.#world;
-    if (trace.told) trace.add(process.name, `${name} ${args.map(brief).join(' ')}: ${brief(what)}`);
+    if (trace.isEnabled) trace.add(process.name, `${name} ${args.map(brief).join(' ')}: ${brief(what)}`);
   }
 }
 
@@ -200,7 +200,7 @@ function unreachable(): StoreError {
   return new StoreError('unreachable', 'The database cannot be reached.', 'Simulated.');
 }
 
-/** Enough of a value to follow the history, without its bytes. */
+/** Short form of a value for the trace, without its bytes. */
 function brief(value: unknown): string {
   if (value === undefined || value === null) return '-';
   if (Array.isArray(value)) {
@@ -216,10 +216,10 @@ interface Telling {
   seq?: number;
   epoch?: number;
   line?: number;
-  /** Of a chunk; of what is wanted, how many. */
+  /** Lines of a chunk, or the number of lines that a claim requests. */
   lines?: { line: number }[] | number;
   model?: string;
-  /** Of a claim; of what is wanted, how many. */
+  /** Chunks of a claim, or the number of chunks requested. */
   chunks?: object[] | number;
   stream?: string;
   outcome?: string;

@@ -1,18 +1,18 @@
 import { ApiError } from '../../src/core/errors.ts';
 import type { VirtualTime } from '../support/virtual-clock.ts';
 
-/** Tries of one request, failures in a row that open the circuit, and how long a half-open one is waited for. */
+/** Attempts per request, consecutive failures that open the circuit, and its times, in ms. */
 const usual = { tries: 5, failures: 10, openMs: 60_000, pauseMs: 50 };
 
 /**
- * A router in front of one worker, as those of SGLang and vLLM are: it asks again, and leaves the worker alone once it has failed
- * often. From then on one request is let through now and then, and 503 is said to all others.
+ * Router in front of one worker, like those of SGLang and vLLM: it retries, and opens its circuit after repeated failures.
+ * Then it lets a single request through now and then, and answers all others with 503.
  */
 export class Gateway {
   #how: typeof usual;
   #failures = 0;
   #opensAt: number | null = null;
-  /** Requests that came to the worker. */
+  /** Requests that reached the worker. */
   asked = 0;
 
   constructor(how: Partial<typeof usual> = {}) {

@@ -4,7 +4,7 @@ import type { InputIndex } from '../../src/files/input-index.ts';
 import { prefixHashes, prefixLevels } from '../../src/files/prefix-hashes.ts';
 import type { BatchPlan, LineKind, LinePlan } from './plan.ts';
 
-/** An input file as an upload would have left it. */
+/** Input file as an upload stores it. */
 export interface Input {
   file: StoredFile;
   bytes: Uint8Array;
@@ -12,10 +12,10 @@ export interface Input {
 }
 
 export const customIdOf = (batch: string, line: number) => `${batch}:${line}`;
-/** What the prompt of a line is about, so that its answer can be told from every other. */
+/** Marker in the prompt of a line, which makes its answer unique. */
 export const subjectOf = (batch: string, line: number) => `item ${batch} ${line}`;
 
-/** Where a line must end when its batch ends by itself; null where chance decides. */
+/** Expected result of a line unless its batch ends early; null if it depends on chance. */
 export function fateOf(kind: LineKind, model: string): { stream: 'output' | 'errors'; code?: string } | null {
   if (model === 'gone') return { stream: 'errors', code: 'model_not_found' };
   if (kind === 'bad') return { stream: 'errors', code: 'request_refused' };

@@ -1,10 +1,10 @@
 import type { Db, Queries, Value } from '../../src/store/db.ts';
 import type { Operation } from './store-view.ts';
 
-/** Stands for the row lock of a database that has them: SQLite needs none and sees a comment. */
+/** Marks statements that take row locks: SQLite has none and reads a comment. */
 const lock = '/* locked */';
 
-/** Statements that rely on the locks of the batches that their parameters name. */
+/** Statements that require locks on the batches in their parameters. */
 const needsLock = [
   /^\s*INSERT INTO batch_results/,
   /SET state = 'leased'/,
@@ -12,27 +12,27 @@ const needsLock = [
 ];
 const namesBatch = (value: Value) => typeof value === 'string' && /^batch_[0-9a-f]{8}/.test(value);
 
-/** Rewrites every statement of an operation: a bug planted into the SQL. */
+/** Rewrites the statements of an operation, to plant a bug into the SQL. */
 export type Rewrite = (sql: string, operation: Operation) => string;
 
 export interface LockedDb {
   db: Db;
   rewrite: Rewrite | undefined;
-  /** The operation under way. */
+  /** Operation in progress. */
   operation: Operation;
-  /** Told what was written without its lock. */
+  /** Receives the report of a write without its lock. */
   tell: (what: string) => void;
 }
 
-/** What a statement has to do with locks, which its text alone tells. */
+/** Use of row locks by a statement, derived from its text. */
 interface Role {
   locks: boolean;
   needs: boolean;
 }
 
 /**
- * The database with the one rule of row locks watched that a database of one writer cannot break: whoever numbers and
- * counts results or leases chunks has locked the batch before, in the same transaction.
+ * Checks the one rule of row locks that SQLite, with its single writer, cannot break: a transaction locks a batch before it
+ * numbers and counts its results or leases its chunks.
  */
 export function watchLocks(inner: Db): LockedDb {
   const roles = new Map<string, Role>();

@@ -5,13 +5,13 @@ import type { Database } from './database.ts';
 import { clockTolerance, Fences } from './fences.ts';
 import type { Operation } from './store-view.ts';
 
-/** What the observer must know of whoever beats. */
+/** Facts about a process, for the observer. */
 export interface Worker {
   readonly name: string;
   readonly alive: boolean;
-  /** When it died, in ms since the beginning; infinite while it lives. */
+  /** Time of its death in ms since the start; infinite while it lives. */
   readonly diedAt: number;
-  /** When a fault was last done to it. */
+  /** Time of the last fault injected into it. */
   readonly troubledAt: number;
 }
 
@@ -69,19 +69,19 @@ const changing = new Set<Operation>([
 ]);
 
 /**
- * Looks at the database after every operation that may change a batch, and says what must never be seen. It knows
- * nothing of the engine's insides.
+ * Checks the database after every operation that may change a batch, and reports violations. It does not look into the batch
+ * engine.
  */
 export class Observer {
   readonly violations: string[] = [];
   readonly workers = new Map<string, Worker>();
-  /** When the end of each batch was decided. */
+  /** Time when the end of each batch was decided. */
   readonly decidedAt = new Map<string, number>();
   readonly fences = new Fences((what) => this.fail(what));
   #database: Database;
   #elapsed: () => number;
   #last: ReadonlyMap<string, BatchRow> = new Map();
-  /** Writes that were looked at. */
+  /** Number of writes already checked. */
   #seen = -1;
 
   constructor(database: Database, elapsed: () => number) {
@@ -89,14 +89,14 @@ export class Observer {
     this.#elapsed = elapsed;
   }
 
-  /** Whether every one of `count` batches is finished and its rows cleared away. */
+  /** True once `count` batches are finished and purged. */
   settled(count: number): boolean {
     if (this.#last.size < count) return false;
     for (const row of this.#last.values()) if (row.purged === 0) return false;
     return true;
   }
 
-  /** Whether its rows are gone: what is read of it stands in its files. */
+  /** True once the rows are purged, so that results are read from the files. */
   isCleared(id: string): boolean {
     return this.#last.get(id)?.purged === 1;
   }
@@ -105,7 +105,7 @@ export class Observer {
     return this.#last.get(id)?.status;
   }
 
-  /** How the batch is to end, once that is decided. */
+  /** Decided ending of the batch, or null. */
   endingOf(id: string): string | null {
     return this.#last.get(id)?.closing ?? null;
   }
@@ -114,7 +114,7 @@ export class Observer {
     this.violations.push(`${this.#elapsed()} ${what}`);
   }
 
-  /** `result` is undefined for an operation that failed; it was sent at `sentAt`. */
+  /** Checks an operation sent at `sentAt`; `result` is undefined if it failed. */
   async after(name: Operation, args: readonly unknown[], result: unknown, sentAt: number): Promise<void> {
     if (name === 'workers.beat' && result !== undefined)
       this.fences.beats.set(args[0] as string, virtualEpoch + this.#elapsed());
@@ -122,25 +122,25 @@ export class Observer {
     const before = this.#last;
     const now = virtualEpoch + this.#elapsed();
     const changes = await takeChanges(this.#database.db);
-    if (changes.batches.size > 0) await this.#lookAtBatches(name, sentAt, now);
+    if (changes.batches.size > 0) await this.#checkBatches(name, sentAt, now);
     this.#seen = this.#database.db.writes;
     this.fences.judge({ name, args, result, changes, before, after: this.#last, sentAt, doneAt: now });
     for (const id of new Set(changes.results.map(({ batchId }) => batchId))) await this.#judgeBooks(name, id);
   }
 
-  async #lookAtBatches(by: Operation, sentAt: number, now: number): Promise<void> {
+  async #checkBatches(by: Operation, sentAt: number, now: number): Promise<void> {
     const rows = await this.#database.db.all<BatchRow>(`SELECT ${columns} FROM batches`);
     for (const row of rows) {
       const last = this.#last.get(row.id);
       if (last) this.#compare(by, last, row);
-      // It may have been on its way for long: it begins when somebody asked for it.
+      // The statement may have been in flight for long: a batch begins when its client requested it.
       else if (row.created_at < sentAt - clockTolerance || row.created_at > now + clockTolerance)
         this.fail(`${row.id} begins at ${row.created_at - virtualEpoch}`);
     }
     this.#last = new Map(rows.map((row) => [row.id, row]));
   }
 
-  /** Counters, numbers and bill are those of the results, after every commit. */
+  /** Counters, numbers and bill must match the results after every commit. */
   async #judgeBooks(by: Operation, id: string): Promise<void> {
     const [books] = await this.#database.db.all<Books>(
       `SELECT b.ok, b.err, r.outputs, r.errors, r.most_output, r.most_errors, r.tokens, l.requests, l.billed
@@ -167,19 +167,19 @@ export class Observer {
       );
   }
 
-  /** No lease of a dead process may be older than a minute, nor than that after the last beat that it had on its way. */
+  /** A dead process may hold leases for at most a minute after its death or its last heartbeat to arrive. */
   async checkLeases(): Promise<void> {
     const rows = await this.#database.db.all<{ owner: string; batch_id: string; seq: number }>(
       "SELECT owner, batch_id, seq FROM batch_chunks WHERE state = 'leased'",
     );
-    const somebodyLives = [...this.workers.values()].some(
+    const hasHealthyWorker = [...this.workers.values()].some(
       (worker) => worker.alive && this.#elapsed() - worker.troubledAt > 60_000,
     );
     for (const { owner, batch_id, seq } of rows) {
       const worker = this.workers.get(owner);
       const beatAt = (this.fences.beats.get(owner) ?? 0) - virtualEpoch;
-      if (!worker) this.fail(`${batch_id}/${seq} is leased by nobody (${owner})`);
-      else if (somebodyLives && this.#elapsed() - Math.max(worker.diedAt, beatAt) > 60_000)
+      if (!worker) this.fail(`${batch_id}/${seq} is leased by an unknown worker (${owner})`);
+      else if (hasHealthyWorker && this.#elapsed() - Math.max(worker.diedAt, beatAt) > 60_000)
         this.fail(`${batch_id}/${seq} is still leased by ${worker.name}, which died at ${worker.diedAt}`);
     }
   }

@@ -2,7 +2,7 @@ import type { SeededRandom } from '../support/seeded-random.ts';
 import { type BatchPlan, damageMs, day, type LineKind, type LinePlan } from './plan.ts';
 import type { Shape, Weather, WorldPlan } from './plan.ts';
 
-/** What makes of a world with a bit of everything one that is about a thing that seldom happens by itself. */
+/** Turns a mixed world into one that is about a rare situation. */
 export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) => WorldPlan> = {
   mixed: (_random, plan) => plan,
   closing: planClosing,
@@ -15,7 +15,7 @@ export const planShaped: Record<Shape, (random: SeededRandom, plan: WorldPlan) =
   stalled: planStalled,
 };
 
-/** Small batches that end in every way while whoever closes them is held up and others take over. */
+/** Small batches with all endings, while the process that closes them is delayed and another one takes over. */
 function planClosing(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const batches = plan.batches.map((batch) => ({
     ...batch,
@@ -36,7 +36,7 @@ function planClosing(random: SeededRandom, plan: WorldPlan): WorldPlan {
   };
 }
 
-/** Whoever has work in hand dies, again and again, when others have taken over what the last one had: chunks are taken apart. */
+/** Processes at work die repeatedly, each after it has claimed the chunks of the one before, so that chunks are split. */
 function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first] = plan.batches;
   const lines = first!.lines.map((line) => ({ ...line, delayMs: line.delayMs + random.int(3_000, 9_000) }));
@@ -58,7 +58,7 @@ function planSuspects(random: SeededRandom, plan: WorldPlan): WorldPlan {
   };
 }
 
-/** Work for minutes, and processes that hear nothing of the database while they have it in hand. */
+/** Minutes of work, and processes that lose contact with the database while they run it. */
 function planSilent(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first] = plan.batches;
   const delayMs = () => random.int(2_000, 8_000);
@@ -90,7 +90,7 @@ const fair: Weather = {
   blobs: 0,
 };
 
-/** Some lines are refused for ever, and the others of their model have nothing to do with that. */
+/** Some lines are always refused; the other lines of their model must be unaffected. */
 function planRefused(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const line = (kind: LineKind): LinePlan => ({ kind, model: 'm1', system: null, delayMs: 300 });
   const [first] = plan.batches;
@@ -107,7 +107,7 @@ function planRefused(random: SeededRandom, plan: WorldPlan): WorldPlan {
   };
 }
 
-/** Some lines fail for ever in ways that look like their server's, now and then through a router, and stall no other. */
+/** Some lines always fail as if their server were at fault, sometimes through a router; they must not stall other lines. */
 function planStalled(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first] = plan.batches;
   const kinds: LineKind[] = ['closed', 'filtered', 'broken'];
@@ -128,7 +128,7 @@ function planStalled(random: SeededRandom, plan: WorldPlan): WorldPlan {
   };
 }
 
-/** Files are damaged while they are read; nothing of it is mended. */
+/** Files are damaged while they are read, and never repaired. */
 function planDamaged(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const damages = Array.from({ length: random.int(3, 8) }, () => ({
     at: random.int(500, plan.calmFrom + damageMs),
@@ -143,7 +143,7 @@ function planDamaged(random: SeededRandom, plan: WorldPlan): WorldPlan {
   return { ...plan, incidents: [...plan.incidents, ...damages] };
 }
 
-/** One org with much, and another that has little, idles, and comes back for more, in a world where nothing goes wrong. */
+/** One org with much work, and another with little, which idles and then returns with more. No faults. */
 function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const line = (delayMs: number): LinePlan => ({ kind: 'slow', model: 'm1', system: null, delayMs });
   const batch = (name: string, orgId: string, lines: number, createAt: number): BatchPlan => ({
@@ -171,10 +171,10 @@ function planShares(random: SeededRandom, plan: WorldPlan): WorldPlan {
   };
 }
 
-/** Kinds whose server fails on them; with nothing else left to do, each of its lines costs seconds. */
+/** Kinds on which the server fails; at the end of a batch each such line costs seconds of back-off. */
 const failing: ReadonlySet<LineKind> = new Set(['shaky', 'broken', 'refused', 'unreachable']);
 
-/** One batch with more lines than a group of the engine takes, or any of its groups, slices and pages, and many slots; few of them fail. */
+/** One batch that exceeds every group, slice and page of the batch engine, on many slots, with few failures. */
 function planCrowd(random: SeededRandom, plan: WorldPlan): WorldPlan {
   const [first, ...others] = plan.batches;
   const count = plan.size === 'large' ? random.int(520, 700) : random.int(257, 320);

@@ -5,7 +5,7 @@ import type { Outage, Shape, Size, Weather, WorldPlan } from './plan.ts';
 
 const outages: readonly Outage[] = ['overloaded', 'unreachable', '502', '404'];
 
-/** By the most that is drawn for each. */
+/** Upper bounds of the random draws. */
 const seldomShapes: readonly [most: number, shape: Shape][] = [
   [0.08, 'closing'],
   [0.12, 'suspects'],
@@ -19,7 +19,7 @@ const seldomShapes: readonly [most: number, shape: Shape][] = [
 const largeShare = 0.1;
 
 interface Bounds {
-  /** Of a batch. */
+  /** Lines of one batch. */
   lines: readonly [least: number, most: number];
   calmFromSeconds: readonly [least: number, most: number];
   /** Longer than a lease lives. */
@@ -32,8 +32,8 @@ const boundsOf: Record<Size, Bounds> = {
 };
 
 /**
- * @param shape a bit of everything, and now and then one of the others, unless it is given
- * @param size small, and now and then large, unless it is given
+ * @param shape mixed, and sometimes another one, if absent
+ * @param size small, and sometimes large, if absent
  */
 export function planWorld(random: SeededRandom, shape?: Shape, size?: Size): WorldPlan {
   const drawnSize = size ?? (random.chance(largeShare) ? 'large' : 'small');

@@ -1,6 +1,6 @@
 import type { BatchEndpoint } from '../../src/core/batch.ts';
 
-/** How one simulated line behaves. What it must come to when nobody ends its batch early is told by `fateOf`. */
+/** Behaviour of one simulated line; `fateOf` gives its expected result. */
 export type LineKind =
   | 'plain'
   | 'slow'
@@ -18,7 +18,7 @@ export type LineKind =
 export interface LinePlan {
   kind: LineKind;
   model: string;
-  /** A system prompt it shares with others, or null. */
+  /** Index of a system prompt shared with other lines, or null. */
   system: number | null;
   delayMs: number;
 }
@@ -32,27 +32,27 @@ export interface BatchPlan {
   cancelAt: number | null;
 }
 
-/** How often a store call meets each fault while the weather is bad. */
+/** Probabilities of each fault for one store call, until the calm begins. */
 export interface Weather {
   latency: number;
   slow: number;
-  /** That it takes longer than a lease lives. */
+  /** The call takes longer than a lease lives. */
   hang: number;
-  /** The same of what comes seldom: closing, giving back, splitting. */
+  /** The same for rare operations: closing, releasing, splitting. */
   seldomHang: number;
   error: number;
   twice: number;
   crash: number;
   pause: number;
-  /** Of an operation on blobs: that it fails. */
+  /** A blob operation fails. */
   blobs: number;
 }
 
-/** So long after the calm has begun something may still be damaged. */
+/** Time after the start of the calm in which files may still be damaged. */
 export const damageMs = 10_000;
 
 export type Incident =
-  /** `atWork`: of one that has something in hand, if there is one. */
+  /** With `atWork`, hits a process that holds lines, if there is one. */
   | { kind: 'crash' | 'stop'; downMs: number; atWork?: boolean }
   | { kind: 'pause' | 'silence'; ms: number }
   | { kind: 'jump'; ms: number }
@@ -60,16 +60,16 @@ export type Incident =
   | { kind: 'damage'; damage: Damage }
   | { kind: 'refuse'; ms: number; model: string; retryAfter: number | null; how: Outage };
 
-/** What is damaged of what is stored: it ends early, a byte of it differs, or it is not there. */
+/** Damage to a stored file: truncated, one byte flipped, or removed. */
 export interface Damage {
   what: 'input' | 'result';
   how: 'cut' | 'flip' | 'gone';
 }
 
-/** How an engine takes nothing: it says so, nobody listens, its proxy says so, or its model is not there yet. */
+/** Way in which an engine refuses everything: overload, no connection, an error of its proxy, or a missing model. */
 export type Outage = 'overloaded' | 'unreachable' | '502' | '404';
 
-/** Everything a seed decides beforehand. What is left to chance is drawn on the way, from the same seed. */
+/** Everything that a seed decides in advance. Further random numbers are drawn from the same seed during the run. */
 export interface WorldPlan {
   size: Size;
   processes: number;
@@ -78,20 +78,20 @@ export interface WorldPlan {
   windowMs: number;
   batches: BatchPlan[];
   weather: Weather;
-  /** The longest that a process stands still or hears nothing. */
+  /** Longest pause of a process or of its connection. */
   longestMs: number;
-  /** From here on nothing fails any more but the lines themselves. */
+  /** Time after which only the lines themselves fail. */
   calmFrom: number;
   incidents: { at: number; incident: Incident }[];
   /** Probability that an engine answers a call with a 5xx. */
   flaky: number;
-  /** A router stands before the engines, which stops asking them after failures in a row (`gateway.ts`). */
+  /** A router with a circuit breaker stands in front of the engines (`gateway.ts`). */
   gateway?: true;
-  /** Nothing keeps any line from its answer but what it is itself. */
+  /** Only its own kind can keep a line from its answer. */
   undisturbed?: true;
 }
 
-/** What a world is about: a bit of everything, or one thing that seldom happens by itself. */
+/** Subject of a world: a mix of everything, or one rare situation. */
 export type Shape =
   | 'mixed'
   | 'closing'
@@ -104,8 +104,8 @@ export type Shape =
   | 'stalled';
 
 /**
- * Most faults need two processes, one batch and a few lines in the wrong order. Small worlds are enough for them and cheap, so
- * many are tried; what needs more lines, more time or several batches that are long in each other's way is found in large ones.
+ * Most faults need two processes, one batch and a few lines in the wrong order. Small worlds find these at little cost, so
+ * many are tried. Large worlds find faults that need more lines, more time or several overlapping batches.
  */
 export type Size = 'small' | 'large';
 

@@ -3,12 +3,12 @@ import type { Store } from '../../src/store/store.ts';
 import type { Operation } from './store-view.ts';
 import type { World } from './world.ts';
 
-/** A deliberate fault in the engine, put around the parts of each of its processes. */
+/** Plants a bug: wraps the dependencies of each process's batch engine. */
 export type Plant = (parts: BatchesDeps, world: World) => BatchesDeps;
 
 export const noPlant: Plant = (parts) => parts;
 
-/** The parts with some operations of the store replaced. */
+/** Returns the dependencies with some store operations replaced. */
 export function around(parts: BatchesDeps, changes: { [G in keyof Store]?: Partial<Store[G]> }): BatchesDeps {
   const store = { ...parts.store } as unknown as Record<string, object>;
   for (const [group, operations] of Object.entries(changes))
@@ -16,7 +16,7 @@ export function around(parts: BatchesDeps, changes: { [G in keyof Store]?: Parti
   return { ...parts, store: store as unknown as Store };
 }
 
-/** Replaces texts in the statements of an operation. */
+/** Replaces texts in the SQL of one operation. */
 export function inSql(of: Operation, ...changes: readonly (readonly [text: string, by: string])[]): Plant {
   return (parts, world) => {
     world.database.locks.rewrite = (sql, operation) =>
@@ -25,7 +25,7 @@ export function inSql(of: Operation, ...changes: readonly (readonly [text: strin
   };
 }
 
-/** Replaces a method of a class for as long as the world lasts. */
+/** Replaces a method of a class until the world ends. */
 export function inClass<T extends object, M extends keyof T>(
   owner: { prototype: T },
   method: M,

@@ -8,31 +8,31 @@ import { plantedFences } from './planted-fences.ts';
 import { plantedSending } from './planted-sending.ts';
 import type { World } from './world.ts';
 
-/** Where a bug is looked for when not in any world from seed 1 on: so that the suite does not search for long. */
-export const soughtIn: Record<string, { shape?: Shape; size?: Size; from?: number }> = {
+/** Seeds and shapes in which the search for a bug starts, to keep the suite fast; by default any world from seed 1 on. */
+export const searchHints: Record<string, { shape?: Shape; size?: Size; from?: number }> = {
   'a release is not fenced': { shape: 'closing', from: 5 },
   'a chunk is finished under any lease': { shape: 'silent' },
   'a batch is published under any lease': { shape: 'closing', from: 33 },
   'the gate is shut under any lease': { shape: 'closing', from: 6 },
   'missing lines are recorded under any lease': { shape: 'closing', from: 6 },
   'a suspect is split under any lease': { shape: 'suspects', size: 'small' },
-  'leaving keeps its leases': { from: 9 },
-  'answers are taken after the gate was shut': { from: 25 },
-  'answers are taken after the end': { from: 23 },
+  'a process that leaves keeps its leases': { from: 9 },
+  'answers are accepted after the gate was shut': { from: 25 },
+  'answers are accepted after the end': { from: 23 },
   'a later answer replaces the first': { from: 35 },
-  'work goes on when its lease is lost': { shape: 'silent', from: 5 },
+  'lines run on after their lease was lost': { shape: 'silent', from: 5 },
   "a refusal is never the line's own": { shape: 'stalled' },
-  'an answer without choices is none': { shape: 'stalled' },
-  'no server is tried out': { shape: 'stalled' },
+  'an answer without choices is an error': { shape: 'stalled' },
+  'no server gets a trial request': { shape: 'stalled' },
   'slots are left idle': { shape: 'shares' },
-  'an org waits until the others have nothing left': { shape: 'shares' },
+  'an org waits until all others are done': { shape: 'shares' },
   'an org that idled comes back at its old place in the queue': { shape: 'shares' },
   'the window is measured with the wall clock': { shape: 'mixed', size: 'large', from: 57 },
-  'a file of results is given as it stands': { shape: 'damaged', from: 3 },
-  'a line is sent as it stands': { shape: 'damaged' },
+  'a result file is served without verification': { shape: 'damaged', from: 3 },
+  'a line is sent without verification': { shape: 'damaged' },
 };
 
-/** Bugs that were made on purpose, around the parts of the engine: each must be seen by some seed. */
+/** Planted bugs, each of which some seed must detect. */
 export const plantedBugs: Record<string, Plant> = {
   ...plantedFences,
   ...plantedSending,
@@ -40,14 +40,14 @@ export const plantedBugs: Record<string, Plant> = {
   'the heartbeat never arrives': (parts, world) =>
     around(parts, {
       workers: {
-        // The clock is still told; only the row is not written.
+        // Returns the time, but writes no row.
         beat: async () => ({ now: world.time.clock.now(), others: [] }),
       },
     }),
 
-  'nobody takes chunks back from the dead': (parts) => around(parts, { workers: { reap: async () => 0 } }),
+  'chunks of dead processes stay leased': (parts) => around(parts, { workers: { reap: async () => 0 } }),
 
-  'results are said to be recorded and are not': (parts, world) =>
+  'results are reported as recorded and are not': (parts, world) =>
     around(parts, {
       results: {
         record: async (worker, results, finished, now) => {
@@ -71,7 +71,7 @@ export const plantedBugs: Record<string, Plant> = {
       },
     }),
 
-  'outputs are billed before it is known whether they count': (parts, world) =>
+  'outputs are billed before they are accepted': (parts, world) =>
     around(parts, {
       results: {
         record: async (worker, results, finished, now) => {
@@ -105,7 +105,7 @@ export const plantedBugs: Record<string, Plant> = {
       batches: { expire: (_now, limit) => parts.store.batches.expire(parts.clock.now(), limit) },
     }),
 
-  'a batch may be cancelled when its end is decided': (parts, world) =>
+  'a batch is cancelled after its end was decided': (parts, world) =>
     around(parts, {
       batches: {
         cancel: async (orgId, id, now, graceMs) => {
@@ -118,7 +118,7 @@ export const plantedBugs: Record<string, Plant> = {
       },
     }),
 
-  'failures that count are tried for ever': (parts) => {
+  'failures that count are retried forever': (parts) => {
     const { inference } = parts;
     const runLine: Inference['runLine'] = async (line) => {
       try {
@@ -131,7 +131,7 @@ export const plantedBugs: Record<string, Plant> = {
     return { ...parts, inference: { ...inference, runLine } };
   },
 
-  'a row is missed where results are read in order': (parts) =>
+  'a row is skipped when results are read in order': (parts) =>
     around(parts, {
       results: {
         tail: async (...args) => {
@@ -141,12 +141,12 @@ export const plantedBugs: Record<string, Plant> = {
       },
     }),
 
-  'a file of results is given as it stands': (parts) => ({
+  'a result file is served without verification': (parts) => ({
     ...parts,
     files: { ...parts.files, read: ({ blobId }) => parts.blobs.read(blobId) },
   }),
 
-  'a line is sent as it stands': inClass(
+  'a line is sent without verification': inClass(
     ChunkLines,
     'read',
     (original) =>

@@ -7,7 +7,7 @@ const anyLease = [
 const noneRecorded = ['r.line = asked.line', 'r.line = -1'] as const;
 const unlocked = ['/* locked */', ''] as const;
 
-/** Bugs in who may take, give back and finish what, and in when results are taken. */
+/** Bugs in the rules of claiming, releasing and finishing chunks, and of recording results. */
 export const plantedFences: Record<string, Plant> = {
   'a release is not fenced': inSql('batches.release', ...anyLease),
   'a chunk is finished under any lease': inSql('results.record', ...anyLease),
@@ -19,7 +19,7 @@ export const plantedFences: Record<string, Plant> = {
     "state <> 'done'",
   ]),
   'a claim does not begin an epoch': inSql('batches.claim', ['epoch = epoch + 1', 'epoch = epoch']),
-  'a chunk in hand can be claimed': inSql(
+  'a leased chunk can be claimed': inSql(
     'batches.claim',
     ["AND state = 'ready'", "AND state IN ('ready', 'leased')"],
     [
@@ -27,15 +27,18 @@ export const plantedFences: Record<string, Plant> = {
       "AND c.state IN ('ready', 'leased') AND c.seq > 0 AND (SELECT b.expires_at",
     ],
   ),
-  'a claim hands out lines that have a result': inSql('batches.claim', noneRecorded),
-  'deaths are not counted': inSql('workers.reap', ['kills = kills + 1', 'kills = kills']),
-  'chunks are taken from the living': (parts) =>
+  'a claim returns lines that have a result': inSql('batches.claim', noneRecorded),
+  'kills are not counted': inSql('workers.reap', ['kills = kills + 1', 'kills = kills']),
+  'chunks are taken from living processes': (parts) =>
     around(parts, { workers: { reap: (before) => parts.store.workers.reap(before + 25_000) } }),
-  'leaving keeps its leases': inSql('workers.leave', ["AND state = 'leased'", "AND state = 'gone'"]),
+  'a process that leaves keeps its leases': inSql('workers.leave', [
+    "AND state = 'leased'",
+    "AND state = 'gone'",
+  ]),
 
   'the gate is never shut': inSql('batches.closeGate', ['accept_until = 0', 'accept_until = accept_until']),
-  'answers are taken after the gate was shut': inSql('results.record', ['accept_until AS', '9e15 AS']),
-  'answers are taken after the end': inSql('results.record', [
+  'answers are accepted after the gate was shut': inSql('results.record', ['accept_until AS', '9e15 AS']),
+  'answers are accepted after the end': inSql('results.record', [
     'status, closing',
     "'in_progress' AS status, closing",
   ]),

@@ -6,24 +6,24 @@ import { Health } from '../../src/engines/pool/health/health.ts';
 import type { Inference } from '../../src/inference/inference.ts';
 import { around, inClass, inSql, type Plant } from './plant.ts';
 
-/** What lines fail with is something else. */
+/** Replaces the errors of lines. */
 const failing =
-  (told: (error: ApiError) => ApiError): Plant =>
+  (replace: (error: ApiError) => ApiError): Plant =>
   (parts) => {
     const { inference } = parts;
     const runLine: Inference['runLine'] = async (line) => {
       try {
         return await inference.runLine(line);
       } catch (error) {
-        throw error instanceof ApiError ? told(error) : error;
+        throw error instanceof ApiError ? replace(error) : error;
       }
     };
     return { ...parts, inference: { ...inference, runLine } };
   };
 
-/** Bugs in what is sent to engines, by whom and how often. */
+/** Bugs in the sending of lines to engines. */
 export const plantedSending: Record<string, Plant> = {
-  'work goes on when its lease is lost': inClass(LocalWork, 'keepOnly', () => () => {}),
+  'lines run on after their lease was lost': inClass(LocalWork, 'keepOnly', () => () => {}),
   'a line is sent twice': inClass(
     ClaimedChunks,
     'take',
@@ -34,14 +34,14 @@ export const plantedSending: Record<string, Plant> = {
         return ref;
       },
   ),
-  'a line that is to be sent again is forgotten': inClass(ClaimedChunks, 'putBack', () => () => {}),
-  'an engine that takes nothing is asked on and on': inClass(Health, 'failed', () => () => {}),
+  'a line to be retried is forgotten': inClass(ClaimedChunks, 'putBack', () => () => {}),
+  'an engine that refuses everything is retried without back-off': inClass(Health, 'failed', () => () => {}),
   "a refusal is never the line's own": failing((error) =>
     error.code === 'engine_overloaded' && error.blame.scope === 'replica'
       ? new ApiError(error.code, error.message, { blame: { ...unavailable, scope: 'model' } })
       : error,
   ),
-  'an answer without choices is none': (parts) => {
+  'an answer without choices is an error': (parts) => {
     const { inference } = parts;
     const runLine: Inference['runLine'] = async (line) => {
       const answer = await inference.runLine(line);
@@ -50,8 +50,8 @@ export const plantedSending: Record<string, Plant> = {
     };
     return { ...parts, inference: { ...inference, runLine } };
   },
-  'no server is tried out': inClass(Health, 'tryOut', () => async () => null),
-  'more is sent than there is room for': inClass(
+  'no server gets a trial request': inClass(Health, 'tryOut', () => async () => null),
+  'more lines are sent than there are slots': inClass(
     ClaimDemand,
     'room',
     (original) =>
@@ -67,7 +67,7 @@ export const plantedSending: Record<string, Plant> = {
         return original.call(this, model) > 3 ? 1 : 0;
       },
   ),
-  'an org waits until the others have nothing left': inSql('batches.claim', [
+  'an org waits until all others are done': inSql('batches.claim', [
     '(SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id)',
     "CASE found.org_id WHEN 'org_1' THEN 0 ELSE 900000000000 END",
   ]),

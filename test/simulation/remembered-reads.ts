@@ -1,19 +1,19 @@
 import type { Db, Queries, Value } from '../../src/store/db.ts';
 
-/** Answers to one statement that are kept at most, however long nothing is written. */
+/** Maximum number of answers stored per statement. */
 const maxAnswers = 100;
 
 interface Statement {
   isRead: boolean;
-  /** By parameters. */
+  /** Keyed by parameters. */
   answers: Map<string, Promise<object[]>>;
-  /** How much was written when these were given. */
+  /** Value of `writes` when the answers were read. */
   at: number;
 }
 
 /**
- * A database that answers a question from memory while nothing was written since it was asked: what polls ask again and
- * again, which is most of what a simulated world does. `writes` counts the statements that may have changed something.
+ * Answers repeated queries from memory until the next write; most of a simulated world is polling. `writes` counts the
+ * statements that may have changed data.
  */
 export function rememberReads(inner: Db): Db & { readonly writes: number } {
   const statements = new Map<string, Statement>();
@@ -51,7 +51,7 @@ export function rememberReads(inner: Db): Db & { readonly writes: number } {
       return writes;
     },
     all: remember(inner),
-    // What a transaction wrote may be undone: answers from within are forgotten with it.
+    // A transaction may roll back, so answers read after its writes are discarded.
     tx: (work) =>
       inner.tx(async (q) => {
         const before = writes;

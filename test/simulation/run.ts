@@ -1,18 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { openGround } from '../store/interleaving/interleave.ts';
+import { openInterleavings } from '../store/interleaving/interleave.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { openDatabase } from './database.ts';
 import { recount, simulate } from './simulate.ts';
 
-// `npm run test:simulation -- 1-10000` runs the worlds of these seeds, on all cores, then the first of them as statements that
-// several processes send to one Postgres, and tells every promise that was not kept. `npm test` runs two hundred, and six.
+// `npm run test:simulation -- 1-10000` simulates the worlds of these seeds on all cores, then interleaves the statements of
+// several processes on one Postgres for the first seeds, and prints every violation. `npm test` runs 200 worlds and 6
+// interleavings.
 
-/** Interleavings are tried one after the other: so many at most. */
-const mostInterleavings = 200;
+/** Maximum number of interleavings, which run one after the other. */
+const maxInterleavings = 200;
 
-/** Histories are long: of more broken worlds only the first line is told. */
-const toldWhole = 3;
+/** Number of broken worlds that are printed with their history; the others get one line. */
+const maxHistories = 3;
 
 interface Share {
   first: number;
@@ -24,9 +25,9 @@ async function runShare({ first, last, step }: Share): Promise<void> {
   const database = await openDatabase();
   for (let seed = first; seed <= last; seed += step) {
     const { violations } = await simulate(seed, database);
-    const told = violations.length > 0 ? await recount(seed, database) : null;
+    const report = violations.length > 0 ? await recount(seed, database) : null;
     const port = parentPort!;
-    port.postMessage(told);
+    port.postMessage(report);
   }
   await database.close();
 }
@@ -37,11 +38,11 @@ async function runAll(first: number, last: number): Promise<void> {
   const total = last - first + 1;
   let done = 0;
   let failed = 0;
-  const told = (text: string | null) => {
+  const onReport = (text: string | null) => {
     done++;
     if (text !== null) {
       failed++;
-      console.error(failed <= toldWhole ? `${text}\n` : text.split('\n', 2).join(' '));
+      console.error(failed <= maxHistories ? `${text}\n` : text.split('\n', 2).join(' '));
     }
     if (done % 1_000 === 0) console.info(`${done} of ${total} worlds, ${failed} of them broken`);
   };
@@ -51,7 +52,7 @@ async function runAll(first: number, last: number): Promise<void> {
       (share) =>
         new Promise<void>((resolve, reject) => {
           new Worker(new URL(import.meta.url), { workerData: share })
-            .on('message', told)
+            .on('message', onReport)
             .once('error', reject)
             .once('exit', () => resolve());
         }),
@@ -65,15 +66,15 @@ async function runAll(first: number, last: number): Promise<void> {
 async function interleaveAll(first: number, last: number): Promise<void> {
   const server = await startPostgres();
   if ('reason' in server) return;
-  const ground = await openGround(await server.createDatabase());
+  const interleavings = await openInterleavings(await server.createDatabase());
   let failed = 0;
   for (let seed = first; seed <= last; seed++) {
-    const fault = await ground.interleave(seed);
+    const fault = await interleavings.interleave(seed);
     if (fault === null) continue;
     failed++;
     console.error(fault);
   }
-  await ground.close();
+  await interleavings.close();
   await server.stop();
   console.info(`${last - first + 1} interleavings of statements on Postgres, ${failed} of them broken`);
   if (failed > 0) process.exitCode = 1;
@@ -82,5 +83,5 @@ async function interleaveAll(first: number, last: number): Promise<void> {
 if (isMainThread) {
   const [first = 1, last = 10_000] = (process.argv[2] ?? '1-10000').split('-').map(Number);
   await runAll(first, last);
-  await interleaveAll(first, Math.min(last, first + mostInterleavings - 1));
+  await interleaveAll(first, Math.min(last, first + maxInterleavings - 1));
 } else await runShare(workerData as Share);

@@ -2,14 +2,14 @@ import { virtualEpoch } from '../support/virtual-clock.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
-/** Who was troubled since is not judged: leases, beats and pauses of engines have settled by then. */
+/** Quiet time before processes are judged, so that leases, heartbeats and back-offs have settled. */
 const settledMs = 60_000;
-/** Work that waits for so long should have been claimed. */
+/** Waiting time after which work should have been claimed. */
 const waitingMs = 5_000;
-/** An org whose work waits is passed over at most so often. */
-const mostPassed = 80;
+/** Maximum number of times that an org with waiting work is passed over. */
+const maxPassed = 80;
 
-/** Whether engines have work while there is some, and whether every org gets its share of them. */
+/** Checks that engines are busy while work waits, and that every org gets its share. */
 export class Shares {
   #world: World;
   #idle = new Map<string, number>();
@@ -19,7 +19,7 @@ export class Shares {
     this.#world = world;
   }
 
-  /** A line of a batch was sent: everybody else whose work waits for the same model was passed over. */
+  /** A line of a batch was sent: every other org with work waiting for the model was passed over. */
   sent(batchId: string, model: string): void {
     const org = this.#orgOf(batchId);
     this.#passed.delete(`${org} at ${model}`);
@@ -29,11 +29,11 @@ export class Shares {
       const key = `${other} at ${model}`;
       const passed = (this.#passed.get(key) ?? 0) + 1;
       this.#passed.set(key, passed);
-      if (passed > mostPassed) this.#world.observer.fail(`${key} was passed over ${passed} times`);
+      if (passed > maxPassed) this.#world.observer.fail(`${key} was passed over ${passed} times`);
     }
   }
 
-  /** Called once a second with what a process has in flight at a model. */
+  /** Called once a second with the lines that a process has in flight on a model. */
   sample(process: SimProcess, model: string, inFlight: number, refusedAt: number): void {
     const { plan, observer, time, processes, refusals } = this.#world;
     const awayUntil = Math.max(refusedAt, refusals.get(model)?.until ?? refusedAt);
@@ -54,7 +54,7 @@ export class Shares {
     );
   }
 
-  /** The orgs with chunks that could be claimed for some time. */
+  /** Orgs with chunks that have been claimable for some time. */
   #waiting(model: string): Set<string> {
     const { observer, time } = this.#world;
     const orgs = new Set<string>();

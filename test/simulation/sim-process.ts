@@ -22,21 +22,21 @@ import type { Plant } from './plant.ts';
 import { storeThrough } from './store-view.ts';
 import type { World } from './world.ts';
 
-/** One server process: its clock, its engines and its batch engine. It may die between any two of its steps. */
+/** One server process with its clock, its engines and its batch engine. It may die between any two steps. */
 export class SimProcess implements Worker {
   readonly name: string;
   readonly time: ProcessTime;
   readonly batches: Batches;
   diedAt = Number.POSITIVE_INFINITY;
   troubledAt: number;
-  /** Its store calls fail until then. */
+  /** Store calls fail until then. */
   cutOffUntil = 0;
-  /** Until then nothing passes between it and the store; what is on its way arrives afterwards. */
+  /** Store calls stall until then; those in flight arrive afterwards. */
   silentUntil = 0;
   ready = false;
-  /** Its id in the store, once it beat. */
+  /** Its worker ID in the store, from its first heartbeat. */
   worker = '';
-  /** When it woke from its last pause. */
+  /** Time of its last wake-up from a pause. */
   awakeAt = 0;
   #world: World;
   #random: SeededRandom;
@@ -101,7 +101,7 @@ export class SimProcess implements Worker {
     return this.time.alive;
   }
 
-  /** Starts, and dies when that fails: whoever watches over it starts another. */
+  /** Starts the process, which dies on a failure; its supervisor starts another one. */
   async start(): Promise<void> {
     try {
       await this.batches.start();
@@ -131,7 +131,7 @@ export class SimProcess implements Worker {
     this.trouble(ms);
   }
 
-  /** Something is done to it for the next `ms`. */
+  /** Marks the process as disturbed for the next `ms`. */
   trouble(ms = 0): void {
     this.troubledAt = Math.max(this.troubledAt, this.#world.time.elapsed + ms);
   }
@@ -142,7 +142,7 @@ export class SimProcess implements Worker {
     });
   }
 
-  /** A step that touches something outside; for a dead process it never comes. */
+  /** A step outside the process, which a dead process never finishes. */
   #turn(): Promise<void> {
     if (!this.alive) return new Promise(() => {});
     const { plan, time } = this.#world;
@@ -154,7 +154,7 @@ export class SimProcess implements Worker {
   }
 }
 
-/** Errors that are logged are part of the history. */
+/** Logged errors are part of the history. */
 function traced(world: World, process: SimProcess): Log {
   const error = (fields: object, message: string) => {
     const { err } = fields as { err?: unknown };
@@ -163,7 +163,7 @@ function traced(world: World, process: SimProcess): Log {
   return { ...silent, error, child: () => traced(world, process) };
 }
 
-/** A model that a process told of which is there no more. */
+/** Adds a model that a peer once served and no process serves now. */
 function withGone(peers: Peers): Peers {
   const gone = createCatalog([modelOf('gone')]);
   const known = peers.find.bind(peers);

@@ -3,11 +3,11 @@ import type { Database } from './database.ts';
 import { judge } from './verdict.ts';
 import { World, type WorldOptions } from './world.ts';
 
-/** How one seed went. */
+/** Outcome of one seed. */
 export interface Outcome {
   seed: number;
   violations: string[];
-  /** The hash of everything that happened, where that is told. */
+  /** Hash of the history, if it was recorded. */
   hash: string;
   events: number;
   /** Virtual milliseconds. */
@@ -15,13 +15,13 @@ export interface Outcome {
   tail: string[];
 }
 
-/** More than enough for everything to end after the last fault, besides the time the lines themselves take. */
+/** Ample time for everything to end after the last fault, besides the duration of the lines. */
 const patienceMs = 300_000;
-/** A router lets one request through every ten seconds, and each line that fails behind it needs a few. */
+/** A router lets one request through every ten seconds, and each line that fails behind it needs several. */
 const routerMs = 600_000;
 const maxEvents = 400_000;
 
-/** Runs the world that `seed` decides to its end, and judges it. */
+/** Runs the world of a seed to its end and judges it. */
 export async function simulate(
   seed: number,
   database: Database,
@@ -31,12 +31,12 @@ export async function simulate(
   const { time, observer, trace } = world;
   const unhandled = (error: unknown) =>
     observer.fail(
-      `nobody handled: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      `unhandled rejection: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
   process.on('unhandledRejection', unhandled);
-  // Errors are most of the weather, and where each was made only the telling of a history asks.
+  // Most worlds throw many errors, and only a recorded history needs their stack traces.
   const { stackTraceLimit } = Error;
-  if (!options.told) Error.stackTraceLimit = 0;
+  if (!options.withTrace) Error.stackTraceLimit = 0;
   try {
     await world.prepare();
     const clients = world.plan.batches.map((batch) => new Client(world, batch));
@@ -63,8 +63,8 @@ export async function simulate(
   return { seed, violations: observer.violations, hash: trace.digest(), events, elapsed, tail: trace.tail() };
 }
 
-/** What became of a seed that failed, as whoever must repeat it wants to read it: the world is lived through once more. */
+/** Runs the world of a failed seed again and returns its history, to reproduce the failure. */
 export async function recount(seed: number, database: Database, options?: WorldOptions): Promise<string> {
-  const { violations, tail, hash } = await simulate(seed, database, { ...options, told: true });
+  const { violations, tail, hash } = await simulate(seed, database, { ...options, withTrace: true });
   return [`seed ${seed} (trace ${hash}):`, ...violations, 'its last steps:', ...tail].join('\n');
 }

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from './database.ts';
 import { recount, simulate } from './simulate.ts';
 
-// The batch engine in a world where everything fails (reliability.md, "Deterministic simulation"). A seed decides the
-// whole history; `OFFPEAK_SEEDS=17-17` repeats one, `OFFPEAK_SEEDS=1-10000` runs more. Of the faults of that page: deaths,
-// also between an answer and its commit (F04, F05), several processes (F08) that stand still or hear nothing (F09, F10, F41),
-// clocks that jump (F11), ends of every kind at every moment (F12 to F14), servers that are away (F33), files that are damaged (F52).
+// Batch engine in a world of faults (docs/reliability.md). A seed determines the whole history: `OFFPEAK_SEEDS=17-17`
+// repeats one, `OFFPEAK_SEEDS=1-10000` runs more. Faults: deaths, also between an answer and its commit (F04, F05); several
+// processes (F08) that freeze or lose the database (F09, F10, F41); clock jumps (F11); every ending at every moment (F12 to
+// F14); servers that are unavailable (F33); damaged files (F52).
 
 const perTest = 25;
 const [first, last] = seedRange(process.env['OFFPEAK_SEEDS'] ?? '1-200');
@@ -35,9 +35,9 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     }
   });
 
-  // Worlds that showed a fault which is mended: a process that woke from a pause kept the work it had lost; a server that
-  // was to be tried again, but not so soon, was tried without end; one that asked for pauses was sent all at once after each; a
-  // line that failed each time went from process to process.
+  // Worlds that found faults since fixed: a process resumed lost work after a pause; a server was retried in a loop without
+  // its back-off; a server that asked for pauses got a burst after each; a line that always failed moved from process to
+  // process.
   it.each([
     [3, 'silent'],
     [6, 'silent'],
@@ -51,16 +51,16 @@ describe('F04, F05, F08, F09, F10, F11, F12, F13, F14, F33, F41, F52: a simulate
     if (violations.length > 0) expect.fail(await recount(seed, database, options));
   });
 
-  it('gives an org that idled and came back its share, and no more', async () => {
+  it('gives an org that returns after idling its fair share and no more', async () => {
     const { violations } = await simulate(1, database, { shape: 'shares' });
     if (violations.length > 0) expect.fail(await recount(1, database, { shape: 'shares' }));
   });
 
-  it('is the same whenever the seed is the same', async () => {
-    const once = await simulate(7, database, { told: true });
+  it('repeats exactly with the same seed', async () => {
+    const once = await simulate(7, database, { withTrace: true });
     await simulate(8, database);
-    const again = await simulate(7, database, { told: true });
+    const again = await simulate(7, database, { withTrace: true });
     expect(again).toEqual(once);
-    expect((await simulate(9, database, { told: true })).hash).not.toBe(once.hash);
+    expect((await simulate(9, database, { withTrace: true })).hash).not.toBe(once.hash);
   });
 });

@@ -32,26 +32,23 @@ export interface SingleOptions {
   slots?: number;
   windowMs?: number;
   drainMs?: number;
-  /** How many processes share its database and its engine; one unless told. */
+  /** Number of processes that share the database and the engine; default 1. */
   processes?: number;
-  /** When its batches run. */
+  /** Hours of the model. */
   hours?: Hours;
-  /** What each line has with the files it names. */
+  /** Bytes of each line including its files. */
   filledBytes?: number;
-  /** Other names of its model. */
+  /** Aliases of the model. */
   aliases?: string[];
-  /** What stands before the engine. */
+  /** Router in front of the engine. */
   gateway?: Gateway;
-  /** As on the embedded database, whose time is this process's own. */
+  /** As with the embedded database, whose time is that of this process. */
   exclusive?: boolean;
 }
 
 export const owner = { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null };
 
-/**
- * A process in virtual time, or several alike, whose every store call a test sees, and may fail. For stories, where seeds are
- * for chance.
- */
+/** Starts one or more identical processes in virtual time. A test sees every store call and can make it fail. */
 export async function startSingle(database: Database, options: SingleOptions = {}) {
   const { slots = 4, windowMs = 86_400_000, drainMs = 5_000, aliases = [], exclusive = false } = options;
   const { processes = 1 } = options;
@@ -65,8 +62,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const calls: Operation[] = [];
   const blobCalls: string[] = [];
   /**
-   * What every call to the engine, and every probe of it unless that is hidden from probes, fails with, of these processes alone
-   * or of all; and how many calls did.
+   * Error of every engine call, and of probes unless `isHidden`, for the processes `of` or for all; `met` counts the failed
+   * calls.
    */
   const outage: { error: Error | null; of: number[] | null; isHidden: boolean; met: number } = {
     error: null,
@@ -74,19 +71,19 @@ export async function startSingle(database: Database, options: SingleOptions = {
     isHidden: false,
     met: 0,
   };
-  /** Operations that fail, by name; `*` stands for all. */
+  /** Names of operations that fail; `*` means all. */
   const failing = new Set<Operation>();
-  /** Operations whose answer never comes until they are taken out again. */
+  /** Operations that hang until they are removed from the set. */
   const hanging = new Set<Operation>();
-  /** Operations that are done and whose answer comes when they are taken out again. */
+  /** Operations that run at once but answer only after they are removed from the set. */
   const late = new Set<Operation>();
-  /** What reading or writing a blob fails with, by its name; `*` stands for all, `files` for what lines name. */
+  /** Errors of blob reads and writes by blob name; `*` means all, `files` the files that lines refer to. */
   const unreadable = new Map<string, Error>();
   const unwritable = new Map<string, Error>();
 
   const store = storeThrough(database.store, async (name, _args, operate) => {
     calls.push(name);
-    // Every call takes a moment, so that nobody can ask without end in no time.
+    // Every call takes a moment of virtual time, so that no loop can run forever at one instant.
     await new Promise<void>((resolve) => time.after(1, resolve));
     while (hanging.has(name) || hanging.has('*'))
       await new Promise<void>((resolve) => time.after(10, resolve));
@@ -114,7 +111,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     probe: () => (outage.isHidden ? engine.probe() : reach(from).then(() => engine.probe())),
     tryOut: () => through(() => reach(from)),
   });
-  /** Nothing reaches a process that is dead. */
+  /** A dead process gets no answers. */
   const alive = <T>(own: ProcessTime, answer: T): T | Promise<never> =>
     own.alive ? answer : new Promise(() => {});
   const budgets = createBudgets({ orgs: store.orgs, clock, log: silent });
@@ -143,7 +140,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     blobs: blobs.gatedBy(async (operation, name) => {
       blobCalls.push(operation);
       const faults = /^(read|slices?|size)$/.test(operation) ? unreadable : unwritable;
-      // Of a file that cannot be read the folder tells the size all the same.
+      // The size of an unreadable file is still known.
       const fault = (operation === 'size' ? undefined : faults.get(name)) ?? faults.get('*');
       if (fault && /^(read|slices?|size|create|write|commit)$/.test(operation)) throw fault;
     }),
@@ -188,7 +185,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   });
   const [batches] = all as [Batches, ...Batches[]];
 
-  /** Runs until `promise` is settled; fails when that takes longer than `withinMs` of virtual time. */
+  /** Runs until `promise` settles; fails after `withinMs` of virtual time. */
   async function settle<T>(promise: Promise<T>, withinMs = 600_000): Promise<T> {
     let settled = false;
     const mark = () => (settled = true);
@@ -203,25 +200,24 @@ export async function startSingle(database: Database, options: SingleOptions = {
     blobs,
     budgets,
     batches,
-    /** Of all processes. */
     all,
     calls,
     blobCalls,
     outage,
     failing,
-    /** Sets the wall clock, which is the database's too. */
+    /** Moves the wall clock, which the database uses too. */
     jump: (ms: number) => clock.jump(ms),
     hanging,
     late,
     unreadable,
     unwritable,
     settle,
-    /** The model has this id and these aliases from now on. */
+    /** Replaces the ID and the aliases of the model. */
     rename: (id: string, ...others: string[]) =>
       settle(services[0]!.replaceModels([{ model: { ...model, id, aliases: others }, pool: pools[0]! }])),
-    /** As kill -9 does; what it has in flight goes on at the engine. */
+    /** Kills a process; its requests in flight continue at the engine. */
     kill: (process: number) => clocks[process]!.kill(),
-    /** Calls that the engine works on, those that wait there, and all that it was sent. */
+    /** Engine calls in progress, waiting, and sent in total. */
     running: () => engine.stats().running,
     waiting: () => engine.stats().waiting,
     sent: () => engine.stats().calls,
@@ -257,7 +253,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
       return (await settle(created)).batch.batch.id;
     },
 
-    /** What a chat of somebody else comes to: its text, or the code of its error. */
+    /** Sends a chat of another client; resolves to its text or its error code. */
     chat(content: string): Promise<string> {
       const value = { model: 'm1', messages: [{ role: 'user' as const, content }] };
       const call = {
@@ -273,7 +269,6 @@ export async function startSingle(database: Database, options: SingleOptions = {
 
     cancel: (id: string) => settle(batches.cancel(owner, id)),
 
-    /** As its owner sees it. */
     see: (id: string, process = 0) => settle(all[process]!.get(owner, id)),
 
     async find(id: string): Promise<Batch> {

@@ -4,7 +4,7 @@ import type { StoreOperations } from '../../src/store/sql/sql-store.ts';
 /** `batches.claim`, `results.record` ... */
 export type Operation = string;
 
-/** Stands between a process and the store: runs the operation, or does not, and answers when it likes. */
+/** Intercepts a store call: may skip, delay or fail the operation. */
 export type Between = (
   name: Operation,
   args: readonly unknown[],
@@ -13,7 +13,7 @@ export type Between = (
 
 const groups = ['orgs', 'keys', 'files', 'batches', 'results', 'workers', 'ledger'] as const;
 
-/** The store with `between` around every operation. */
+/** Wraps every operation of the store in `between`. */
 export function storeThrough(store: StoreOperations, between: Between): Store {
   const view: Record<string, unknown> = {
     start: () => Promise.resolve(),

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-it('runs a batch from its creation to its files', async () => {
+it('runs a batch from creation to its files', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const id = await single.create('b0', 20);
@@ -28,13 +28,13 @@ it('runs a batch from its creation to its files', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20, err: 0, errorFileId: null });
 });
 
-it('F53: sends a few lines at a time, so that those who wait are heard between them, and fills the server all the same', async () => {
+it('F53: sends a few lines per turn of the event loop, so that other requests get their turn, and still fills the server', async () => {
   const single = await startSingle(database, { slots: 64 });
   await single.create('b0', 200, { delayMs: 10_000 });
   let [sent, most] = [0, 0];
   const look = () => {
     const [before, known] = [sent, (sent = single.sent())];
-    // The first ones wait for their file together.
+    // The first lines wait for their file together.
     if (before > 0) most = Math.max(most, known - before);
     return false;
   };
@@ -45,7 +45,7 @@ it('F53: sends a few lines at a time, so that those who wait are heard between t
   expect(single.running()).toBe(64);
 });
 
-it('lists finished batches without a question for each', async () => {
+it('lists finished batches without a query for each', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   for (const name of ['b0', 'b1', 'b2']) await single.create(name, 2);
@@ -57,7 +57,7 @@ it('lists finished batches without a question for each', async () => {
   expect(asked.toSorted()).toEqual(['batches.list', 'ledger.forSources']);
 });
 
-it('gives fifty orgs the same of an engine, whether they have one batch or a thousand', async () => {
+it('gives fifty orgs equal shares of an engine, however many batches they have', async () => {
   const single = await startSingle(database, { slots: 16 });
   const orgs = Array.from({ length: 50 }, (_, n) => `org_${n}`);
   for (const [n, org] of orgs.entries()) {
@@ -77,12 +77,12 @@ it('gives fifty orgs the same of an engine, whether they have one batch or a tho
   const lines = await given();
   const jain = sum(lines) ** 2 / (lines.length * sum(lines.map((n) => n ** 2)));
   expect(lines).toHaveLength(50);
-  // Nobody has come to the end of what he has.
+  // No org has run out of work.
   expect(Math.max(...lines)).toBeLessThan(100);
   expect(jain).toBeGreaterThan(0.95);
 });
 
-it('ends sixty batches that are cancelled at once within a minute', async () => {
+it('ends sixty simultaneous cancellations within a minute', async () => {
   const single = await startSingle(database, { slots: 1 });
   await single.settle(single.batches.start());
   const ids: string[] = [];
@@ -93,7 +93,7 @@ it('ends sixty batches that are cancelled at once within a minute', async () => 
   expect(states.filter((batch) => batch.status !== 'cancelled')).toEqual([]);
 });
 
-it('does not ask without end for lines of a batch whose window is over', async () => {
+it('does not claim in a loop after the window of a batch has ended', async () => {
   const single = await startSingle(database, { windowMs: 5_000 });
   await single.settle(single.batches.start());
   single.failing.add('batches.expire');
@@ -107,7 +107,7 @@ it('does not ask without end for lines of a batch whose window is over', async (
   expect((await single.find(id)).status).toBe('expired');
 });
 
-it('ends a batch whose input is gone, however often the failure cannot be written', async () => {
+it('ends a batch whose input is gone, once the failure can be written', async () => {
   const single = await startSingle(database);
   single.failing.add('batches.fail');
   const id = await single.create('b0', 40);
@@ -125,7 +125,7 @@ it('ends a batch whose input is gone, however often the failure cannot be writte
   });
 });
 
-it('waits for a disk that cannot be read at present, and loses neither a batch nor an attempt', async () => {
+it('waits while the disk is temporarily unreadable, and loses no batch and no attempt', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const ids: string[] = [];
@@ -166,14 +166,14 @@ it.each([
   const id = await single.create('b0', 20);
   await single.pass(30_000);
   expect(await single.find(id)).toMatchObject({ status: 'in_progress', ok: 0, err: 0 });
-  // Four a second are polls.
+  // At most four polls a second.
   expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(150);
   single.unreadable.clear();
   await single.pass(60_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
-it('has no more lines in hand than there is room for with their files', async () => {
+it('has no more lines in flight than fit into memory with their files', async () => {
   const single = await startSingle(database, { slots: 40, filledBytes: 8_388_608 });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 40, { delayMs: 1_000 });
@@ -183,7 +183,7 @@ it('has no more lines in hand than there is room for with their files', async ()
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 40 });
 });
 
-it('runs the other batches while the input of one cannot be read', async () => {
+it('runs other batches while the input of one is unreadable', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   single.unreadable.set('blob_b0', new BlobError('unavailable', 'EIO', 'Look into the log.'));
@@ -192,9 +192,9 @@ it('runs the other batches while the input of one cannot be read', async () => {
   await single.pass(60_000);
   expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 200 });
   expect(await single.find(stuck)).toMatchObject({ status: 'in_progress', closing: null });
-  // Four a second are polls.
+  // At most four polls a second.
   expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(300);
-  // Nothing of it is kept from a process that can read it.
+  // No chunk stays leased, so a process that can read the file may claim them.
   const leased = await database.db.all("SELECT seq FROM batch_chunks WHERE state = 'leased'");
   expect(leased).toEqual([]);
   single.unreadable.clear();
@@ -202,7 +202,7 @@ it('runs the other batches while the input of one cannot be read', async () => {
   expect(await single.find(stuck)).toMatchObject({ status: 'completed', ok: 200 });
 });
 
-it('fails a batch whose chunks cannot be read, with the reason, and runs the others', async () => {
+it('fails a batch whose chunks are unreadable, with the reason, and runs the others', async () => {
   const single = await startSingle(database);
   const stuck = await single.create('b0', 100);
   const other = await single.create('b1', 100);
@@ -219,13 +219,13 @@ it('fails a batch whose chunks cannot be read, with the reason, and runs the oth
   expect(single.calls.filter((name) => name === 'batches.claim').length).toBeLessThan(160);
 });
 
-it('fails a batch whose row cannot be read, with the reason, and runs the others', async () => {
+it('fails a batch whose row is unreadable, with the reason, and runs the others', async () => {
   const single = await startSingle(database);
   const stuck = await single.create('b0', 100);
   const other = await single.create('b1', 100);
   await database.db.all(`UPDATE batches SET prices = '{"m1":{', errors = '[{' WHERE id = ?`, [stuck]);
   await single.settle(single.batches.start());
-  // Until it has ended it is shown like any other.
+  // Until it ends, it is shown like any other batch.
   expect(await single.find(stuck)).toMatchObject({ closing: null, prices: {}, errors: [] });
   await single.pass(30_000);
   expect(await single.find(other)).toMatchObject({ status: 'completed', ok: 100 });
@@ -239,7 +239,7 @@ it('fails a batch whose row cannot be read, with the reason, and runs the others
   expect(view).toMatchObject({ amount: 0n, errorSummary: [{ code: 'batch_failed', count: 100 }] });
 });
 
-it('runs a batch whose errors cannot be read', async () => {
+it('runs a batch whose stored errors are unreadable', async () => {
   const single = await startSingle(database);
   const id = await single.create('b0', 10);
   await database.db.all("UPDATE batches SET errors = '[{' WHERE id = ?", [id]);
@@ -248,7 +248,7 @@ it('runs a batch whose errors cannot be read', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 10 });
 });
 
-it('says why lines that were running at deaths are not sent', async () => {
+it('reports that lines suspected of crashing the server are waiting', async () => {
   const single = await startSingle(database);
   const slow = { delayMs: 60_000 };
   const [first, second] = [await single.create('b0', 5, slow), await single.create('b1', 5, slow)];
@@ -256,7 +256,7 @@ it('says why lines that were running at deaths are not sent', async () => {
   await kills(3);
   await database.db.all("UPDATE batches SET status = 'in_progress', in_progress_at = created_at");
   await single.settle(single.batches.start());
-  // Not before it has lived for a minute.
+  // Suspects run only after the process has lived for a minute.
   await single.pass(58_000);
   expect((await single.find(first)).ok).toBe(0);
   expect(await single.see(first)).toMatchObject({ waiting: { reason: 'crash_suspected' } });
@@ -266,7 +266,7 @@ it('says why lines that were running at deaths are not sent', async () => {
   expect(await single.see(second)).toMatchObject({ running: 0, waiting: { reason: 'crash_suspected' } });
 });
 
-it('runs the others while the database refuses to give out a chunk of one, which fails then', async () => {
+it('runs other batches while the database rejects the claim of one chunk, and fails that batch', async () => {
   const single = await startSingle(database);
   const stuck = await single.create('b0', 100);
   const others: string[] = [];
@@ -283,7 +283,7 @@ it('runs the others while the database refuses to give out a chunk of one, which
   expect(await single.find(stuck)).toMatchObject({ status: 'failed', ok: 0, err: 100 });
 });
 
-it('runs batches created under the old name of a model, at its prices', async () => {
+it('runs batches created under an alias of a model, at its prices', async () => {
   const single = await startSingle(database, { aliases: ['before'] });
   const id = await single.create('b0', 8);
   await database.db.all("UPDATE batch_chunks SET model = 'before' WHERE seq > 0");
@@ -301,7 +301,7 @@ const linesInHand = async (): Promise<number> => {
   return leased.reduce((sum, { lines }) => sum + (JSON.parse(lines) as unknown[]).length, 0);
 };
 
-it('runs a batch on when its model is renamed, and takes no more of it in hand for that', async () => {
+it('continues a batch when its model is renamed, without claiming more of it', async () => {
   const single = await startSingle(database, { slots: 1 });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 600);
@@ -309,13 +309,13 @@ it('runs a batch on when its model is renamed, and takes no more of it in hand f
   const before = await linesInHand();
   await single.rename('m2', 'm1');
   await single.pass(5_000);
-  // What was in hand goes back, and as much is claimed under the new name; not the whole batch.
+  // The claimed lines are released, and about as many claimed under the new name.
   expect(await linesInHand()).toBeLessThan(before + 200);
   await single.pass(120_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 600 });
 });
 
-it('cancels 10,000 lines within three seconds, and aborts those in flight within one, on any process', async () => {
+it('cancels 10,000 lines within three seconds and aborts requests in flight within one, on any process', async () => {
   const single = await startSingle(database, { slots: 64, processes: 3 });
   const [first, , last] = single.all;
   for (const each of single.all) await single.settle(each.start());
@@ -331,12 +331,12 @@ it('cancels 10,000 lines within three seconds, and aborts those in flight within
   expect(await single.settle(first!.get(owner, id))).toMatchObject({
     batch: { status: 'cancelled', err: 10_000 },
   });
-  // Of what never ran, each read and each write has hundreds.
+  // Lines that never ran are read and written by the hundred.
   expect(single.blobCalls.length).toBeLessThan(150);
   expect(single.calls.filter((name) => name.startsWith('results.')).length).toBeLessThan(150);
 });
 
-it('loses nothing and burns no attempt while a proxy says 502 for 30 seconds', async () => {
+it('loses no line and no attempt while a proxy answers 502 for 30 seconds', async () => {
   const single = await startSingle(database, { slots: 64 });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 5_000, { delayMs: 250 });
@@ -346,7 +346,7 @@ it('loses nothing and burns no attempt while a proxy says 502 for 30 seconds', a
   await single.pass(15_000);
   const { ok } = await single.find(id);
   expect(ok).toBeLessThan(before + 1);
-  // Hardly more is in hand than before, and a few lines try for all.
+  // Few more lines are claimed, and a few lines probe for all.
   expect(await linesInHand()).toBeLessThan(inHand + 300);
   expect(await single.see(id)).toMatchObject({ waiting: { reason: 'engine_unavailable' } });
   await single.pass(15_000);
@@ -357,7 +357,7 @@ it('loses nothing and burns no attempt while a proxy says 502 for 30 seconds', a
   expect(single.outage.met).toBeLessThan(500);
 });
 
-it('fails no line of 3,000 while a proxy without a server says 502 for 20 seconds, and that it is well', async () => {
+it('fails no line of 3,000 while a proxy answers 502 for 20 seconds and probes succeed', async () => {
   const single = await startSingle(database, { slots: 64 });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 3_000, { delayMs: 250 });
@@ -370,21 +370,21 @@ it('fails no line of 3,000 while a proxy without a server says 502 for 20 second
   single.outage.error = null;
   await single.pass(60_000);
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 3_000, err: 0 });
-  // Those in flight when it began, and hardly any other.
+  // Only the lines in flight at the start and a few trials failed.
   expect(single.outage.met).toBeLessThan(150);
 });
 
 describe('a line that its server refuses', () => {
-  /** How a batch stands, and the codes of its errors. */
+  /** Status and counts of a batch. */
   async function stateOf(single: Awaited<ReturnType<typeof startSingle>>, id: string) {
     const { status, ok, err } = await single.find(id);
     return { status, ok, err };
   }
 
   it.each([
-    ['beside others', 20],
+    ['with other lines', 20],
     ['alone', 0],
-  ])('ends, %s, and a chat beside it is never refused', async (_, others) => {
+  ])('ends, %s, and no chat is refused meanwhile', async (_, others) => {
     const single = await startSingle(database, { slots: 4 });
     await single.settle(single.batches.start());
     const good = others > 0 ? await single.create('good', others) : null;
@@ -397,7 +397,7 @@ describe('a line that its server refuses', () => {
     expect(await stateOf(single, id)).toEqual({ status: 'completed', ok: 0, err: 1 });
     if (good) expect(await stateOf(single, good)).toEqual({ status: 'completed', ok: others, err: 0 });
     expect(chats).toEqual(Array.from({ length: 20 }, () => 'Echo: hello'));
-    // Once for each chat and each other line, and five times.
+    // One for each chat and each good line, and five for the bad line.
     expect(single.sent()).toBe(20 + others + 5);
   });
 
@@ -410,7 +410,7 @@ describe('a line that its server refuses', () => {
     expect(single.sent()).toBe(5);
   });
 
-  it('costs nothing while the server refuses everybody, for hours', async () => {
+  it('fails no line while the server refuses all requests for hours', async () => {
     const single = await startSingle(database, { slots: 4 });
     await single.settle(single.batches.start());
     single.outage.error = new ApiError('engine_overloaded', 'Loading.', { upstreamMessage: 'Loading model' });
@@ -422,7 +422,7 @@ describe('a line that its server refuses', () => {
       'rate_limited',
       'Loading. It says: Loading model',
     ]);
-    // Hardly any line is sent only to be refused.
+    // Only a few lines are sent as trials.
     expect(single.outage.met).toBeLessThan(30);
     single.outage.error = null;
     await single.pass(60_000);
@@ -430,14 +430,14 @@ describe('a line that its server refuses', () => {
   });
 
   it.each([1, 4, 64])(
-    'behind a gateway that stops asking its worker ends after a few calls, and harms nobody: %i slots',
+    'behind a router with a circuit breaker ends after a few calls, and fails no other request: %i slots',
     async (slots) => {
       const gateway = new Gateway();
       const single = await startSingle(database, { slots, gateway });
       await single.settle(single.batches.start());
       const bad = await single.create('bad', 1, { kind: 'broken' });
       const good = [await single.create('good', 20)];
-      /** Chats of another client that were refused though the gateway let them through. */
+      /** Chats of another client refused while the gateway's circuit was closed. */
       let [refused, answered] = [0, 0];
       for (let second = 0; second < 600; second++) {
         const isOpen = gateway.isClosed(single.time);
@@ -452,7 +452,7 @@ describe('a line that its server refuses', () => {
       expect(await stateOf(single, bad)).toEqual({ status: 'completed', ok: 0, err: 1 });
       for (const each of good)
         expect(await stateOf(single, each)).toEqual({ status: 'completed', ok: 20, err: 0 });
-      // The one that finds out that it is closed again.
+      // Trials that find the circuit closed again are allowed.
       expect([refused <= 4, answered > 60]).toEqual([true, true]);
       expect(gateway.asked).toBeLessThan(300);
     },
@@ -488,7 +488,7 @@ it('F33: leaves lines to the process that can send them, and claims few while no
   await single.pass(60_000);
   single.calls.length = 0;
   await single.pass(60_000);
-  // Each of the two tries now and then.
+  // Each of the two processes sends an occasional trial.
   expect(single.calls.filter((name) => name === 'batches.release').length).toBeLessThan(10);
   let held = 0;
   for (let look = 0; look < 100; look++) {
@@ -504,7 +504,7 @@ it('F33: leaves lines to the process that can send them, and claims few while no
   expect(single.sent()).toBe(312);
 });
 
-it('runs 20 lines of a second in little more, however many processes have the 64 slots together', async () => {
+it('runs 20 one-second lines in little more than a second, however many processes share the 64 slots', async () => {
   const single = await startSingle(database, { slots: 64, processes: 10 });
   for (const each of single.all) await single.settle(each.start());
   await single.pass(25_000);
@@ -513,11 +513,11 @@ it('runs 20 lines of a second in little more, however many processes have the 64
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
-it('F08: sends a server no more than it takes, and fills it, whichever process comes or dies', async () => {
+it('F08: keeps a server full and within its slots while processes come and die', async () => {
   const single = await startSingle(database, { slots: 64, processes: 4 });
   const [first, second, third, last] = single.all;
   let most = 0;
-  /** How much of the slots was used. */
+  /** Runs for `ms`; returns the share of the slots in use. */
   const pass = async (ms: number) => {
     let used = 0;
     for (let at = 0; at < ms; at += 10) {
@@ -530,11 +530,11 @@ it('F08: sends a server no more than it takes, and fills it, whichever process c
   await single.settle(first!.start());
   const id = await single.create('b0', 4_000, { delayMs: 200 });
   await pass(500);
-  // None of them has heard of the others, whose next heartbeats are seconds away.
+  // The processes do not know of each other until their next heartbeats, seconds away.
   for (const each of [second, third, last]) await single.settle(each!.start());
   expect(await pass(5_000)).toBeGreaterThan(0.95);
   single.kill(1);
-  // What it had in flight is missed until its lease lapses.
+  // The slots of the killed process stay unused until its lease lapses.
   await pass(4_000);
   expect(await pass(1_000)).toBeGreaterThan(0.98);
   await pass(60_000);
@@ -542,7 +542,7 @@ it('F08: sends a server no more than it takes, and fills it, whichever process c
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 4_000 });
 });
 
-it('F08: requests its slots anew after a time without work', async () => {
+it('F08: reclaims its slots after an idle time', async () => {
   const single = await startSingle(database, { slots: 64, processes: 2 });
   for (const each of single.all) await single.settle(each.start());
   await single.create('b0', 20, { delayMs: 50 });
@@ -582,7 +582,7 @@ it('F48: keeps an org to its budget, except for lines in flight, and continues w
   const { ok, status } = await single.find(id);
   expect(status).toBe('in_progress');
   expect(await spent()).toBe((ok + 1) * cost);
-  // Both orgs were at work.
+  // Both orgs had lines in flight.
   expect(await spent()).toBeLessThanOrEqual(budget(100.5).amount + inHand * cost);
   expect([await linesInHand(), single.running(), (await single.find(other)).status]).toEqual([
     0,
@@ -602,7 +602,7 @@ it('F48: keeps an org to its budget, except for lines in flight, and continues w
   expect(ok).toBeLessThan(200);
 });
 
-it('F48: expires a batch whose org has no money until then', async () => {
+it('F48: expires a batch whose org stays without budget', async () => {
   const single = await startSingle(database, { windowMs: 20_000 });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 10, { delayMs: 1_000 });
@@ -615,7 +615,7 @@ it('F48: expires a batch whose org has no money until then', async () => {
   expect([status, ok + err]).toEqual(['expired', 10]);
 });
 
-it('runs batches in the hours of their model, and says why the others wait', async () => {
+it('runs batches in the hours of their model, and reports why the others wait', async () => {
   const minute = 60_000;
   const hours = { ...parseHours('00:20-00:10')!, share: 0 };
   const single = await startSingle(database, { hours });
@@ -643,7 +643,7 @@ it('runs batches in the hours of their model, and says why the others wait', asy
   expect(await single.find(late)).toMatchObject({ status: 'completed', ok: 4 });
 });
 
-it('gives batches their share of the places outside of their hours', async () => {
+it('gives batches their share of the slots outside their hours', async () => {
   const single = await startSingle(database, { hours: { ...parseHours('01:00-02:00')!, share: 0.3 } });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 20, { delayMs: 10_000 });
@@ -660,7 +660,7 @@ it('releases the chunks of a model that it no longer serves', async () => {
   await single.rename('another');
   await single.pass(3_000);
   expect(await linesInHand()).toBe(0);
-  // Nobody serves it, so its grace begins.
+  // No process serves the model, so its grace period begins.
   await single.pass(60_000);
   const { status, ok, err } = await single.find(id);
   expect([status, ok + err, err > 0]).toEqual(['completed', 100, true]);
@@ -683,7 +683,7 @@ it('runs and cancels batches behind thousands of others', async () => {
   expect((await single.find(late)).status).toBe('completed');
 });
 
-it('fails a batch one of whose results the database refuses, and records all others', async () => {
+it('fails a batch one of whose results the database rejects, and records all others', async () => {
   const single = await startSingle(database);
   const stuck = await single.create('b0', 100);
   const other = await single.create('b1', 100);
@@ -702,7 +702,7 @@ it('fails a batch one of whose results the database refuses, and records all oth
   expect([batch.ok > 0, batch.ok + batch.err]).toEqual([true, 100]);
 });
 
-it('fails a batch whose results and counts differ, after a few tries that leave no blobs behind', async () => {
+it('fails a batch whose counts do not match its results, after a few attempts that leave no blobs', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const stuck = await single.create('b0', 20);
@@ -727,7 +727,7 @@ it('fails a batch whose results and counts differ, after a few tries that leave 
   expect(mostBlobs).toBeLessThanOrEqual(named.length + 2);
 });
 
-it('ends a batch whose last lines the database does not take', async () => {
+it('ends a batch whose last results the database rejects', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const id = await single.create('b0', 20, { delayMs: 30_000 });
@@ -743,7 +743,7 @@ it('ends a batch whose last lines the database does not take', async () => {
   });
 });
 
-it('waits with the files of a batch for a disk that takes none', async () => {
+it('waits for a disk that cannot be written before it publishes the files of a batch', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   single.unwritable.set('*', new BlobError('unavailable', 'EIO', 'Look into the log.'));
@@ -755,7 +755,7 @@ it('waits with the files of a batch for a disk that takes none', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 20 });
 });
 
-it('retries an unavailable database a few times a minute, and fails no batch for it', async () => {
+it('retries an unavailable database a few times a minute, without failing a batch', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   const id = await single.create('b0', 100);
@@ -778,7 +778,7 @@ it('continues requests in flight while the database hangs, sends no new ones, an
   single.hanging.add('*');
   await single.pass(32_000);
   expect(single.running()).toBe(4);
-  // A fifth waited at the engine.
+  // The fifth line waited at the engine.
   await single.pass(52_000);
   expect(single.running()).toBe(0);
   single.hanging.clear();
@@ -790,7 +790,7 @@ it('continues requests in flight while the database hangs, sends no new ones, an
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 40 });
 });
 
-it.each([25, -25])('runs on when the clock of the machine jumps by %i hours', async (hours) => {
+it.each([25, -25])('continues when the system clock jumps by %i hours', async (hours) => {
   const hour = 3_600_000;
   const single = await startSingle(database, { windowMs: 600_000, exclusive: true });
   await single.settle(single.batches.start());
@@ -803,7 +803,7 @@ it.each([25, -25])('runs on when the clock of the machine jumps by %i hours', as
   expect(await single.find(ready)).toMatchObject({ status: 'completed', ok: 40 });
   const moved = (await single.find(late)).expiresAt - expiresAt;
   expect(Math.abs(moved - hours * hour)).toBeLessThan(100);
-  // The window is as long as it was, in time that passes.
+  // The window keeps its length in elapsed time.
   await single.pass(160_000);
   expect((await single.find(late)).status).toBe('in_progress');
   await single.pass(60_000);
@@ -839,7 +839,7 @@ it('releases the chunks of a claim whose answer was lost', async () => {
   expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 4 });
 });
 
-it('stops although the database does not answer', async () => {
+it('stops even if the database does not answer', async () => {
   const single = await startSingle(database, { drainMs: 1_000 });
   await single.settle(single.batches.start());
   await single.create('b0', 40, { delayMs: 500 });
@@ -848,7 +848,7 @@ it('stops although the database does not answer', async () => {
   await single.settle(single.batches.stop(), 60_000);
 });
 
-it('stops during its start, and begins nothing afterwards', async () => {
+it('stops during its start, and does nothing afterwards', async () => {
   const single = await startSingle(database);
   const starting = single.batches.start();
   await single.settle(single.batches.stop());
@@ -858,7 +858,7 @@ it('stops during its start, and begins nothing afterwards', async () => {
   expect(single.calls).toEqual([]);
 });
 
-it('gives its work back when it stops, and another takes it at once', async () => {
+it('releases its work when it stops, without counting a kill', async () => {
   const single = await startSingle(database, { drainMs: 1_000 });
   await single.settle(single.batches.start());
   const id = await single.create('b0', 40, { delayMs: 400 });
@@ -871,7 +871,7 @@ it('gives its work back when it stops, and another takes it at once', async () =
   expect(ok).toBeGreaterThan(4);
 });
 
-it('expires the others while the database refuses to expire one', async () => {
+it('expires other batches while the database rejects the expiry of one', async () => {
   await database.reset(createManualClock());
   const due = [];
   for (let n = 0; n < 3; n++) due.push(await addBatch(database.store as Store, { expiresAt: start + n }));

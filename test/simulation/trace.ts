@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto';
 
 const kept = 120;
 
-/** What happened, in order: hashed as a whole, its last lines kept for whoever must read them. Telling takes its time. */
+/** History of a world: hashes all of it and keeps the last lines for the report. Recording slows a run down. */
 export class Trace {
-  readonly told: boolean;
+  readonly isEnabled: boolean;
   #hash = createHash('sha256');
   #tail: string[] = [];
   #elapsed: () => number;
   lines = 0;
 
-  constructor(elapsed: () => number, told: boolean) {
+  constructor(elapsed: () => number, isEnabled: boolean) {
     this.#elapsed = elapsed;
-    this.told = told;
+    this.isEnabled = isEnabled;
   }
 
   add(who: string, what: string): void {
-    if (!this.told) return;
+    if (!this.isEnabled) return;
     const line = `${this.#elapsed()} ${who} ${what}`;
     this.#hash.update(line);
     this.#tail[this.lines++ % kept] = line;
   }
 
-  /** The hash so far. */
+  /** Hash so far. */
   digest(): string {
     return this.#hash.copy().digest('hex').slice(0, 16);
   }

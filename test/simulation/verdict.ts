@@ -8,7 +8,7 @@ import { customIdOf, fateOf, subjectOf } from './input.ts';
 import type { World } from './world.ts';
 
 const decoder = new TextDecoder();
-/** Attempts of one line that fail and count, a lease. */
+/** Failed attempts per line and lease that count. */
 const maxAttempts = 3;
 
 interface ResultLine {
@@ -18,23 +18,23 @@ interface ResultLine {
   error: { code: string; attempts: number } | null;
 }
 
-/** Everything that must hold when all is over; the faults found go to the observer. */
+/** Checks the final state of a world; reports violations to the observer. */
 export async function judge(world: World, clients: readonly Client[]): Promise<void> {
   const { observer, database } = world;
   const [{ n } = { n: 0 }] = await database.db.all<{ n: number }>('SELECT count(*) AS n FROM batches');
-  if (n !== clients.length) observer.fail(`${clients.length} batches were asked for and ${n} exist`);
+  if (n !== clients.length) observer.fail(`${clients.length} batches were created and ${n} exist`);
   for (const client of clients) {
     const id = world.batchIds.get(client.plan.name);
     const batch = id === undefined ? undefined : await database.store.batches.find(id);
     if (!batch || !isFinal(batch.status))
-      observer.fail(`${client.plan.name} is ${batch?.status ?? 'nowhere'}`);
+      observer.fail(`${client.plan.name} is ${batch?.status ?? 'missing'}`);
     else await new Judge(world, client, batch).judge();
   }
   judgeAttempts(world);
   await judgeSpending(world);
 }
 
-/** What orgs spent, of which budgets know, is what the ledger says that their batches cost. */
+/** Spending known to the budgets must equal the cost of the batches in the ledger. */
 async function judgeSpending({ database, observer, batchIds }: World): Promise<void> {
   const costs = new Map<string, number>();
   for (const id of batchIds.values()) {
@@ -54,8 +54,8 @@ async function judgeSpending({ database, observer, batchIds }: World): Promise<v
 function judgeAttempts(world: World): void {
   for (const [subject, failures] of world.failures) {
     const claims = world.claims.get(subject) ?? 0;
-    // One that may have been the engine's counts when others were answered since; most are by then.
-    // Behind a router the failure of one fails others.
+    // A failure that may be the engine's fault counts only once other lines were answered, as most are by then. Behind a
+    // router the failure of one line makes others fail.
     const most = (world.plan.undisturbed ? 4 : 2) * maxAttempts;
     if (failures > most * Math.max(1, claims))
       world.observer.fail(`${subject} failed ${failures} times in ${claims} leases`);
@@ -87,13 +87,13 @@ class Judge {
     this.#world.observer.fail(`${this.#client.plan.name} (${this.#batch.status}): ${what}`);
   }
 
-  /** The lines of a result file, which is what its row says and what the live tail gave. */
+  /** Returns the lines of a result file, after comparing it with its row and with the live tail. */
   async #linesOf(stream: ResultStream, fileId: string | null): Promise<ResultLine[]> {
     const file = fileId === null ? undefined : await this.#world.database.store.files.find(fileId);
     const { damaged } = this.#world;
     const bytes = file ? damaged.stored(file.blobId) : new Uint8Array(0);
     if ((fileId !== null && !file) || !bytes) {
-      this.#fail(`its ${stream} file is not there`);
+      this.#fail(`its ${stream} file is missing`);
       return [];
     }
     if (
@@ -103,7 +103,7 @@ class Judge {
       this.#fail(`its ${stream} file is not what its row says`);
     const text = decoder.decode(bytes);
     const tail = this.#client.tails.find((each) => each.stream === stream);
-    // Whoever reads of a damaged file is told so, and has what he read before.
+    // A reader of a damaged file gets an error after the lines read before.
     const isKnown = file && damaged.has(file) ? text.startsWith(tail?.text ?? '') : tail?.text === text;
     if (!isKnown) this.#fail(`the live tail of ${stream} is not the ${stream} file`);
     return text
@@ -136,7 +136,8 @@ class Judge {
     const kind = this.#client.plan.lines[at]?.kind;
     const model = this.#client.plan.lines[at]?.model ?? '';
     if (kind && fateOf(kind, model)?.stream === 'errors') this.#fail(`line ${at} (${kind}) has an output`);
-    if (line.response?.status_code !== 200 || line.error !== null) this.#fail(`line ${at} is no output line`);
+    if (line.response?.status_code !== 200 || line.error !== null)
+      this.#fail(`line ${at} is not an output line`);
     const choices = line.response?.body['choices'] as
       | { message: { content: string }; finish_reason: string }[]
       | undefined;
@@ -157,13 +158,13 @@ class Judge {
       if (ending !== this.#batch.status) this.#fail(`line ${at} ended as ${code}`);
       const isOwn = this.#client.plan.lines[at]?.kind === 'forbidden';
       if (this.#world.plan.undisturbed && !isOwn)
-        this.#fail(`line ${at} had no answer while nothing was in its way`);
+        this.#fail(`line ${at} had no answer in an undisturbed world`);
       return;
     }
     if (code === 'poison_request') return;
     const { kind, model } = this.#client.plan.lines[at] ?? { kind: 'plain', model: '' };
     const fate = fateOf(kind, model);
-    // A router says 503 of what its server fails on.
+    // A router answers 503 for a line on which its server fails.
     if (this.#world.plan.gateway && kind === 'broken' && code === 'engine_overloaded') return;
     const flaky = this.#world.plan.flaky > 0 || kind === 'shaky' || kind === 'forbidden';
     if (flaky && code === 'upstream_error') return;
@@ -172,7 +173,7 @@ class Judge {
       this.#fail(`line ${at} was given up after ${line.error!.attempts} attempts`);
   }
 
-  /** What its id and its custom_id say is one line of this batch. */
+  /** Checks that the ID and the custom_id name the same line of this batch, and returns its number. */
   #place(line: ResultLine): number {
     const at = numberOf(line);
     const { name } = this.#client.plan;
@@ -218,18 +219,19 @@ class Judge {
     if (text(expected) !== text(billed)) this.#fail(`billed ${text(billed)}, answered ${text(expected)}`);
   }
 
-  /** Only what was asked for ends a batch, and a decided end comes within a minute of a world at peace. */
+  /** A batch may end only for a cause in the plan, and within a minute of its decision once the faults are over. */
   #judgeEnd(): void {
     const { status, id, closing, errors } = this.#batch;
     const [fault] = errors;
     const { plan } = this.#client;
     if (closing !== status) this.#fail(`was to end as ${closing}`);
-    // An input that cannot be read three times in a row ends its batch.
+    // An input that is unreadable three times in a row ends its batch.
     const isLost = this.#isInputDamaged && /^The input file is (gone|damaged)\.$/.test(fault?.message ?? '');
     if (status === 'failed' && this.#world.plan.weather.blobs === 0 && !isLost)
       this.#fail(`failed: ${JSON.stringify(errors)}`);
-    if (status === 'cancelled' && plan.cancelAt === null) this.#fail('nobody cancelled it');
-    if (status === 'expired' && this.#world.plan.windowMs > 3_600_000) this.#fail('its window was not over');
+    if (status === 'cancelled' && plan.cancelAt === null) this.#fail('cancelled without a request');
+    if (status === 'expired' && this.#world.plan.windowMs > 3_600_000)
+      this.#fail('expired within its window');
     const decided = this.#world.observer.decidedAt.get(id) ?? 0;
     const ended =
       this.#batch.completedAt ??
@@ -243,7 +245,7 @@ class Judge {
   }
 }
 
-/** Which line it is, by its id. */
+/** Line number from the ID of a result. */
 function numberOf({ id }: ResultLine): number {
   return Number(id.slice(id.lastIndexOf('_') + 1));
 }

@@ -17,19 +17,19 @@ import { noPlant, type Plant } from './plant.ts';
 import { SimProcess } from './sim-process.ts';
 import { Trace } from './trace.ts';
 
-/** A process is replaced at most this long after it died. */
+/** Maximum time until a dead process is replaced. */
 const longestDownMs = 12_000;
 
 export interface WorldOptions {
   plant?: Plant;
-  /** What is not given is drawn. */
+  /** Random if absent. */
   shape?: Shape;
   size?: Size;
-  /** Whether its history is written down. */
-  told?: boolean;
+  /** True to record the history. */
+  withTrace?: boolean;
 }
 
-/** Everything there is in one simulation: a database, blobs, engines out there, and processes that come and go. */
+/** One simulation: a database, blobs, engines, and processes that come and go. */
 export class World {
   readonly random: SeededRandom;
   readonly plan: WorldPlan;
@@ -43,12 +43,12 @@ export class World {
   readonly damaged: Damaged;
   readonly inputs: Input[];
   readonly processes: SimProcess[] = [];
-  /** Engines that take nothing at present, by model. */
+  /** Outages of engines, by model. */
   readonly refusals = new Map<string, { until: number; retryAfter: number | null; how: Outage }>();
-  /** Calls of each line that failed in a way that counts as an attempt, and how often its chunk was claimed. */
+  /** Failed attempts that count, by line, and claims of its chunk. */
   readonly failures = new Map<string, number>();
   readonly claims = new Map<string, number>();
-  /** The id of each planned batch, once a client knows it. */
+  /** ID of each planned batch, once a client knows it. */
   readonly batchIds = new Map<string, string>();
   #gateways = new Map<string, Gateway>();
   #names = new Map<string, string>();
@@ -60,14 +60,14 @@ export class World {
   constructor(
     seed: number,
     database: Database,
-    { plant = noPlant, shape, size, told = false }: WorldOptions,
+    { plant = noPlant, shape, size, withTrace = false }: WorldOptions,
   ) {
     this.random = createSeededRandom(seed);
     this.plan = planWorld(this.random.fork(), shape, size);
     this.time = createVirtualTime(this.random.fork());
     this.database = database;
     this.#plant = plant;
-    this.trace = new Trace(() => this.time.elapsed, told);
+    this.trace = new Trace(() => this.time.elapsed, withTrace);
     this.blobs = createMemoryBlobs({ now: () => this.time.clock.now() });
     this.observer = new Observer(database, () => this.time.elapsed);
     this.gate = new Gate(this);
@@ -94,13 +94,13 @@ export class World {
     void process.start();
   }
 
-  /** A process that may be asked something, if there is one. */
+  /** Random process that is ready, if there is one. */
   anyProcess(): SimProcess | undefined {
     const ready = this.processes.filter((process) => process.alive && process.ready);
     return ready.length === 0 ? undefined : this.random.pick(ready);
   }
 
-  /** The process is no more; another takes its place after `downMs`. */
+  /** Kills a process; another one starts after `downMs`. */
   lose(process: SimProcess, downMs: number): void {
     if (!process.alive) return;
     process.kill();
@@ -114,7 +114,7 @@ export class World {
     return input.index;
   }
 
-  /** An engine failed on the request with this text. */
+  /** Counts a failed engine call for the line with this text. */
   noteFailure(text: string): void {
     const subject = /item \w+ \d+/.exec(text)?.[0] ?? '';
     this.failures.set(subject, (this.failures.get(subject) ?? 0) + 1);
@@ -130,7 +130,7 @@ export class World {
     }
   }
 
-  /** The batch is there: of all ids under which it was to be created, this is the one. */
+  /** Stores the ID under which a planned batch was created. */
   learnId({ id }: Batch): void {
     this.#ids.set(this.#names.get(id) ?? '', id);
   }
@@ -139,17 +139,17 @@ export class World {
     return this.#names.get(batchId);
   }
 
-  /** The id of the planned batch of this name. */
+  /** ID of the planned batch with this name. */
   idOf(name: string): string {
     return this.#ids.get(name) ?? '';
   }
 
-  /** A batch is being created: which planned one it is, its input says. */
+  /** Stores the planned name of a batch in creation, taken from its input. */
   learnName({ id, inputFileId }: Batch): void {
     this.#names.set(id, inputFileId.slice('file-'.length));
   }
 
-  /** Replaces a method of a class until `restoreMethods`; once, however many processes ask for it. */
+  /** Replaces a method of a class until `restoreMethods`, once for all processes. */
   replaceMethod<T extends object, M extends keyof T>(
     prototype: T,
     method: M,
@@ -166,7 +166,7 @@ export class World {
     this.#replaced.clear();
   }
 
-  /** From when on nothing was out of order any more, in ms since the beginning. */
+  /** Time after the last fault, in ms since the start. */
   get peacefulFrom(): number {
     const troubles = this.processes.map(({ alive, troubledAt, diedAt }) =>
       alive ? troubledAt : diedAt + longestDownMs,
@@ -174,7 +174,7 @@ export class World {
     return Math.max(this.plan.calmFrom, ...troubles);
   }
 
-  /** What stands before the engines of a model, if anything. */
+  /** Router in front of a model's engines, if the plan has one. */
   gatewayOf(model: string): Gateway | undefined {
     if (!this.plan.gateway) return undefined;
     const gateway = this.#gateways.get(model) ?? new Gateway({ openMs: 10_000 });
@@ -182,7 +182,7 @@ export class World {
     return gateway;
   }
 
-  /** A file of results of a batch, if there is one. */
+  /** Result file of a batch, if there is one. */
   async resultFile(batchId: string, stream: ResultStream): Promise<StoredFile | undefined> {
     const { store } = this.database;
     const batch = await store.batches.find(batchId);
@@ -190,7 +190,7 @@ export class World {
     return fileId ? store.files.find(fileId) : undefined;
   }
 
-  /** The input of the planned batch of this name. */
+  /** Input of the planned batch with this name. */
   inputOf(name: string): Input | undefined {
     return this.inputs.find(({ file }) => file.id === `file-${name}`);
   }
@@ -205,7 +205,7 @@ export class World {
     }
     const living = this.processes.filter((process) => process.alive);
     if (living.length === 0) return;
-    const atWork = 'atWork' in incident ? this.observer.fences.unluckiest() : null;
+    const atWork = 'atWork' in incident ? this.observer.fences.ownerOfSuspect() : null;
     const victim = living.find(({ worker }) => worker === atWork) ?? this.random.pick(living);
     if (incident.kind === 'crash') this.lose(victim, incident.downMs);
     else if (incident.kind === 'pause') victim.pause(incident.ms);
@@ -219,7 +219,7 @@ export class World {
     else if (incident.kind === 'stop') void this.#stop(victim, incident.downMs);
   }
 
-  /** A drain, as SIGTERM begins it. It must come to an end soon after nothing is in its way. */
+  /** Drains a process as SIGTERM does; it must stop soon after the faults are over. */
   async #stop(process: SimProcess, downMs: number): Promise<void> {
     process.ready = false;
     const begun = this.time.elapsed;

@@ -7,13 +7,13 @@ import { failure, hour, lease, makeFile, output, start } from '../fixtures.ts';
 
 const suspects = { minKills: 2, max: 99, mayTakeAlone: true };
 const cancelGraceMs = 1;
-/** Of every batch. */
+/** End of the window of every batch. */
 const windowEnd = start + 24 * hour;
 
-/** Every lease that was ever given out: no two may be the same. */
+/** Every lease ever granted; no two may be equal. */
 export type Leases = Set<string>;
 
-/** What a process does at the database, in any order: it believes what it was told, also when that is over. */
+/** Process that runs store operations in random order, and trusts earlier answers even if they are outdated. */
 export class WorkerActor {
   readonly id: string;
   #store: StoreOperations;
@@ -24,7 +24,7 @@ export class WorkerActor {
 
   constructor(at: number, store: StoreOperations, random: SeededRandom, leases: Leases) {
     this.id = `wrk_${at}`;
-    // What a line costs tells who answered it.
+    // The tokens of a line show which process answered it.
     this.#tokens = 10 ** at;
     this.#store = store;
     this.#random = random;
@@ -37,7 +37,7 @@ export class WorkerActor {
       const drawn = this.#random.float();
       if (drawn < 0.25 || this.#held.length === 0) await this.claim(this.#random.int(1, 6));
       else if (drawn < 0.65) await this.record();
-      else if (drawn < 0.75) await this.giveBack();
+      else if (drawn < 0.75) await this.releaseSome();
       else if (drawn < 0.9) await this.close();
       else if (drawn < 0.97) await this.beat();
       else await this.leave();
@@ -61,7 +61,7 @@ export class WorkerActor {
     return chunks.length;
   }
 
-  /** Records some lines of what is in hand, of several batches at once; a chunk is finished with its last line. */
+  /** Records some claimed lines, of several batches at once; a chunk is finished with its last line. */
   async record(most = 3): Promise<void> {
     const results: LineResult[] = [];
     const finished: Chunk[] = [];
@@ -78,9 +78,9 @@ export class WorkerActor {
     while (this.#held.length > 0) await this.record(100);
   }
 
-  async giveBack(): Promise<void> {
-    const given = this.#held.splice(0, this.#random.int(1, this.#held.length));
-    await this.#store.batches.release(this.id, given.map(lease));
+  async releaseSome(): Promise<void> {
+    const released = this.#held.splice(0, this.#random.int(1, this.#held.length));
+    await this.#store.batches.release(this.id, released.map(lease));
   }
 
   async close(): Promise<void> {
@@ -96,7 +96,8 @@ export class WorkerActor {
       const file = () => makeFile({ purpose: 'batch_output', filename: `${chunk.batchId}.jsonl` });
       const files = { output: file(), errors: file() };
       const outcome = await batches.publish(this.id, closing, files, start);
-      if (outcome === 'incomplete') throw new Error(`${chunk.batchId} was shut, completed and is incomplete`);
+      if (outcome === 'incomplete')
+        throw new Error(`${chunk.batchId} was shut and completed, but is incomplete`);
     }
   }
 
@@ -116,13 +117,13 @@ export class WorkerActor {
   #noteLeases(chunks: readonly Chunk[]): void {
     for (const { batchId, seq, epoch } of chunks) {
       const key = `${batchId}/${seq} in epoch ${epoch}`;
-      if (this.#leases.has(key)) throw new Error(`${key} was leased to two`);
+      if (this.#leases.has(key)) throw new Error(`${key} was leased twice`);
       this.#leases.add(key);
     }
   }
 }
 
-/** Users, and what processes do for all of them. */
+/** Acts as users, and as the maintenance that any process may do. */
 export async function beUser(
   store: StoreOperations,
   batches: readonly Batch[],
@@ -152,7 +153,7 @@ function requireAgreement(picture: BatchSnapshot | undefined): void {
   const tokens = ledger.reduce((sum, { usage }) => sum + usage.outputTokens, 0);
   const failed = errorSummary.reduce((sum, { count }) => sum + count, 0);
   if (tokens !== ok || failed !== err || ok + err + running > total)
-    throw new Error(`${id} is of several moments: ${JSON.stringify({ ok, tokens, err, failed, running })}`);
+    throw new Error(`${id} mixes several moments: ${JSON.stringify({ ok, tokens, err, failed, running })}`);
 }
 
 const fault = { code: 'batch_failed', message: 'Something is wrong with it.', param: null, line: null };

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** What may never be seen of a batch by anybody, whatever is under way. */
+/** Reports batches in an inconsistent state, which no reader may see at any moment. */
 const wrong = `
 SELECT b.id, CASE
   WHEN b.ok <> r.outputs OR b.err <> r.errors OR b.ok <> r.most_output OR b.err <> r.most_errors
@@ -37,7 +37,7 @@ interface Row {
   err: number;
 }
 
-/** Looks at what is committed, and remembers how batches were to end. */
+/** Checks the committed state, and that a decided ending does not change. */
 export class Books {
   #monitor: Client;
   #last = new Map<string, Row>();
@@ -46,7 +46,7 @@ export class Books {
     this.#monitor = monitor;
   }
 
-  /** @throws Error with what must not be */
+  /** @throws Error that names the violation */
   async look(): Promise<void> {
     const { rows } = await this.#monitor.query<Row>({ name: 'books', text: wrong });
     for (const row of rows) {
@@ -60,7 +60,7 @@ export class Books {
     }
   }
 
-  /** The batches that are not finished. */
+  /** Unfinished batches. */
   get open(): string[] {
     return [...this.#last.values()].filter((row) => !isFinal(row)).map(({ id }) => id);
   }

@@ -12,24 +12,24 @@ import { beUser, type Leases, WorkerActor } from './actors.ts';
 import { Books } from './books.ts';
 import { type Outside, type Rewrite, Turns } from './turns.ts';
 
-/** A deliberate fault in what actors send. */
+/** Planted bug in the operations of the actors. */
 export interface Planted {
   rewrite?: Rewrite;
   isOutside?: Outside;
   around?: (store: StoreOperations) => StoreOperations;
 }
 
-/** A Postgres database on which histories of several processes are tried. */
-export interface Ground {
-  /** @returns what must not be and was seen, or null */
+/** Postgres database on which histories of several processes run. */
+export interface Interleavings {
+  /** @returns the violation, or null */
   interleave(seed: number, planted?: Planted): Promise<string | null>;
   close(): Promise<void>;
 }
 
 const workers = 3;
 const stepsEach = 9;
-/** Rounds after which whatever there is must have ended, with nobody in its way. */
-const mostRounds = 30;
+/** Rounds after which every batch must have ended, without disturbance. */
+const maxRounds = 30;
 
 const emptied = [
   'batches',
@@ -42,7 +42,7 @@ const emptied = [
 ];
 
 /** @param url of an empty database */
-export async function openGround(url: string): Promise<Ground> {
+export async function openInterleavings(url: string): Promise<Interleavings> {
   const store = createPostgresStore({ url, log: silent });
   await store.start();
   const monitor = new Client(url);
@@ -53,7 +53,7 @@ export async function openGround(url: string): Promise<Ground> {
   return {
     async interleave(seed, planted = {}) {
       await monitor.query(emptied.map((table) => `DELETE FROM ${table};`).join(''));
-      return tryOut(seed, { store, monitor, dbs, planted }).then(
+      return runHistory(seed, { store, monitor, dbs, planted }).then(
         () => null,
         (error: unknown) => `seed ${seed}: ${error instanceof Error ? error.message : String(error)}`,
       );
@@ -71,8 +71,8 @@ interface Scene {
   planted: Planted;
 }
 
-/** @throws Error with what must not be */
-async function tryOut(seed: number, { store, monitor, dbs, planted }: Scene): Promise<void> {
+/** @throws Error that names the violation */
+async function runHistory(seed: number, { store, monitor, dbs, planted }: Scene): Promise<void> {
   const { rewrite = (sql) => sql, isOutside = () => false, around = (same) => same } = planted;
   const random = createSeededRandom(seed);
   const batches: Batch[] = [];
@@ -95,15 +95,14 @@ async function tryOut(seed: number, { store, monitor, dbs, planted }: Scene): Pr
     ],
     () => books.look(),
   );
-  if (turns.deadlocks.length > 0)
-    throw new Error(`they waited for each other:\n${turns.deadlocks.join('\n')}`);
+  if (turns.deadlocks.length > 0) throw new Error(`deadlock between:\n${turns.deadlocks.join('\n')}`);
 
-  // Everybody is dead; one process is left, and nobody disturbs it.
+  // All processes are dead; one new process finishes the batches undisturbed.
   const last = new WorkerActor(workers, store, random.fork(), leases);
   await store.workers.reap(Number.MAX_SAFE_INTEGER);
   await last.beat();
   for (const { id, orgId } of batches) await store.batches.resume(orgId, id, start);
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     await store.batches.reopen(start, 100);
     while ((await last.claim(100)) > 0) await last.recordAll();
     await last.close();

@@ -3,10 +3,10 @@ import type { Client } from 'pg';
 import type { Db, Queries } from '../../../src/store/db.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 
-/** Statements as an actor's connection sends them: a bug planted into the SQL. */
+/** Rewrites a statement before it is sent: a bug planted into the SQL. */
 export type Rewrite = (sql: string) => string;
 
-/** Whether a statement of a transaction is sent outside of it: a bug planted into the order of things. */
+/** True for a statement of a transaction to be sent outside it: a bug planted into the order of statements. */
 export type Outside = (sql: string) => boolean;
 
 interface Waiting {
@@ -16,40 +16,39 @@ interface Waiting {
   stop: (error: Error) => void;
 }
 
-/** A statement that is not over by then may wait for a lock; asking for that takes as long as most statements do. */
+/** Time after which a statement is suspected to wait for a lock; the check takes about as long as a statement. */
 const graceMs = 3;
 
 /**
- * Decides, statement by statement, which of several actors goes on at a real Postgres: one at a time, until it comes to its
- * next statement or waits for a row that another has locked. So the order in which statements and commits take effect is
- * decided by the random numbers given, and the locks, snapshots and second looks are those of the server. Of those who wait
- * for one row the server wakes several at once when its transaction ends, and whoever is quicker has it: here the others stand
- * still until the one who waited longest has gone on, so that a seed nearly always repeats itself. (The server is free to give
- * rows in any order where none was asked for.)
+ * Schedules several actors on a real Postgres, statement by statement: one runs until its next statement, or until it waits
+ * for a row lock. Random numbers thus decide the order of statements and commits, while locks and snapshots are those of the
+ * server. When a transaction ends, the server wakes all waiters of a row, and the fastest gets it; here all but the longest
+ * waiting one are suspended first, so that a seed nearly always repeats. (Without ORDER BY, the server may return rows in
+ * any order.)
  */
 export class Turns {
   #random: SeededRandom;
   #monitor: Client;
   #waiting: Waiting[] = [];
-  /** Actors whose statement is on its way or waits for a lock, and the statement. */
+  /** Actors whose statement is in flight or waits for a lock, with the statement. */
   #running = new Map<number, string>();
-  /** Whether something may have been committed since it was looked. */
+  /** True if a commit may have happened since the last check. */
   #committed = false;
   #arrived = () => {};
   #stopped = false;
-  /** Statements sent so far: the time that actors know. */
+  /** Statements sent so far, which is the time of the actors. */
   count = 0;
-  /** What was sent where transactions waited for each other, until the server broke one off. */
+  /** Statements of transactions in a deadlock that the server broke. */
   readonly deadlocks: string[] = [];
-  /** Server processes that stand still. */
-  #still = new Set<number>();
+  /** Suspended server processes. */
+  #suspended = new Set<number>();
 
   constructor(random: SeededRandom, monitor: Client) {
     this.#random = random;
     this.#monitor = monitor;
   }
 
-  /** The database as one actor sees it, whose every statement and commit awaits its turn. */
+  /** Database of one actor, whose every statement and commit waits for its turn. */
   seenBy(actor: number, inner: Db, rewrite: Rewrite, isOutside: Outside): Db {
     const queries = (q: Queries): Queries => ({
       ...q,
@@ -73,7 +72,7 @@ export class Turns {
     };
   }
 
-  /** Runs the scripts of the actors 0, 1, ... to their ends; `look` is called whenever something may have been committed. */
+  /** Runs the scripts of the actors 0, 1, ... to their ends; calls `look` after each possible commit. */
   async run(scripts: readonly (() => Promise<void>)[], look: () => Promise<void>): Promise<void> {
     const failed: unknown[] = [];
     const ends = scripts.map((script, actor) =>
@@ -88,9 +87,9 @@ export class Turns {
     try {
       await this.#decide(failed, look);
     } finally {
-      // Whatever was begun is undone: nobody keeps his locks.
+      // Open transactions roll back, so no lock stays.
       this.#stopped = true;
-      for (const pid of this.#still) this.#goOn(pid);
+      for (const pid of this.#suspended) this.#resume(pid);
       for (const { stop } of this.#waiting) stop(new Error('stopped'));
       await Promise.all(ends);
     }
@@ -107,26 +106,26 @@ export class Turns {
       const [next] = this.#waiting.splice(this.#random.int(0, this.#waiting.length - 1), 1);
       this.#running.set(next!.actor, next!.sql);
       this.count++;
-      if (next!.sql === 'COMMIT') await this.#holdBack();
+      if (next!.sql === 'COMMIT') await this.#suspendWaiters();
       next!.go();
-      for (const pid of this.#still) {
+      for (const pid of this.#suspended) {
         await this.#settled();
-        this.#goOn(pid);
+        this.#resume(pid);
       }
     }
   }
 
-  /** Keeps all from going on that wait for a lock, but the one that has waited longest. */
-  async #holdBack(): Promise<void> {
+  /** Suspends all waiters for a lock but the longest waiting one. */
+  async #suspendWaiters(): Promise<void> {
     if (this.#running.size <= 2) return;
     for (const pid of (await this.#blocked()).slice(1)) {
       process.kill(pid, 'SIGSTOP');
-      this.#still.add(pid);
+      this.#suspended.add(pid);
     }
   }
 
-  #goOn(pid: number): void {
-    this.#still.delete(pid);
+  #resume(pid: number): void {
+    this.#suspended.delete(pid);
     process.kill(pid, 'SIGCONT');
   }
 
@@ -139,23 +138,23 @@ export class Turns {
     });
   }
 
-  /** Until everybody either awaits a turn or a lock. Those who all wait for each other the server helps out. */
+  /** Waits until every actor waits for a turn or a lock. The server resolves deadlocks. */
   async #settled(): Promise<void> {
     while (this.#running.size > 0) {
       const running = [...this.#running];
       const arrival = new Promise<void>((resolve) => (this.#arrived = resolve));
       await Promise.race([arrival, setTimeout(graceMs)]);
       if (this.#running.size < running.length) continue;
-      const held = new Set([...(await this.#blocked()), ...this.#still]);
+      const held = new Set([...(await this.#blocked()), ...this.#suspended]);
       if (held.size < running.length || this.#running.size < running.length) continue;
-      if (this.#waiting.length > 0 || this.#still.size > 0) return;
+      if (this.#waiting.length > 0 || this.#suspended.size > 0) return;
       if (this.deadlocks.length === 0)
         this.deadlocks.push(...running.map(([actor, sql]) => `${actor}: ${sql}`));
       await arrival;
     }
   }
 
-  /** The server processes that wait for a lock which somebody holds, longest first. */
+  /** Server processes that wait for a lock, the longest waiting first. */
   async #blocked(): Promise<number[]> {
     const { rows } = await this.#monitor.query<{ pid: number }>({
       name: 'blocked',
