@@ -18,24 +18,24 @@ import { responseTests } from './conformance/responses.ts';
 import { webhookTests } from './conformance/webhooks.ts';
 import { workerTests } from './conformance/workers.ts';
 
-/** A database under test. */
+/** Database under test. */
 export interface Backend {
-  /** A started store. */
+  /** Started store. */
   store: Store;
-  /** Another process's store on the same database; the same one where only one process may open it. */
+  /** Store of another process on the same database; the same store where only one process may open it. */
   other: Store;
   /** Empties the database. */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the tests of one group see. The stores are there once a test runs. */
+/** Stores of one test group, available once a test runs. */
 export interface Stores {
   store: Store;
   other: Store;
 }
 
-/** Defines what a store is: every operation of the contract, every rule, for every database. */
+/** Defines the store contract: every operation and every rule, run against each database. */
 export function storeConformance(name: string, open: () => Promise<Backend>): void {
   describe(name, () => {
     let backend: Backend;

@@ -5,7 +5,7 @@ import { createSqliteStore } from '../../src/store/sqlite/sqlite.ts';
 import type { Store } from '../../src/store/store.ts';
 import { failure, lease, makeBatch, makeChunks, makeFile, output, start } from './fixtures.ts';
 
-/** What a killed process told of: everything it had seen committed. */
+/** Committed operation that a process reports before it is killed. */
 export type Ack =
   | { did: 'create'; batch: string; total: number }
   | { did: 'record'; batch: string; lines: number[] }

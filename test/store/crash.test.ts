@@ -20,14 +20,14 @@ const folder = mkdtempSync(join(tmpdir(), 'crash-'));
 const path = join(folder, 'offpeak.db');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Lets a process work and kills it at some moment, often in the middle of a transaction. Returns what it had told. */
+/** Runs a process and kills it at a random moment, often within a transaction. Returns its acknowledgements. */
 async function live(life: number): Promise<Ack[]> {
   const script = fileURLToPath(new URL('crash-child.ts', import.meta.url));
   const child = spawn(process.execPath, [script, path, String(life)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const acks: Ack[] = [];
-  // Somewhere within a few transactions after a few dozen of them.
+  // Some acknowledgements in, up to a few dozen transactions.
   const deadline = random.int(3, 62);
   for await (const line of createInterface(child.stdout)) {
     acks.push(JSON.parse(line) as Ack);
@@ -38,7 +38,7 @@ async function live(life: number): Promise<Ack[]> {
   return acks;
 }
 
-/** Looks at the files themselves, not through the store. */
+/** Opens the database file itself, without the store. */
 function inspect(
   check: (all: (sql: string, ...params: string[]) => Record<string, unknown>[]) => void,
 ): void {
@@ -53,17 +53,17 @@ function inspect(
 const bodyOf = (batch: string, line: number) =>
   text((line % 10 === 9 ? failure(batch, line) : output(batch, line)).body);
 
-test(`${lives} lives, each ended by SIGKILL: what was told is there, whole, and the counters are the rows`, async () => {
-  const told: Ack[] = [];
+test(`acknowledged writes survive ${lives} SIGKILLs completely, and the counters match the rows`, async () => {
+  const acknowledged: Ack[] = [];
   for (let life = 1; life <= lives; life++) {
-    told.push(...(await live(life)));
+    acknowledged.push(...(await live(life)));
     inspect((all) => {
       expect(all('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-      checkTold(all, told);
-      checkWhole(all);
+      checkAcknowledged(all, acknowledged);
+      checkComplete(all);
     });
   }
-  expect(told.filter((ack) => ack.did === 'record').length).toBeGreaterThan(lives);
+  expect(acknowledged.filter((ack) => ack.did === 'record').length).toBeGreaterThan(lives);
   const store = createSqliteStore({ path, clock: systemClock, log: silent });
   await store.start();
   await store.workers.clear();
@@ -76,8 +76,8 @@ test(`${lives} lives, each ended by SIGKILL: what was told is there, whole, and 
 
 type All = (sql: string, ...params: string[]) => Record<string, unknown>[];
 
-function checkTold(all: All, told: Ack[]): void {
-  for (const ack of told) {
+function checkAcknowledged(all: All, acknowledged: Ack[]): void {
+  for (const ack of acknowledged) {
     const [batch] = all('SELECT * FROM batches WHERE id = ?', ack.batch);
     expect(batch).toBeDefined();
     if (ack.did === 'cancel') expect(batch).toMatchObject({ status: 'cancelling', closing: 'cancelled' });
@@ -88,8 +88,8 @@ function checkTold(all: All, told: Ack[]): void {
   }
 }
 
-/** Told or not: everything there is there entirely. */
-function checkWhole(all: All): void {
+/** Acknowledged or not, every write is there completely or not at all. */
+function checkComplete(all: All): void {
   for (const batch of all('SELECT * FROM batches')) {
     const id = batch.id as string;
     expect(all('SELECT id FROM files WHERE id = ?', batch.input_file_id as string)).toHaveLength(1);

@@ -9,14 +9,14 @@ import type { Lease } from '../../src/store/contract/claim.ts';
 import type { IdempotencyToken } from '../../src/store/contract/idempotency.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 
-/** The instant at which the stories of these tests begin: 2026-11-21T10:00:00Z. */
+/** Start time of these tests: 2026-11-21T10:00:00Z. */
 export const start = 1_795_255_200_000;
 export const day = '2026-11-21';
 export const hour = 3_600_000;
 
 let counter = 0;
 
-/** Ids that sort in the order they were made, as the real ones do. */
+/** IDs that sort by creation, like the real ones. */
 export function nextId(prefix: IdPrefix): string {
   return prefix + (++counter).toString(16).padStart(32, '0');
 }
@@ -190,7 +190,7 @@ export const lease = ({ batchId, seq, epoch }: Lease): Lease => ({ batchId, seq,
 
 const anySuspects: SuspectAllowance = { minKills: 99, max: 0, mayTakeAlone: false };
 
-/** Leases so many chunks of one batch and model. */
+/** Leases up to `count` chunks of one batch and model. */
 export async function claimOf(
   store: Store,
   worker: string,
@@ -215,12 +215,12 @@ export interface ClaimOf {
   suspects?: SuspectAllowance;
 }
 
-/** Models of ready chunks, in order; nobody serves any in these tests. */
+/** Models of ready chunks, in order; no process serves any in these tests. */
 export async function readyModels(store: Store): Promise<string[]> {
   return (await store.workers.missingModels(start)).map(({ model }) => model);
 }
 
-/** The batches that wait to be closed, the most urgent first. */
+/** Batches that wait to be closed, the most urgent first. */
 export async function batchesToClose(store: Store): Promise<string[]> {
   const { chunks } = await store.batches.claimClosings('looks', 1_000);
   await store.batches.release('looks', chunks);
@@ -244,7 +244,7 @@ export async function claimClosing(store: Store, worker: string, batchId: string
   return lease(chunk);
 }
 
-/** Brings a batch whose end is decided to it, recording what is missing as errors. */
+/** Ends a batch whose end is decided, recording its missing lines as errors. */
 export async function closeBatch(store: Store, batchId: string, now = start): Promise<Batch> {
   const closing = await claimClosing(store, 'closer', batchId);
   await store.batches.closeGate('closer', closing);

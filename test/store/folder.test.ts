@@ -36,7 +36,7 @@ afterEach(() => {
 
 const open = (at = path) => createSqliteStore({ path: at, clock: systemClock, log: silent });
 
-/** What a start that must fail says. */
+/** Error of a start that must fail. */
 async function failing(at = path): Promise<StoreError> {
   const store = open(at);
   const error: unknown = await store.start().catch((thrown: unknown) => thrown);
@@ -53,7 +53,7 @@ async function filled(): Promise<void> {
 }
 
 describe('a data folder', () => {
-  test('is made, for its owner alone, and keeps what it was told', async () => {
+  test('is created for its owner alone, and keeps its data', async () => {
     path = join(folder, 'deep', 'down', 'offpeak.db');
     const org = makeOrg();
     const store = open();
@@ -67,7 +67,7 @@ describe('a data folder', () => {
     await again.stop();
   });
 
-  test('has its database open to its owner alone, also where the folder was there before', async () => {
+  test('has a database readable by its owner alone, also in an existing folder', async () => {
     const store = open();
     await store.start();
     await store.orgs.insert(makeOrg());
@@ -76,12 +76,12 @@ describe('a data folder', () => {
     await store.stop();
   });
 
-  test('warns when the write-ahead log of a process that was killed is gone, and only then', async () => {
+  test('warns when the write-ahead log of a killed process is missing, and only then', async () => {
     const org = makeOrg();
     const store = open();
     await store.start();
     await store.orgs.insert(org);
-    /** Starts on what a kill leaves, without some of its files. */
+    /** Starts on the files that a kill leaves, without some of them. */
     async function startedWithout(...files: string[]) {
       const copy = mkdtempSync(join(tmpdir(), 'data-'));
       cpSync(folder, copy, { recursive: true, filter: (name) => !files.some((file) => name.endsWith(file)) });
@@ -102,13 +102,13 @@ describe('a data folder', () => {
     expect(await startedWithout()).toEqual({ warnings: [], found: [org] });
   });
 
-  test('C30: holds nothing of deleted rows once it is scrubbed', async () => {
+  test('C30: holds no trace of deleted rows once it is scrubbed', async () => {
     const canary = `canary ${'yellow '.repeat(9)}`;
     const store = open();
     await store.start();
     const batch = await addBatch(store, { total: 300 });
     await claimOf(store, 'w', batch.id, { count: 300 });
-    // Rows of less than a page, of a page, and of several.
+    // Rows smaller than a page, of one page, and of several.
     const bodies = (line: number) => Buffer.from(canary.repeat(1 + (line % 3) * 60));
     const lines = range(0, 300).map((line) => ({ ...output(batch, line), body: bodies(line) }));
     for (let at = 0; at < lines.length; at += 10)
@@ -125,7 +125,7 @@ describe('a data folder', () => {
     expect(holding()).toEqual([]);
   });
 
-  test('F37: whose disk hangs is unreachable after a minute, and not for longer than it hangs', async () => {
+  test('F37: is unreachable a minute after its disk hangs, and only as long as it hangs', async () => {
     const clock = createManualClock();
     const store = createSqliteStore({ path, clock, log: silent });
     await store.start();
@@ -145,12 +145,12 @@ describe('a data folder', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('F37: has answered when this process stood still for longer than it waits', async () => {
+  test('F37: still answers after the process was suspended for longer than the timeout', async () => {
     const clock = createManualClock();
     const store = createSqliteStore({ path, clock, log: silent });
     await store.start();
     const inserted = store.orgs.insert(makeOrg());
-    // Before the answer is read, as the timers of a process that wakes up are the first to run.
+    // Before the answer is read, since the timers of a process that wakes up run first.
     clock.stall(120_000);
     await clock.advance(0);
     await inserted;
@@ -158,7 +158,7 @@ describe('a data folder', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('F37: belongs to one process: a second store is told which', async () => {
+  test('F37: belongs to one process: a second store names that process', async () => {
     const store = open();
     await store.start();
     const error = await failing();
@@ -201,8 +201,8 @@ describe('a data folder', () => {
   });
 });
 
-describe('a start says what is wrong when', () => {
-  test('the file is not a database, and leaves it alone', async () => {
+describe('a start reports the cause when', () => {
+  test('the file is not a database, and does not change it', async () => {
     const garbage = 'This is a letter to my aunt. '.repeat(400);
     writeFileSync(path, garbage);
     const error = await failing();
@@ -221,7 +221,7 @@ describe('a start says what is wrong when', () => {
     expect(error.message).toBe(`The database ${path} is damaged.`);
   });
 
-  test('the schema is of a newer version, and changes nothing', async () => {
+  test('the schema has a newer version, and changes nothing', async () => {
     await filled();
     const database = new DatabaseSync(path);
     database.exec("INSERT INTO schema_version VALUES (99, 'from the future', 0)");
@@ -234,7 +234,7 @@ describe('a start says what is wrong when', () => {
     after.close();
   });
 
-  test('the database is from before 0.1.0, and nothing is changed', async () => {
+  test('the database is from before 0.1.0, and changes nothing', async () => {
     await filled();
     const database = new DatabaseSync(path);
     database.exec("DELETE FROM schema_version; INSERT INTO schema_version VALUES (11, 'initial', 0)");
@@ -250,27 +250,27 @@ describe('a start says what is wrong when', () => {
     after.close();
   });
 
-  test('the folder cannot be made', async () => {
+  test('the folder cannot be created', async () => {
     writeFileSync(path, 'a file');
     const error = await failing(join(path, 'below', 'offpeak.db'));
     expect(error.code).toBe('unwritable');
     expect(error.message).toBe(`The data folder ${join(path, 'below')} cannot be written to.`);
   });
 
-  test('a folder stands where the database belongs', async () => {
+  test('a folder has the path of the database', async () => {
     mkdirSync(path);
     const error = await failing();
     expect(error.code).toBe('unwritable');
     expect(error.message).toBe(`The database ${path} cannot be opened for writing.`);
   });
 
-  test('the lock is not what it should be', async () => {
+  test('the lock file is invalid', async () => {
     writeFileSync(join(folder, 'lock.db'), 'garbage '.repeat(1_000));
     const error = await failing();
     expect(error.message).toBe(`${join(folder, 'lock.db')} is not a database.`);
   });
 
-  test('and after each of these another start succeeds once the cause is gone', async () => {
+  test('the file is garbage, and succeeds once it is removed', async () => {
     writeFileSync(path, 'garbage '.repeat(1_000));
     await failing();
     rmSync(path);
@@ -281,7 +281,7 @@ describe('a start says what is wrong when', () => {
   });
 });
 
-test('a damaged page is reported by the operation that meets it', async () => {
+test('a damaged page is reported by the operation that reads it', async () => {
   await filled();
   const bytes = readFileSync(path);
   const database = new DatabaseSync(path);
@@ -299,7 +299,7 @@ test('a damaged page is reported by the operation that meets it', async () => {
 });
 
 describe('a store', () => {
-  test('may be started and stopped in any number and order', async () => {
+  test('can be started and stopped repeatedly, in any order', async () => {
     const never = open();
     await never.stop();
     await never.stop();
@@ -310,7 +310,7 @@ describe('a store', () => {
     await expect(store.ping()).rejects.toMatchObject({ name: 'StoreError', code: 'stopped' });
   });
 
-  test('answers what is under way before it stops', async () => {
+  test('answers pending operations before it stops', async () => {
     const store = open();
     await store.start();
     const beats = range(0, 50).map((i) => store.workers.beat(`w${i}`, { interactive: {} }));
@@ -321,7 +321,7 @@ describe('a store', () => {
     await stopped;
   });
 
-  test('passes arguments that cannot be copied back to the caller, and goes on', async () => {
+  test('returns arguments that cannot be cloned to the caller as an error, and continues', async () => {
     const store = open();
     await store.start();
     const org = { ...makeOrg(), toString: () => 'not cloneable' };
@@ -330,7 +330,7 @@ describe('a store', () => {
     await store.stop();
   });
 
-  test('passes the faults of the database on with their names', async () => {
+  test('passes on database errors with their messages', async () => {
     const store = open();
     await store.start();
     const org = makeOrg();
@@ -340,7 +340,7 @@ describe('a store', () => {
   });
 });
 
-/** Leaves no block free. */
+/** Fills the disk to the last block. */
 function fillUp(file: string): void {
   try {
     for (;;) appendFileSync(file, new Uint8Array(4_096));
@@ -349,7 +349,7 @@ function fillUp(file: string): void {
   }
 }
 
-test('a full disk refuses, damages nothing, and goes on when there is room', async ({
+test('a full disk rejects writes, damages nothing, and works again once there is space', async ({
   skip,
   onTestFinished,
 }) => {

@@ -8,16 +8,16 @@ import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addBatch, claimOf, hour, lease, makeWebhook, closeBatch, output, range, start } from './fixtures.ts';
 
-// Operations that look without a lock and then write in a transaction: what another process does in between decides.
+// Operations that read without a lock and then write in a transaction must notice what another process changed in between.
 
 const fault: BatchFault = { code: 'batch_failed', message: 'The input is gone.', param: null, line: null };
 const suspects = { minKills: 99, max: 0, mayTakeAlone: false };
 
 let db: Db;
-/** The store of this process, and the one of another process on the same database. */
+/** Stores of this process and of another process on the same database. */
 let store: Store;
 let other: Store;
-/** Called once, between the look of the next operation and its transaction. */
+/** Called once, between the read of the next operation and its transaction. */
 let meanwhile: (() => Promise<unknown>) | undefined;
 
 beforeEach(async () => {
@@ -55,11 +55,11 @@ describe('a batch that is about to expire', () => {
         ),
       'completed',
     ],
-    ['is expired by another', ({ expiresAt }) => other.batches.expire(expiresAt, 9), 'expired'],
+    ['is expired by another process', ({ expiresAt }) => other.batches.expire(expiresAt, 9), 'expired'],
     ['has its window moved', () => other.batches.moveWindows(hour), null],
   ];
 
-  test.each(ends)('and meanwhile %s is left alone', async (_, end, closing) => {
+  test.each(ends)('is left alone if it %s meanwhile', async (_, end, closing) => {
     const batch = await addBatch(other);
     await claimOf(other, 'w', batch.id, { count: 9 });
     meanwhile = () => end(batch);
@@ -69,11 +69,11 @@ describe('a batch that is about to expire', () => {
   });
 });
 
-describe('a claim gets nothing of a batch that meanwhile', () => {
+describe('a claim returns nothing of a batch that meanwhile', () => {
   test.each<[string, (batch: Batch) => Promise<unknown>]>([
     ['is cancelled', ({ id }) => other.batches.cancel('org_a', id, start, 0)],
     ['is paused', ({ id }) => other.batches.pause('org_a', id, start)],
-    ['is claimed by another', ({ id }) => claimOf(other, 'v', id, { count: 9 })],
+    ['is claimed by another process', ({ id }) => claimOf(other, 'v', id, { count: 9 })],
   ])('%s', async (_, act) => {
     const batch = await addBatch(other);
     meanwhile = () => act(batch);
@@ -82,7 +82,7 @@ describe('a claim gets nothing of a batch that meanwhile', () => {
   });
 });
 
-test('the closing of a batch that another claims meanwhile is its own', async () => {
+test('the closing of a batch that another process claims meanwhile is not claimed', async () => {
   const batch = await addBatch(other);
   await other.batches.cancel('org_a', batch.id, start, 0);
   meanwhile = () => other.batches.claimClosings('v', 9);
@@ -90,7 +90,7 @@ test('the closing of a batch that another claims meanwhile is its own', async ()
   expect(meanwhile).toBeUndefined();
 });
 
-test('a batch whose lost lines another runs again meanwhile is not reopened twice', async () => {
+test('a batch with lost lines that another process reopens meanwhile is not reopened again', async () => {
   const batch = await addBatch(other);
   const chunks = await claimOf(other, 'w', batch.id, { count: 9 });
   await other.results.record('w', [output(batch, 0)], chunks.map(lease), start);
@@ -99,7 +99,7 @@ test('a batch whose lost lines another runs again meanwhile is not reopened twic
   expect(meanwhile).toBeUndefined();
 });
 
-test('a delivery that another claims meanwhile is its own', async () => {
+test('a delivery that another process claims meanwhile is not claimed', async () => {
   const webhook = makeWebhook({ eventTypes: ['batch.cancelled'] });
   await other.webhooks.insert(webhook, 'secret', 9);
   const batch = await addBatch(other);

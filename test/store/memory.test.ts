@@ -9,7 +9,7 @@ storeConformance('the store in memory', async () => {
   return { store, other: store, reset: () => store.reset(), close: () => store.stop() };
 });
 
-test('the store in memory settles within microtasks, so that a simulated clock decides what happens when', async () => {
+test('the store in memory settles within microtasks, so that a simulated clock decides the order of events', async () => {
   const store = createMemoryStore({ clock: { ...systemClock, now: () => 42 } });
   let turned = false;
   setImmediate(() => (turned = true));

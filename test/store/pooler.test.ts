@@ -27,7 +27,7 @@ else {
 }
 
 interface Pooled {
-  /** The database's URL through the pooler, and without it. */
+  /** URL of the database through the pooler, and without it. */
   url: string;
   direct: string;
 }
@@ -59,14 +59,14 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
   };
 
   describe.each([{ pool_mode: 'transaction' }, { pool_mode: 'session' }])('in $pool_mode mode', (mode) => {
-    test('every statement and every transaction has its time limits', async () => {
+    test('every statement and every transaction has its timeouts', async () => {
       const { url } = await pooled(mode);
       const db = open(url);
       expect(await db.all(readSettings)).toEqual([settings]);
       expect(await db.tx((q) => q.all(readSettings))).toEqual([settings]);
     });
 
-    test('no other client of the pooler meets them', async () => {
+    test('other clients of the pooler are not affected by them', async () => {
       const { url } = await pooled({ ...mode, default_pool_size: 1 });
       const db = openPostgres(url, silent);
       await db.all('SELECT 1 AS one');
@@ -76,7 +76,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
       expect((await (await beside(url)).query(readSettings)).rows).toEqual([off]);
     });
 
-    test('a statement that waits for a lock is given up, and is gone from the server', async () => {
+    test('a statement that waits for a lock is cancelled on the server', async () => {
       const { url, direct } = await pooled(mode);
       const db = open(url, 200);
       await db.exec('CREATE TABLE t (n integer)');
@@ -93,7 +93,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
       expect(await db.all('SELECT n FROM t')).toEqual([]);
     });
 
-    test('a statement that fails leaves no transaction open', async () => {
+    test('a failed statement leaves no transaction open', async () => {
       const { url } = await pooled({ ...mode, default_pool_size: 1 });
       const db = openPostgres(url, silent, { ...defaultPool, connections: 1 });
       onTestFinished(() => db.close());
@@ -140,7 +140,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
       await first.stop();
     });
 
-    test('server connections that are cut lose nothing and double nothing', async () => {
+    test('cut server connections lose and duplicate nothing', async () => {
       const { url } = await pooled(mode);
       const store = createPostgresStore({ url, log: silent });
       await store.start();
@@ -219,23 +219,20 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
     const tables = async (url: string) =>
       (await (await beside(url)).query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")).rows;
 
-    test.each([['transaction'], ['session']])(
-      'names the pooler in the log once, in %s mode',
-      async (pool_mode) => {
-        const { url, direct } = await pooled({ pool_mode });
-        const lines: string[] = [];
-        for (const each of [url, direct]) {
-          const log = { ...silent, info: (_: unknown, line?: string) => void lines.push(line!) };
-          const store = createPostgresStore({ url: each, log });
-          await store.start();
-          await store.ping();
-          await store.stop();
-        }
-        expect(lines.filter((line) => line.includes('behind a pooler'))).toHaveLength(1);
-      },
-    );
+    test.each([['transaction'], ['session']])('logs the pooler once, in %s mode', async (pool_mode) => {
+      const { url, direct } = await pooled({ pool_mode });
+      const lines: string[] = [];
+      for (const each of [url, direct]) {
+        const log = { ...silent, info: (_: unknown, line?: string) => void lines.push(line!) };
+        const store = createPostgresStore({ url: each, log });
+        await store.start();
+        await store.ping();
+        await store.stop();
+      }
+      expect(lines.filter((line) => line.includes('behind a pooler'))).toHaveLength(1);
+    });
 
-    test('is refused in statement mode, with the setting to change, before a table is made', async () => {
+    test('is refused in statement mode, naming the setting to change, before a table is created', async () => {
       const { url, direct } = await pooled({ pool_mode: 'statement' });
       const error = await starting(url);
       expect(error.code).toBe('refused');
@@ -244,7 +241,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
       expect(await tables(direct)).toEqual([]);
     });
 
-    test('shows what the pooler says of a parameter in the URL that it does not take', async () => {
+    test('shows the message of a pooler that rejects a parameter in the URL', async () => {
       const { url } = await pooled({ pool_mode: 'transaction' });
       const error = await starting(`${url}?options=-c%20work_mem%3D8MB`);
       expect(error.code).toBe('refused');
@@ -252,7 +249,7 @@ function poolerTests(postgres: PostgresServer, bouncer: PgBouncer): void {
       expect(error.hint).toMatch(/^Add (options|work_mem) to ignore_startup_parameters of the pooler/);
     });
 
-    test('says what the pooler says where it has no room', async () => {
+    test('shows the message of a pooler without a free connection', async () => {
       const { url } = await pooled({ pool_mode: 'transaction', max_client_conn: 0 });
       const error = await starting(url);
       expect(error).toMatchObject({ code: 'refused', hint: 'Check the limits and the log of the pooler.' });

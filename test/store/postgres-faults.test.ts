@@ -38,7 +38,7 @@ function faultTests(postgres: PostgresServer): void {
   };
   const raise = (code: string) => `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`;
 
-  test('the schema has the tables, columns, keys and indexes of SQLite, and all text compares byte by byte', () =>
+  test('the schema has the tables, columns, keys and indexes of SQLite, and all text is compared byte by byte', () =>
     withDb(async (db) => {
       const sqlite = openSqlite(':memory:', systemClock);
       await Promise.all([migrate(db), migrate(sqlite)]);
@@ -58,14 +58,14 @@ function faultTests(postgres: PostgresServer): void {
     await db.close();
   });
 
-  test('F35: connections that are cut under load lose nothing and double nothing', async () => {
+  test('F35: connections cut under load lose and duplicate nothing', async () => {
     const url = await postgres.createDatabase();
     const [one, two] = [createPostgresStore({ url, log: silent }), createPostgresStore({ url, log: silent })];
     await Promise.all([one.start(), two.start()]);
     const batch = await addBatch(one, { total: 600 });
     await claimOf(one, 'w', batch.id, { count: 1_000 });
     const failures: unknown[] = [];
-    /** As the recorder does: what failed is brought again. */
+    /** Retries like the recorder. */
     const record = async (results: LineResult[], store = one): Promise<void> => {
       for (;;) {
         try {
@@ -89,7 +89,7 @@ function faultTests(postgres: PostgresServer): void {
       for (let i = 0; i < 6; i++) {
         const before = await recorded();
         cut += await postgres.cutConnections();
-        // Until something was recorded again: the next cut hits work, too.
+        // Waits until another result is recorded, so that the next cut hits work, too.
         for (let now = before; now <= before && now < 600; now = await recorded());
       }
     };
@@ -106,7 +106,7 @@ function faultTests(postgres: PostgresServer): void {
     await Promise.all([one.stop(), two.stop()]);
   });
 
-  test('a connection lost while idle is not noticed by the next read nor by the next transaction', () =>
+  test('a connection lost while idle affects neither the next read nor the next transaction', () =>
     withDb(async (db) => {
       await db.all('SELECT 1 AS one');
       await postgres.cutConnections();
@@ -115,7 +115,7 @@ function faultTests(postgres: PostgresServer): void {
       expect(await db.tx((q) => q.all('SELECT 2 AS two'))).toEqual([{ two: 2 }]);
     }));
 
-  test('a transaction whose connection is lost before its commit is done again', () =>
+  test('a transaction whose connection is lost before its commit is retried', () =>
     withDb(async (db) => {
       await db.exec('CREATE TABLE t (n integer)');
       let attempts = 0;
@@ -128,7 +128,7 @@ function faultTests(postgres: PostgresServer): void {
       expect(await db.all('SELECT n FROM t')).toEqual([{ n: 2 }]);
     }));
 
-  test('a transaction whose connection is lost during its commit is not: it may have happened', () =>
+  test('a transaction whose connection is lost during its commit is not retried: it may have happened', () =>
     withDb(async (db) => {
       await db.exec(`CREATE TABLE t (n integer);
         CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -144,7 +144,7 @@ function faultTests(postgres: PostgresServer): void {
       expect(attempts).toBe(1);
     }));
 
-  test('two transactions that wait for each other both end', () =>
+  test('two transactions in a deadlock both end', () =>
     withDb(async (db) => {
       await db.exec(
         'CREATE TABLE t (id integer PRIMARY KEY, n integer); INSERT INTO t VALUES (1, 0), (2, 0)',
@@ -166,7 +166,7 @@ function faultTests(postgres: PostgresServer): void {
       expect(await db.all('SELECT n FROM t ORDER BY id')).toEqual([{ n: 2 }, { n: 2 }]);
     }));
 
-  test('a conflict is tried again, but not for ever', () =>
+  test('a conflict is retried, but not forever', () =>
     withDb(async (db) => {
       let attempts = 0;
       const conflicting = (times: number) =>
@@ -180,7 +180,7 @@ function faultTests(postgres: PostgresServer): void {
       expect(attempts).toBe(10);
     }));
 
-  test('what a transaction throws undoes it and comes out as it is', () =>
+  test('an error thrown in a transaction rolls it back and is passed on unchanged', () =>
     withDb(async (db) => {
       await db.exec('CREATE TABLE t (n integer)');
       const fault = new Error('mine');
@@ -211,7 +211,7 @@ function faultTests(postgres: PostgresServer): void {
   describe('a database that takes too long is unreachable', () => {
     const late = { name: 'StoreError', code: 'unreachable', message: expect.stringContaining('in time') };
 
-    test('when a statement goes on and on', () =>
+    test('when a statement never ends', () =>
       withDb(
         async (db) => {
           await expect(db.all('SELECT pg_sleep(60)')).rejects.toMatchObject(late);
@@ -221,7 +221,7 @@ function faultTests(postgres: PostgresServer): void {
         { statement: 500 },
       ));
 
-    test('when somebody keeps a row', () =>
+    test('when a row stays locked', () =>
       withDb(
         async (db) => {
           await db.exec('CREATE TABLE t (n integer); INSERT INTO t VALUES (1)');
@@ -234,7 +234,7 @@ function faultTests(postgres: PostgresServer): void {
         { lock: 100 },
       ));
 
-    test('when the network falls silent, and a connection that did is not used again', async () => {
+    test('when the network stalls, and the stalled connection is not used again', async () => {
       const url = new URL(await postgres.createDatabase());
       const line = await startStallProxy(Number(url.port));
       url.port = String(line.port);
@@ -254,7 +254,7 @@ function faultTests(postgres: PostgresServer): void {
     });
   });
 
-  test('integers come as numbers, up to the largest exact one', () =>
+  test('integers are read as numbers, up to the largest exact one', () =>
     withDb(async (db) => {
       expect(
         await db.all(
@@ -263,7 +263,7 @@ function faultTests(postgres: PostgresServer): void {
       ).toEqual([{ big: 9_007_199_254_740_991, n: 0 }]);
     }));
 
-  describe('a start says what is wrong when', () => {
+  describe('a start reports the cause when', () => {
     const starting = async (url: string) => {
       const store = createPostgresStore({ url, log: silent });
       const error: unknown = await store.start().catch((thrown: unknown) => thrown);
@@ -272,13 +272,13 @@ function faultTests(postgres: PostgresServer): void {
       return error as StoreError;
     };
 
-    test('nobody listens', async () => {
+    test('no server listens', async () => {
       const error = await starting('postgres://someone:secret@127.0.0.1:1/offpeak');
       expect(error.code).toBe('unreachable');
       expect(error.message).toBe('The database 127.0.0.1:1/offpeak does not answer (ECONNREFUSED).');
     });
 
-    test('there is no such database', async () => {
+    test('the database does not exist', async () => {
       const error = await starting((await postgres.createDatabase()).replace('test_', 'absent_'));
       expect(error.code).toBe('refused');
       expect(error.message).toMatch(/absent_\d+" does not exist/);
@@ -303,7 +303,7 @@ function faultTests(postgres: PostgresServer): void {
       expect((await starting(url)).code).toBe('newer_schema');
     });
 
-    test('its schema is from before 0.1.0, and nothing is changed', async () => {
+    test('its schema is from before 0.1.0, and changes nothing', async () => {
       const url = await postgres.createDatabase();
       const db = openPostgres(url, silent);
       await migrate(db);
@@ -322,7 +322,7 @@ function faultTests(postgres: PostgresServer): void {
     });
   });
 
-  test('requests that wait keep no beat, no answers and no claim waiting', async () => {
+  test('blocked requests delay no heartbeat, no results and no claim', async () => {
     const url = await postgres.createDatabase();
     const store = createPostgresStore({ url, log: silent });
     await store.start();
@@ -344,7 +344,7 @@ function faultTests(postgres: PostgresServer): void {
     await Promise.all([store.stop(), beside.close()]);
   });
 
-  test('F50: a process goes on while a newer version brings the schema on, and is refused only at its next start', async () => {
+  test('F50: a process continues while a newer version migrates the schema, and is refused only at its next start', async () => {
     const url = await postgres.createDatabase();
     const store = createPostgresStore({ url, log: silent });
     await store.start();
@@ -359,7 +359,7 @@ function faultTests(postgres: PostgresServer): void {
     };
     expect(await work()).toEqual([true, 1, 1]);
     const newer = openPostgres(url, silent);
-    // What a release may do to a schema that its predecessor still uses: add.
+    // A release may only add to a schema that its predecessor still uses.
     const tables = ['batches', 'batch_chunks', 'batch_results', 'files', 'workers', 'queues'];
     const added = tables.map((table) => `ALTER TABLE ${table} ADD COLUMN later text DEFAULT 'x' NOT NULL`);
     const next = { version: migrations.at(-1)!.version + 1, name: 'next', statements: () => added };
@@ -373,7 +373,7 @@ function faultTests(postgres: PostgresServer): void {
     await Promise.all([store.stop(), newer.close()]);
   });
 
-  test('start and stop may come in any number and order', async () => {
+  test('a store can be started and stopped repeatedly, in any order', async () => {
     const url = await postgres.createDatabase();
     const never = createPostgresStore({ url, log: silent });
     await never.stop();

@@ -1,6 +1,6 @@
 import type { Db } from '../../src/store/db.ts';
 
-/** The schema of a SQLite database as statements: what `test/store/schema.sql` holds. */
+/** Schema of a SQLite database as statements: the content of `test/store/schema.sql`. */
 export async function dumpSchema(sqlite: Db): Promise<string> {
   const rows = await sqlite.all<{ sql: string }>(
     "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY tbl_name, type = 'index', name",
@@ -38,7 +38,7 @@ const outlines = {
   ],
 } as const;
 
-/** Tables, columns, keys and indexes, one a line, spelled alike for both databases. */
+/** Tables, columns, keys and indexes, one a line, written the same for both databases. */
 export async function outlineSchema(db: Db): Promise<string[]> {
   const parts = await Promise.all(outlines[db.types.dialect].map((sql) => db.all<{ line: string }>(sql)));
   return parts
@@ -47,7 +47,7 @@ export async function outlineSchema(db: Db): Promise<string[]> {
     .toSorted();
 }
 
-/** Columns of text that Postgres would not compare byte by byte. */
+/** Text columns that Postgres would not compare byte by byte. */
 export async function looselyCollated(postgres: Db): Promise<object[]> {
   return postgres.all(
     `SELECT c.relname AS table_name, a.attname AS column_name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid

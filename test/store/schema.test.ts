@@ -7,7 +7,7 @@ import { dumpSchema } from './schema-dump.ts';
 
 const open = () => openSqlite(':memory:', systemClock);
 
-/** A migration of a later version. */
+/** Migration of a later version. */
 const next = {
   version: migrations.at(-1)!.version + 1,
   name: 'next',
@@ -17,7 +17,7 @@ const next = {
   ],
 };
 
-/** The database with every statement from number `statement` on failing. */
+/** Database on which every statement from number `statement` on fails. */
 function failingFrom(db: Db, statement: number): Db {
   let count = 0;
   const failing = (q: Queries): Queries => ({
@@ -43,7 +43,7 @@ describe('the schema', () => {
     expect(await db.all('SELECT * FROM schema_version')).toEqual(versions);
   });
 
-  test('F49: has each migration completely or not at all, wherever a migration was cut, and the next start continues', async () => {
+  test('F49: has each migration completely or not at all, wherever it was interrupted, and the next start continues', async () => {
     const whole = open();
     const versions = [''];
     const steps = [...migrations, next];
@@ -89,7 +89,7 @@ describe('the schema', () => {
     expect(await dumpSchema(db)).toBe(before);
   });
 
-  // The development versions before 0.1.0 had migrations 1 to 16.
+  // Development versions before 0.1.0 had migrations 1 to 16.
   test.each([1, 11, 16])('of version %i before 0.1.0 is refused and left unchanged', async (version) => {
     const db = open();
     await migrate(db);
@@ -108,7 +108,7 @@ describe('the schema', () => {
   });
 });
 
-/** The statements that run often must not read whole tables. */
+/** Frequent statements must not read whole tables. */
 describe('an index serves', () => {
   const plans = {
     'the batches of an org':
@@ -162,7 +162,7 @@ describe('an index serves', () => {
     const db = open();
     await migrate(db);
     const steps = await db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
-    // Values that stand in the statement are no table.
+    // Values written into the statement are not tables.
     const details = steps.map((step) => step.detail).filter((each) => !/CONSTANT|chosen/.test(each));
     expect(details.filter((detail) => /^(SEARCH|SCAN)/.test(detail) && !detail.includes('INDEX'))).toEqual(
       [],

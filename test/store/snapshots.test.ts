@@ -28,7 +28,7 @@ function pictureTests(postgres: PostgresServer): void {
     await postgres.stop();
   });
 
-  /** Reads a batch of which one line more completes and one more fails after each statement of the reader. */
+  /** Reads a batch while one more line completes and one more fails after each statement of the reader. */
   const readBesideResults = async (snapshot: string) => {
     const writer = createSqlStore(db) as Store;
     const batch = await addBatch(writer, { total });
@@ -65,7 +65,7 @@ function pictureTests(postgres: PostgresServer): void {
     };
   };
 
-  it('is of one moment', async () => {
+  it('shows one moment', async () => {
     for (const _ of range(0, 3)) {
       const { ok, billed, err, failed, open, running } = await readBesideResults(db.types.snapshot);
       expect([billed, failed, running]).toEqual([ok, err, open]);
@@ -73,7 +73,7 @@ function pictureTests(postgres: PostgresServer): void {
     }
   });
 
-  it('would be of several without a snapshot', async () => {
+  it('would mix several moments without a snapshot transaction', async () => {
     const { ok, billed, err, failed } = await readBesideResults('');
     expect([billed > ok, failed > err]).toEqual([true, true]);
   });

@@ -36,7 +36,7 @@ storeConformance('the store in a SQLite file', async () => {
   };
 });
 
-test('a beat and answers go before the requests that came before them', async () => {
+test('heartbeats and results overtake earlier requests', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'store-'));
   const store = createSqliteStore({ path: join(folder, 'offpeak.db'), clock: systemClock, log: silent });
   await store.start();
@@ -55,7 +55,7 @@ test('a beat and answers go before the requests that came before them', async ()
   rmSync(folder, { recursive: true });
 });
 
-test('a poll is compiled once, whatever its limit', async () => {
+test('a poll is compiled once for all limits', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare');
   const db = openSqlite(':memory:', { now: () => start });
   const connection = prepare.mock.contexts[0] as DatabaseSync;
@@ -68,7 +68,7 @@ test('a poll is compiled once, whatever its limit', async () => {
     await results.tail('batch_1', 'errors', limit, { rows: limit, bytes: limit });
   };
   let compiled = 0;
-  // SQLite asks this whenever it compiles a statement.
+  // SQLite calls this whenever it compiles a statement.
   connection.setAuthorizer(() => {
     compiled++;
     return 0;

@@ -8,12 +8,14 @@ import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addBatch, claimOf, lease, makeOrg, output, start } from './fixtures.ts';
 
-/** Each statement is a trip to a database on another machine: how many an operation takes is what it costs there. */
+/**
+ * Each statement is a round trip to a database on another machine, so the number of statements is the cost of an operation.
+ */
 describe('trips to the database', () => {
   let db: Db;
   let store: StoreOperations;
   let trips: number;
-  /** How rows are looked for by statements outside a transaction. */
+  /** Query plans of statements outside a transaction. */
   let plan: { detail: string }[];
 
   beforeEach(async () => {
@@ -30,7 +32,7 @@ describe('trips to the database', () => {
   });
   afterEach(() => db.close());
 
-  /** Records a line of each of so many batches, and the end of a chunk of each. */
+  /** Records a line of each of `batches` batches, and the end of a chunk of each. */
   const recordInto = async (batches: number): Promise<number> => {
     const [results, finished] = [[], []] as [ReturnType<typeof output>[], ReturnType<typeof lease>[]];
     for (let n = 0; n < batches; n++) {
@@ -133,7 +135,7 @@ describe('trips to the database', () => {
     },
   );
 
-  test('usage is told though the prices of a batch are damaged, which costs nothing then', async () => {
+  test('usage is reported even if the prices of a batch are damaged, with a cost of zero', async () => {
     const batch = await addBatch(store as Store);
     await claimOf(store as Store, 'w', batch.id);
     await store.results.record('w', [output(batch, 0)], [], start);

@@ -32,7 +32,7 @@ export function batchTests(on: Stores): void {
       expect(await on.store.batches.find(batch.id)).toEqual(batch);
     });
 
-    test('of another org and unknown ones are not there', async () => {
+    test('of other orgs and unknown ones are not found', async () => {
       const batch = await addBatch(on.store);
       expect(await on.store.batches.get('org_b', batch.id)).toBeUndefined();
       expect(await on.store.batches.get('org_a', 'batch_unknown')).toBeUndefined();
@@ -55,7 +55,7 @@ export function batchTests(on: Stores): void {
       expect(await readyModels(on.store)).toEqual([]);
     });
 
-    test('bring their inline requests along as a file', async () => {
+    test('store their inline requests as a file', async () => {
       const inlineFile = makeFile();
       const batch = makeBatch({ inputFileId: inlineFile.id });
       expect(await on.store.batches.create(batch, makeChunks(batch), { ...options, inlineFile })).toEqual({
@@ -64,13 +64,13 @@ export function batchTests(on: Stores): void {
       expect(await on.store.files.get('org_a', inlineFile.id, start)).toEqual(inlineFile);
     });
 
-    test('of 10,000 lines in 2,500 chunks are stored whole', async () => {
+    test('of 10,000 lines in 2,500 chunks are stored completely', async () => {
       const batch = await addBatch(on.store, { total: 10_000 }, (made) => makeChunks(made, 4));
       const claimed = await claimOf(on.store, 'w', batch.id, { count: 3_000 });
       expect(claimed).toEqual(makeChunks(batch, 4).map((chunk) => ({ ...chunk, epoch: 1 })));
     });
 
-    test('that are open are limited per org, and nothing of one too many stays', async () => {
+    test('that are open are limited per org, and one too many leaves no rows', async () => {
       const [first] = [
         await addBatch(on.store),
         await addBatch(on.store),
@@ -89,7 +89,7 @@ export function batchTests(on: Stores): void {
       expect(await attempt()).toEqual({ outcome: 'created' });
     });
 
-    test('that are created at once never exceed the limit', async () => {
+    test('that are created concurrently never exceed the limit', async () => {
       await on.store.orgs.insert({ id: 'org_a', name: 'Acme', createdAt: start });
       const file = makeFile();
       await on.store.files.insert(file, undefined, start);
@@ -106,7 +106,7 @@ export function batchTests(on: Stores): void {
       expect(outcomes.filter(({ outcome }) => outcome === 'too_many_open')).toHaveLength(5);
     });
 
-    test('are listed newest first, within the org, page by page', async () => {
+    test('are listed newest first, within the org, in pages', async () => {
       const [a, b, c] = [await addBatch(on.store), await addBatch(on.store), await addBatch(on.store)];
       await addBatch(on.store, { orgId: 'org_b' });
       expect(await on.store.batches.list('org_a', { limit: 10 })).toEqual([c, b, a]);
@@ -136,7 +136,7 @@ export function batchTests(on: Stores): void {
       expect(await list({ before: a.id, limit: 1, endpoint: '/v1/messages' })).toEqual([c.id]);
     });
 
-    test('are removed once their results were purged, and their creations and nothing else with them', async () => {
+    test('are removed after their results were purged, with their idempotency keys and no other rows', async () => {
       const creation = { token: 'k:batches:1', bodyHash: 'x', startedAt: start, retry: 0, ttlMs: hour };
       const batch = await addBatch(on.store);
       const again = makeBatch({ inputFileId: batch.inputFileId });
@@ -170,7 +170,7 @@ export function batchTests(on: Stores): void {
       expect(ids(await on.store.batches.list('org_a', both))).toEqual([]);
     });
 
-    test('tell how many of their org go before them', async () => {
+    test('count the batches of their org ahead of them', async () => {
       const add = (due: number, fields: Partial<Batch> = {}) => addBatch(on.store, { due, ...fields });
       const [first, second] = [await add(start), await add(start)];
       await add(start, { orgId: 'org_b' });
@@ -195,7 +195,7 @@ export function batchTests(on: Stores): void {
       expect(await on.store.batches.countAhead(end, [])).toBe(0);
     });
 
-    test('are open until their end is decided, those that expire first before the others', async () => {
+    test('are open until their end is decided, and are listed by expiry', async () => {
       const late = await addBatch(on.store, { expiresAt: start + 90_000_000 });
       const [early, next] = [await addBatch(on.store), await addBatch(on.store)];
       await on.store.batches.cancel('org_a', (await addBatch(on.store)).id, start, 0);
@@ -210,7 +210,7 @@ export function batchTests(on: Stores): void {
       expect(await on.store.batches.listOpen(10, short)).toEqual(rest);
     });
 
-    test('tell their state in short', async () => {
+    test('return their states', async () => {
       const [a, b] = [await addBatch(on.store), await addBatch(on.store, { orgId: 'org_b' })];
       await on.store.batches.fail(b.id, { code: 'x', message: 'y', param: null, line: null }, start);
       const states = await on.store.batches.states([b.id, 'batch_unknown', a.id], start);

@@ -20,10 +20,10 @@ import {
 } from '../fixtures.ts';
 
 const nextMonth = Date.UTC(2026, 11, 1);
-/** What an output of `makeBatch` costs, in nano-dollars. */
+/** Cost of one output of a `makeBatch` batch, in nano-dollars. */
 const line = 1_000;
 
-/** What orgs may spend, and what they do. */
+/** Budget and spending of each org. */
 export function budgetTests(on: Stores): void {
   const budgetOf = (amount: number, period: BudgetPeriod = 'month'): Budget => ({ amount, period });
   const orgWith = (budget: Budget | undefined, id = 'org_a') => on.store.orgs.insert(makeOrg({ id }), budget);
@@ -70,7 +70,7 @@ export function budgetTests(on: Stores): void {
       expect(await on.store.orgs.update('org_unknown', { budget: null })).toBeUndefined();
     });
 
-    test('are spent by what the ledger takes, each source once', async () => {
+    test('are charged with the entries of the ledger, each source once', async () => {
       await orgWith(budgetOf(1));
       await on.store.ledger.add([request(), request(), request({ sourceId: 'req_2', amount: 0 })]);
       await on.store.ledger.add([request({ amount: 9 }), request({ sourceId: 'req_3', orgId: 'org_b' })]);
@@ -96,7 +96,7 @@ export function budgetTests(on: Stores): void {
       expect(await spent()).toEqual([10]);
     });
 
-    test('of a month begin again with the next, others never', async () => {
+    test('start again each month if monthly, otherwise never', async () => {
       await orgWith(budgetOf(1_000));
       await orgWith(budgetOf(1_000, 'total'), 'org_b');
       for (const orgId of ['org_a', 'org_b'])
@@ -109,7 +109,7 @@ export function budgetTests(on: Stores): void {
       expect(await spent(nextMonth + 31 * 24 * hour)).toEqual([0, 1_400]);
     });
 
-    test('are used up since somebody saw it first, until they are not any more', async () => {
+    test('record when they were first seen used up, and clear that when they no longer are', async () => {
       await orgWith(budgetOf(700));
       await orgWith(budgetOf(701), 'org_b');
       await orgWith(undefined, 'org_c');
@@ -131,7 +131,7 @@ export function budgetTests(on: Stores): void {
       expect(await since()).toEqual([null, null]);
     });
 
-    test('that are used up keep batches from being claimed and made, until they begin again', async () => {
+    test('that are used up stop claims and new batches until the next period', async () => {
       await orgWith(budgetOf(2 * line));
       const batch = await addBatch(on.store);
       const other = await addBatch(on.store, { orgId: 'org_b' });
@@ -148,12 +148,12 @@ export function budgetTests(on: Stores): void {
       expect(await make('batch_first')).toEqual({ outcome: 'created' });
       await record(batch, [1]);
       expect(await states(batch)).toBe(true);
-      // What was made is told again, and nothing new is made.
+      // A repeated creation returns the same batch, and creates nothing.
       expect(await make('')).toEqual({ outcome: 'replayed', id: 'batch_first' });
       creation.token = 'k:/v1/batches:two';
       const budget = { orgId: 'org_a', amount: 2 * line, period: 'month', spent: 2 * line, usedUpAt: null };
       expect(await make('')).toEqual({ outcome: 'budget_used_up', budget });
-      // What is leased may be recorded and given back.
+      // Leased chunks may still be recorded and released.
       await record(batch, [2]);
       expect(await on.store.batches.release('w', [lease(chunk!)])).toBe(1);
       expect(await spent()).toEqual([3 * line]);
@@ -170,7 +170,7 @@ export function budgetTests(on: Stores): void {
       expect([await states(batch, nextMonth), await states(batch, nextMonth - 1)]).toEqual([false, true]);
     });
 
-    test('count what is written from several sides at once', async () => {
+    test('count concurrent writes', async () => {
       await orgWith(budgetOf(1));
       const batches = [await addBatch(on.store), await addBatch(on.store)];
       for (const batch of batches) await claimOf(on.store, 'w', batch.id, { count: 2 });
@@ -178,7 +178,7 @@ export function budgetTests(on: Stores): void {
         ...range(0, 8).map((each) =>
           on.other.results.record('w', [output(batches[each % 2]!, each)], [], start),
         ),
-        // Each twice, as when the answer to the first was lost.
+        // Each twice, as if the first answer was lost.
         ...[on.store, on.other].flatMap(({ ledger }) =>
           range(0, 8).map((n) => ledger.add([request({ sourceId: `req_${n}` })])),
         ),

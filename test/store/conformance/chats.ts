@@ -26,7 +26,7 @@ export function chatTests(on: Stores): void {
   const bytesOf = ({ metadata, messages, body }: StoredChat) => Buffer.byteLength(metadata + messages + body);
 
   describe('chat completions', () => {
-    test('come back to their org, until they expire or are removed, and are counted', async () => {
+    test('are readable by their org until they expire or are removed, and count as storage', async () => {
       const chat = await add();
       const { chats } = on.store;
       expect(await on.other.chats.get('org_a', chat.id, start)).toEqual(seen(chat));
@@ -55,7 +55,7 @@ export function chatTests(on: Stores): void {
       expect(await chats.get('org_a', old.id, start)).toBeUndefined();
     });
 
-    test('are listed either way, in pages, by model and by metadata', async () => {
+    test('are listed in both orders, in pages, by model and by metadata', async () => {
       const made: StoredChat[] = [];
       for (const model of ['tiny', 'tiny', 'large']) made.push(await add({ model }));
       made.push(await add({ metadata: '{"a":"y"}' }));
@@ -74,7 +74,7 @@ export function chatTests(on: Stores): void {
       expect(await list({ metadata: { a: 'x' } })).toEqual([0, 1, 2]);
       expect(await list({ metadata: { a: 'x', 'b "': '\u0000é' }, model: 'tiny' })).toEqual([0, 1]);
       expect(await list({ metadata: { x: 'a' } })).toEqual([]);
-      // A name that ends like another, and a value that looks like one: none of them is found, nor takes a place of the page.
+      // A key with the same suffix and a value that looks like a key: neither matches, nor takes a place on the page.
       for (const metadata of ['{"x\\"c":"d"}', '{"x\\"c":"d"}', '{"k":"v,",":":"z"}', '{"c":"d"}'])
         made.push(await add({ metadata }));
       expect(await list({ metadata: { c: 'd' }, limit: 1 })).toEqual([7]);

@@ -16,7 +16,7 @@ import {
 } from '../fixtures.ts';
 
 export function chunkTests(on: Stores): void {
-  test('the models of ready chunks are known, in order', async () => {
+  test('models of ready chunks are listed in order', async () => {
     const batch = await addBatch(on.store, { total: 12 }, (made) =>
       makeChunks(made).map((chunk) => ({ ...chunk, model: `m${3 - chunk.seq}` })),
     );
@@ -50,7 +50,7 @@ export function chunkTests(on: Stores): void {
       expect((await on.store.batches.find(batch.id))?.inProgressAt).toBe(start + 7);
     });
 
-    test('gets nothing of an unknown batch, an unknown model, or a batch whose end is decided', async () => {
+    test('returns nothing for an unknown batch, an unknown model, or a batch whose end is decided', async () => {
       const batch = await addBatch(on.store);
       expect(await claimOf(on.store, 'w', 'batch_unknown')).toEqual([]);
       expect(await claimOf(on.store, 'w', batch.id, { model: 'm9' })).toEqual([]);
@@ -59,7 +59,7 @@ export function chunkTests(on: Stores): void {
       expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
     });
 
-    test('gets nothing of what is given back after the end was decided', async () => {
+    test('returns no chunk that is released after the end was decided', async () => {
       const batch = await addBatch(on.store);
       const [released, split] = await claimOf(on.store, 'w', batch.id, { count: 2 });
       await on.store.batches.expire(batch.expiresAt, 1);
@@ -70,7 +70,7 @@ export function chunkTests(on: Stores): void {
       expect((await on.store.batches.find(batch.id))?.status).toBe('in_progress');
     });
 
-    test('from several sides at once gives every chunk to one', async () => {
+    test('concurrently gives every chunk to one process', async () => {
       const batch = await addBatch(on.store, { total: 160 });
       const claims = await Promise.all(
         range(0, 10).map((i) => claimOf(i % 2 === 0 ? on.store : on.other, `w${i}`, batch.id, { count: 4 })),
@@ -79,7 +79,7 @@ export function chunkTests(on: Stores): void {
       expect(seqs.toSorted((a, b) => a - b)).toEqual(range(1, 41));
     });
 
-    test('again gives only the lines without a result', async () => {
+    test('a second time returns only the lines without a result', async () => {
       const batch = await addBatch(on.store);
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.results.record('w', [output(batch, 1), output(batch, 2)], [], start);
@@ -91,7 +91,7 @@ export function chunkTests(on: Stores): void {
       expect(again!.lines[1]).toEqual({ line: 3, offset: 300, length: 99 });
     });
 
-    test('passes over chunks whose lines all have results, and finishes them', async () => {
+    test('skips chunks whose lines all have results, and finishes them', async () => {
       const batch = await addBatch(on.store);
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.results.record(
@@ -108,14 +108,14 @@ export function chunkTests(on: Stores): void {
   });
 
   describe('releasing', () => {
-    test('makes a chunk ready again, unharmed', async () => {
+    test('makes a chunk ready again, without counting a kill', async () => {
       const batch = await addBatch(on.store);
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       expect(await on.store.batches.release('w', [lease(chunk!)])).toBe(1);
       expect(await claimOf(on.store, 'v', batch.id)).toMatchObject([{ seq: 1, epoch: 2, kills: 0 }]);
     });
 
-    test('is refused to others, to old leases, and a second time', async () => {
+    test('is refused for other owners, old leases, and a second time', async () => {
       const batch = await addBatch(on.store);
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       expect(await on.store.batches.release('v', [lease(chunk!)])).toBe(0);
@@ -133,7 +133,7 @@ export function chunkTests(on: Stores): void {
   });
 
   describe('splitting', () => {
-    test('replaces a suspect by its remaining lines, one a chunk, equally suspect', async () => {
+    test('replaces a suspect chunk by one chunk per remaining line, equally suspect', async () => {
       const batch = await addBatch(on.store);
       await claimOf(on.store, 'dead', batch.id);
       await on.store.workers.reap(start);
@@ -170,7 +170,7 @@ export function chunkTests(on: Stores): void {
       expect(await on.store.batches.split('w', lease(chunk!))).toBe(false);
     });
 
-    test('gives nothing to claim of a batch whose end is decided', async () => {
+    test('leaves nothing to claim of a batch whose end is decided', async () => {
       const batch = await addBatch(on.store);
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.batches.cancel('org_a', batch.id, start, 0);
@@ -195,7 +195,7 @@ export function chunkTests(on: Stores): void {
     expect(await runningLines(on.store, 'batch_unknown')).toBe(0);
   });
 
-  test('a picture of a batch has its row, its ledger, its running lines and its errors', async () => {
+  test('a snapshot of a batch has its row, its ledger, its running lines and its errors', async () => {
     const batch = await addBatch(on.store, { total: 12 });
     await claimOf(on.store, 'w', batch.id, { count: 2 });
     await on.store.results.record('w', [output(batch, 0), failure(batch, 1)], [], start);

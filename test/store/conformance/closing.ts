@@ -20,7 +20,7 @@ import {
 
 export function closingTests(on: Stores): void {
   const none = { output: null, errors: null };
-  /** A batch with these results, being cancelled. */
+  /** Stores a batch with these results that is being cancelled. */
   const cancelled = async (results: (batch: Batch) => LineResult[] = () => []) => {
     const batch = await addBatch(on.store);
     await claimOf(on.store, 'w', batch.id, { count: 9 });
@@ -30,7 +30,7 @@ export function closingTests(on: Stores): void {
   };
 
   describe('closing', () => {
-    test('shuts the gate, and only its holder may', async () => {
+    test('shuts the gate, and only for the holder of chunk 0', async () => {
       const batch = await cancelled();
       const closing = await claimClosing(on.store, 'c', batch.id);
       expect(await on.store.batches.closeGate('d', closing)).toBe(false);
@@ -41,7 +41,7 @@ export function closingTests(on: Stores): void {
       expect((await on.store.batches.find(batch.id))?.acceptUntil).toBe(0);
     });
 
-    test('is not in the hands of one who holds lines', async () => {
+    test('is refused to a process that holds lines of the batch', async () => {
       const batch = await addBatch(on.store);
       const [chunk] = await claimOf(on.store, 'w', batch.id);
       await on.store.batches.cancel('org_a', batch.id, start, 0);
@@ -78,7 +78,7 @@ export function closingTests(on: Stores): void {
       ]);
     });
 
-    test('is taken over from one who died, and fences him', async () => {
+    test('is taken over from a dead process, which is fenced off', async () => {
       const batch = await cancelled();
       await on.store.workers.beat('new', { interactive: {} });
       const stale = await claimClosing(on.store, 'dead', batch.id);
@@ -95,7 +95,7 @@ export function closingTests(on: Stores): void {
   });
 
   describe('publishing', () => {
-    test('completes a batch: files, status, instant, summary in one', async () => {
+    test('completes a batch: files, status, time and summary in one transaction', async () => {
       const batch = await addBatch(on.store);
       await claimOf(on.store, 'w', batch.id, { count: 9 });
       const results = range(0, 8).map((line) => (line < 5 ? output(batch, line) : failure(batch, line)));
@@ -139,7 +139,7 @@ export function closingTests(on: Stores): void {
       expect(instants.filter((at) => at !== null)).toHaveLength(1);
     });
 
-    test('is refused while a line is missing, and writes nothing then', async () => {
+    test('is refused while a line is missing, and then writes nothing', async () => {
       const batch = await cancelled((made) => [output(made, 0)]);
       const closing = await claimClosing(on.store, 'c', batch.id);
       const files = { output: makeFile({ purpose: 'batch_output' }), errors: null };
@@ -203,7 +203,7 @@ export function closingTests(on: Stores): void {
       expect(await publish('c', closing.epoch)).toBe('fenced');
     });
 
-    test('by two at once happens once', async () => {
+    test('happens once when two processes publish concurrently', async () => {
       const batch = await cancelled((made) => range(0, 8).map((line) => output(made, line)));
       const closing = await claimClosing(on.store, 'c', batch.id);
       const outcomes = await Promise.all(
@@ -216,7 +216,7 @@ export function closingTests(on: Stores): void {
   describe('the error summary', () => {
     const body = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
-    test('counts codes, the most frequent first, each with its first message; live and after the end alike', async () => {
+    test('counts codes, the most frequent first, each with its first message, before and after the end alike', async () => {
       const batch = await cancelled((made) => [
         failure(made, 0, { code: 'upstream_timeout' }),
         output(made, 1),
@@ -240,7 +240,7 @@ export function closingTests(on: Stores): void {
       expect(await on.store.results.errorSummary(batch.id)).toEqual(stored);
     });
 
-    test('is empty without errors and for the unknown', async () => {
+    test('is empty without errors and for unknown batches', async () => {
       const batch = await cancelled((made) => [output(made, 0)]);
       expect(await on.store.results.errorSummary(batch.id)).toEqual([]);
       expect(await on.store.results.errorSummary('batch_unknown')).toEqual([]);
@@ -248,7 +248,7 @@ export function closingTests(on: Stores): void {
   });
 
   describe('purging', () => {
-    test('clears finished batches from the front, in slices', async () => {
+    test('deletes the rows of finished batches from the front, in slices', async () => {
       const batch = await cancelled((made) => [output(made, 3), output(made, 1)]);
       const open = await addBatch(on.store);
       expect(await on.store.results.leftovers(10)).toEqual([]);
@@ -280,7 +280,7 @@ export function closingTests(on: Stores): void {
       expect(await on.store.results.purge('batch_unknown', 10)).toBe(true);
     });
 
-    test('lists leftovers oldest first, a few at a time', async () => {
+    test('lists unpurged batches oldest first, a few at a time', async () => {
       const ids = [];
       for (let i = 0; i < 3; i++) ids.push((await cancelled()).id);
       for (const id of ids.toReversed()) await closeBatch(on.store, id);

@@ -41,7 +41,7 @@ export function conversationTests(on: Stores): void {
   const get = (id: string) => on.other.conversations.get('org_a', id, start);
 
   describe('conversations', () => {
-    test('come back with what they began with, to their org alone, until they expire', async () => {
+    test('are readable with their first items, by their org alone, until they expire', async () => {
       const items = [item(), item()];
       const made = await add(items);
       expect(await get(made.id)).toEqual(made);
@@ -53,7 +53,7 @@ export function conversationTests(on: Stores): void {
       expect(await on.store.conversations.get('org_a', made.id, start + hour)).toBeUndefined();
     });
 
-    test('are told in pages, either way', async () => {
+    test('are listed in pages, in both orders', async () => {
       const items = Array.from({ length: 5 }, (_, n) => item(`${n}`));
       const { id } = await add(items);
       const page = async (order: 'asc' | 'desc', from?: ConversationItem) => {
@@ -70,7 +70,7 @@ export function conversationTests(on: Stores): void {
       expect(await on.store.conversations.positionOf(id, 'msg_other')).toBeUndefined();
     });
 
-    test('grow, live on, and have an item once', async () => {
+    test('grow, extend their lifetime, and have an item once', async () => {
       const [a, b, c] = [item('a'), item('b'), item('c')];
       const { id } = await add([a]);
       expect(await on.store.conversations.append(saidIn(id, [b, a, b]))).toEqual([
@@ -88,7 +88,7 @@ export function conversationTests(on: Stores): void {
       expect(await on.store.conversations.update('org_b', id, '{}', start, start)).toBeUndefined();
     });
 
-    test('have what was said whole when many say something at once', async () => {
+    test('keep each of many concurrent additions in one piece', async () => {
       const { id } = await add();
       const turns = Array.from({ length: 12 }, () => [item(), item(), item()]);
       await Promise.all(
@@ -106,7 +106,7 @@ export function conversationTests(on: Stores): void {
       }
     });
 
-    test('get what a response said together with the response, or neither', async () => {
+    test('get the items of a response together with the response, or neither', async () => {
       const { id } = await add();
       const [first, second] = [item(), item()];
       const made = makeResponse({ previousId: id });
@@ -117,7 +117,7 @@ export function conversationTests(on: Stores): void {
       expect(await all(id)).toEqual([first, second]);
       const most = { links: 10, bytes: 1_000 };
       expect((await on.store.responses.chain('org_a', made.id, start, most)).end).toBe('conversation');
-      // One that is gone takes nothing, and keeps no response.
+      // An expired conversation accepts no items, and its response is not stored.
       const late = makeResponse({ previousId: id });
       await on.store.conversations.remove('org_a', id, start);
       await on.store.responses.insert([late], [saidIn(id, [item()])]);
@@ -125,7 +125,7 @@ export function conversationTests(on: Stores): void {
       expect(await all(id)).toEqual([]);
     });
 
-    test('get what a response in the background said when it ends, once', async () => {
+    test('get the items of a background response when it ends, once', async () => {
       const { id } = await add();
       const running = makeResponse({ status: 'in_progress', aliveUntil: start + 10, previousId: id });
       await on.store.responses.insert([running]);
@@ -136,7 +136,7 @@ export function conversationTests(on: Stores): void {
       expect(await all(id)).toEqual([said]);
     });
 
-    test('lose an item, and are counted by what they have', async () => {
+    test('can lose an item, and count the storage of the rest', async () => {
       const [a, b] = [item('a'), item('b')];
       const { id } = await add([a, b]);
       const { conversations, responses } = on.store;
@@ -153,7 +153,7 @@ export function conversationTests(on: Stores): void {
       expect(await responses.storedBytes('org_a')).toBe(0);
     });
 
-    test('are counted by their metadata too, changed or not, until they are gone', async () => {
+    test('count the storage of their metadata, also when it changes, until they are removed', async () => {
       const { conversations, responses } = on.store;
       const { id } = await add([], { expiresAt: start + 1 });
       expect(await responses.storedBytes('org_a')).toBe(own);

@@ -14,7 +14,7 @@ import {
   start,
 } from '../fixtures.ts';
 
-/** The two operations that remember their creation, seen alike. */
+/** Both operations with an idempotency key, behind one interface. */
 const kinds = {
   file: async (store: Store, creation: IdempotencyToken, now: number, orgId = 'org_a') => {
     const file = makeFile({ orgId });
@@ -51,7 +51,7 @@ export function creationTests(on: Stores): void {
       expect(second).toMatchObject({ outcome: { outcome: 'mismatch' }, stored: false });
     });
 
-    test('with another key, in another org, or later than the key is kept makes another', async () => {
+    test('with another key, in another org, or after the key has expired creates another', async () => {
       await create(on.store, makeCreation(), start);
       expect(await create(on.store, makeCreation({ token: 'k:/v1/files:two' }), start)).toMatchObject(
         created,
@@ -65,7 +65,7 @@ export function creationTests(on: Stores): void {
     const unkeyed = (fields: Partial<IdempotencyToken> = {}) =>
       makeCreation({ token: 'h:/v1/files:key_a:aa', ttlMs: 600_000, ...fields });
 
-    test('without a key makes another', async () => {
+    test('without a key creates another', async () => {
       await create(on.store, unkeyed(), start);
       expect(await create(on.store, unkeyed({ startedAt: start + 1 }), start + 1)).toMatchObject(created);
       expect(await create(on.store, unkeyed({ startedAt: start + 2 }), start + 2)).toMatchObject(created);
@@ -80,14 +80,14 @@ export function creationTests(on: Stores): void {
       );
     });
 
-    test('returns the retry to an original that was slow', async () => {
+    test('returns the creation of the retry to a slow original', async () => {
       const retry = await create(on.store, unkeyed({ startedAt: start + 1_000, retry: 1 }), start + 1_000);
       expect(await create(on.store, unkeyed({ startedAt: start }), start + 2_000)).toMatchObject(
         replayed(retry.id),
       );
     });
 
-    test('makes another when an earlier retry is followed by a new original', async () => {
+    test('creates another when a new original follows an earlier retry', async () => {
       await create(on.store, unkeyed({ startedAt: start, retry: 1 }), start);
       expect(await create(on.store, unkeyed({ startedAt: start + 1 }), start + 1)).toMatchObject(created);
     });
@@ -104,13 +104,13 @@ export function creationTests(on: Stores): void {
       expect(await create(on.store, unkeyed(), start)).toMatchObject(replayed(first.id));
     });
 
-    test('as a retry after the ten minutes makes another', async () => {
+    test('as a retry after ten minutes creates another', async () => {
       await create(on.store, unkeyed(), start);
       const late = unkeyed({ startedAt: start + 600_000, retry: 1 });
       expect(await create(on.store, late, start + 600_000)).toMatchObject(created);
     });
 
-    test('from many sides at once makes one', async () => {
+    test('concurrently creates one', async () => {
       const attempts = await Promise.all(
         range(0, 8).map((i) =>
           create(i % 2 === 0 ? on.store : on.other, makeCreation({ startedAt: start + i }), start),
@@ -139,7 +139,7 @@ export function creationTests(on: Stores): void {
       });
     });
 
-    test('of one batch too many is not remembered', async () => {
+    test('beyond the limit of batches is not remembered', async () => {
       const creation = makeCreation({ token: 'k:/v1/batches:one' });
       const open = await addBatch(on.store);
       const attempt = () => {
@@ -152,7 +152,7 @@ export function creationTests(on: Stores): void {
       expect(await attempt()).toEqual({ outcome: 'created' });
     });
 
-    test('is answered again although it would fail by now', async () => {
+    test('is repeated even if it would fail by now', async () => {
       const creation = makeCreation({ token: 'k:/v1/batches:one' });
       const first = await addBatch(on.store);
       const batch = makeBatch({ inputFileId: first.inputFileId });

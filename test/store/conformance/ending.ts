@@ -53,7 +53,7 @@ export function endingTests(on: Stores): void {
       expect(await runningLines(on.store, batch.id)).toBe(status === 'validating' ? 0 : 4);
     });
 
-    test('does not know unknown and foreign batches', async () => {
+    test('does not find unknown batches or those of other orgs', async () => {
       const batch = await addBatch(on.store);
       expect(await on.store.batches.cancel('org_b', batch.id, start, 0)).toBeUndefined();
       expect(await on.store.batches.cancel('org_a', 'batch_unknown', start, 0)).toBeUndefined();
@@ -81,7 +81,7 @@ export function endingTests(on: Stores): void {
       },
     );
 
-    test('from many sides at once begins once', async () => {
+    test('concurrently begins once', async () => {
       const batch = await addBatch(on.store);
       const outcomes = await Promise.all(
         range(0, 6).map((i) =>
@@ -92,7 +92,7 @@ export function endingTests(on: Stores): void {
       for (const outcome of outcomes) expect(outcome!.batch.status).toBe('cancelling');
     });
 
-    test('that races the last line, the expiry and a fault has one winner', async () => {
+    test('racing the last line, the expiry and a failure has one winner', async () => {
       for (let round = 0; round < 5; round++) {
         const batch = await addBatch(on.store);
         await claimOf(on.store, 'w', batch.id, { count: 9 });
@@ -118,7 +118,7 @@ export function endingTests(on: Stores): void {
   });
 
   describe('expiring', () => {
-    test('decides the end of those whose time has come, the oldest first', async () => {
+    test('decides the end of batches whose window is over, the oldest first', async () => {
       const late = await addBatch(on.store, { expiresAt: start + 3 });
       const second = await addBatch(on.store, { expiresAt: start + 2 });
       const first = await addBatch(on.store, { expiresAt: start + 1 });
@@ -137,7 +137,7 @@ export function endingTests(on: Stores): void {
       expect(await batchesToClose(on.store)).toHaveLength(2);
     });
 
-    test('leaves those whose end is decided: a cancelling batch ends cancelled', async () => {
+    test('leaves batches whose end is decided: a cancelling batch ends cancelled', async () => {
       const [cancelling, done] = [await addBatch(on.store), await complete()];
       await on.store.batches.cancel('org_a', cancelling.id, start, 0);
       expect(await on.store.batches.expire(start + 48 * hour, 10)).toEqual([]);
@@ -147,7 +147,7 @@ export function endingTests(on: Stores): void {
   });
 
   describe('failing', () => {
-    test('decides the end once and tells why', async () => {
+    test('decides the end once and stores the reason', async () => {
       const batch = await addBatch(on.store);
       expect(await on.store.batches.fail(batch.id, fault, start)).toBe(true);
       expect(await on.store.batches.fail(batch.id, { ...fault, message: 'Another.' }, start)).toBe(false);
@@ -164,7 +164,7 @@ export function endingTests(on: Stores): void {
       });
     });
 
-    test('comes too late when the end is decided, and is nothing for the unknown', async () => {
+    test('changes nothing after the end is decided, and ignores unknown batches', async () => {
       const batch = await addBatch(on.store);
       await on.store.batches.cancel('org_a', batch.id, start, 0);
       expect(await on.store.batches.fail(batch.id, fault, start)).toBe(false);
@@ -174,7 +174,7 @@ export function endingTests(on: Stores): void {
   });
 
   describe('moving the windows', () => {
-    test('moves those of unfinished batches, and opens no gate that is shut', async () => {
+    test('moves those of unfinished batches, and does not reopen a gate', async () => {
       const open = await addBatch(on.store);
       const shut = await addBatch(on.store);
       await on.store.batches.cancel('org_a', shut.id, start, 2_000);
@@ -186,7 +186,7 @@ export function endingTests(on: Stores): void {
       const paused = await addBatch(on.store);
       await on.store.batches.pause('org_a', paused.id, start);
       expect(await on.store.batches.moveWindows(-hour)).toBe(3);
-      // No time has passed: neither in which it ran nor in which it was paused.
+      // No time has passed, neither running nor paused.
       const pausedMs = async (id: string) => (await on.store.batches.find(id))!.pausedMs;
       expect([await pausedMs(open.id), await pausedMs(paused.id)]).toEqual([-hour, 0]);
       const windowOf = async (id: string) => {
@@ -202,7 +202,7 @@ export function endingTests(on: Stores): void {
       expect((await windowOf(finished.id))[0]).toBe(finished.expiresAt);
     });
 
-    test('moves deliveries with them, those that are due and those that somebody holds', async () => {
+    test('moves deliveries, both due and leased ones', async () => {
       const webhook = makeWebhook({ eventTypes: ['batch.cancelled'] });
       await on.store.webhooks.insert(webhook, 'secret', 100);
       const claim = async (worker: string) =>
@@ -221,21 +221,21 @@ export function endingTests(on: Stores): void {
       await on.store.batches.moveWindows(-by);
       expect(await claim('w')).toBe(1);
       expect(await claim('v')).toBe(0);
-      // The clock jumps past the end of the lease, which goes with it.
+      // The clock jumps past the end of the lease, which moves with it.
       await on.store.batches.moveWindows(-2 * hour);
       expect(await claim('v')).toBe(1);
     });
   });
 
   describe('reopening', () => {
-    /** Finishes every chunk, with results of these lines alone: as if the others had been recorded and lost. */
+    /** Finishes every chunk with results for these lines alone, as if the others had been recorded and lost. */
     const losing = async (batch: Batch, recorded: number[]): Promise<void> => {
       const chunks = await claimOf(on.store, 'w', batch.id, { count: 9 });
       const results = recorded.map((line) => output(batch, line));
       await on.store.results.record('w', results, chunks.map(lease), start);
     };
 
-    test('has lines run again whose results the database lost, and no others', async () => {
+    test('makes lines run again whose results the database lost, and no others', async () => {
       const batch = await addBatch(on.store);
       await losing(batch, [0, 1, 2, 3, 5]);
       expect(await readyModels(on.store)).toEqual([]);
@@ -248,7 +248,7 @@ export function endingTests(on: Stores): void {
       expect(await closeBatch(on.store, batch.id)).toMatchObject({ status: 'completed', ok: 8, err: 0 });
     });
 
-    test('leaves alone what somebody may still run, what is ending, and what has ended', async () => {
+    test('ignores lines that may still be running, and batches that are ending or have ended', async () => {
       await addBatch(on.store);
       const held = await addBatch(on.store);
       await claimOf(on.store, 'w', held.id);
@@ -262,7 +262,7 @@ export function endingTests(on: Stores): void {
       expect(await on.store.batches.reopen(start, 10)).toEqual([]);
     });
 
-    test('leaves a batch to its end whose window is over, and whose late results were not taken', async () => {
+    test('ignores a batch whose window is over and whose late results were not accepted', async () => {
       const batch = await addBatch(on.store);
       const chunks = await claimOf(on.store, 'w', batch.id, { count: 9 });
       const late = range(0, 8).map((line) => output(batch, line));
@@ -272,7 +272,7 @@ export function endingTests(on: Stores): void {
       expect(await on.store.batches.reopen(batch.expiresAt - 1, 10)).toEqual([batch.id]);
     });
 
-    test('takes a few at a time', async () => {
+    test('handles a few batches at a time', async () => {
       for (let n = 0; n < 3; n++) await losing(await addBatch(on.store), [n]);
       expect(await on.store.batches.reopen(start, 2)).toHaveLength(2);
       expect(await on.store.batches.reopen(start, 2)).toHaveLength(1);

@@ -19,7 +19,7 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.get('org_a', result.id, start)).toEqual(result);
     });
 
-    test('kept for requests count into what the org stores, until they are deleted or expire', async () => {
+    test('stored for requests count as storage of the org, until they are deleted or expire', async () => {
       const orgId = nextId('org_');
       const stored = () => on.store.responses.storedBytes(orgId);
       const user = { orgId, purpose: 'user_data', requests: null, endpoint: null } as const;
@@ -37,14 +37,14 @@ export function fileTests(on: Stores): void {
       expect(await stored()).toBe(0);
     });
 
-    test('of another org and unknown ones are not there', async () => {
+    test('of other orgs and unknown ones are not found', async () => {
       const file = await add();
       expect(await on.store.files.get('org_b', file.id, start)).toBeUndefined();
       expect(await on.store.files.get('org_a', 'file-unknown', start)).toBeUndefined();
       expect(await on.store.files.find('file-unknown')).toBeUndefined();
     });
 
-    test('F16: that expired are gone for clients and there for running batches', async () => {
+    test('F16: that expired are hidden from clients and readable by running batches', async () => {
       const file = await add({ expiresAt: start + hour });
       expect(await on.store.files.get('org_a', file.id, start + hour - 1)).toEqual(file);
       expect(await on.store.files.get('org_a', file.id, start + hour)).toBeUndefined();
@@ -61,7 +61,7 @@ export function fileTests(on: Stores): void {
       expect(ids(await on.store.files.list('org_a', { ...query, limit: 2 }))).toEqual(ids([a, b]));
     });
 
-    test('are paged behind an id that is there, that was removed, and that never was', async () => {
+    test('are paged after an id that exists, was removed, or never existed', async () => {
       const [a, b, c] = [await add(), await add(), await add()];
       const page = (after: string, order: 'asc' | 'desc' = 'asc') =>
         on.store.files.list('org_a', { ...query, after, order });
@@ -82,12 +82,12 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.find(file.id)).toBeUndefined();
     });
 
-    test('that expired cannot be removed by a client any more', async () => {
+    test('that expired cannot be removed by a client', async () => {
       const file = await add({ expiresAt: start });
       expect(await on.store.files.remove('org_a', file.id, start)).toEqual({ outcome: 'missing' });
     });
 
-    test('stay while a batch that is not finished reads them', async () => {
+    test('stay while an unfinished batch reads them', async () => {
       const batch = await addBatch(on.store);
       const remove = () => on.store.files.remove('org_a', batch.inputFileId, start);
       expect(await remove()).toEqual({ outcome: 'in_use' });
@@ -99,7 +99,7 @@ export function fileTests(on: Stores): void {
       expect((await remove()).outcome).toBe('removed');
     });
 
-    test('that expired are swept a few at a time, but not under a batch', async () => {
+    test('that expired are swept a few at a time, but not while a batch needs them', async () => {
       const batch = await addBatch(on.store);
       const pinned = await add({ expiresAt: start + 1 });
       const reading = await addBatch(on.store, { inputFileId: pinned.id });
@@ -120,7 +120,7 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.find(batch.inputFileId)).toBeDefined();
     });
 
-    test('name their blobs, however many are asked for', async () => {
+    test('report which blobs they refer to, among any number of names', async () => {
       const files = [await add(), await add({ orgId: 'org_b' })];
       const asked = Array.from({ length: 40_000 }, (_, i) => `blob_unknown${i}`);
       asked[123] = files[0]!.blobId;
@@ -131,7 +131,7 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.referencedBlobs([])).toEqual([]);
     });
 
-    test('that are removed leave the name of their blob until it is gone too', async () => {
+    test('that are removed keep the name of their blob until it is deleted too', async () => {
       const [asked, expired, kept] = [await add(), await add({ expiresAt: start + 1 }), await add()];
       await on.store.files.remove('org_a', asked.id, start);
       await on.store.files.removeExpired(start + 2, 10);
@@ -143,7 +143,7 @@ export function fileTests(on: Stores): void {
       await on.store.files.forgetRemoved([]);
     });
 
-    test('name the blobs of the newest', async () => {
+    test('return the blobs of the newest', async () => {
       const files = [await add(), await add({ orgId: 'org_b' }), await add()];
       expect(await on.store.files.newestBlobs(2)).toEqual([files[2]!.blobId, files[1]!.blobId]);
     });
@@ -156,7 +156,7 @@ export function fileTests(on: Stores): void {
       expect(await on.store.files.list('org_a', query)).toEqual([file]);
     });
 
-    test('are either removed or taken by a batch, never both', async () => {
+    test('are either removed or used by a batch, never both', async () => {
       for (let round = 0; round < 5; round++) {
         const file = await add();
         const [removed, created] = await Promise.all([

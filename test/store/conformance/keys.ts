@@ -13,7 +13,7 @@ export function keyTests(on: Stores): void {
       expect(await on.store.orgs.list()).toEqual([first, second]);
     });
 
-    test('keep their id to themselves', async () => {
+    test('have unique ids', async () => {
       const org = makeOrg();
       await on.store.orgs.insert(org);
       await expect(on.store.orgs.insert({ ...org, name: 'Impostor' })).rejects.toThrow();
@@ -30,7 +30,7 @@ export function keyTests(on: Stores): void {
       expect(await on.store.keys.findByHash('')).toBeUndefined();
     });
 
-    test('for all models, for none, and for some are told apart', async () => {
+    test('for all models, for none, and for some are distinct', async () => {
       for (const models of [null, [], ['m1']]) {
         const key = makeKey({ models });
         await on.store.keys.insert(key, key.id);
@@ -38,7 +38,7 @@ export function keyTests(on: Stores): void {
       }
     });
 
-    test('with a known hash are not stored', async () => {
+    test('with a known hash are rejected', async () => {
       const key = makeKey();
       await on.store.keys.insert(key, 'h1');
       expect(await on.store.keys.insert(makeKey({ orgId: 'org_b' }), 'h1')).toBe(false);
@@ -53,7 +53,7 @@ export function keyTests(on: Stores): void {
       expect(await on.store.keys.list('org_c')).toEqual([]);
     });
 
-    test('are revoked once: the first instant stays', async () => {
+    test('are revoked once: the first time stays', async () => {
       const key = makeKey();
       await on.store.keys.insert(key, 'h1');
       expect(await on.store.keys.revoke(key.id, start + 5)).toEqual({ ...key, revokedAt: start + 5 });

@@ -19,7 +19,7 @@ export function ledgerTests(on: Stores): void {
   });
 
   describe('the ledger', () => {
-    test('keeps what it is given', async () => {
+    test('keeps its entries', async () => {
       const rows = [row(), row({ sourceId: 'req_2', amount: 0 })];
       await on.store.ledger.add(rows);
       await on.store.ledger.add([]);
@@ -37,7 +37,7 @@ export function ledgerTests(on: Stores): void {
       expect(await on.store.ledger.forSource('req_2')).toHaveLength(1);
     });
 
-    test('takes groups from several sides at once', async () => {
+    test('accepts groups concurrently', async () => {
       const group = (from: number) => range(from, from + 100).map((i) => row({ sourceId: `req_${i}` }));
       await Promise.all([
         on.store.ledger.add(group(0)),
@@ -47,7 +47,7 @@ export function ledgerTests(on: Stores): void {
       expect(await on.store.ledger.forSources(range(0, 200).map((i) => `req_${i}`))).toHaveLength(200);
     });
 
-    describe('is added up', () => {
+    describe('is summed', () => {
       const november = {
         start: '2026-11-01',
         end: '2026-11-30',
@@ -60,7 +60,7 @@ export function ledgerTests(on: Stores): void {
       const add = (...rows: Partial<LedgerRow>[]) =>
         on.store.ledger.add(rows.map((fields, n) => row({ sourceId: `req_u${n}`, amount: 5, ...fields })));
 
-      test('by what is asked for, for one org or for all', async () => {
+      test('by any combination of filters, for one org or for all', async () => {
         for (const id of ['org_a', 'org_b']) await on.store.orgs.insert(makeOrg({ id }));
         await add(
           {},
@@ -108,7 +108,7 @@ export function ledgerTests(on: Stores): void {
         expect((await usage({ orgId: 'org_b' })).total).toEqual({ ...once, amount: 7n });
       });
 
-      test('by key and by batch, of which a row may have none', async () => {
+      test('by key and by batch, either of which a row may lack', async () => {
         await on.store.orgs.insert(makeOrg({ id: 'org_a' }));
         const batch = await addBatch(on.store, { keyId: 'key_b' });
         await claimOf(on.store, 'w', batch.id);
@@ -129,7 +129,7 @@ export function ledgerTests(on: Stores): void {
         ]);
       });
 
-      test('page by page, of which a later one reads the days behind the one before alone', async () => {
+      test('in pages, each of which reads only the days before the previous page', async () => {
         for (const id of ['org_a', 'org_b']) await on.store.orgs.insert(makeOrg({ id }));
         const day = (n: number) => `2026-11-${String(n).padStart(2, '0')}`;
         const days = range(1, 31).map(day);
@@ -160,7 +160,7 @@ export function ledgerTests(on: Stores): void {
         expect(keys(whole)).toEqual(keys(await readUsage(on.store.ledger, { ...all, limit: 100 })));
       });
 
-      test('page by page, the first with the whole total, and empty where nothing was used', async () => {
+      test('in pages, the first with the overall total, and empty without usage', async () => {
         await add({}, { model: 'm2' }, { day: '2026-11-22' });
         const pages: string[][] = [];
         let after: string[] | undefined;
@@ -184,9 +184,10 @@ export function ledgerTests(on: Stores): void {
         expect(await usage({ orgId: 'org_c' })).toEqual({ rows: [], total: none, hasMore: false });
       });
 
-      test('with what batches cost, as budgets count it, also once they are removed', async () => {
+      test('with the costs of batches as budgets count them, also after the batches are removed', async () => {
         await on.store.orgs.insert(makeOrg({ id: 'org_a' }), { amount: 1, period: 'month' });
-        // Models whose names mean something in paths of JSON, a third of a nano-dollar a token, and one without a price.
+        // Models whose names have a meaning in JSON paths, one priced at a third of a nano-dollar a token, and one without a
+        // price.
         const price = { input: 66_667, cachedInput: 3, output: 7 };
         const models = ['gpt-4.1', '7', 'a"b', 'x/y:z', 'unpriced'];
         const prices = Object.fromEntries(models.slice(0, -1).map((model) => [model, price]));

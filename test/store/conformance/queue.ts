@@ -16,7 +16,7 @@ import {
   readyModels,
 } from '../fixtures.ts';
 
-/** Claiming among many orgs, batches and models. */
+/** Claims among many orgs, batches and models. */
 export function queueTests(on: Stores): void {
   const suspects = { minKills: 2, max: 1, mayTakeAlone: true };
   const want = (fields: Partial<ClaimRequest> = {}): ClaimRequest => {
@@ -33,7 +33,7 @@ export function queueTests(on: Stores): void {
   const place = (batch: Batch, ...seqs: number[]) => seqs.map((seq) => `${batch.id}/${seq}`);
 
   describe('claiming in sets', () => {
-    test('takes chunks of many batches and models at once, and tells what is to be known of the batches', async () => {
+    test('takes chunks of many batches and models at once, and returns the data of their batches', async () => {
       const late = await addBatch(on.store, { due: start + 2 });
       const early = await addBatch(on.store, { due: start + 1, orgId: 'org_b' });
       const other = await addBatch(on.store, {}, (batch) => makeChunks(batch, 4, 'm2'));
@@ -67,20 +67,20 @@ export function queueTests(on: Stores): void {
         });
     });
 
-    test('takes chunks until there are so many lines', async () => {
+    test('takes chunks up to the requested number of lines', async () => {
       await addBatch(on.store, { total: 40 });
       expect((await claim([want({ lines: 9, chunks: 0 })])).chunks).toHaveLength(3);
       expect((await claim([want({ lines: 0, chunks: 0 })])).chunks).toEqual([]);
       expect((await claim([])).chunks).toEqual([]);
     });
 
-    test('takes many small chunks as readily as few large ones', async () => {
+    test('takes as many small chunks as the requested lines need', async () => {
       for (let n = 0; n < 300; n++) await addBatch(on.store, { total: 1 });
       expect((await claim([want({ lines: 256, chunks: 0 })])).chunks).toHaveLength(256);
       expect((await claim([want({ lines: 256, chunks: 0 })])).chunks).toHaveLength(44);
     });
 
-    test('knows a model under each of its names', async () => {
+    test('matches a model by each of its names', async () => {
       const old = await addBatch(on.store, {}, (batch) => makeChunks(batch, 8, 'before'));
       const now = await addBatch(on.store, { due: start + 1 }, (batch) => makeChunks(batch, 8, 'now'));
       const { chunks } = await claim([want({ model: 'now', names: ['now', 'before'], chunks: 9 })]);
@@ -90,7 +90,7 @@ export function queueTests(on: Stores): void {
       ]);
     });
 
-    test('takes the org that was given least, and of that what is due first', async () => {
+    test('takes the org with the least service, and its chunk that is due first', async () => {
       const first = await addBatch(on.store, { total: 12, due: start });
       const second = await addBatch(on.store, { total: 12, due: start + 5, orgId: 'org_b' });
       const urgent = await addBatch(on.store, { total: 4, due: start + 4, orgId: 'org_b' });
@@ -105,7 +105,7 @@ export function queueTests(on: Stores): void {
       ]);
     });
 
-    test('lets an org that was away in where those at work are: idling earns nothing', async () => {
+    test('gives an org that was away no credit for idling', async () => {
       await addBatch(on.store, { total: 400 });
       await claim([want({ chunks: 50 })]);
       await addBatch(on.store, { total: 400, orgId: 'org_b', due: start + 1 });
@@ -115,7 +115,7 @@ export function queueTests(on: Stores): void {
       expect(ofB).toHaveLength(10);
     });
 
-    test('lets an org that was served, idled and comes back in where those at work are', async () => {
+    test('gives an org that was served and then idled no credit on its return', async () => {
       await addBatch(on.store, { total: 400 });
       await addBatch(on.store, { total: 4, orgId: 'org_b', due: start + 1 });
       const { batches: served } = await claim([want({ chunks: 2 })]);
@@ -127,8 +127,8 @@ export function queueTests(on: Stores): void {
       expect(chunks.filter(({ batchId }) => orgOf.get(batchId) === 'org_b')).toHaveLength(10);
     });
 
-    test('is one fairness, however many processes claim, and however many batches an org has', async () => {
-      // The work of each org is the same, in one batch or in many.
+    test('is equally fair for any number of processes and of batches per org', async () => {
+      // Each org has the same amount of work, in one batch or in many.
       const orgs = range(0, 50).map((n) => `org_${n}`);
       for (const [n, orgId] of orgs.entries()) {
         const batches = [1, 2, 5, 20][n % 4]!;
@@ -163,7 +163,7 @@ export function queueTests(on: Stores): void {
       expect(jain).toBeGreaterThan(0.98);
     });
 
-    test('lets an org whose batch may miss its window go ahead, which then waits the longer', async () => {
+    test('prefers an org whose batch may miss its window, and charges it for that', async () => {
       await addBatch(on.store, { total: 40, orgId: 'org_b' });
       const late = await addBatch(on.store, { total: 40, due: start + 1, expiresAt: start + 4 * hour });
       const now = start + 3 * hour + 1;
@@ -181,7 +181,7 @@ export function queueTests(on: Stores): void {
       expect((await claimOf(on.store, 'w', next.id)).length).toBe(1);
     });
 
-    test('takes one chunk more where it is due before what is in hand of its org', async () => {
+    test('takes one chunk more if it is due before the claimed ones of its org', async () => {
       const large = await addBatch(on.store, { total: 40, due: start + 9 });
       const other = await addBatch(on.store, { total: 40, due: start, orgId: 'org_b' });
       await claim([want({ chunks: 2 })]);
@@ -192,7 +192,7 @@ export function queueTests(on: Stores): void {
       expect([large, other]).toHaveLength(2);
     });
 
-    test('gets nothing of batches that are passed over, or whose windows are over', async () => {
+    test('skips excluded batches and those whose windows are over', async () => {
       const passed = await addBatch(on.store, { total: 4 });
       const over = await addBatch(on.store, { total: 4, expiresAt: start });
       const open = await addBatch(on.store, { total: 4, due: start + 1 });
@@ -228,7 +228,7 @@ export function queueTests(on: Stores): void {
       expect(await kills(0, true)).toEqual([3]);
     });
 
-    test('keeps no org waiting for one of whose chunks none can be taken', async () => {
+    test('serves an org although none of its most urgent chunks can be taken', async () => {
       await addBatch(on.store, { total: 300 }, (batch) =>
         makeChunks(batch, 1).map((chunk) => ({ ...chunk, kills: 2 })),
       );
@@ -238,7 +238,7 @@ export function queueTests(on: Stores): void {
       expect(ids((await claim([want({ chunks: 2 })], options)).chunks)).toEqual(place(other, 3));
     });
 
-    test('knows many orgs under many names at once', async () => {
+    test('handles many orgs under many names', async () => {
       const names = range(0, 5).map((n) => `name${n}`);
       for (const n of range(0, 60))
         await addBatch(on.store, { orgId: `org_${n}`, total: 5 }, (batch) =>
@@ -248,7 +248,7 @@ export function queueTests(on: Stores): void {
       expect(new Set(chunks.map(({ batchId }) => batchId)).size).toBe(60);
     });
 
-    test('from several sides at once gives every chunk to one, of many batches', async () => {
+    test('concurrently gives every chunk of many batches to one process', async () => {
       const batches: Batch[] = [];
       for (let n = 0; n < 12; n++)
         batches.push(await addBatch(on.store, { total: 20, orgId: `org_${n % 3}` }));
@@ -278,7 +278,7 @@ export function queueTests(on: Stores): void {
   });
 
   describe('closing chunks', () => {
-    test('are those of batches whose end is decided, the most urgent first, and no others', async () => {
+    test('are those of batches whose end is decided, the most urgent first', async () => {
       await addBatch(on.store);
       const [late, early] = [
         await addBatch(on.store, { due: start + 9 }),
@@ -296,7 +296,7 @@ export function queueTests(on: Stores): void {
   });
 
   describe('a paused batch', () => {
-    test('gives nothing until it is resumed, whatever is given back meanwhile', async () => {
+    test('has nothing to claim until it is resumed, even if chunks are released meanwhile', async () => {
       const batch = await addBatch(on.store, { total: 20 });
       const chunks = await claimOf(on.store, 'w', batch.id, { count: 3 });
       await on.store.workers.beat('dead', { interactive: {} });
@@ -320,7 +320,7 @@ export function queueTests(on: Stores): void {
       );
     });
 
-    test('may end, and then nothing of it is left to run', async () => {
+    test('may end, and then has no lines left to run', async () => {
       const batch = await addBatch(on.store);
       await on.store.batches.pause('org_a', batch.id, start);
       await on.store.batches.cancel('org_a', batch.id, start, 0);

@@ -19,7 +19,7 @@ import {
 } from '../fixtures.ts';
 
 export function recordTests(on: Stores): void {
-  /** A batch that is running, all its chunks leased by `w`. */
+  /** Running batch, all of whose chunks are leased by `w`. */
   const running = async (fields: Partial<Batch> = {}) => {
     const batch = await addBatch(on.store, fields);
     const chunks = await claimOf(on.store, 'w', batch.id, { count: 1_000 });
@@ -35,7 +35,7 @@ export function recordTests(on: Stores): void {
   ) => on.store.results.tail(batch.id, stream, after, { rows, bytes });
 
   describe('recording', () => {
-    test('counts, numbers and keeps what came', async () => {
+    test('counts, numbers and stores results', async () => {
       const { batch } = await running();
       expect(await record([output(batch, 5), failure(batch, 1), output(batch, 0)])).toEqual([
         { batchId: batch.id, kept: 3, closed: false, complete: false },
@@ -58,13 +58,13 @@ export function recordTests(on: Stores): void {
       ]);
     });
 
-    test('gives bodies back byte for byte', async () => {
+    test('returns bodies byte for byte', async () => {
       const { batch } = await running();
       const bodies = [[], [0], [0xff, 0xfe, 0x00, 0xc3, 0x28], range(0, 256)].map((bytes) =>
         Uint8Array.from(bytes),
       );
       const big = new Uint8Array(3_000_000).fill(7);
-      // A view into a larger buffer, as bodies cut from a stream are.
+      // A view into a larger buffer, like bodies cut from a stream.
       const view = new Uint8Array(Uint8Array.from([9, 9, 1, 2, 3, 9]).buffer, 2, 3);
       const all = [...bodies, big, view];
       await record(all.map((body, line) => output(batch, line, { body })));
@@ -73,7 +73,7 @@ export function recordTests(on: Stores): void {
       expect(view.byteLength).toBe(3);
     });
 
-    test('keeps the first result of a line: twins in one call, later twins, twins of another kind', async () => {
+    test('keeps the first result of a line: duplicates in one call, later ones, and ones in the other stream', async () => {
       const { batch } = await running();
       const twin = { body: new TextEncoder().encode('"twin"') };
       expect(await record([output(batch, 1), output(batch, 1, twin), output(batch, 2)])).toMatchObject([
@@ -110,7 +110,7 @@ export function recordTests(on: Stores): void {
       expect(await record([output(batch, 7)])).toMatchObject([{ kept: 0 }]);
     });
 
-    test('leaves an end that was decided before', async () => {
+    test('does not change an end decided before', async () => {
       const { batch } = await running();
       await on.store.batches.cancel('org_a', batch.id, start, 2_000);
       expect(
@@ -126,7 +126,7 @@ export function recordTests(on: Stores): void {
       });
     });
 
-    test('is refused after the gate, before the start, after the end, and for the unknown', async () => {
+    test('is refused after the gate, before the start, after the end, and for unknown batches', async () => {
       const { batch } = await running();
       const closed = [{ batchId: batch.id, kept: 0, closed: true, complete: false }];
       expect(await record([output(batch, 0)], batch.acceptUntil)).toEqual(closed);
@@ -149,7 +149,7 @@ export function recordTests(on: Stores): void {
       expect(await record([])).toEqual([]);
     });
 
-    test('tells each batch of a call by itself', async () => {
+    test('reports each batch of a call separately', async () => {
       const [a, b, c] = [await running(), await running(), await running()];
       await on.store.batches.cancel('org_a', b.batch.id, start, 0);
       const outcomes = await on.store.results.record(
@@ -165,7 +165,7 @@ export function recordTests(on: Stores): void {
       ]);
     });
 
-    test('takes thousands of lines at once', async () => {
+    test('accepts thousands of lines at once', async () => {
       const { batch } = await running({ total: 5_000 });
       expect(await record(range(0, 5_000).map((line) => output(batch, line)))).toMatchObject([
         { kept: 5_000 },
@@ -228,7 +228,7 @@ export function recordTests(on: Stores): void {
   });
 
   describe('reading results', () => {
-    test('goes on behind a line, in pages', async () => {
+    test('continues after a line, in pages', async () => {
       const { batch } = await running();
       await record(range(0, 6).map((line) => output(batch, line)));
       expect((await tail(batch, 'output', 2, 3)).map((row) => row.n)).toEqual([3, 4, 5]);
@@ -237,7 +237,7 @@ export function recordTests(on: Stores): void {
       expect(await tail(batch, 'errors')).toEqual([]);
     });
 
-    test('gives no more than fits, and one row at least', async () => {
+    test('returns no more than fits, and at least one row', async () => {
       const { batch } = await running();
       const sizes = [10, 20, 5, 100, 1, 1];
       await record(sizes.map((size, line) => output(batch, line, { body: new Uint8Array(size) })));
@@ -251,7 +251,7 @@ export function recordTests(on: Stores): void {
       expect(await read(6, 10, 50)).toEqual([]);
     });
 
-    test('finds the lines that are missing', async () => {
+    test('finds the missing lines', async () => {
       const { batch } = await running();
       await record([output(batch, 0), failure(batch, 3), output(batch, 7)]);
       expect(await on.store.results.missing(batch.id, 0, 10)).toEqual([1, 2, 4, 5, 6]);
@@ -263,14 +263,14 @@ export function recordTests(on: Stores): void {
     });
   });
 
-  describe('recording from several sides at once', () => {
-    test('keeps each line once, numbers without gaps, and bills what it keeps', async () => {
+  describe('recording concurrently', () => {
+    test('keeps each line once, numbers results without gaps, and bills each once', async () => {
       const { batch } = await running({ total: 400 });
       let seen = 0;
       const watch = async () => {
         while (seen < 380) {
           const rows = await tail(batch, 'output', seen);
-          // Numbers appear in order and never below one already seen.
+          // Numbers appear in order, and never below one already seen.
           expect(rows.map((row) => row.n)).toEqual(range(seen + 1, seen + 1 + rows.length));
           seen += rows.length;
         }

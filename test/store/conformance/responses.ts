@@ -47,7 +47,7 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.get('org_a', running.id, start)).toEqual(withoutInput(running));
     });
 
-    test('are inserted many at a time, all or none', async () => {
+    test('are inserted in groups, all or none', async () => {
       const many = Array.from({ length: 67 }, (_, n) => makeResponse({ input: `[${n}]` }));
       await on.store.responses.insert(many);
       for (const each of [many[0]!, many[66]!])
@@ -57,7 +57,7 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.get('org_a', fresh[0]!.id, start)).toBeUndefined();
     });
 
-    test('of another org, unknown and expired ones are not there', async () => {
+    test('of other orgs, unknown and expired ones are not found', async () => {
       const { id } = await add();
       expect(await on.store.responses.get('org_b', id, start)).toBeUndefined();
       expect(await on.store.responses.get('org_a', 'resp_unknown', start)).toBeUndefined();
@@ -67,7 +67,7 @@ export function responseTests(on: Stores): void {
 
     const most = { links: 10, bytes: 1_000 };
 
-    test('come as a chain, newest first', async () => {
+    test('are read as a chain, newest first', async () => {
       const a = await add();
       const b = await add({ previousId: a.id });
       const c = await add({ previousId: b.id });
@@ -82,7 +82,7 @@ export function responseTests(on: Stores): void {
       });
     });
 
-    test('come as a chain that is cut where it is too long or too large', async () => {
+    test('are read as a chain that is cut at its maximum length and size', async () => {
       const a = await add();
       const b = await add({ previousId: a.id });
       const c = await add({ previousId: b.id });
@@ -97,7 +97,7 @@ export function responseTests(on: Stores): void {
       expect(await chain({ bytes: 199 })).toEqual([c.id, b.id, 'large']);
     });
 
-    test('come as a chain up to where one is gone, expired or of another org', async () => {
+    test('are read as a chain up to the first that is removed, expired or of another org', async () => {
       const chain = async (id: string, now = start) => {
         const chained = await on.store.responses.chain('org_a', id, now, most);
         return [...ids(chained.links), chained.end];
@@ -111,7 +111,7 @@ export function responseTests(on: Stores): void {
       expect(await chain(young.id, start + 1)).toEqual([young.id, 'gone']);
     });
 
-    test('tell sizes and texts of either side, of the org alone', async () => {
+    test('return sizes and texts of their inputs and outputs, within the org', async () => {
       const { responses } = on.store;
       const [a, b, old] = [
         await add(),
@@ -132,7 +132,7 @@ export function responseTests(on: Stores): void {
       expect(await responses.texts('org_a', 'input', [], start)).toEqual({});
     });
 
-    test('are counted by what they store, until they are gone', async () => {
+    test('count as storage until they are removed', async () => {
       const { responses } = on.store;
       expect(await responses.storedBytes('org_a')).toBe(0);
       const [a, old] = [makeResponse({ pieces: '[]' }), makeResponse({ expiresAt: start + 1 })];
@@ -158,7 +158,7 @@ export function responseTests(on: Stores): void {
       expect(await responses.storedBytes('org_a')).toBe(bytesOf(a));
     });
 
-    test('are counted exactly when many are written and removed at once', async () => {
+    test('are counted exactly under concurrent writes and removals', async () => {
       const rows = Array.from({ length: 20 }, (_, n) => makeResponse({ orgId: n % 2 ? 'org_a' : 'org_b' }));
       await Promise.all(rows.map((row, n) => (n % 3 ? on.store : on.other).responses.insert([row])));
       await Promise.all(rows.slice(5).map((row) => on.other.responses.remove(row.orgId, row.id, start)));
@@ -177,7 +177,7 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.finish('resp_unknown', done)).toBe(false);
     });
 
-    test('end once when two try at the same time', async () => {
+    test('end once when two processes end them concurrently', async () => {
       for (let round = 0; round < 5; round++) {
         const { id } = await unfinished();
         const outcomes = await Promise.all([
@@ -190,7 +190,7 @@ export function responseTests(on: Stores): void {
       }
     });
 
-    test('are renewed while they are made, and are abandoned otherwise', async () => {
+    test('are renewed while they are generated, and abandoned otherwise', async () => {
       const [a, b] = [await unfinished(), await unfinished()];
       const finished = await add();
       expect(await on.store.responses.renew([a.id, finished.id, 'resp_unknown'], start + 100)).toEqual([
@@ -211,7 +211,7 @@ export function responseTests(on: Stores): void {
       expect(await on.store.responses.remove('org_a', id, start)).toBe(false);
     });
 
-    test('that expired are swept a few at a time, but not while they are made', async () => {
+    test('that expired are swept a few at a time, but not while they are generated', async () => {
       for (let i = 0; i < 3; i++) await add({ expiresAt: start + i });
       const running = await unfinished({ expiresAt: start });
       const young = await add();

@@ -22,7 +22,7 @@ export function webhookTests(on: Stores): void {
     expect(await on.store.webhooks.insert(webhook, secret, 100)).toBe(true);
     return webhook;
   };
-  /** A batch that has ended as cancelled, at an instant of its own. */
+  /** Stores a batch that ended as cancelled, at a time of its own. */
   let ends = 0;
   const cancelled = async (orgId = 'org_a') => {
     const batch = await addBatch(on.store, { orgId });
@@ -35,7 +35,7 @@ export function webhookTests(on: Stores): void {
   const idsOf = (deliveries: Delivery[]) => deliveries.map(({ id }) => id).toSorted();
 
   describe('webhooks', () => {
-    test('are kept, listed newest first, changed and removed by their org alone', async () => {
+    test('are stored, listed newest first, changed and removed, by their org alone', async () => {
       const [first, second] = [await add(), await add({ name: 'other', url: 'https://example.org/' })];
       await add({ orgId: 'org_b' });
       expect(await on.store.webhooks.list('org_a', { limit: 9 })).toEqual([second, first]);
@@ -60,7 +60,7 @@ export function webhookTests(on: Stores): void {
       expect(await on.store.webhooks.list('org_a', { limit: 9 })).toEqual([second]);
     });
 
-    test('are as many as an org may have, also when they are made at once', async () => {
+    test('are limited per org, also when they are created concurrently', async () => {
       const org = makeOrg();
       await on.store.orgs.insert(org);
       const made = await Promise.all(
@@ -72,7 +72,7 @@ export function webhookTests(on: Stores): void {
       expect(await on.store.webhooks.list(org.id, { limit: 9 })).toHaveLength(3);
     });
 
-    test('take their deliveries with them', async () => {
+    test('are removed with their deliveries', async () => {
       const [webhook, kept] = [await add(), await add()];
       await cancelled();
       await on.store.webhooks.remove('org_a', webhook.id);
@@ -82,7 +82,7 @@ export function webhookTests(on: Stores): void {
   });
 
   describe('events', () => {
-    test('are written as a batch ends, for each webhook of the org that wants them', async () => {
+    test('are written when a batch ends, for each webhook of the org that subscribes to them', async () => {
       const [webhook, twin] = [await add(), await add()];
       const others = [
         await add({ eventTypes: ['batch.completed'] }),
@@ -125,7 +125,7 @@ export function webhookTests(on: Stores): void {
       expect(await deliveriesOf(webhook)).toEqual([]);
     });
 
-    test('are written once by several that publish at once', async () => {
+    test('are written once when several processes publish concurrently', async () => {
       const webhook = await add();
       const batch = await addBatch(on.store);
       const fault = { code: 'batch_failed', message: 'They differ.', param: null, line: null };
@@ -140,7 +140,7 @@ export function webhookTests(on: Stores): void {
       expect(await deliveriesOf(webhook)).toHaveLength(1);
     });
 
-    test('tell once that a batch is at risk, and not when its end is decided', async () => {
+    test('report once that a batch is at risk, and not after its end is decided', async () => {
       const webhook = await add();
       const batch = await addBatch(on.store);
       const told = await Promise.all(
@@ -163,7 +163,7 @@ export function webhookTests(on: Stores): void {
     const finish = (claimed: ClaimedDelivery, worker = 'w') =>
       on.store.webhooks.finish(worker, claimed, done);
 
-    test('are leased to one, with what it takes to send them', async () => {
+    test('are leased to one process, with all data to send them', async () => {
       const webhook = await add({}, 'secret');
       await cancelled();
       const taken = (
@@ -175,7 +175,7 @@ export function webhookTests(on: Stores): void {
       expect(await claim('v')).toEqual([]);
     });
 
-    test('are signed with the secret before the last as long as it holds', async () => {
+    test('are signed with the previous secret too, as long as it is valid', async () => {
       const webhook = await add({}, 'one');
       const now = Date.now();
       await on.store.webhooks.rotate('org_a', webhook.id, 'two', now + hour);
@@ -189,7 +189,7 @@ export function webhookTests(on: Stores): void {
       expect((await claim())[0]!.secrets).toEqual(['four']);
     });
 
-    test('are finished by who holds them, and then not to be had again', async () => {
+    test('are finished by their holder, and then cannot be claimed again', async () => {
       const webhook = await add();
       await cancelled();
       const [claimed] = await claim();
@@ -209,7 +209,7 @@ export function webhookTests(on: Stores): void {
       ]);
     });
 
-    test('come again when it is time, and when a lease has run out', async () => {
+    test('are claimed again when they are due, and when a lease has lapsed', async () => {
       const webhook = await add();
       await cancelled();
       const [first] = await claim('w', { leaseMs: -1 });
@@ -226,7 +226,7 @@ export function webhookTests(on: Stores): void {
       expect(nextAttemptAt! - lastAttemptAt!).toBe(hour);
     });
 
-    test('are given back by one who ends, or by all who are no more', async () => {
+    test('are released for one process, or for all', async () => {
       await add();
       for (let i = 0; i < 2; i++) await cancelled();
       const mine = await claim('w', { limit: 1 });
@@ -238,13 +238,13 @@ export function webhookTests(on: Stores): void {
       expect(idsOf(await claim('u'))).toEqual(idsOf([...mine, ...theirs]));
     });
 
-    test('go out in turns: a few of each webhook, none of those that are at it', async () => {
+    test('are claimed in rotation: a few of each webhook, none of busy ones', async () => {
       const [many, few, busy] = [await add(), await add({ orgId: 'org_b' }), await add({ orgId: 'org_c' })];
       for (const org of ['org_a', 'org_a', 'org_a', 'org_a', 'org_b', 'org_c']) await cancelled(org);
       const turn = async (options: Partial<typeof wide>) =>
         (await claim('w', options)).map(({ webhookId }) => webhookId).toSorted();
       const oldest = (await deliveriesOf(many)).slice(-2);
-      // The first of each before the second of any, though all of the one are older.
+      // The first of each webhook come before the second of any, although all those of one webhook are older.
       expect(await turn({ limit: 2, each: 2, busy: [busy.id] as never })).toEqual(
         [many.id, few.id].toSorted(),
       );
@@ -253,7 +253,7 @@ export function webhookTests(on: Stores): void {
       expect(idsOf(claimed)).toEqual(idsOf(oldest));
     });
 
-    test('are given up when their webhook is disabled, by its owner or its receiver', async () => {
+    test('are given up when their webhook is disabled, by its owner or by its receiver', async () => {
       const [webhook, gone] = [await add(), await add()];
       await cancelled();
       await cancelled();
@@ -281,7 +281,7 @@ export function webhookTests(on: Stores): void {
       expect(errors.toSorted()).toEqual(['failed: It answered 410.', given, given, given]);
     });
 
-    test('are replayed as new ones of the same event', async () => {
+    test('are replayed as new deliveries of the same event', async () => {
       const webhook = await add();
       await cancelled();
       const [claimed] = await claim();

@@ -8,7 +8,7 @@ export function workerTests(on: Stores): void {
     (await claimOf(on.store, worker, batchId, { count })).map(lease);
 
   describe('workers', () => {
-    test('learn the time and the loads of the others', async () => {
+    test('get the time and the load of their peers', async () => {
       const first = await on.store.workers.beat('w1', { interactive: { m1: 3 } });
       expect(first.others).toEqual([]);
       const second = await on.other.workers.beat('w2', idle);
@@ -20,7 +20,7 @@ export function workerTests(on: Stores): void {
       expect((await on.store.workers.beat('w1', idle)).others).toEqual([idle]);
     });
 
-    test('say which models they serve: those that chunks name and nobody serves are missing, and since when', async () => {
+    test('report the models they serve; models of chunks that no process serves are listed with a time', async () => {
       const minute = 60_000;
       const batch = await addBatch(on.store, {}, (each) =>
         makeChunks(each).map((chunk) => ({ ...chunk, model: `m${chunk.seq}` })),
@@ -43,7 +43,7 @@ export function workerTests(on: Stores): void {
       expect(await missing(0)).toEqual([]);
     });
 
-    test('lease slots from one another, at the same moment never more than there are', async () => {
+    test('lease slots from each other, never more at one moment than exist', async () => {
       const ask = (wants: number, inFlight = 0) => ({ m1: { limit: 20, wants, inFlight } });
       const workers = range(0, 8).map((i) => [`w${i}`, i % 2 === 0 ? on.store : on.other] as const);
       const renew = () =>
@@ -61,7 +61,7 @@ export function workerTests(on: Stores): void {
       expect(await on.store.workers.leaseSlots('late', {}, start)).toEqual({});
     });
 
-    test('are told what they have leased, and may give it back', async () => {
+    test('list their leases, and may release them', async () => {
       const batch = await addBatch(on.store, { total: 16 });
       const leases = await claim('w', batch.id, 3);
       const foreign = await claim('v', batch.id);
@@ -94,7 +94,7 @@ export function workerTests(on: Stores): void {
       expect(await on.store.batches.release('alive', kept)).toBe(0);
     });
 
-    test('that are dead leave chunks that come last, those of most deaths at the very end', async () => {
+    test('that are dead leave chunks that are claimed last, the ones with most kills at the very end', async () => {
       const batch = await addBatch(on.store, { total: 12 });
       const one = async (worker: string) =>
         (await claimOf(on.store, worker, batch.id)).map(({ seq, kills }) => [seq, kills]);
@@ -118,7 +118,7 @@ export function workerTests(on: Stores): void {
       expect(await one('v')).toEqual([[1, 2]]);
     });
 
-    test('that were declared dead are forgotten, and may come back', async () => {
+    test('that were declared dead are forgotten, and may return', async () => {
       const { now } = await on.store.workers.beat('w1', { interactive: { m1: 1 } });
       await on.store.workers.reap(now + 60_000);
       expect((await on.store.workers.beat('w2', idle)).others).toEqual([]);
@@ -126,7 +126,7 @@ export function workerTests(on: Stores): void {
       expect((await on.store.workers.beat('w2', idle)).others).toEqual([idle]);
     });
 
-    test('that leave give everything back without a kill', async () => {
+    test('that leave release everything without a kill', async () => {
       const batch = await addBatch(on.store);
       await on.store.workers.beat('w', idle);
       await claim('w', batch.id, 2);
@@ -146,7 +146,7 @@ export function workerTests(on: Stores): void {
       expect(await on.store.workers.reap(now - 1_000_000)).toBe(2);
     });
 
-    test('claim, record, beat and reap at once without losing a chunk', async () => {
+    test('claim, record, beat and reap concurrently without losing a chunk', async () => {
       const batch = await addBatch(on.store, { total: 80 });
       const done = new Set<number>();
       const work = async (worker: string, store = on.store) => {
