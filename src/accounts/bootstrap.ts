@@ -36,10 +36,7 @@ const roles: Record<keyof EnvironmentKeys, { name: string; scopes: readonly KeyS
 };
 
 /** Creates the org `default` and the keys set by the environment where they are missing. Runs at every start, before requests. */
-export async function ensureEnvironmentKeys(
-  issuing: IssuerDeps & { log: Log },
-  given: EnvironmentKeys,
-): Promise<void> {
+export async function ensureEnvironmentKeys(issuing: IssuerDeps & { log: Log }, given: EnvironmentKeys) {
   const org = await defaultOrg(issuing);
   for (const role of ['apiKey', 'adminKey'] as const)
     if (given[role] !== undefined) await ensure(issuing, org, role, given[role]);
@@ -86,11 +83,10 @@ async function ensure(
 ) {
   if ((await issue(issuing, org, role, secret)).apiKey) return;
   const known = await issuing.store.keys.findByHash(hashKey(secret));
-  if (known && known.revokedAt !== null)
-    issuing.log.warn({ key: known.id }, `the ${role} given by environment was revoked: set a new one`);
-  else if (known && known.scopes.includes('admin') !== (role === 'adminKey'))
-    issuing.log.warn(
-      { key: known.id },
-      `the ${role} given by environment exists with other scopes and keeps them`,
-    );
+  if (!known) return;
+  const warn = (text: string) =>
+    issuing.log.warn({ key: known.id }, `the ${role} given by environment ${text}`);
+  if (known.revokedAt !== null) warn('was revoked: set a new one');
+  else if (known.scopes.includes('admin') !== (role === 'adminKey'))
+    warn('exists with other scopes and keeps them');
 }

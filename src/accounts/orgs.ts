@@ -17,11 +17,7 @@ export interface IssuerDeps {
 }
 
 /** Creates an org. Names need not be unique. */
-export async function createOrg(
-  { store, clock, ids }: IssuerDeps,
-  name: string,
-  budget?: Budget,
-): Promise<Org> {
+export async function createOrg({ store, clock, ids }: IssuerDeps, name: string, budget?: Budget) {
   const org: Org = { id: ids.next('org_'), name, createdAt: clock.now() };
   await store.orgs.insert(org, budget);
   return org;

@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
+import { delimiter, join } from 'node:path';
+import { isCheckout, packageFolder as root } from '../base/program.ts';
 import { systemFetch, systemRandom, keepAliveClock } from '../base/system.ts';
 import { environment } from '../config/environment.ts';
 import { exitCodes } from './shared/exit-codes.ts';
+import { showPath } from './shared/local-file.ts';
 import { run } from './run.ts';
-import { exampleRequests, selfCommand } from './self-command.ts';
 import { createTerminal, exitOnClosedOutput } from './terminal/terminal.ts';
 
 export async function start(): Promise<void> {
@@ -31,4 +34,17 @@ export async function start(): Promise<void> {
     exitCode: exitCodes.ok,
   });
   process.exitCode = code;
+}
+
+/** Command that runs this program from the current folder, for hints: `bin/offpeak`, `npx offpeak` or `offpeak`. */
+export function selfCommand({ env, cwd }: { env: Record<string, string | undefined>; cwd: string }): string {
+  if (isCheckout) return showPath({ cwd }, join(root, 'bin', 'offpeak')).replace(/^offpeak$/, './offpeak');
+  if (env.npm_command === 'exec') return 'npx offpeak';
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.some((folder) => existsSync(join(folder, 'offpeak'))) ? 'offpeak' : 'npx offpeak';
+}
+
+/** Path of the example requests that every installation contains. */
+export function exampleRequests({ cwd }: { cwd: string }): string {
+  return showPath({ cwd }, join(root, 'examples', 'demo.jsonl'));
 }

@@ -6,10 +6,7 @@ import type { EngineConfig, ReplicaConfig } from '../core/config.ts';
 const locations = new WeakMap<object, Partial<Record<string, SourceValue>>>();
 
 /** Location of `key` of an engine or server; undefined if it is not set. */
-export function locationOf(
-  of: EngineConfig | ReplicaConfig,
-  key: string,
-): Pick<SourceValue, 'file' | 'line' | 'path'> | undefined {
+export function locationOf(of: EngineConfig | ReplicaConfig, key: string): SourceValue | undefined {
   return locations.get(of)?.[key];
 }
 

@@ -103,11 +103,7 @@ function pairs<T extends string>(
 }
 
 /** Name of a request field. */
-export function memberName(
-  at: SourceValue,
-  check: Checker,
-  pattern = /^[A-Za-z_][\w-]{0,63}$/,
-): string | undefined {
+export function memberName(at: SourceValue, check: Checker, pattern = /^[A-Za-z_][\w-]{0,63}$/) {
   const found = check.text(at);
   if (found === undefined || pattern.test(found)) return found;
   return check.fail(at, 'must be the name of a request field', 'For example service_tier.');

@@ -39,12 +39,9 @@ export function models(at: SourceValue, context: ConfigContext, defaults: Defaul
     const fields = check.object(item, configKeys.model);
     const id = uniqueName(fields.id, taken, check);
     if (fields.id === undefined) check.fail(item, 'needs an id');
-    const aliases = (check.list(fields.aliases) ?? []).flatMap(
-      (alias) => uniqueName(alias, taken, check) ?? [],
-    );
-    const serves = check
-      .list(fields.serves)
-      ?.flatMap((kind) => check.choice(kind, ['chat', 'embeddings'] as const) ?? []);
+    const aliases =
+      check.list(fields.aliases)?.flatMap((alias) => uniqueName(alias, taken, check) ?? []) ?? [];
+    const serves = check.list(fields.serves)?.flatMap((kind) => check.choice(kind, kinds) ?? []);
     const engine = engineOf(item, fields.engine, context);
     if (id === undefined || engine === undefined) return [];
     const batch = check.object(fields.batch, configKeys.modelBatch);
@@ -73,6 +70,8 @@ export function models(at: SourceValue, context: ConfigContext, defaults: Defaul
   return found;
 }
 
+const kinds = ['chat', 'embeddings'] as const;
+
 interface NamedFallback {
   name: SourceValue;
   model: ModelConfig;
@@ -93,11 +92,7 @@ function setFallbacks(named: readonly NamedFallback[], all: readonly ModelConfig
 }
 
 /** Reads an id or alias that no other model has. */
-function uniqueName(
-  at: SourceValue | undefined,
-  taken: Map<string, string>,
-  check: Checker,
-): string | undefined {
+function uniqueName(at: SourceValue | undefined, taken: Map<string, string>, check: Checker) {
   const found = check.text(at);
   if (at === undefined || found === undefined) return undefined;
   if (!/^[\w./:@+-]{1,200}$/.test(found))

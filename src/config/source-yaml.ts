@@ -10,12 +10,7 @@ export type Lookup = (name: string) => string | undefined;
  * Parses YAML and replaces `${name}` in every text (`$${` is a literal `${`). Syntax errors, duplicate keys and unknown variables
  * become problems of `check`; undefined if nothing can be read.
  */
-export function parseSourceYaml(
-  text: string,
-  file: string,
-  lookup: Lookup,
-  check: Checker,
-): SourceValue | undefined {
+export function parseSourceYaml(text: string, file: string, lookup: Lookup, check: Checker) {
   // Loaded on first use: most commands read no YAML.
   const yaml = loadPackage('yaml') as typeof Yaml;
   const lines = new yaml.LineCounter();

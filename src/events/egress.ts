@@ -57,11 +57,6 @@ const lookupLimits = { capacity: 8, maxPerOwner: 2 };
 const never = new AbortController().signal;
 const maxAnswerBytes = 65_536;
 
-interface Target {
-  url: URL;
-  addresses: LookupAddress[];
-}
-
 /**
  * Parses a URL once, resolves its host once, checks every address and connects to one of them, so that a changed DNS
  * record (DNS rebinding) has no effect. Proxies of the environment are not used.
@@ -89,10 +84,7 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
     }
   }
 
-  async function resolveTarget(
-    text: string,
-    find: (host: string) => Promise<LookupAddress[]>,
-  ): Promise<Target> {
+  async function resolveTarget(text: string, find: (host: string) => Promise<LookupAddress[]>) {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (!url || !/^https?:$/.test(url.protocol)) throw refuseUrl('expected an https:// URL');
     if (url.username !== '' || url.password !== '')

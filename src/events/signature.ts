@@ -14,12 +14,7 @@ export function makeSecret(random: Random): string {
  * @param id of the event, the same for every attempt
  * @param at time of the attempt, in epoch milliseconds
  */
-export function signedHeaders(
-  secrets: readonly string[],
-  id: string,
-  at: number,
-  body: string,
-): Record<string, string> {
+export function signedHeaders(secrets: readonly string[], id: string, at: number, body: string) {
   const timestamp = String(unixSeconds(at));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(prefix.length), 'base64');

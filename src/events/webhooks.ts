@@ -3,10 +3,7 @@ import type { Caller } from '../core/org.ts';
 import type { Delivery, NewWebhook, Webhook, WebhookChanges } from '../core/webhook.ts';
 import type { PageQuery } from '../store/contract/webhooks.ts';
 
-/**
- * Webhooks of orgs and their deliveries, which are signed and retried for three days. A webhook of another org is
- * `not_found`.
- */
+/** Webhooks of orgs and their deliveries, signed and retried for three days. A webhook of another org is `not_found`. */
 export interface Webhooks extends Service {
   /**
    * Returns the secret, which cannot be read again.

@@ -114,11 +114,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     };
   }
 
-  function save(
-    prepared: PreparedResponse,
-    body: ResponseBody,
-    pieces?: readonly OutputPiece[] | null,
-  ): Promise<void> | undefined {
+  function save(prepared: PreparedResponse, body: ResponseBody, pieces?: readonly OutputPiece[] | null) {
     if (!body.store && !body.conversation) return undefined;
     const row = body.store ? rowOf(prepared, body, pieces) : undefined;
     return insert({ row, turn: turnOf(prepared, body) });

@@ -188,11 +188,7 @@ async function findChain(
 }
 
 /** Items of a chain, with references resolved. */
-async function readChain(
-  reader: ItemReader,
-  links: readonly ChainLink[],
-  maxBytes: number,
-): Promise<StoredItem[]> {
+async function readChain(reader: ItemReader, links: readonly ChainLink[], maxBytes: number) {
   const items = await reader.readAll(links.map(({ id }) => id));
   const references = referencesIn(items);
   if (references.length === 0) return items;

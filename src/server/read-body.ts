@@ -15,11 +15,7 @@ const empty: Buffer = Buffer.alloc(0);
  * answer. Large bodies that end together resolve in separate turns of the event loop.
  * @throws ApiError `payload_too_large`, `server_overloaded`; Error when the client goes away
  */
-export async function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-  share: BodyShare,
-): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, maxBytes: number, share: BodyShare) {
   const bytes = await collect(request, maxBytes, share);
   if (bytes.length >= largeBytes) await turns.next();
   return bytes;

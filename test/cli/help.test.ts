@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/run.ts';
-import { listCommands } from '../../src/cli/completion/command-tree.ts';
+import { listCommands } from '../../src/cli/completion/completion.ts';
 import { createFakeServer } from './support/fake-server.ts';
 import { runCli, silentCli } from './support/run-cli.ts';
 

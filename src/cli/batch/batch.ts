@@ -89,10 +89,7 @@ export const batch = group('batch', [
 ]);
 
 /** Command that reads or changes one batch and shows it. */
-function batchCommand(
-  name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry',
-  about: string,
-): (cli: Cli) => Command {
+function batchCommand(name: 'get' | 'cancel' | 'pause' | 'resume' | 'retry', about: string) {
   return queryCommand({
     usage: `${name} <id>`,
     about,

@@ -69,11 +69,7 @@ export function batchList(cli: Cli): Command {
  * Adds the input file names of batches to `names`, from the newest files of the org. Optional: a file may be deleted, or
  * the key may lack the scope.
  */
-async function fetchFilenames(
-  client: Client,
-  batches: readonly RemoteBatch[],
-  names: Map<string, string>,
-): Promise<void> {
+async function fetchFilenames(client: Client, batches: readonly RemoteBatch[], names: Map<string, string>) {
   const wanted = new Set(batches.map((batch) => batch.input_file_id).filter((id) => !names.has(id)));
   for (const id of wanted) names.set(id, '');
   try {

@@ -1,8 +1,7 @@
-import { Argument, Command } from 'commander';
+import { Argument, Command, type Option } from 'commander';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
-import { scripts } from './scripts.ts';
-import { listCommands } from './command-tree.ts';
+import { type CommandNode, type Flag, scripts } from './scripts.ts';
 
 export function completion(cli: Cli): Command {
   const shell = new Argument('<shell>').choices(Object.keys(scripts));
@@ -20,4 +19,19 @@ export function completion(cli: Cli): Command {
       const program = command.parent ?? command;
       cli.terminal.stdout.write(scripts[name](listCommands(program)));
     });
+}
+
+const help: Flag = { long: '--help', short: '-h', about: 'show help', takesValue: false };
+
+/** All commands of a command line, the program first. */
+export function listCommands(command: Command, path = ''): CommandNode[] {
+  const commands = command.commands.map((child) => ({ word: child.name(), about: child.description() }));
+  const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
+  const words = [...commands, ...choices.map((word) => ({ word, about: '' }))];
+  const place = { path, words, flags: [...command.options.map(flagOf), help] };
+  return [place, ...command.commands.flatMap((child) => listCommands(child, `${path} ${child.name()}`))];
+}
+
+function flagOf({ long, short, description, required, optional }: Option): Flag {
+  return { long: long ?? '', short, about: description, takesValue: required || optional };
 }

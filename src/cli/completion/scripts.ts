@@ -1,4 +1,23 @@
-import type { CommandNode } from './command-tree.ts';
+/** Command with its completions. */
+export interface CommandNode {
+  /** Path such as ` batch run`, with a space before each command; '' for the program. */
+  path: string;
+  /** Subcommands or choices; empty if any word can follow. */
+  words: Word[];
+  flags: Flag[];
+}
+
+export interface Word {
+  word: string;
+  about: string;
+}
+
+export interface Flag {
+  long: string;
+  short: string | undefined;
+  about: string;
+  takesValue: boolean;
+}
 
 /** Completion scripts by shell. Where no completion of ours fits, the shell offers files. */
 export const scripts = { bash, zsh, fish } as const;

@@ -77,16 +77,12 @@ async function showDemo(
   conclude(cli, batch, sample);
 }
 
-interface RunningSample {
-  name: string;
-  folder: string;
-  key: string;
-  results: string;
-}
-
 /** Runs a sample like `batch run`, without its summary. */
-async function runSample(cli: Cli, client: Client, sample: RunningSample): Promise<RemoteBatch> {
-  const { name, folder, key, results } = sample;
+async function runSample(
+  cli: Cli,
+  client: Client,
+  { name, folder, key, results }: Record<'name' | 'folder' | 'key' | 'results', string>,
+): Promise<RemoteBatch> {
   const input = join(folder, `${name}.jsonl`);
   copyFileSync(join(packageFolder, 'examples', basename(input)), input);
   const terminal = { ...cli.terminal, print() {}, record() {} };

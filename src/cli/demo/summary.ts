@@ -30,16 +30,11 @@ export function showTotals(batch: RemoteBatch, sample: Sample, took: string, ter
   ]);
 }
 
-export interface NextSteps {
-  folder: string;
-  url: string;
-  key: string;
-  /** True if the server keeps running. */
-  running: boolean;
-}
-
-/** Prints the files of the demo and commands to try next. */
-export function showNextSteps({ folder, url, key, running }: NextSteps, terminal: Terminal): void {
+/** Prints the files of the demo and commands to try next, which start a server unless it is still running. */
+export function showNextSteps(
+  { folder, url, key, running }: { folder: string; url: string; key: string; running: boolean },
+  terminal: Terminal,
+): void {
   const shown = showPath({ cwd: process.cwd() }, folder);
   const heading = (text: string) => terminal.print(`\n${terminal.paint('bold', text)}`);
   heading('Files');

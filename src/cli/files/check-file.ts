@@ -57,23 +57,13 @@ export async function checkFile(path: string, limits: FileLimits) {
   return { valid, ...sums, endpoint, namesFiles, namesImageUrls, faults };
 }
 
-function wholeFaults(
-  sums: { bytes: number; requests: number; faultCount: number },
-  limits: FileLimits,
-): Fault[] {
+function wholeFaults(sums: { bytes: number; requests: number; faultCount: number }, limits: FileLimits) {
   const faults: Fault[] = [];
-  if (sums.requests === 0 && sums.faultCount === 0)
-    faults.push({ code: 'empty_file', message: 'the file has no requests' });
   const { bytes = Infinity, requests = Infinity } = limits;
-  if (sums.bytes > bytes)
-    faults.push({
-      code: 'payload_too_large',
-      message: `the file has ${sums.bytes} bytes, but --max-bytes is ${bytes}`,
-    });
+  const add = (code: Fault['code'], text: string) => faults.push({ code, message: `the file has ${text}` });
+  if (sums.requests === 0 && sums.faultCount === 0) add('empty_file', 'no requests');
+  if (sums.bytes > bytes) add('payload_too_large', `${sums.bytes} bytes, but --max-bytes is ${bytes}`);
   if (sums.requests > requests)
-    faults.push({
-      code: 'too_many_tasks',
-      message: `the file has ${sums.requests} requests, but --max-requests is ${requests}`,
-    });
+    add('too_many_tasks', `${sums.requests} requests, but --max-requests is ${requests}`);
   return faults;
 }

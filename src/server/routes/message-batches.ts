@@ -129,11 +129,7 @@ const streams = ['output', 'errors'] as const;
  * Results of a finished batch in the format of `/v1/messages`, succeeded ones first.
  * @throws ApiError as `Batches.results`, before the first byte
  */
-async function messageResults(
-  batches: Pick<Batches, 'results'>,
-  caller: Caller,
-  batchId: string,
-): Promise<AsyncIterable<Uint8Array>> {
+async function messageResults(batches: Pick<Batches, 'results'>, caller: Caller, batchId: string) {
   const both = await Promise.all(streams.map((stream) => batches.results(caller, batchId, stream, 0)));
   return (async function* () {
     const encoder = new TextEncoder();

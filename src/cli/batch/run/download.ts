@@ -42,11 +42,7 @@ export async function* orderedResults(wanted: DownloadOptions, scratch: string):
   }
 }
 
-async function download(
-  { client, clock, batchId }: DownloadOptions,
-  stream: ResultStream,
-  raw: FileHandle,
-): Promise<void> {
+async function download({ client, clock, batchId }: DownloadOptions, stream: ResultStream, raw: FileHandle) {
   let lines = 0;
   for (let attempt = 1; ; attempt++) {
     try {

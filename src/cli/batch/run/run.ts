@@ -107,11 +107,7 @@ interface RunOptions {
   options: Options;
 }
 
-async function runInput(
-  cli: Cli,
-  client: Client,
-  { input, output, format, filename, options }: RunOptions,
-): Promise<void> {
+async function runInput(cli: Cli, client: Client, { input, output, format, filename, options }: RunOptions) {
   const { clock, terminal } = cli;
   const json = options.json === true;
   const raw = options.raw === true;

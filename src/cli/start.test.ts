@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { exampleRequests, selfCommand } from './self-command.ts';
+import { exampleRequests, selfCommand } from './start.ts';
 
 const root = dirname(dirname(import.meta.dirname));
 
