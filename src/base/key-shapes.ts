@@ -12,10 +12,7 @@ const mark = 'sk[-_]|xai-|nvapi-|[hpr][fk]_|AIza|whsec_|earer|EARER|asic|ASIC';
 
 const removed = '[removed]';
 
-/**
- * Returns a function that removes keys from text; cheap for text without any.
- * @param literals known secrets of any form
- */
+/** Returns a function that removes keys from text; cheap for text without any. @param literals known secrets of any form */
 export function createKeyScrubber(literals: readonly string[] = []): (text: string) => string {
   const escaped = literals
     .filter((literal) => literal !== '')

@@ -31,10 +31,7 @@ function watch(signal: Watched): Waiting[] {
   return all;
 }
 
-/**
- * Waits for `work`, which cannot be cancelled, until `signal` aborts.
- * @throws the reason of the signal
- */
+/** Waits for `work`, which cannot be cancelled, until `signal` aborts. @throws the reason of the signal */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -13,10 +13,7 @@ export interface FrozenPrices extends Prices {
   isFallback?: true;
 }
 
-/**
- * Cost in nano-dollars, rounded half up once.
- * @param factor 1 for an interactive request, `batch.price_factor` for a batch
- */
+/** Cost in nano-dollars, rounded half up once. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
 export function cost(usage: Usage, prices: Prices, factor = 1): bigint {
   const fresh = BigInt(usage.inputTokens - usage.cachedTokens);
   const millionths =

@@ -3,10 +3,7 @@ import type { Fault } from '../core/errors.ts';
 import type { ChatBody } from '../wire/chat/request/body.ts';
 import { type PlacedSchema, guaranteedSchemas } from '../wire/chat/request/guaranteed-schemas.ts';
 
-/**
- * Finds the fault of a schema; null if it works or could not be tried. Never rejects.
- * @param orgId orgs take turns
- */
+/** Finds the fault of a schema; null if it works or could not be tried. Never rejects. @param orgId orgs take turns */
 export type CheckSchema = (given: PlacedSchema, orgId: string) => Promise<Fault | null>;
 
 /** Limits per file. Schemas beyond them are checked when their lines run. */
@@ -27,10 +24,7 @@ export class DistinctSchemas {
     this.#orgId = orgId;
   }
 
-  /**
-   * @param textOf decodes a string of the body
-   * @param placed adds the line to a fault
-   */
+  /** @param textOf decodes a string of the body @param placed adds the line to a fault */
   add(body: ChatBody, textOf: (characters: string) => string, placed: (fault: Fault) => Fault): void {
     if (!body.response_format && !body.tools && !body.functions) return;
     for (const { schema, where } of guaranteedSchemas(body)) {

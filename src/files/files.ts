@@ -35,10 +35,7 @@ export interface Files extends Service {
    * @throws ApiError `not_found`; BlobError `missing`, or `damaged` for another length
    */
   requireContent(file: StoredFile): Promise<void>;
-  /**
-   * Index of an input file, for planning.
-   * @throws ApiError `not_found`, BlobError `missing`
-   */
+  /** Index of an input file, for planning. @throws ApiError `not_found`, BlobError `missing` */
   index(file: StoredFile): Promise<InputIndex>;
 }
 

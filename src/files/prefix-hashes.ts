@@ -17,10 +17,7 @@ const longest = firstLevel << (prefixLevels - 1);
 const bytes = Buffer.alloc(longest);
 const words = new Uint32Array(bytes.buffer, bytes.byteOffset, longest / 4);
 
-/**
- * @param hashes target, zeroed from `at` on
- * @returns `hashes`
- */
+/** @param hashes target, zeroed from `at` on @returns `hashes` */
 export function prefixHashes(
   { tools, messages }: Pick<ChatRequest, 'messages' | 'tools'>,
   hashes = new Uint32Array(prefixLevels),

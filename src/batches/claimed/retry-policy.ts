@@ -42,10 +42,7 @@ export const noAttempts: Attempts = {
 
 type Failure = Pick<ApiError, 'code' | 'blame' | 'upstreamMessage'>;
 
-/**
- * Counts a failure that may be the line's own (reliability.md, F20).
- * @param now monotonic milliseconds
- */
+/** Counts a failure that may be the line's own (reliability.md, F20). @param now monotonic milliseconds */
 export function afterFailure(
   before: Attempts,
   failure: Failure,

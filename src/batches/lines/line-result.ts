@@ -27,10 +27,7 @@ export function lineOfRequest(requestId: string): number {
   return Number(requestId.slice(requestId.lastIndexOf('_') + 1));
 }
 
-/**
- * Result of a line that was answered with 2xx.
- * @param answer body as the client sees it, or its JSON text
- */
+/** Result of a line that was answered with 2xx. @param answer body as the client sees it, or its JSON text */
 export function outputResult(
   batchId: string,
   line: number,

@@ -70,10 +70,7 @@ class CallFilter {
     return [{ ...piece, delta: kept, finish_reason: finish }];
   }
 
-  /**
-   * New index of a call; undefined if it is removed.
-   * @param name undefined for the later pieces of a call
-   */
+  /** New index of a call; undefined if it is removed. @param name undefined for the later pieces of a call */
   #indexOf(index: number, name: string | undefined): number | undefined {
     const { names, maxCalls } = this.#rule;
     if (name !== undefined && !this.#indexes.has(index)) {

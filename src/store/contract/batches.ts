@@ -87,9 +87,7 @@ export interface BatchStore {
    * others; rejects if it is the only one.
    */
   expire(now: number, limit: number): Promise<string[]>;
-  /**
-   * Begins the end of a batch as failed; accepts answers in flight for two more seconds. False if the end is decided.
-   */
+  /** Begins the end of a batch as failed; accepts answers in flight for two more seconds. False if the end is decided. */
   fail(id: string, fault: BatchFault, now: number): Promise<boolean>;
   /** Marks a batch as expected to miss its window and adds the event; false if already marked or the end is decided. */
   markAtRisk(id: string, now: number): Promise<boolean>;

@@ -42,9 +42,7 @@ export interface ResponseStore {
   sizes(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, number>>;
   /** JSON texts of input or output, likewise. */
   texts(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, string>>;
-  /**
-   * Finishes a response and appends to its conversation; false without effect if it is finished or missing.
-   */
+  /** Finishes a response and appends to its conversation; false without effect if it is finished or missing. */
   finish(id: string, end: ResponseEnd, said?: ConversationAppend): Promise<boolean>;
   /** Extends the leases on unfinished responses. Returns those that are still unfinished. */
   renew(ids: string[], aliveUntil: number): Promise<string[]>;

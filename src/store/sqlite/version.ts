@@ -1,9 +1,6 @@
 import { StoreError } from '../../core/store-error.ts';
 
-/**
- * Requires `node:sqlite`, which a Node.js may be built without.
- * @throws StoreError `unsupported`
- */
+/** Requires `node:sqlite`, which a Node.js may be built without. @throws StoreError `unsupported` */
 export function requireSqlite(): void {
   if (process.getBuiltinModule('node:sqlite') !== undefined) return;
   throw new StoreError(

@@ -144,10 +144,7 @@ export function createLineChecker(options: LineCheckerOptions) {
     return paths.map((param) => inBody(mapFault({ param, code: 'validation_error', message: imageUrlsOff })));
   };
 
-  /**
-   * @param bytes UTF-8
-   * @param number 1-based number of the line in the file, or of the request in the list
-   */
+  /** @param bytes UTF-8 @param number 1-based number of the line in the file, or of the request in the list */
   const check = (bytes: Uint8Array, number: number): LineVerdict => {
     // Parsing bytes as characters halves the cost for lines that are not ASCII.
     const characters = toBinaryString(bytes);

@@ -18,9 +18,7 @@ export const embeddingsRequestSchema = object(
   { title: 'EmbeddingsRequest' },
 );
 
-/**
- * @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found
- */
+/** @throws ApiError `validation_error`, `too_deep` or `duplicate_key` (422) with every fault found */
 export function parseEmbeddingsRequest(text: string): JsonBody<EmbeddingsRequest> {
   return parseBody(text, checkEmbeddingsRequest);
 }

@@ -10,10 +10,7 @@ export interface NativeEvent {
   usage?: ChatUsage;
 }
 
-/**
- * Replaces ids, names, usage and the client's settings in a finished response of a server.
- * @param at Unix seconds
- */
+/** Replaces ids, names, usage and the client's settings in a finished response of a server. @param at Unix seconds */
 export function nativeResponse(
   begun: ResponseBody,
   { fields: given, usage }: Required<NativeEvent>,
