@@ -10,6 +10,5 @@ export interface BackoffOptions {
  * @param random jitter in [0, 1): shortens the pause to between half and all of it; none by default
  */
 export function backoffMs(attempt: number, { initialMs, maxMs }: BackoffOptions, random = 1): number {
-  const pause = Math.min(maxMs, initialMs * 2 ** (attempt - 1));
-  return Math.round(pause * (0.5 + random / 2));
+  return Math.round(Math.min(maxMs, initialMs * 2 ** (attempt - 1)) * (0.5 + random / 2));
 }

@@ -1,7 +1,6 @@
 /** Base64 of the UTF-8 of a text. */
 export function toBase64(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));
 }
 
 /** Text encoded by `toBase64`. @throws DOMException for invalid base64 */

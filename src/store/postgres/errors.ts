@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { StoreError } from '../../core/store-error.ts';
+import { StoreError, type StoreErrorCode } from '../../core/store-error.ts';
 
 /** Codes of Postgres (documentation, appendix A) and the operating system for a lost connection. */
 const lostCodes = new Set([
@@ -85,52 +85,49 @@ function isUnanswered(error: unknown): boolean {
 /** Maps errors that an operator can fix to ours; other errors pass through. */
 export function translate(error: unknown, url: string): unknown {
   const code = codeOf(error);
-  const options = { cause: error };
+  const fault = (kind: StoreErrorCode, message: string, hint: string) =>
+    new StoreError(kind, message, hint, { cause: error });
   if (isLost(error))
-    return new StoreError(
+    return fault(
       'unreachable',
       `The database ${nameOf(url)} does not answer (${code === poolerCode ? messageOf(error) : code || messageOf(error)}).`,
       'Check that Postgres runs there and that this machine may connect to it.',
-      options,
     );
   if (isLate(error))
-    return new StoreError(
+    return fault(
       'unreachable',
       `The database ${nameOf(url)} does not answer in time (${messageOf(error)}).`,
       'Check its load, its disk, and the sessions that hold locks.',
-      options,
     );
   if (code === poolerCode && severityOf(error) === 'FATAL')
-    return new StoreError(
+    return fault(
       'refused',
       `The database ${nameOf(url)}, or the pooler in front of it, refused: ${messageOf(error)}.`,
       poolerHint(messageOf(error)),
-      options,
     );
   if (isNameClash(error))
-    return new StoreError(
+    return fault(
       'refused',
       `The pooler at ${nameOf(url)} does not keep prepared statements: ${messageOf(error)}.`,
       'Set max_prepared_statements of the pooler above 0, use its session mode, or connect to Postgres directly.',
-      options,
     );
   if (code === '53100')
-    return new ApiError('insufficient_storage', 'The database is full: nothing more can be stored.', options);
+    return new ApiError('insufficient_storage', 'The database is full: nothing more can be stored.', {
+      cause: error,
+    });
   if (endedMessage.test(messageOf(error)))
-    return new StoreError('stopped', 'The store is not running.', 'Start the service again.', options);
+    return fault('stopped', 'The store is not running.', 'Start the service again.');
   if (/^(28|3D|42501|53300)/.test(code))
-    return new StoreError(
+    return fault(
       'refused',
       `The database ${nameOf(url)} refused the connection: ${messageOf(error)}.`,
       'Check user, password, database name and rights, and the number of connections it allows.',
-      options,
     );
   if (code === '25006')
-    return new StoreError(
+    return fault(
       'unwritable',
       `The database ${nameOf(url)} is read-only.`,
       'Connect to the primary, not to a replica.',
-      options,
     );
   return error;
 }

@@ -50,14 +50,8 @@ export function paddedSlices<T>(rows: readonly T[], max: number): T[][] {
   return cut;
 }
 
-/** A list of values for `IN`, padded: `(?,?,?,?)`. */
-export interface InList {
-  sql: string;
-  params: Value[];
-}
-
-/** Splits values into lists; none for no values. */
-export function inLists(values: readonly Value[]): InList[] {
+/** Splits values into padded lists for `IN`: `(?,?,?,?)`; none for no values. */
+export function inLists(values: readonly Value[]): { sql: string; params: Value[] }[] {
   return paddedSlices(values, maxParameters).map((params) => ({ sql: tuples(1, params.length), params }));
 }
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { StoreError } from '../../core/store-error.ts';
+import { StoreError, type StoreErrorCode } from '../../core/store-error.ts';
 
 /** SQLite's primary result codes (sqlite.org/rescode.html) that an operator can act on. */
 const codes = { busy: 5, readonly: 8, ioerr: 10, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const;
@@ -12,45 +12,41 @@ export function translate(error: unknown, path: string): unknown {
   const code = resultCode(error);
   if (code === undefined) return error;
   if (code === ioerrShmSize) return diskFull(error);
-  const options = { cause: error };
+  const fault = (kind: StoreErrorCode, message: string, hint: string) =>
+    new StoreError(kind, message, hint, { cause: error });
   switch (code & 0xff) {
     case codes.full:
       return diskFull(error);
     case codes.busy:
-      return new StoreError(
+      return fault(
         'locked',
         `The database ${path} is locked by another program.`,
         'Close the other program that has it open.',
-        options,
       );
     case codes.readonly:
     case codes.cantopen:
-      return new StoreError(
+      return fault(
         'unwritable',
         `The database ${path} cannot be opened for writing.`,
         'Check that the folder exists, that this user may write to it, and that the disk is not mounted read-only.',
-        options,
       );
     case codes.corrupt:
-      return new StoreError(
+      return fault(
         'corrupt',
         `The database ${path} is damaged.`,
         'Restore it from a backup, or save what can be read with "sqlite3 <database> .recover".',
-        options,
       );
     case codes.notadb:
-      return new StoreError(
+      return fault(
         'not_a_database',
         `${path} is not a database.`,
         'Point the data folder elsewhere, or restore the file from a backup.',
-        options,
       );
     case codes.ioerr:
-      return new StoreError(
+      return fault(
         'unwritable',
         `The disk under ${path} reports an error.`,
         'Check the system log for the cause.',
-        options,
       );
     default:
       return error;

@@ -9,7 +9,6 @@ export interface PackedRows {
 }
 
 type Row = Record<string, unknown>;
-type RowWithBody = Row & { body: Uint8Array };
 
 /**
  * Packs a list of plain objects; other values are unchanged. All objects or none have a `body` of bytes, and the other members are
@@ -57,6 +56,6 @@ function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value);
 }
 
-function hasBody(row: Row): row is RowWithBody {
+function hasBody(row: Row): row is Row & { body: Uint8Array } {
   return row['body'] instanceof Uint8Array;
 }

@@ -32,12 +32,6 @@ const endMs = 15_000;
 const logGone =
   'The last process on this database was killed, and the write-ahead log (the -wal file) is gone. If it was deleted, the latest changes are lost: stop the server and restore that file or a backup.';
 
-interface Call {
-  timer: Timer;
-  resolve(value: unknown): void;
-  reject(error: Error): void;
-}
-
 /**
  * Embedded store: the SQL store in a thread, so that statements do not block the event loop. `start` locks the folder, opens the
  * database and migrates its schema.
@@ -48,7 +42,10 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
   let lastId = 0;
-  const calls = new Map<number, Call>();
+  const calls = new Map<
+    number,
+    { timer: Timer; resolve(value: unknown): void; reject(error: Error): void }
+  >();
   const unanswered = createSharedTimer(clock, answerMs);
   const overdue = createSharedTimer(clock, overdueMs);
 
@@ -98,13 +95,8 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
       worker.on('exit', () => {
         worker = undefined;
         if (!stopped) rejectAll('The database thread has ended.');
-        reject(
-          new StoreError(
-            'stopped',
-            'The database thread ended while starting.',
-            'Check the log for the cause.',
-          ),
-        );
+        const message = 'The database thread ended while starting.';
+        reject(new StoreError('stopped', message, 'Check the log for the cause.'));
       });
     });
 
@@ -131,7 +123,8 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
       send({ type: 'call', id, group, operation, args: packed, now: clock.now() }, buffersOf(packed));
       const giveUp = () => {
         calls.delete(id);
-        reject(silent(path));
+        const message = `The database ${path} has not answered for ${(answerMs + overdueMs) / 1000} s.`;
+        reject(new StoreError('unreachable', message, 'Check the load and the health of its disk.'));
       };
       const timer = unanswered(() => calls.set(id, { timer: overdue(giveUp), resolve, reject }));
       calls.set(id, { timer, resolve, reject });
@@ -149,12 +142,4 @@ export function createSqliteStore({ path, clock, log }: SqliteStoreOptions): Sto
     start: () => (started ??= launch()),
     stop: () => (stopped ??= end()),
   };
-}
-
-function silent(path: string): StoreError {
-  return new StoreError(
-    'unreachable',
-    `The database ${path} has not answered for ${(answerMs + overdueMs) / 1000} s.`,
-    'Check the load and the health of its disk.',
-  );
 }

@@ -46,11 +46,6 @@ async function open(): Promise<Db> {
   return db;
 }
 
-/** Errors of the start are for the operator, not a client. */
-function startError(error: unknown): unknown {
-  return error instanceof ApiError ? diskFull(dirname(path), error) : error;
-}
-
 async function close(): Promise<void> {
   await db?.close();
   lock?.release();
@@ -65,8 +60,7 @@ function take(request: Request): void {
   now = request.now;
   const { group, operation } = request;
   const lane = group && (operations[group] as Record<string, PriorityClass>)[operation];
-  const rank = urgent.findIndex((name) => name === lane);
-  waiting.at(rank)!.push(request);
+  waiting.at(urgent.findIndex((name) => name === lane))!.push(request);
 }
 
 function serve(store: Record<string, unknown>): void {
@@ -105,6 +99,8 @@ try {
   // By default a thread writes its compile cache at its end, which a kill prevents.
   flushCompileCache();
 } catch (error) {
-  reply({ type: 'failed', error: packError(startError(error)) });
+  // Errors of the start are for the operator, not a client.
+  const fault = error instanceof ApiError ? diskFull(dirname(path), error) : error;
+  reply({ type: 'failed', error: packError(fault) });
   await close();
 }

@@ -12,11 +12,6 @@ import { loneSurrogate, endpointFault } from './line.ts';
 import { createBatchFrameSchema, metadataLimits } from './create-schema.ts';
 import { type FrameScan, scanFrame } from './scan-frame.ts';
 
-export interface CreateBatchRequest {
-  input: CreateBatch;
-  dryRun: boolean;
-}
-
 export interface RequestLimits {
   requests: number;
   /** Inline requests as JSON Lines. */
@@ -62,7 +57,7 @@ const carriageReturn = 0x0d;
 export function* parseCreateBatch(
   bytes: Uint8Array,
   limits: CreateBatchLimits,
-): Generator<undefined, CreateBatchRequest> {
+): Generator<undefined, { input: CreateBatch; dryRun: boolean }> {
   const { scan, value } = yield* readFrame(bytes, limits);
   const faults = checkCreateBatch(value);
   const frame = (value ?? {}) as Frame;
@@ -87,18 +82,9 @@ export function* parseCreateBatch(
   if (inputFileId !== undefined && requests !== undefined)
     throw invalid('requests', 'cannot be combined with input_file_id');
   if (inputFileId?.includes('\0')) throw invalid('input_file_id', 'has a NUL character');
-  return {
-    dryRun: frame.dry_run === true,
-    input: {
-      endpoint: endpoint!,
-      ...omitNullish({
-        inputFileId,
-        requests,
-        metadata,
-        outputExpiresAfterSeconds: frame.output_expires_after?.seconds,
-      }),
-    },
-  };
+  const outputExpiresAfterSeconds = frame.output_expires_after?.seconds;
+  const given = omitNullish({ inputFileId, requests, metadata, outputExpiresAfterSeconds });
+  return { input: { endpoint: endpoint!, ...given }, dryRun: frame.dry_run === true };
 }
 
 /** Fault of a window that is neither the configured one nor 24h, which clients with a fixed value send. */
@@ -137,15 +123,10 @@ function* scanBody(bytes: Uint8Array, limits: RequestLimits): Generator<undefine
     return scan;
   // Parsed again for an exact message.
   if (isSmall) parseJson(textOf(bytes), { what: 'The request body', maxDepth: 66, maxNodes: Infinity });
-  if (scan.closed)
-    throw new ApiError(
-      'validation_error',
-      `The request body has more than ${frameBytes} bytes outside its list of requests.`,
-    );
-  throw new ApiError(
-    'validation_error',
-    'The request body is invalid JSON: a bracket or a string is not closed.',
-  );
+  const fault = scan.closed
+    ? `has more than ${frameBytes} bytes outside its list of requests`
+    : 'is invalid JSON: a bracket or a string is not closed';
+  throw new ApiError('validation_error', `The request body ${fault}.`);
 }
 
 /** Decodes bytes that are known to be UTF-8. */

@@ -28,8 +28,7 @@ export function detectFirstLine(line: string): string | undefined {
   if (text.startsWith('[')) return 'one JSON array';
   if (text === '{') return 'pretty-printed JSON';
   if (text.startsWith('<')) return 'XML or HTML';
-  if (!text.startsWith('{') && csvHeader.test(text)) return 'CSV';
-  return undefined;
+  return !text.startsWith('{') && csvHeader.test(text) ? 'CSV' : undefined;
 }
 
 /** Column names: several words between commas, semicolons or tabs. */

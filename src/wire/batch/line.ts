@@ -4,7 +4,7 @@ import { type BatchEndpoint, batchEndpoints, defaultEndpoints } from '../../core
 import { ApiError, type ErrorCode, type Fault } from '../../core/errors.ts';
 import type { Serves } from '../../core/model.ts';
 import { imageUrlPaths, imageUrlsOff } from '../chat/request/image-urls.ts';
-import { type FileContent, fileParts } from '../file/file-parts.ts';
+import { fileParts } from '../file/file-parts.ts';
 import { describe, joinPath } from '../schema/explain.ts';
 import { type JsonProblem, readJson } from '../json/parse.ts';
 import { decodeUtf8 } from '../shared/utf8.ts';
@@ -122,7 +122,8 @@ export function createLineChecker(options: LineCheckerOptions) {
     if (options.takesFiles === true)
       for (const { fileId, put } of fileParts(body)) {
         hasFiles = true;
-        put(placeholder(fileId));
+        // Valid for any part, and different for each file.
+        put({ filename: fileId, mediaType: 'image/png', base64: fileId, text: fileId });
       }
     const faults = shapeFaults(line);
     const target = endpoints.find((name) => name === url) ?? endpoint;
@@ -208,8 +209,7 @@ export function customIdFault(value: unknown): string | undefined {
   if (value.length > customIdLimit)
     return `expected at most ${customIdLimit} characters, got ${value.length}`;
   if (!value.isWellFormed()) return loneSurrogate;
-  if (controlCharacter.test(value)) return 'must not contain control characters';
-  return undefined;
+  return controlCharacter.test(value) ? 'must not contain control characters' : undefined;
 }
 
 // oxlint-disable-next-line no-control-regex -- the pattern finds them
@@ -217,11 +217,6 @@ const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
 
 function notExpected(what: string, value: unknown): string {
   return value === undefined ? 'required, but missing' : `expected ${what}, got ${describe(value)}`;
-}
-
-/** Placeholder of valid form for any part, different for each file. */
-function placeholder(fileId: string): FileContent {
-  return { filename: fileId, mediaType: 'image/png', base64: fileId, text: fileId };
 }
 
 const bareBodyFault: Fault = {
@@ -281,11 +276,8 @@ function checkBody(body: Record<string, unknown>, url: BatchEndpoint) {
 }
 
 function inBody(fault: Fault): Fault {
-  const { param } = fault;
-  return {
-    ...fault,
-    param: param === undefined ? 'body' : `body${param.startsWith('[') ? '' : '.'}${param}`,
-  };
+  const { param = '' } = fault;
+  return { ...fault, param: param === '' || param.startsWith('[') ? `body${param}` : `body.${param}` };
 }
 
 /** Message for a value that is not an enabled batch endpoint. */

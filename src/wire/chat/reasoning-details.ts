@@ -1,4 +1,4 @@
-import { type Fields, isObject } from '../../base/fields.ts';
+import { type Fields, isObject, stringOr } from '../../base/fields.ts';
 
 /**
  * OpenRouter's form of reasoning, which some of its models need back in every later request: texts, summaries, and content
@@ -12,14 +12,15 @@ export function reasoningDetails(given: unknown): ReasoningDetail[] {
 
 /** Readable reasoning text. */
 export function textOfDetails(details: readonly ReasoningDetail[]): string {
-  return details.map((detail) => textOf(detail) ?? '').join('');
+  return details.map(({ text, summary }) => stringOr(text ?? summary, '')).join('');
 }
 
 /** Appends the details of one delta, and joins the pieces of a text. */
 export function addDetails(all: ReasoningDetail[], more: readonly ReasoningDetail[]): void {
   for (const detail of more) {
     const last = all.at(-1);
-    const member = last && isSame(last, detail) ? streamedMember(detail) : undefined;
+    const isSame = last?.['type'] === detail['type'] && last?.['index'] === detail['index'];
+    const member = isSame ? streamedMember(detail) : undefined;
     if (!last || member === undefined) all.push({ ...detail });
     else for (const [name, value] of Object.entries(detail)) add(last, name, value, name === member);
   }
@@ -31,17 +32,8 @@ function add(detail: ReasoningDetail, name: string, value: unknown, isText: bool
   else if (value !== null && value !== undefined) detail[name] = value;
 }
 
-function isSame(one: ReasoningDetail, other: ReasoningDetail): boolean {
-  return one['type'] === other['type'] && one['index'] === other['index'];
-}
-
 /** Member of a detail that is streamed in pieces. */
 function streamedMember({ type }: ReasoningDetail): 'text' | 'summary' | undefined {
   if (type === 'reasoning.text') return 'text';
   return type === 'reasoning.summary' ? 'summary' : undefined;
-}
-
-function textOf(detail: ReasoningDetail): string | undefined {
-  const text = detail['text'] ?? detail['summary'];
-  return typeof text === 'string' ? text : undefined;
 }

@@ -3,11 +3,9 @@ import { ApiError } from '../../core/errors.ts';
 import { locateJsonFault } from './locate-fault.ts';
 import { type JsonScan, type ScanOptions, scanJson } from './scan.ts';
 
-export type JsonProblemCode = 'invalid_json' | 'too_deep' | 'too_many_nodes' | 'duplicate_key';
-
 /** Reason for rejecting a text as JSON. */
 export interface JsonProblem {
-  code: JsonProblemCode;
+  code: 'invalid_json' | 'too_deep' | 'too_many_nodes' | 'duplicate_key';
   /** Reason without the position. */
   message: string;
   /** UTF-16 position. */

@@ -8,10 +8,7 @@ export type Members = ReadonlyMap<string, Shape>;
 /** True if the value contains an object with a member that the shape does not name. */
 export function hasOtherMembers(value: unknown, shape: Shape): boolean {
   if (shape === 'anything' || typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) {
-    for (const item of value) if (hasOtherMembers(item, shape)) return true;
-    return false;
-  }
+  if (Array.isArray(value)) return value.some((item) => hasOtherMembers(item, shape));
   const members = value as Record<string, unknown>;
   for (const name in members) {
     const inner = shape.get(name);

@@ -1,5 +1,5 @@
 import { isoSeconds } from '../../base/clock.ts';
-import { type Batch, isFinal } from '../../core/batch.ts';
+import { isFinal } from '../../core/batch.ts';
 import { nullable } from '../shared/instant.ts';
 import type { BatchView } from '../batch/present.ts';
 
@@ -27,7 +27,7 @@ export function presentMessageBatch({ batch, errorSummary }: View) {
     },
     created_at: isoSeconds(batch.createdAt),
     expires_at: isoSeconds(batch.expiresAt),
-    ended_at: iso(endOf(batch)),
+    ended_at: iso(batch.completedAt ?? batch.failedAt ?? batch.expiredAt ?? batch.cancelledAt),
     cancel_initiated_at: iso(batch.cancellingAt),
     archived_at: null,
     // Relative, because only clients know the public URL behind a proxy; they resolve it against their base URL.
@@ -42,8 +42,4 @@ export function presentMessageBatches(views: readonly View[], hasMore: boolean) 
     first_id: views[0]?.batch.id ?? null,
     last_id: views.at(-1)?.batch.id ?? null,
   };
-}
-
-function endOf({ completedAt, failedAt, expiredAt, cancelledAt }: Batch): number | null {
-  return completedAt ?? failedAt ?? expiredAt ?? cancelledAt;
 }

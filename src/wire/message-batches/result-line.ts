@@ -1,15 +1,10 @@
 import type { ResultStream } from '../../core/batch.ts';
+import type { ErrorObject } from '../errors/error-body.ts';
 import { lineText } from '../json/line-text.ts';
 import { findMember, scanJson } from '../json/scan.ts';
 
 /** Result types of requests that never ran, by error code. */
 const neverRan: Readonly<Record<string, string>> = { batch_cancelled: 'canceled', batch_expired: 'expired' };
-
-interface ErrorFields {
-  id: string;
-  custom_id: string | null;
-  error: { code: string; type: string; message: string };
-}
 
 /** Converts a line of a result file to the format of the messages API. Messages keep every byte. */
 export function messageResultLine(text: string, stream: ResultStream): string {
@@ -18,7 +13,7 @@ export function messageResultLine(text: string, stream: ResultStream): string {
     const message = valueOf(valueOf(text, 'response'), 'body');
     return `{"custom_id":${custom},"result":{"type":"succeeded","message":${message}}}`;
   }
-  const { id, custom_id, error } = JSON.parse(text) as ErrorFields;
+  const { id, custom_id, error } = JSON.parse(text) as { id: string; custom_id: unknown; error: ErrorObject };
   const { code, type, message } = error;
   const ended = neverRan[code];
   const result = ended

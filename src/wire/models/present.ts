@@ -51,11 +51,6 @@ export function presentModels({ models, hasMore }: ModelPage, stateOf: (model: M
 }
 
 function presentReplica({ name, health, slots, inFlight, waiting }: ReplicaState) {
-  return {
-    name,
-    health,
-    slots,
-    in_flight: inFlight,
-    waiting: presentWaiting(waiting && toWaiting(waiting)),
-  };
+  const reason = presentWaiting(waiting && toWaiting(waiting));
+  return { name, health, slots, in_flight: inFlight, waiting: reason };
 }

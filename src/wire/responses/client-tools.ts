@@ -111,17 +111,16 @@ export function joinedName({ namespace, name }: Pick<ClientName, 'namespace' | '
   return `${namespace.replace(/_+$/, '')}__${name}`.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
 }
 
-/** Tool name in a choice, or in an entry of one. Tools that the API defines are named by their type. */
-export function chosenName(choice: {
-  type?: string;
-  name?: string;
+/** Choice of a tool, or an entry of one. */
+interface ChoiceEntry extends Partial<Pick<ResponsesTool, 'type' | 'name'>> {
+  namespace?: string | null;
   function?: { name: string } | null;
-}): string {
-  const { type = '', name } = choice;
-  return choice.function?.name ?? name ?? (isDefinedType(type) ? type : '');
 }
 
-type ChoiceEntry = Parameters<typeof chosenName>[0] & { namespace?: string | null };
+/** Chosen tool's name. Tools that the API defines are named by their type. */
+export function chosenName({ type = '', name, function: called }: ChoiceEntry): string {
+  return called?.name ?? name ?? (isDefinedType(type) ? type : '');
+}
 
 /** True if a choice, or an entry of one, names the tool. */
 export function matchesChoice(choice: ChoiceEntry, { clientName }: ClientTool): boolean {

@@ -1,6 +1,5 @@
 import { freeTextArguments } from '../chat/free-text.ts';
-import type { ClientTool } from './client-tools.ts';
-import { joinedName, toolKey, listTools } from './client-tools.ts';
+import { type ClientTool, joinedName, listTools, toolKey } from './client-tools.ts';
 import { answeredCallId, calledType, definedArguments, definedResult, resultType } from './defined-tools.ts';
 import { toChatItems, isConvertible } from './other-items.ts';
 import type { ClientName, StoredItem } from './responses.ts';

@@ -2,10 +2,8 @@ import { fieldsOf } from '../../base/fields.ts';
 import { joinedName } from './client-tools.ts';
 import type { InputPart, StoredItem } from './responses.ts';
 
-/** Converts an item of another agent, or a call that ran on another server, to chat items; none if it is empty. */
-type ItemConverter = (item: StoredItem) => StoredItem[];
-
-const converters: Record<string, ItemConverter> = {
+/** Convert an item of another agent, or a call that ran on another server, to chat items; none if it is empty. */
+const converters: Record<string, (item: StoredItem) => StoredItem[]> = {
   agent_message: (item) => message(item),
   mcp_call: ({ server_label: label, name = '', arguments: json = '{}', output, error, ...item }) =>
     ranCall(

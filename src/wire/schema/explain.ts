@@ -57,12 +57,8 @@ function pathOf(error: ErrorObject, root: unknown): string {
 }
 
 function missingOrUnknown(error: ErrorObject): string | undefined {
-  const params = error.params as {
-    missingProperty?: string;
-    additionalProperty?: string;
-    propertyName?: string;
-  };
-  return params.missingProperty ?? params.additionalProperty ?? params.propertyName ?? error.propertyName;
+  const { missingProperty, additionalProperty, propertyName } = error.params as Record<string, string>;
+  return missingProperty ?? additionalProperty ?? propertyName ?? error.propertyName;
 }
 
 function sentence(error: ErrorObject): string {

@@ -82,8 +82,7 @@ export function pageParams(
   limits: PageLimits,
   isCursor = anyId,
 ): { limit: number; after?: string } {
-  const after = cursorParam(query, isCursor);
-  return { limit: limitParam(query, limits), ...omitNullish({ after }) };
+  return { limit: limitParam(query, limits), ...omitNullish({ after: cursorParam(query, isCursor) }) };
 }
 
 /** Page parameters of the messages API: `after_id` or `before_id`. @throws ApiError `validation_error` */

@@ -7,10 +7,5 @@ export function presentWaiting(
 ) {
   if (waiting === null) return null;
   const { reason, message, since, until } = waiting;
-  return {
-    reason,
-    message,
-    since: instant(since),
-    until: until === undefined ? null : instant(until),
-  };
+  return { reason, message, since: instant(since), until: until === undefined ? null : instant(until) };
 }

@@ -12,7 +12,9 @@ const days = { max: 366, default: 30 } as const;
 
 /** Reads the query of `GET /v1/usage`. @throws ApiError `validation_error` */
 export function parseUsageQuery(query: Query, now: number): UsageQuery {
-  refuseEmpty(query);
+  // An empty value, as from an unset variable in a script, would sum more than intended.
+  for (const [name, value] of Object.entries(query))
+    if (value === '') throw invalid(name, 'must not be empty; leave it out for the default');
   const groups = groupsParam(query);
   const last = dayParam(query, 'end') ?? Math.floor(now / dayMs) * dayMs;
   const first = dayParam(query, 'start') ?? last - (days.default - 1) * dayMs;
@@ -29,12 +31,6 @@ export function parseUsageQuery(query: Query, now: number): UsageQuery {
     ...(orgId !== undefined && { orgId }),
     ...(after !== undefined && { after: valuesOf(after)! }),
   };
-}
-
-/** An empty value, as from an unset variable in a script, would sum more than intended. */
-function refuseEmpty(query: Query): void {
-  for (const [name, value] of Object.entries(query))
-    if (value === '') throw invalid(name, 'must not be empty; leave it out for the default');
 }
 
 /** Start of a day, in epoch milliseconds. */
@@ -83,21 +79,14 @@ const figures = [
   'reasoning_tokens',
 ] as const;
 
-function presentSum({
-  requests,
-  inputTokens,
-  cachedTokens,
-  outputTokens,
-  reasoningTokens,
-  amount,
-}: UsageSum) {
+function presentSum(sum: UsageSum) {
   return {
-    requests,
-    input_tokens: inputTokens,
-    cached_tokens: cachedTokens,
-    output_tokens: outputTokens,
-    reasoning_tokens: reasoningTokens,
-    amount: formatDollars(amount),
+    requests: sum.requests,
+    input_tokens: sum.inputTokens,
+    cached_tokens: sum.cachedTokens,
+    output_tokens: sum.outputTokens,
+    reasoning_tokens: sum.reasoningTokens,
+    amount: formatDollars(sum.amount),
   };
 }
 

@@ -12,29 +12,19 @@ import {
   eventTypes,
   toEventPayload,
 } from '../../core/webhook.ts';
-import {
-  string,
-  object,
-  oneOf,
-  stringOrNull,
-  booleanOrNull,
-  array,
-  orNull,
-  nameRule,
-  titleRule,
-} from '../schema/schema.ts';
+import * as t from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 
-const name = stringOrNull(titleRule);
-const types = orNull(
-  array(oneOf(eventTypes), {
+const name = t.stringOrNull(t.titleRule);
+const types = t.orNull(
+  t.array(t.oneOf(eventTypes), {
     minItems: 1,
     maxItems: eventTypes.length,
     uniqueItems: true,
     description: 'All if absent.',
   }),
 );
-const url = { minLength: 1, maxLength: 2048, ...nameRule };
+const url = { minLength: 1, maxLength: 2048, ...t.nameRule };
 
 /** Page size of lists of webhooks and of deliveries. */
 export const webhookListLimits = { max: 100, default: 20 } as const;
@@ -44,18 +34,18 @@ export const parseWebhookListQuery = (query: Query, prefix: 'wh_' | 'dlv_') =>
   pageParams(query, webhookListLimits, (id) => isId(prefix, id));
 
 /** Body of `POST /v1/webhooks`, with OpenAI's field names. */
-export const createWebhookSchema = object(
-  { url: string(url), 'name?': name, 'event_types?': types },
+export const createWebhookSchema = t.object(
+  { url: t.string(url), 'name?': name, 'event_types?': types },
   { additionalProperties: false, title: 'CreateWebhook' },
 );
 
 /** Body of `PATCH /v1/webhooks/{id}`: absent and null fields stay unchanged. */
-export const updateWebhookSchema = object(
+export const updateWebhookSchema = t.object(
   {
-    'url?': stringOrNull(url),
+    'url?': t.stringOrNull(url),
     'name?': name,
     'event_types?': types,
-    'enabled?': booleanOrNull({ description: 'False pauses deliveries.' }),
+    'enabled?': t.booleanOrNull({ description: 'False pauses deliveries.' }),
   },
   { additionalProperties: false, title: 'UpdateWebhook' },
 );

@@ -4,17 +4,15 @@ import type { OrgStore } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
 import { noteUsedUp, spentBudgets } from './spending.ts';
 
-interface OrgRow extends Org {
+interface BudgetColumns {
   budget: number | null;
   budgetPeriod: string | null;
   usedUpAt: number | null;
 }
 
-type OfBudget = 'budget' | 'budgetPeriod' | 'usedUpAt';
-
-const orgs = tableOf<OrgRow, OfBudget>('orgs', { unread: ['budget', 'budgetPeriod', 'usedUpAt'] })(
-  'id name createdAt budget budgetPeriod usedUpAt',
-);
+const orgs = tableOf<Org & BudgetColumns, keyof BudgetColumns>('orgs', {
+  unread: ['budget', 'budgetPeriod', 'usedUpAt'],
+})('id name createdAt budget budgetPeriod usedUpAt');
 
 export function createOrgs(db: Db): OrgStore {
   return {

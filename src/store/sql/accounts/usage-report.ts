@@ -95,9 +95,8 @@ function summed(db: Db, { groups }: UsageQuery): string {
 
 function rowOf(row: Row, { groups }: UsageQuery): UsageRow {
   const { requests, inputTokens, cachedTokens, outputTokens, reasoningTokens, amount } = row;
-  const of = groups.map((group) => row[group]);
   return {
-    groupValues: of,
+    groupValues: groups.map((group) => row[group]),
     requests,
     inputTokens,
     cachedTokens,

@@ -1,6 +1,5 @@
-import { closeModel } from '../../../core/batch.ts';
+import { type Batch, type Chunk, closeModel } from '../../../core/batch.ts';
 import { utcMonth } from '../../../core/budget.ts';
-import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { BatchState, BatchStore, CreateBatchOutcome, OpenBatch } from '../../contract/batches.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
@@ -24,7 +23,8 @@ export function createBatchRows(db: Db): BatchRows {
         const { inlineFile, creation, maxOpen, now } = options;
         const claimed = creation && (await claimToken(q, batch.orgId, creation, batch.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
-        await lockOrg(q, batch.orgId);
+        // Serializes creates of an org, so that the count of its open batches is exact.
+        await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [batch.orgId]);
         const [budget] = await spentBudgets(q, now, batch.orgId);
         if (budget && budget.spent >= budget.amount)
           throw new Rollback<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
@@ -34,7 +34,7 @@ export function createBatchRows(db: Db): BatchRows {
         else await requireInput(q, batch, now);
         await batches.insert(q, [batch]);
         await insertChunks(q, batch, planned, 'ready');
-        await insertChunks(q, batch, [closingChunk(batch.id)], 'held');
+        await insertChunks(q, batch, [{ ...closingChunk, batchId: batch.id }], 'held');
         return { outcome: 'created' };
       }),
 
@@ -113,11 +113,6 @@ export function lockBatch(q: Queries, id: string): Promise<BatchState | undefine
   return batchStates.first(q, { id }, q.forUpdate);
 }
 
-/** Serializes creates of an org, so that the count of its open batches is exact. */
-async function lockOrg(q: Queries, orgId: string): Promise<void> {
-  await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [orgId]);
-}
-
 async function countOpen(q: Queries, orgId: string): Promise<number> {
   const [row] = await q.all<{ open: number }>(
     `SELECT count(*) AS open FROM batches WHERE org_id = ? AND ${open}`,
@@ -137,17 +132,11 @@ export async function insertChunks(
   made: readonly Chunk[],
   state: 'ready' | 'held',
 ): Promise<void> {
-  const rows = made.map((chunk) => ({
-    ...chunk,
-    orgId,
-    due,
-    n: chunk.lines.length,
-    lines: packLines(chunk.lines),
-    state,
-  }));
-  await chunks.insert(q, rows);
+  const own = { orgId, due, state };
+  await chunks.insert(
+    q,
+    made.map((chunk) => ({ ...chunk, ...own, n: chunk.lines.length, lines: packLines(chunk.lines) })),
+  );
 }
 
-function closingChunk(batchId: string): Chunk {
-  return { batchId, seq: 0, model: closeModel, prefix: '', lines: [], est: 0, epoch: 0, kills: 0 };
-}
+const closingChunk = { seq: 0, model: closeModel, prefix: '', lines: [], est: 0, epoch: 0, kills: 0 };

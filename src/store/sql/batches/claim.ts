@@ -16,8 +16,6 @@ import { batchStates } from '../rows.ts';
 import { allIn, tuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
-type Claiming = Pick<BatchStore, 'claim' | 'claimClosings'>;
-
 /** Numbers of orgs and chunks that a claim considers, least served first; the larger only if the smaller do not suffice. */
 const looks = [
   { orgs: 8, chunks: 64 },
@@ -31,7 +29,7 @@ const maxTries = 3;
 const weight = 1;
 
 /** Claims chunks: chosen among all orgs and batches, and leased in sets (docs/design/batch-engine.md). */
-export function createClaiming(db: Db): Claiming {
+export function createClaiming(db: Db): Pick<BatchStore, 'claim' | 'claimClosings'> {
   return {
     claim: (worker, wanted, options) =>
       isolateFailures(async (only, picked) => {

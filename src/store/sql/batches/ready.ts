@@ -129,8 +129,7 @@ export function idFilter(
   column: string,
   { only, except }: Pick<ClaimOptions, 'only' | 'except'>,
 ): { with: string; and: string; params: Value[] } {
-  const ids = only ?? except ?? [];
-  const [list] = inLists(ids);
+  const [list] = inLists(only ?? except ?? []);
   if (!list) return { with: '', and: '', params: [] };
   return {
     with: `WITH named(id) AS (VALUES ${tuples(list.params.length, 1)})`,

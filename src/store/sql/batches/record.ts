@@ -14,13 +14,11 @@ import { batchStates } from '../rows.ts';
 import { allIn, slices, typedTuples } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
-type Recording = Pick<ResultStore, 'record' | 'recordMissing'>;
-
 /**
  * Records results. The lock on the batch row serializes flushes, so counters are exact and number the rows without gaps in commit order.
  * Each step is one statement for all batches: the number of round trips does not depend on the number of batches.
  */
-export function createRecording(db: Db): Recording {
+export function createRecording(db: Db): Pick<ResultStore, 'record' | 'recordMissing'> {
   return {
     record: (worker, results, finished, now) =>
       db.tx(async (q) => {

@@ -10,10 +10,7 @@ const conversations = tableOf<StoredConversation & { lastSeq: number }, 'lastSeq
   unread: ['lastSeq'],
 })('id orgId createdAt expiresAt bytes metadata lastSeq');
 
-interface ItemRow extends ConversationItem {
-  conversationId: string;
-  seq: number;
-}
+type ItemRow = ConversationItem & { conversationId: string; seq: number };
 
 const conversationItems = tableOf<ItemRow, 'conversationId'>('conversation_items', {
   unread: ['conversationId'],

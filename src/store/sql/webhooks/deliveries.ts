@@ -65,8 +65,7 @@ export function createDeliveries(db: Db): Deliveries {
       const due = await db.all('SELECT 1 AS one FROM webhook_deliveries WHERE due_at <= ? LIMIT 1', [now]);
       if (due.length === 0) return [];
       return db.tx(async (q) => {
-        const first = await findFirst(q, { now, each, limit, busy });
-        const [list] = inLists(first);
+        const [list] = inLists(await findFirst(q, { now, each, limit, busy }));
         if (!list) return [];
         const told = await q.all(
           `UPDATE webhook_deliveries SET owner = ?, due_at = ?, attempts = attempts + 1 WHERE id IN (
@@ -192,11 +191,10 @@ async function insert(
     now: number;
     lease?: { owner: string; until: number };
   },
-): Promise<DeliveryRow> {
+): Promise<ReadRow> {
   const { id, orgId, webhookId, event, now, lease } = made;
-  const row: DeliveryRow = {
+  const row: ReadRow = {
     id,
-    orgId,
     webhookId,
     eventId: event.id,
     eventType: event.type,
@@ -211,7 +209,7 @@ async function insert(
     lastStatus: null,
     lastError: null,
   };
-  await deliveries.insert(q, [row]);
+  await deliveries.insert(q, [{ ...row, orgId }]);
   return row;
 }
 
@@ -224,19 +222,7 @@ function toClaimed(row: ReadRow, webhook: Receiver, now: number): ClaimedDeliver
 }
 
 function toDelivery(row: ReadRow): Delivery {
-  const { id, webhookId, createdAt, status, attempts, lastAttemptAt, lastStatus, lastError } = row;
-  const event = { id: row.eventId, type: row.eventType, at: row.eventAt, resourceId: row.resourceId };
-  const nextAttemptAt = row.owner === null ? row.dueAt : null;
-  return {
-    id,
-    webhookId,
-    event,
-    createdAt,
-    status,
-    attempts,
-    nextAttemptAt,
-    lastAttemptAt,
-    lastStatus,
-    lastError,
-  };
+  const { eventId, eventType, eventAt, resourceId, owner, dueAt, ...delivery } = row;
+  const event = { id: eventId, type: eventType, at: eventAt, resourceId };
+  return { ...delivery, event, nextAttemptAt: owner === null ? dueAt : null };
 }

@@ -8,17 +8,11 @@ const unseenMs = 5 * 60_000;
 /** Interval of recorded observations. */
 const seenMs = 60_000;
 
-interface Row {
-  model: string;
-  since: number;
-  seen_at: number;
-}
-
 /** @param aliveSince processes without a later beat are dead */
 export async function missingModels(db: Db, now: number, aliveSince: number): Promise<MissingModel[]> {
   const ready = await readyModels(db);
   return db.tx(async (q) => {
-    const rows = await q.all<Row>(
+    const rows = await q.all<{ model: string; since: number; seen_at: number }>(
       `SELECT model, since, seen_at FROM missing_models ORDER BY model ${q.forUpdate}`,
     );
     if (ready.length === 0 && rows.length === 0) return [];

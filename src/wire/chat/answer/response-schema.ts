@@ -25,11 +25,7 @@ const assistantMessage = t.object({
   'reasoning_details?': t.array(t.anyObject(), { description: 'From OpenRouter and compatible servers.' }),
 });
 
-const tokenLogprob = {
-  token: t.string(),
-  logprob: t.number(),
-  bytes: t.orNull(t.array(t.integer())),
-};
+const tokenLogprob = { token: t.string(), logprob: t.number(), bytes: t.orNull(t.array(t.integer())) };
 
 const logprobs = t.orNull(
   t.object({

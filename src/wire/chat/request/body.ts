@@ -17,7 +17,7 @@ export interface ChatBody extends ChatFields {
   tools?: BodyTool[] | null;
   tool_choice?: BodyToolChoice | null;
   functions?: FunctionDefinition[] | null;
-  function_call?: FunctionChoice | null;
+  function_call?: 'none' | 'auto' | { name: string } | null;
   [extra: string]: unknown;
 }
 
@@ -26,7 +26,8 @@ type ChatFields = Pick<ChatRequest, 'model' | 'stream' | 'stream_options' | 'log
 export interface BodyMessage extends Omit<ChatMessage, 'role' | 'tool_calls'> {
   role: ChatMessage['role'] | 'function';
   tool_calls?: BodyToolCall[] | null;
-  function_call?: FunctionCall | null;
+  /** `arguments` is JSON text. */
+  function_call?: { name: string; arguments: string } | null;
 }
 
 /** Tool of the client, or of another type, which is ignored. */
@@ -61,12 +62,4 @@ export interface FunctionDefinition {
   name: string;
   description?: string | null;
   parameters?: JsonSchema | null;
-}
-
-export type FunctionChoice = 'none' | 'auto' | { name: string };
-
-export interface FunctionCall {
-  name: string;
-  /** JSON text. */
-  arguments: string;
 }

@@ -60,8 +60,7 @@ export function canonicalChat(given: JsonBody<ChatBody>): CanonicalChat {
 
 /** Fast path: a request without tools or functions, as most are. */
 function isCanonical({ messages, tools, tool_choice: choice, functions, function_call: call }: ChatBody) {
-  const isPlain =
-    tools === undefined && choice === undefined && functions === undefined && call === undefined;
+  const isPlain = [tools, choice, functions, call].every((member) => member === undefined);
   return isPlain && !messages.some(needsConversion);
 }
 
@@ -111,15 +110,8 @@ function fromTools({ tools: given, tool_choice: choice }: ChatBody, paths: PathM
 
 export function customTool({ custom }: CustomTool): Tool {
   const { name, description, format } = custom;
-  return {
-    type: 'function',
-    custom,
-    function: freeTextFunction({
-      name,
-      description,
-      grammar: format?.type === 'grammar' ? format.grammar : undefined,
-    }),
-  };
+  const grammar = format?.type === 'grammar' ? format.grammar : undefined;
+  return { type: 'function', custom, function: freeTextFunction({ name, description, grammar }) };
 }
 
 /** Converts a choice that engines do not know. */

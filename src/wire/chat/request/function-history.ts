@@ -17,17 +17,13 @@ export function toToolMessages(messages: readonly BodyMessage[]): ChatMessage[] 
       return { ...others, role: 'tool', tool_call_id: ids.get(name!) ?? '', content: content ?? '' };
     }
     if (!call) return { ...message, role, ...(calls && { tool_calls: calls.map(toToolCall) }) };
-    const id = callId(index);
+    // Stable across the requests of a conversation; nine letters and digits, because some chat templates require that.
+    const id = `call${`${index}`.padStart(5, '0')}`;
     ids.set(call.name, id);
     const { name, arguments: json } = call;
     const called: ToolCall = { id, type: 'function', function: { name, arguments: json } };
     return { ...rest, role, content: content ?? null, tool_calls: [called] };
   });
-}
-
-/** Stable across the requests of a conversation; nine letters and digits, because some chat templates require that. */
-function callId(index: number): string {
-  return `call${`${index}`.padStart(5, '0')}`;
 }
 
 function isCustom(call: BodyToolCall): call is CustomCall {

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../../base/fields.ts';
 import type { ChatBody } from './body.ts';
 import { customTool, isCustom, isFunction } from './canonical.ts';
 
@@ -21,7 +22,8 @@ export function guaranteedSchemas({
     // Some clients send null parameters.
     if (schema !== undefined && schema !== null) found.push({ schema, where });
   };
-  if (isSchemaFormat(format)) add(format.json_schema.schema, 'response_format.json_schema.schema');
+  const { type, json_schema: named } = fieldsOf(format);
+  if (type === 'json_schema') add(fieldsOf(named)['schema'], 'response_format.json_schema.schema');
   const isGuaranteed = guaranteeOf(functions ? functionChoice : choice);
   // Tools that are not allowed never reach the engine.
   const isChosen = typeof choice === 'object' && choice?.type === 'allowed_tools';
@@ -54,8 +56,4 @@ interface NamingChoice {
   name?: string;
   function?: { name: string };
   custom?: { name: string };
-}
-
-function isSchemaFormat(format: unknown): format is { json_schema: { schema: unknown } } {
-  return (format as { type?: string } | null | undefined)?.type === 'json_schema';
 }

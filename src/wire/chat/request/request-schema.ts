@@ -4,26 +4,15 @@ import * as t from '../../schema/schema.ts';
 // The schema is strict about the fields that Offpeak uses and ignores others, such as `store`, `user` and `prompt_cache_key`.
 // `engines/upstream/request/request-members.ts` decides which of them are forwarded.
 
-export const chatLimits = {
-  messages: 10_000,
-  tools: 512,
-  stops: 4,
-  choices: 16,
-  topLogprobs: 20,
-} as const;
+export const chatLimits = { messages: 10_000, tools: 512, stops: 4, choices: 16, topLogprobs: 20 } as const;
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
 
 const notStored = { type: 'null', expected: 'no file_id: send the content itself as file_data' };
 const filled = t.string({ minLength: 1 });
 
-interface Field {
-  type: string;
-  [keyword: string]: unknown;
-}
-
 /** Object with a type and a field of that name. Some clients send the other fields as null. */
-function typed(given: Record<string, Field>, more: t.Fields = {}): t.Schema {
+function typed(given: Record<string, { type: string }>, more: t.Fields = {}): t.Schema {
   const types = Object.keys(given);
   const optional = types.map((type) => [`${type}?`, t.orNull(given[type]!)] as const);
   return t.object(

@@ -14,15 +14,13 @@ export function parseChatRequest(text: string) {
 }
 
 /** Checks a parsed body of a request or of a batch line. */
-export const checkChatRequest = validator(chatRequestSchema, checkAgreement);
-
-function checkAgreement(request: ChatBody, add: AddFault): void {
+export const checkChatRequest = validator(chatRequestSchema, (request: ChatBody, add) => {
   if (typeof request.top_logprobs === 'number' && request.logprobs !== true)
     add('top_logprobs', 'requires logprobs: true');
   if (request.tools || request.tool_choice) checkTools(request, add);
   if (request.functions || request.function_call) checkFunctions(request, add);
   checkMessages(request.messages, add);
-}
+});
 
 function checkTools({ tools, tool_choice: choice }: ChatBody, add: AddFault): void {
   if (!tools && !choice) return;

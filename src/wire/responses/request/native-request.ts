@@ -42,11 +42,6 @@ function isEdited({ id, type, tools }: InputItem): boolean {
   return type === 'agent_message' || Boolean(id) || type === 'reasoning' || type === 'compaction';
 }
 
-function withoutId(item: InputItem): InputItem {
-  const { id: _, ...rest } = item;
-  return rest;
-}
-
 const encryptedReasoning = 'reasoning.encrypted_content';
 
 /** Drops reasoning that Offpeak wrote, because some servers reject it, and converts our compaction items to messages. */
@@ -56,7 +51,7 @@ function sentItem({ id, ...item }: InputItem): object[] {
   const { type, content, summary } = item;
   if (addsTools(item)) return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
   if (type === 'agent_message' && !hasCiphertext(item))
-    return toChatItems({ ...item, type, id: '' }).map(withoutId);
+    return toChatItems({ ...item, type, id: '' }).map(({ id: _, ...rest }) => rest);
   if (type !== 'reasoning' || item['encrypted_content']) return [item];
   return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];
 }

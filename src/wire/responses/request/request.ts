@@ -22,15 +22,13 @@ export function parseResponsesRequest(text: string): JsonBody<ResponsesRequest> 
   return parseBody(text, checkResponsesRequest);
 }
 
-export const checkResponsesRequest = validator(responsesRequestSchema, checkAgreement);
-
-function checkAgreement(request: ResponsesRequest, add: AddFault): void {
+export const checkResponsesRequest = validator(responsesRequestSchema, (request: ResponsesRequest, add) => {
   checkTools(request, add);
   if (request.background && request.store === false)
     add('store', 'background responses are always stored: leave store out, or set it to true');
   if (conversationOf(request) !== null && typeof request.previous_response_id === 'string')
     add('conversation', 'cannot be combined with previous_response_id');
-}
+});
 
 /** Id of the conversation that a response belongs to. */
 export function conversationOf({ conversation }: ResponsesRequest): string | null {

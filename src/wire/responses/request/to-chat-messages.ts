@@ -69,7 +69,7 @@ export function toChatMessages(items: readonly PlacedItem[]): PlacedMessage[] {
       messages.push({ message: summaryMessage(summary), path });
       continue;
     }
-    if (!isAssistantItem(item)) continue;
+    if (!assistantTypes.has(item.type)) continue;
     if (!turn) endResults();
     if (item.type !== 'function_call' && turn?.isAnswered) endTurn();
     turn ??= new AssistantTurn(path);
@@ -101,9 +101,7 @@ function openCalls(items: readonly PlacedItem[]) {
   };
 }
 
-function isAssistantItem({ type }: StoredItem): boolean {
-  return type === 'message' || type === 'function_call' || type === 'reasoning';
-}
+const assistantTypes = new Set(['message', 'function_call', 'reasoning']);
 
 /** Items of the assistant up to the next answer. */
 class AssistantTurn {
@@ -166,8 +164,7 @@ function joined(contents: (string | ContentPart[])[]): ChatMessage['content'] {
 /** Text of a reasoning item: the content of other servers, or our summary. */
 function reasoningOf({ summary, content }: StoredItem): string {
   const whole = Array.isArray(content) ? content : [];
-  const texts = (whole.length > 0 ? whole : (summary ?? [])).map(({ text }) => text ?? '');
-  return texts.join('\n');
+  return (whole.length > 0 ? whole : (summary ?? [])).map(({ text }) => text ?? '').join('\n');
 }
 
 /** Text parts are joined to a string, the form that every server accepts. */

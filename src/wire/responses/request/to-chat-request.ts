@@ -66,7 +66,7 @@ function withInstructions(
   instructions: string | null | undefined,
   messages: PlacedMessage[],
 ): PlacedMessage[] {
-  const first = messages.findIndex(({ message }) => !isSystem(message.role));
+  const first = messages.findIndex(({ message: { role } }) => role !== 'system' && role !== 'developer');
   const leading = messages.slice(0, first < 0 ? messages.length : first);
   const texts = [instructions ?? '', ...leading.map(({ message }) => message.content as string)].filter(
     (text) => text !== '',
@@ -79,15 +79,8 @@ function withInstructions(
   ];
 }
 
-function isSystem(role: string): boolean {
-  return role === 'system' || role === 'developer';
-}
-
 function toChatFormat(format: Exclude<TextFormat, { type: 'text' }>): ResponseFormat {
   if (format.type === 'json_object') return format;
   const { name, schema, strict, description } = format;
-  return {
-    type: 'json_schema',
-    json_schema: { name, schema, ...omitNullish({ strict, description }) },
-  };
+  return { type: 'json_schema', json_schema: { name, schema, ...omitNullish({ strict, description }) } };
 }

@@ -1,10 +1,23 @@
 import type { TokenLogprob } from '../../chat/chat.ts';
 import { freeTextArguments } from '../../chat/free-text.ts';
 import { firstEvents } from './from-chat-chunks.ts';
-import { type EventFields, logprobsOf, type OutputPart, partsOf, textOf } from '../answer/item-events.ts';
+import {
+  argumentsDelta,
+  contentDone,
+  type EventFields,
+  itemAdded,
+  itemDone,
+  logprobsOf,
+  type OutputPart,
+  partAdded,
+  partDelta,
+  partDone,
+  partsOf,
+  type ProseItem,
+  textOf,
+} from '../answer/item-events.ts';
 import { type CallDelta, type CallItem, OutputBuilder, type OutputPiece } from '../answer/output-builder.ts';
 import { calledType, definedArguments } from '../defined-tools.ts';
-import { wholeItemEvents } from './whole-item.ts';
 import type { OutputItem, ClientName, ResponseBody, ResponseEvent } from '../responses.ts';
 
 /** Events per list; all events of a long answer at once would block the event loop. */
@@ -63,11 +76,7 @@ interface Remainder {
 
 function restsOf(item: OutputItem): Remainder[] {
   if (item.type === 'message' || item.type === 'reasoning')
-    return partsOf(item).map((part) => ({
-      type: part.type,
-      text: textOf(part),
-      logprobs: logprobsOf(part),
-    }));
+    return partsOf(item).map((part) => ({ type: part.type, text: textOf(part), logprobs: logprobsOf(part) }));
   return [{ type: 'call', text: item.type === 'function_call' ? item.arguments : '', logprobs: [] }];
 }
 
@@ -101,4 +110,44 @@ function callDelta(item: CallItem, delta: string): Omit<CallDelta, 'key'> {
 
 function ownName(type: ClientName['type'], { name, namespace }: Omit<ClientName, 'type'>): ClientName {
   return { type, name, ...(namespace !== undefined && { namespace }) };
+}
+
+/** Events of a whole item at an index of the output. An item of a failed answer has no end. */
+function wholeItemEvents(item: OutputItem, index: number): EventFields[] {
+  const isOver = item.status !== 'in_progress';
+  return [...contents(item), ...(isOver ? [itemDone(item)] : [])].map((event) => ({
+    ...event,
+    output_index: index,
+  }));
+}
+
+function contents(item: OutputItem): EventFields[] {
+  const begun = { ...item, status: 'in_progress' as const };
+  if (begun.type === 'message' && begun.content) return proseEvents(begun, { ...begun, content: [] });
+  if (begun.type === 'reasoning' && begun.summary) return proseEvents(begun, { ...begun, summary: [] });
+  if (begun.type === 'function_call')
+    return [
+      itemAdded({ ...begun, arguments: '' }),
+      argumentsDelta(begun, begun.arguments),
+      ...contentDone(begun),
+    ];
+  return [itemAdded(begun)];
+}
+
+/** @param growing the item without its parts */
+function proseEvents(item: ProseItem, growing: ProseItem): EventFields[] {
+  const events = [itemAdded(growing)];
+  const sent = partsOf(growing);
+  for (const part of partsOf(item)) {
+    sent.push(emptied(part));
+    events.push(partAdded(growing), partDelta(growing, textOf(part), logprobsOf(part)));
+    sent.splice(-1, 1, part);
+    events.push(...partDone(growing));
+  }
+  return events;
+}
+
+function emptied(part: OutputPart): OutputPart {
+  if (part.type === 'refusal') return { ...part, refusal: '' };
+  return { ...part, text: '', ...(part.type === 'output_text' && { logprobs: [] }) };
 }
