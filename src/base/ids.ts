@@ -1,26 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
+import type { Words } from './words.ts';
 
 /** Prefixes of all ids. */
 export type IdPrefix =
-  | 'batch_'
-  | 'file-'
-  | 'chatcmpl_'
-  | 'cmpl_'
-  | 'resp_'
-  | 'conv_'
-  | 'msg_'
-  | 'req_'
-  | 'call_'
-  | 'org_'
-  | 'key_'
-  | 'evt_'
-  | 'wh_'
-  | 'dlv_'
-  | 'wrk_'
-  | 'blob_'
-  | 'inst_';
+  Words<'batch_ file- chatcmpl_ cmpl_ resp_ conv_ msg_ req_ call_ org_ key_ evt_ wh_ dlv_ wrk_ blob_ inst_'>;
 
 /** Makes ids that sort by creation time, so that a deleted cursor still pages. */
 export interface Ids {

@@ -35,8 +35,7 @@ function watch(signal: Watched): Waiting[] {
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason as Error);
-  const forget = onAbort(signal, abort);
+  const forget = onAbort(signal, () => aborted.reject(signal.reason as Error));
   try {
     return await Promise.race([work, aborted.promise]);
   } finally {

@@ -65,10 +65,7 @@ function randomBytes(n: number): Uint8Array {
   return bytes;
 }
 
-export const systemRandom: Random = {
-  bytes: randomBytes,
-  float: () => Math.random(),
-};
+export const systemRandom: Random = { bytes: randomBytes, float: () => Math.random() };
 
 /** HTTP transport of the command line; the server uses undici. */
 export const systemFetch: typeof fetch = (input, init) => fetch(input, init);

@@ -8,10 +8,5 @@ export function truncate(text: string, limit: number, mark = ''): string {
   return text.slice(0, splitsPair ? limit - 1 : limit) + mark;
 }
 
-function isHigh(unit: number): boolean {
-  return unit >= 0xd8_00 && unit <= 0xdb_ff;
-}
-
-function isLow(unit: number): boolean {
-  return unit >= 0xdc_00 && unit <= 0xdf_ff;
-}
+const isHigh = (unit: number) => unit >= 0xd8_00 && unit <= 0xdb_ff;
+const isLow = (unit: number) => unit >= 0xdc_00 && unit <= 0xdf_ff;

@@ -39,23 +39,13 @@ export interface AnsweredCall {
 
 /** Log fields of a call; `reported` only if it differs from the charged usage. */
 export function toCallFields(trace: CallTrace): object {
-  const {
-    calls = 1,
-    server,
-    serversAsked,
-    queuedMs = 0,
-    firstOutputMs,
-    answerId,
-    model,
-    reported,
-    billed,
-  } = trace;
+  const { calls = 1, queuedMs = 0, firstOutputMs, reported, billed } = trace;
   return {
-    model,
-    server,
+    model: trace.model,
+    server: trace.server,
     calls: calls > 1 ? calls : undefined,
-    servers_asked: serversAsked,
-    answer_id: answerId,
+    servers_asked: trace.serversAsked,
+    answer_id: trace.answerId,
     queued_ms: roundToTenths(queuedMs),
     first_ms: firstOutputMs && roundToTenths(firstOutputMs),
     ...loggedUsage(billed),

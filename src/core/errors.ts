@@ -1,3 +1,5 @@
+import type { Words } from '../base/words.ts';
+
 /**
  * All errors that clients can receive. Each code has one status; `wire/errors/` chooses the `type` of each wire format. A test
  * compares the codes with `docs/errors.md`.
@@ -109,16 +111,7 @@ const blameByCode: Partial<Record<ErrorCode, Blame>> = {
 };
 
 export type ErrorKind =
-  | 'invalid'
-  | 'authentication'
-  | 'quota'
-  | 'permission'
-  | 'missing'
-  | 'timeout'
-  | 'conflict'
-  | 'rate'
-  | 'overloaded'
-  | 'server';
+  Words<'invalid authentication quota permission missing timeout conflict rate overloaded server'>;
 
 export type ErrorCode = keyof typeof errorCatalog;
 

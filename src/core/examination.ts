@@ -1,3 +1,5 @@
+import type { Words } from '../base/words.ts';
+
 /** Result of probing one server (`offpeak doctor`). */
 export interface Examination {
   /** Detected kind of server. */
@@ -9,17 +11,8 @@ export interface Examination {
 
 export interface Finding {
   about:
-    | 'connection'
-    | 'models'
-    | 'slots'
-    | 'chat'
-    | 'tool call'
-    | 'json_schema'
-    | 'logprobs'
-    | 'messages'
-    | 'responses'
-    | 'completions'
-    | 'embeddings';
+    | Words<'connection models slots chat json_schema logprobs messages responses completions embeddings'>
+    | 'tool call';
   /** `ours`: works because Offpeak emulates it. */
   verdict: 'ok' | 'ours' | 'fault';
   /** Sentence without the full stop. */

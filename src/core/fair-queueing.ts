@@ -43,21 +43,18 @@ export interface SuspectAllowance {
   mayTakeAlone: boolean;
 }
 
-export interface ChunkChoice {
-  chunks: ReadyChunk[];
-  /** The choice ended at an org whose further chunks were not passed. */
-  isTruncated: boolean;
-}
-
 /** Estimated tokens by which an org with late work may run ahead of its turn. It is charged as usual, so it gets this advance once. */
 const lateCredit = 1_000_000;
 
-/** @param suspects reduced by the chosen chunks */
+/**
+ * @param suspects reduced by the chosen chunks
+ * @returns `isTruncated` if the choice ended at an org whose further chunks were not passed
+ */
 export function chooseChunks(
   queues: readonly OrgQueue[],
   wish: ClaimTarget,
   suspects: SuspectAllowance,
-): ChunkChoice {
+): { chunks: ReadyChunk[]; isTruncated: boolean } {
   const chosen: ReadyChunk[] = [];
   const waiting = queues.map((queue) => ({ ...queue, at: 0 }));
   let lines = 0;
@@ -85,7 +82,11 @@ export function chooseChunks(
     hurried ||= isFull;
     best.queue.at++;
     best.queue.start += advance(best.chunk.est, best.queue.weight);
-    count(best.chunk, suspects);
+    const { kills } = best.chunk;
+    if (kills >= suspects.minKills) {
+      suspects.max = kills === suspects.minKills ? suspects.max - 1 : 0;
+      suspects.mayTakeAlone = false;
+    }
     lines += best.chunk.lines;
     chosen.push(best.chunk);
   }
@@ -100,10 +101,4 @@ export function advance(est: number, weight: number): number {
 export function mayTake({ kills }: ReadyChunk, { minKills, max, mayTakeAlone }: SuspectAllowance): boolean {
   if (kills < minKills) return true;
   return kills === minKills ? max > 0 : mayTakeAlone;
-}
-
-function count({ kills }: ReadyChunk, suspects: SuspectAllowance): void {
-  if (kills < suspects.minKills) return;
-  suspects.max = kills === suspects.minKills ? suspects.max - 1 : 0;
-  suspects.mayTakeAlone = false;
 }

@@ -1,20 +1,9 @@
+import { words } from '../base/words.ts';
+
 /** Kinds of upstream servers. */
-export const flavors = [
-  'vllm',
-  'sglang',
-  'llama-server',
-  'ollama',
-  'openai',
-  'azure',
-  'openrouter',
-  'gemini',
-  'mistral',
-  'deepseek',
-  'xai',
-  'anthropic',
-  'offpeak',
-  'generic',
-] as const;
+export const flavors = words(
+  'vllm sglang llama-server ollama openai azure openrouter gemini mistral deepseek xai anthropic offpeak generic',
+);
 export type Flavor = (typeof flavors)[number];
 
 export const usageFigures = [

@@ -1,3 +1,5 @@
+import type { Words } from '../base/words.ts';
+
 /** Database error that the operator can fix. Shown as message and hint, without a stack. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
@@ -13,15 +15,4 @@ export class StoreError extends Error {
 }
 
 export type StoreErrorCode =
-  | 'locked'
-  | 'corrupt'
-  | 'not_a_database'
-  | 'newer_schema'
-  | 'older_schema'
-  | 'mismatch'
-  | 'unwritable'
-  | 'disk_full'
-  | 'unsupported'
-  | 'unreachable'
-  | 'refused'
-  | 'stopped';
+  Words<'locked corrupt not_a_database newer_schema older_schema mismatch unwritable disk_full unsupported unreachable refused stopped'>;

@@ -1,18 +1,11 @@
+import { words } from '../base/words.ts';
 import type { ErrorCode, BlameScope } from './errors.ts';
 
 /** Reasons why a batch waits, for programs (docs/batches.md). */
 export const waitingReasons = [
-  'paused',
-  'budget',
-  'storage_unavailable',
-  'queued',
-  'crash_suspected',
-  'engine_unavailable',
-  'credentials_refused',
-  'model_missing',
-  'rate_limited',
-  'hours',
-] as const;
+  ...words('paused budget storage_unavailable queued crash_suspected'),
+  ...words('engine_unavailable credentials_refused model_missing rate_limited hours'),
+];
 export type WaitingReason = (typeof waitingReasons)[number];
 
 /** Reason for waiting, as shown to the owner of the requests. */

@@ -1,4 +1,5 @@
-import type { Batch, BatchEndpoint, BatchFault, BatchStatus, Chunk, FinalStatus } from '../../core/batch.ts';
+import type { Words } from '../../base/words.ts';
+import type { Batch, BatchEndpoint, BatchFault, BatchStatus, Chunk } from '../../core/batch.ts';
 import type { SpentBudget } from '../../core/budget.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { LedgerRow } from './accounts.ts';
@@ -13,21 +14,10 @@ export type CreateBatchOutcome =
   | { outcome: 'budget_used_up'; budget: SpentBudget };
 
 /** State of a batch for the processes that run its lines. */
-export interface BatchState {
-  id: string;
-  orgId: string;
-  /** Key that created the batch. */
-  keyId: string;
-  status: BatchStatus;
-  closing: FinalStatus | null;
-  due: number;
-  pausedAt: number | null;
-  acceptUntil: number;
-  expiresAt: number;
-  total: number;
-  ok: number;
-  err: number;
-}
+export type BatchState = Pick<
+  Batch,
+  Words<'id orgId keyId status closing due pausedAt acceptUntil expiresAt total ok err'>
+>;
 
 export interface WatchedBatch extends BatchState {
   /** True if the org may not spend more. */
@@ -37,19 +27,7 @@ export interface WatchedBatch extends BatchState {
 /** Fields for predicting whether a batch ends within its window. */
 export type OpenBatch = Pick<
   Batch,
-  | 'id'
-  | 'orgId'
-  | 'model'
-  | 'due'
-  | 'total'
-  | 'ok'
-  | 'err'
-  | 'createdAt'
-  | 'inProgressAt'
-  | 'expiresAt'
-  | 'pausedAt'
-  | 'pausedMs'
-  | 'atRiskAt'
+  Words<'id orgId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
 >;
 
 export interface BatchStore {

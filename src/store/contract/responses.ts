@@ -7,11 +7,6 @@ export type ResponseEnd = Pick<StoredResponse, 'status' | 'output' | 'body' | 'p
 
 export type ResponseWithoutInput = Omit<StoredResponse, 'input'>;
 
-export interface ChainLimits {
-  links: number;
-  bytes: number;
-}
-
 export type ChainLink = Pick<StoredResponse, 'id' | 'status' | 'saidBytes'>;
 
 export interface Chain {
@@ -37,7 +32,7 @@ export interface ResponseStore {
   /** Response of the org that has not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<ResponseWithoutInput | undefined>;
   /** Response and its predecessors up to a limit, without texts. */
-  chain(orgId: string, id: string, now: number, most: ChainLimits): Promise<Chain>;
+  chain(orgId: string, id: string, now: number, most: { links: number; bytes: number }): Promise<Chain>;
   /** Sizes of input or output by response id; omits missing, expired and other orgs' responses. */
   sizes(orgId: string, side: ResponseSide, ids: string[], now: number): Promise<Record<string, number>>;
   /** JSON texts of input or output, likewise. */

@@ -1,3 +1,4 @@
+import type { Words } from '../../base/words.ts';
 import type { ChatRequest, ChatUsage, FinishReason } from '../chat/chat.ts';
 import type { TextInputs } from '../shared/text-inputs.ts';
 
@@ -22,17 +23,8 @@ export interface CompletionsRequest extends Sampling {
 
 export type Sampling = Pick<
   ChatRequest,
-  | 'temperature'
-  | 'top_p'
-  | 'top_k'
-  | 'min_p'
-  | 'stop'
-  | 'seed'
-  | 'logit_bias'
-  | 'frequency_penalty'
-  | 'presence_penalty'
-  | 'repeat_penalty'
-  | 'repetition_penalty'
+  | Words<'temperature top_p top_k min_p stop seed logit_bias'>
+  | Words<'frequency_penalty presence_penalty repeat_penalty repetition_penalty'>
 >;
 
 /** Default of the OpenAI API. */

@@ -14,10 +14,12 @@ export function messageErrorEvent(error: unknown, requestId: string): string {
 
 /** Last event of a failed response stream. Only the flat and the nested form together are raised by all clients. */
 export function responseErrorEvent(error: unknown, sequenceNumber: number): string {
-  return typedEvent({ type: 'error', sequence_number: sequenceNumber, ...flatAndNestedError(error) });
+  const event = { type: 'error', sequence_number: sequenceNumber, ...flatAndNestedError(error) };
+  return typedEvent(event);
 }
 
 /** Last event of a failed stream of batch events; the batch has not ended. */
 export function batchErrorEvent(error: unknown): string {
-  return typedEvent({ type: 'error', error: errorObject(error) });
+  const event = { type: 'error', error: errorObject(error) };
+  return typedEvent(event);
 }

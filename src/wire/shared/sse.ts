@@ -17,6 +17,6 @@ export function namedEvent(type: string, data: string): string {
 }
 
 /** Event named by its own `type`. Must be written whole, because some parsers drop a partial event. */
-export function typedEvent<Event extends { type: string }>(event: Event): string {
+export function typedEvent(event: { type: string }): string {
   return namedEvent(event.type, JSON.stringify(event));
 }

@@ -1,5 +1,6 @@
 import { dayMs, utcDay } from '../../base/clock.ts';
 import { csvRecord, withoutFormula } from '../../base/csv-record.ts';
+import { words } from '../../base/words.ts';
 import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
 import { usageGroups, type UsageQuery, type UsageReport, type UsageSum } from '../../core/usage-report.ts';
@@ -70,14 +71,7 @@ function valuesOf(id: string): string[] | undefined {
 const shownAs = { day: 'day', model: 'model', org: 'org_id', key: 'key_id', batch: 'batch_id' } as const;
 
 /** Members of a sum in the order of a table's columns. */
-const figures = [
-  'requests',
-  'input_tokens',
-  'cached_tokens',
-  'output_tokens',
-  'amount',
-  'reasoning_tokens',
-] as const;
+const figures = words('requests input_tokens cached_tokens output_tokens amount reasoning_tokens');
 
 function presentSum(sum: UsageSum) {
   return {

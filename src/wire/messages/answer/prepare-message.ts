@@ -42,13 +42,8 @@ type Name = Pick<AnswerIdentity, 'id' | 'model'>;
 
 /** Answer of a server that supports messages. Only the id and the model are replaced. */
 export function nativeMessage({ text }: { text: string }, { id, model }: Name): string {
-  return editMembers(
-    text,
-    new Map([
-      ['id', JSON.stringify(messageId(id))],
-      ['model', JSON.stringify(model)],
-    ]),
-  );
+  const edits = { id: JSON.stringify(messageId(id)), model: JSON.stringify(model) };
+  return editMembers(text, new Map(Object.entries(edits)));
 }
 
 /** Server-sent event of such an answer. */

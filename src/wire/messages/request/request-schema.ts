@@ -18,9 +18,7 @@ const blockType = (read: readonly string[]) =>
 const text = t.when('type', 'text', { text: t.string() });
 
 const imageSource = t.object(
-  {
-    type: t.string({ pattern: '^(base64|url)$', expected: '"base64" or "url"' }),
-  },
+  { type: t.string({ pattern: '^(base64|url)$', expected: '"base64" or "url"' }) },
   {
     allOf: [
       t.when('type', 'base64', {

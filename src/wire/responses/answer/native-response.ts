@@ -1,4 +1,5 @@
 import { type Fields, isObject } from '../../../base/fields.ts';
+import { words } from '../../../base/words.ts';
 import type { ChatUsage } from '../../chat/chat.ts';
 import { outputItemId } from '../item-ids.ts';
 import { responseUsage } from './response-body.ts';
@@ -22,19 +23,9 @@ export function nativeResponse(
 }
 
 const ownFields = [
-  'id',
-  'created_at',
-  'background',
-  'model',
-  'metadata',
-  'previous_response_id',
-  'store',
-  'safety_identifier',
-  'prompt_cache_key',
-  'service_tier',
-  'truncation',
-  'max_tool_calls',
-] as const;
+  ...words('id created_at background model metadata previous_response_id store safety_identifier'),
+  ...words('prompt_cache_key service_tier truncation max_tool_calls'),
+];
 
 function ownBody(begun: ResponseBody, given: Fields): ResponseBody {
   return { ...begun, ...given, ...Object.fromEntries(ownFields.map((name) => [name, begun[name]])) };

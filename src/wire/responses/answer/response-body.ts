@@ -37,10 +37,7 @@ export function newResponse(
     output: [],
     parallel_tool_calls: request.parallel_tool_calls ?? true,
     previous_response_id: request.previous_response_id ?? null,
-    reasoning: {
-      effort: request.reasoning?.effort ?? null,
-      summary: request.reasoning?.summary ?? null,
-    },
+    reasoning: { effort: request.reasoning?.effort ?? null, summary: request.reasoning?.summary ?? null },
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
     service_tier: presentTier(request.service_tier),

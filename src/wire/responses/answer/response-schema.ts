@@ -1,3 +1,4 @@
+import { words } from '../../../base/words.ts';
 import { responseStatuses } from '../../../core/response.ts';
 import * as t from '../../schema/schema.ts';
 
@@ -7,14 +8,8 @@ const outputItem = t.object(
   {
     id: t.string(),
     type: t.oneOf([
-      'message',
-      'function_call',
-      'custom_tool_call',
-      'local_shell_call',
-      'shell_call',
-      'apply_patch_call',
-      'tool_search_call',
-      'reasoning',
+      ...words('message function_call custom_tool_call local_shell_call shell_call apply_patch_call'),
+      ...words('tool_search_call reasoning'),
     ]),
     status: itemStatus,
     'role?': t.oneOf(['assistant']),

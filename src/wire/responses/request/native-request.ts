@@ -19,10 +19,7 @@ export function nativeRequest(
   stream: boolean,
 ): JsonBody<Record<string, unknown>> {
   const { value, text } = body;
-  const edits: Edits = new Map([
-    ['store', 'false'],
-    ['stream', stream ? 'true' : null],
-  ]);
+  const edits: Edits = new Map(Object.entries({ store: 'false', stream: stream ? 'true' : null }));
   const items = conversation ?? (typeof value.input === 'string' ? [] : value.input);
   if (conversation || items.some(isEdited))
     edits.set('input', JSON.stringify(items.flatMap((item) => sentItem(item))));
@@ -42,6 +39,11 @@ function isEdited({ id, type, tools }: InputItem): boolean {
   return type === 'agent_message' || Boolean(id) || type === 'reasoning' || type === 'compaction';
 }
 
+function withoutId(item: InputItem): InputItem {
+  const { id: _, ...rest } = item;
+  return rest;
+}
+
 const encryptedReasoning = 'reasoning.encrypted_content';
 
 /** Drops reasoning that Offpeak wrote, because some servers reject it, and converts our compaction items to messages. */
@@ -51,7 +53,7 @@ function sentItem({ id, ...item }: InputItem): object[] {
   const { type, content, summary } = item;
   if (addsTools(item)) return [{ ...item, tools: item.tools!.flatMap((tool) => sentTool(tool) ?? []) }];
   if (type === 'agent_message' && !hasCiphertext(item))
-    return toChatItems({ ...item, type, id: '' }).map(({ id: _, ...rest }) => rest);
+    return toChatItems({ ...item, type, id: '' }).map(withoutId);
   if (type !== 'reasoning' || item['encrypted_content']) return [item];
   return Array.isArray(content) && content.length > 0 && !summary?.length ? [{ id, ...item }] : [];
 }
