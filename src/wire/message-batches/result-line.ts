@@ -1,5 +1,4 @@
 import type { ResultStream } from '../../core/batch.ts';
-import type { ErrorObject } from '../errors/error-body.ts';
 import { lineText } from '../json/line-text.ts';
 import { findMember, scanJson } from '../json/scan.ts';
 
@@ -13,7 +12,11 @@ export function messageResultLine(text: string, stream: ResultStream): string {
     const message = valueOf(valueOf(text, 'response'), 'body');
     return `{"custom_id":${custom},"result":{"type":"succeeded","message":${message}}}`;
   }
-  const { id, custom_id, error } = JSON.parse(text) as { id: string; custom_id: unknown; error: ErrorObject };
+  const { id, custom_id, error } = JSON.parse(text) as {
+    id: string;
+    custom_id: unknown;
+    error: Record<'code' | 'type' | 'message', string>;
+  };
   const { code, type, message } = error;
   const ended = neverRan[code];
   const result = ended
