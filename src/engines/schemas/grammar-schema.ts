@@ -1,10 +1,16 @@
 import { isObject } from '../../base/fields.ts';
 import { decodeReference, resolvePointer } from '../../base/json-pointer.ts';
-import { type Schema, type SchemaObject, constrainsBeyond, keywords } from './keywords.ts';
+import {
+  type Schema,
+  type SchemaObject,
+  SchemaTooLarge,
+  constrainsBeyond,
+  keywords,
+  tooManyBranches,
+} from './keywords.ts';
 import { type Walk, inlined, mergeSchemas, normal } from './merge.ts';
 import { plainPattern } from './plain-pattern.ts';
 import { satisfies } from './satisfies.ts';
-import { SchemaTooLarge, tooManyBranches } from './too-large.ts';
 
 /** Limits of merging, because the thread serves all clients: visited entries, characters, depth, declared members. */
 const budget = { work: 5_000, characters: 131_072, depth: 64, declared: 500 } as const;
@@ -78,14 +84,7 @@ function rewritten(root: Schema, maxRepeats: number, isMerging: boolean): Schema
   function withParts(own: SchemaObject, depth: number): SchemaObject {
     const inner = (schema: unknown): Schema => rewrite(schema as Schema, depth + 1);
     const result = { ...own };
-    for (const keyword of [
-      'items',
-      'additionalProperties',
-      'propertyNames',
-      'unevaluatedProperties',
-      'unevaluatedItems',
-    ])
-      if (isObject(own[keyword])) result[keyword] = inner(own[keyword]);
+    for (const keyword of withSchema) if (isObject(own[keyword])) result[keyword] = inner(own[keyword]);
     for (const keyword of ['anyOf', 'prefixItems'])
       if (own[keyword] !== undefined) result[keyword] = (own[keyword] as Schema[]).map(inner);
     for (const keyword of ['properties', '$defs', 'definitions'])
@@ -123,6 +122,11 @@ function separate(schema: SchemaObject): { constraints: SchemaObject; annotation
     annotations: Object.fromEntries(entries.filter((entry) => !isConstraint(entry))),
   };
 }
+
+/** Keywords whose value is a schema. */
+const withSchema = 'items additionalProperties propertyNames unevaluatedProperties unevaluatedItems'.split(
+  ' ',
+);
 
 /** Keywords that no grammar enforces, and some reject. */
 const unenforceable =

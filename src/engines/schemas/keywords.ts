@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { tooManyBranches } from './too-large.ts';
 
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type Schema = boolean | SchemaObject;
@@ -17,6 +16,12 @@ interface Keyword {
 
 type Rule = (a: unknown, b: unknown, merge: Merge) => unknown;
 export type Merge = (a: Schema, b: Schema) => Schema;
+
+/** The schema exceeds the limits of processing. The message is the end of a sentence. */
+export class SchemaTooLarge extends Error {}
+
+/** The merge of two schemas would be too large. */
+export const tooManyBranches = () => new SchemaTooLarge('the combinations of its branches are too many');
 
 const maxBranches = 256;
 

@@ -1,6 +1,5 @@
 import { sum } from '../../base/sum.ts';
-import { type Merge, type Schema, type SchemaObject, isSame, keywords } from './keywords.ts';
-import { tooManyBranches } from './too-large.ts';
+import { type Merge, type Schema, type SchemaObject, isSame, keywords, tooManyBranches } from './keywords.ts';
 
 /** Context of a walk through schemas. */
 export interface Walk {

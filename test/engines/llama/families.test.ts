@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createAnswerText } from '../../../src/engines/llama/inference/answer/answer-text.ts';
-import { createChoiceWriter } from '../../../src/engines/llama/inference/answer/choice-writer.ts';
+import { createChoiceWriter } from '../../../src/engines/llama/inference/llama-inference.ts';
 import { createConstraint } from '../../../src/engines/llama/inference/constraint.ts';
 import { type Family, familyMarkers, detectFamily } from '../../../src/engines/llama/inference/families.ts';
 import { createPrompts } from '../../../src/engines/llama/inference/prompt/prompt.ts';

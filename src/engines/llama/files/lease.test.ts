@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { takeLease } from './lease.ts';
+import { takeLease } from './pull-file.ts';
 
 let folder: string;
 let path: string;

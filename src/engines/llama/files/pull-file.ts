@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { sleep } from '../../../base/clock.ts';
+import { type FileLock, isLockHeld, lockFile } from '../../../base/file-lock.ts';
 import type { PullProgress, PulledFile } from '../../../core/model-file.ts';
 import { type RemoteSource, formatSource } from '../../../core/model-source.ts';
 import { RemoteFileChanged, ModelFileError, diskFault } from './faults.ts';
 import { fetchFile } from './fetch-file.ts';
-import { type Lease, takeLease } from './lease.ts';
 import type { ModelFileDeps, ModelFs } from './model-file-deps.ts';
 import { openPart, partPath, fileSize, statePath } from './part-file.ts';
 import { bytesIn } from './ranges.ts';
@@ -56,7 +56,7 @@ export async function pullFile(
 
   /** Returns undefined while another process holds the lease. */
   async function pullAlone(): Promise<PulledFile | undefined> {
-    let lease: Lease | undefined;
+    let lease: Awaited<ReturnType<typeof takeLease>>;
     try {
       lease = await takeLease(path, fs);
       if (!lease) return undefined;
@@ -157,4 +157,26 @@ async function publish(path: string, fs: ModelFs): Promise<void> {
   await folder?.sync().catch(() => {});
   await folder?.close();
   await fs.rm(statePath(path), { force: true });
+}
+
+/**
+ * Takes the lease of `path`, whose folder exists, by a lock on `<name>.part.lock.db`. Returns undefined while another
+ * process, or another pull in this one, holds it. A disk without locks grants every lease.
+ */
+export async function takeLease(path: string, fs: ModelFs) {
+  const lockPath = `${path}.part.lock.db`;
+  let lock: FileLock | undefined;
+  try {
+    lock = lockFile(lockPath);
+  } catch (error) {
+    // Opening the part file reports any other fault of the folder.
+    if (isLockHeld(error)) return undefined;
+  }
+  return {
+    async release() {
+      // Removed before the release, because afterwards it may be the lock of another process. Some systems keep open files.
+      await fs.rm(lockPath, { force: true }).catch(() => {});
+      lock?.release();
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { SchemaTooLarge } from '../../schemas/too-large.ts';
+import { SchemaTooLarge } from '../../schemas/keywords.ts';
 
 /** Context-free grammar over code points. The matcher here and, as GBNF, llama.cpp read the same rules, so both agree. */
 export interface Grammar {

@@ -1,11 +1,15 @@
 import { isObject } from '../../../base/fields.ts';
 import { decodeReference, resolvePointer } from '../../../base/json-pointer.ts';
 import { createJson } from './any-value.ts';
-import { arrayRule } from './array-rule.ts';
-import type { Conversion } from './conversion.ts';
-import { tooManyBranches } from '../../schemas/too-large.ts';
-import type { Element, GrammarBuilder } from './grammar.ts';
-import { type Schema, type SchemaObject, constrainsBeyond, impliedType } from '../../schemas/keywords.ts';
+import { type Conversion, counts } from './conversion.ts';
+import type { Alternative, Element, GrammarBuilder } from './grammar.ts';
+import {
+  type Schema,
+  type SchemaObject,
+  constrainsBeyond,
+  impliedType,
+  tooManyBranches,
+} from '../../schemas/keywords.ts';
 import { type Walk, inlined, mergeSchemas, normal } from '../../schemas/merge.ts';
 import { numberRule } from './number-rule.ts';
 import { objectRule } from './object-rule.ts';
@@ -93,6 +97,25 @@ export function schemaRule(b: GrammarBuilder, root: unknown): Element {
 
   any.define([...json.scalars, [arrayRule(conversion, {})], [objectRule(conversion, {})]]);
   return convert(root as Schema);
+}
+
+/** Rule of an array by `prefixItems`, `items`, `minItems` and `maxItems`. */
+function arrayRule({ b, convert }: Conversion, schema: SchemaObject): Element {
+  const places = (schema.prefixItems ?? []) as Schema[];
+  const [min, max] = counts(schema, 'Items');
+  if (max < min) return b.rule([]);
+  const [open, close] = [b.literal('['), b.literal(']')];
+  if (max === 0) return b.rule([[...open, ...close]]);
+  const other = convert(schema.items as Schema | undefined);
+  // Items with a place of their own; the others follow.
+  const count = Math.min(Math.max(1, places.length), max);
+  let rest = b.repeat([...b.literal(','), other], Math.max(0, min - count), max - count);
+  for (let i = count - 1; i >= 0; i--) {
+    const item = i < places.length ? convert(places[i]) : other;
+    const here: Alternative = [...(i === 0 ? [] : b.literal(',')), item, rest];
+    rest = b.rule(i >= min ? [[], here] : [here]);
+  }
+  return b.rule([[...open, rest, ...close]]);
 }
 
 /** True for a `not` that rejects every value. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UnsatisfiableGrammar, analyse } from './analysis.ts';
 import { toGbnf } from './gbnf.ts';
-import { SchemaTooLarge } from '../../schemas/too-large.ts';
+import { SchemaTooLarge } from '../../schemas/keywords.ts';
 import { type GrammarBuilder, type RuleElement, createGrammarBuilder } from './grammar.ts';
 import { type Matcher, createMatcher } from './matcher.ts';
 

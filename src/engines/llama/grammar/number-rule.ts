@@ -60,8 +60,7 @@ function listed(b: GrammarBuilder, schema: SchemaObject & Bounds, step: number):
   const [first, last] = [Math.floor(low / step), Math.ceil(high / step)];
   // Above the safe integers, adding 1 may not change a number.
   if (![first, last].every(Number.isSafeInteger) || last - first > maxValues) return undefined;
-  const decimals = /e-(\d+)$/.exec(step.toExponential())?.[1];
-  if (Number(decimals ?? 0) > 15) return undefined;
+  if (Number(/e-(\d+)$/.exec(step.toExponential())?.[1] ?? 0) > 15) return undefined;
   const kept = new Set<number>();
   for (let i = first; i <= last; i++) {
     const value = Number((i * step).toPrecision(15));

@@ -12,8 +12,7 @@ import {
   createGrammarBuilder,
 } from '../grammar/grammar.ts';
 import { schemaRule } from '../grammar/json-schema.ts';
-import { constrainsBeyond } from '../../schemas/keywords.ts';
-import { SchemaTooLarge } from '../../schemas/too-large.ts';
+import { SchemaTooLarge, constrainsBeyond } from '../../schemas/keywords.ts';
 import type { CallFormat, Family } from './families.ts';
 
 /** Grammar of a request for a schema, any JSON object, or a call. @throws ApiError 422 for schemas that it cannot express */

@@ -2,16 +2,15 @@ import type { Ids } from '../../../base/ids.ts';
 import type { Random } from '../../../base/random.ts';
 import { sum } from '../../../base/sum.ts';
 import { ApiError, invalid } from '../../../core/errors.ts';
-import type { ChatChoice, ChatRequest } from '../../../wire/chat/chat.ts';
+import type { ChatChoice, ChatChunk, ChatRequest, PromptUsage } from '../../../wire/chat/chat.ts';
 import { answerRule } from '../../../wire/chat/answer-rule.ts';
 import { chatUsage, promptUsage } from '../../../wire/chat/usage.ts';
 import { type EmbeddingsRequest, isEmbeddings } from '../../../wire/embeddings/embeddings.ts';
 import { type Measure, createCloser, shortestTokens } from '../grammar/closer.ts';
 import { createMatcher } from '../grammar/matcher.ts';
-import { completeChoice } from '../../../wire/chat/stream/fold-chunks.ts';
+import { addToChoice, completeChoice } from '../../../wire/chat/stream/fold-chunks.ts';
 import type { ChatResult, Deltas } from '../protocol.ts';
 import { type CallableTools, createAnswerText } from './answer/answer-text.ts';
-import { createChoiceWriter } from './answer/choice-writer.ts';
 import { createBatchGate } from './scheduling/batch-gate.ts';
 import { createCompleter } from './completions.ts';
 import { createConstraints } from './constraint.ts';
@@ -155,4 +154,31 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
 function callableTools(request: ChatRequest, newCallId: () => string): CallableTools | undefined {
   const { names, maxCalls } = answerRule(request);
   return names && maxCalls > 0 ? { names, maxCalls, newCallId } : undefined;
+}
+
+type ChoiceChunk = ChatChunk['choices'][number];
+
+/** Writes one choice of a chat: as chunks to `onDelta`, the role first, or without it into `choices`. */
+export function createChoiceWriter(
+  index: number,
+  choices: ChatChoice[],
+  onDelta: ((delta: Deltas['generate']) => void) | undefined,
+) {
+  const blank: ChoiceChunk = { index, delta: {}, logprobs: null, finish_reason: null };
+  let hasBegun = false;
+  let prompt: PromptUsage | undefined;
+  return {
+    /** Usage of the prompt, for the first chunk. */
+    onPrompt: (usage: PromptUsage) => void (prompt = usage),
+    write(given: Partial<ChoiceChunk>): void {
+      const chunk: ChoiceChunk = { ...blank, ...given };
+      if (!onDelta) return void addToChoice(choices, chunk);
+      if (!hasBegun) {
+        const first: ChoiceChunk = { ...blank, delta: { role: 'assistant', content: '' } };
+        onDelta({ choices: [first], ...(prompt && { prompt }) });
+        hasBegun = true;
+      }
+      onDelta({ choices: [chunk] });
+    },
+  };
 }

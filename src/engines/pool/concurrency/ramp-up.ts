@@ -87,18 +87,9 @@ function step(factor: number, stats: LatencyStats): number {
   return Math.max(minStep, factor * stats.serverShare);
 }
 
-/** Relative slowdown and its standard error. */
-export function slowdownSince(
-  now: LatencyEstimate,
-  before: LatencyEstimate,
-): { slowdown: number; error: number } {
-  const { slowdown, error } = clearestSlowdown(now, before);
-  return { slowdown, error };
-}
-
 /** Share of the time that requests do not queue. Quick answers queue as long as all others. */
 export function queueFreeShare(now: LatencyEstimate, baseline: LatencyEstimate): number {
-  const { by } = clearestSlowdown(now, baseline);
+  const { by } = slowdownSince(now, baseline);
   return 1 - (now[by].pace - baseline[by].pace) / now.mean.pace;
 }
 
@@ -109,10 +100,10 @@ interface Slowdown {
 }
 
 /**
- * Slowdown by the figure that shows it best. Where latencies differ, p30 shows a queue that delays all answers soonest. Where
+ * Relative slowdown and its standard error, by the figure that shows it best. Where latencies differ, p30 shows a queue that delays all answers soonest. Where
  * answers arrive in step, some wait and the quick ones do not; the mean shows that against the earlier spread.
  */
-function clearestSlowdown(now: LatencyEstimate, before: LatencyEstimate): Slowdown {
+export function slowdownSince(now: LatencyEstimate, before: LatencyEstimate): Slowdown {
   const p30 = compare('p30', now, before, now.p30.error);
   if (Math.max(now.spread, before.spread) >= mixedSpread) return p30;
   if (before.spread < steadySpread) return compare('mean', now, before, before.spread / Math.sqrt(now.count));

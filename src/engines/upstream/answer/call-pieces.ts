@@ -54,7 +54,7 @@ export class CallPieces {
       const known = this.#find(piece);
       if (!known && isEmpty(piece)) return [];
       const isMore = known !== undefined && !isAnother(known, piece, touched.has(known));
-      const call = isMore ? known : begin(piece);
+      const call = isMore ? known : { ...piece, index: null };
       if (!isMore) this.#calls.push(call);
       touched.add(call);
       const { position } = piece;
@@ -138,14 +138,9 @@ function isWhole(json: string): boolean {
   return json.trimEnd().endsWith('}') && isObject(parseOrUndefined(json));
 }
 
-function begin({ id, name, json, isCustom, extra }: Piece): Call {
-  return { id, name, json, isCustom, extra, index: null };
-}
-
 /** Adds a piece to a call. Some servers repeat the name in every piece. @returns the added part of the name */
 function extend(call: Call, { id, name, json, isCustom, extra }: Piece): string {
-  const isRepeated = name === call.name || (call.name !== '' && call.json !== '');
-  const added = isRepeated ? '' : name;
+  const added = name === call.name || (call.name !== '' && call.json !== '') ? '' : name;
   call.id ||= id;
   call.name += added;
   call.json += json;

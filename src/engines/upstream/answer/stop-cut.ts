@@ -1,3 +1,4 @@
+import { possibleStart } from '../../../base/possible-start.ts';
 import type { ChatRequest, FinishReason } from '../../../wire/chat/chat.ts';
 
 /** Stop sequences to cut where the server leaves them in; none where the request includes them. */
@@ -38,7 +39,7 @@ export class StopCut<Token> {
     const tokens = [...this.#held.tokens, ...piece.tokens];
     const met = this.#firstIn(text);
     this.#met = met?.stop ?? null;
-    const shown = met?.at ?? (isEnd ? text.length : text.length - this.#openEnd(text));
+    const shown = met?.at ?? (isEnd ? text.length : text.length - possibleStart(text, this.#stops));
     const hidden = this.#tokensIn(tokens, text.length - shown, met !== undefined);
     const from = tokens.length - hidden;
     this.#held = met ? { text: '', tokens: [] } : { text: text.slice(shown), tokens: tokens.slice(from) };
@@ -60,15 +61,6 @@ export class StopCut<Token> {
       return at < 0 ? [] : [{ stop, at, end: at + stop.length }];
     });
     return found.toSorted((one, other) => one.end - other.end || one.at - other.at)[0];
-  }
-
-  /** Length of the longest end that begins a stop sequence. */
-  #openEnd(text: string): number {
-    let longest = 0;
-    for (const stop of this.#stops)
-      for (let length = Math.min(stop.length - 1, text.length); length > longest; length--)
-        if (text.endsWith(stop.slice(0, length))) longest = length;
-    return longest;
   }
 
   /** Number of last tokens that touch an end of this length, or lie within it. */

@@ -15,14 +15,19 @@ export interface StreamedReply extends Reply<AsyncGenerator<Buffer>> {
 }
 
 /** Cancels a call whose answer is too long. */
-abstract class BoundedSink {
+abstract class BoundedSink<Settled> {
   readonly #maxBytes: number;
   #bytes = 0;
+  protected readonly settled = Promise.withResolvers<Settled>();
   /** Set before any data arrives. */
   call!: Pick<Exchange, 'cancel' | 'finish' | 'expectEnd' | 'resume'>;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
+  }
+
+  get reply(): Promise<Settled> {
+    return this.settled.promise;
   }
 
   protected accepts({ length }: Buffer): boolean {
@@ -36,15 +41,10 @@ abstract class BoundedSink {
 }
 
 /** Sink whose reply resolves at the end of the answer. */
-export class WholeReply extends BoundedSink implements Sink {
-  readonly #reply = Promise.withResolvers<Reply<Buffer>>();
+export class WholeReply extends BoundedSink<Reply<Buffer>> implements Sink {
   readonly #parts: Buffer[] = [];
   #status = 0;
   #headers: IncomingHttpHeaders = {};
-
-  get reply(): Promise<Reply<Buffer>> {
-    return this.#reply.promise;
-  }
 
   start(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
@@ -59,27 +59,22 @@ export class WholeReply extends BoundedSink implements Sink {
   end(): void {
     const [only] = this.#parts;
     const body = only && this.#parts.length === 1 ? only : Buffer.concat(this.#parts);
-    this.#reply.resolve({ status: this.#status, headers: this.#headers, body });
+    this.settled.resolve({ status: this.#status, headers: this.#headers, body });
   }
 
   fail(error: unknown): void {
-    this.#reply.reject(error);
+    this.settled.reject(error);
   }
 }
 
 /** Sink whose reply resolves at the headers. Leaving the loop over its body closes the connection, except after `finish`. */
-export class ReplyInParts extends BoundedSink implements Sink {
-  readonly #reply = Promise.withResolvers<StreamedReply>();
+export class ReplyInParts extends BoundedSink<StreamedReply> implements Sink {
   readonly #queue = createByteQueue();
-
-  get reply(): Promise<StreamedReply> {
-    return this.#reply.promise;
-  }
 
   start(status: number, headers: IncomingHttpHeaders): void {
     const { call } = this;
     const leave = () => call.cancel(new Error('the reader left'));
-    this.#reply.resolve({
+    this.settled.resolve({
       status,
       headers,
       body: this.#queue.read(() => call.resume(), leave),
@@ -98,6 +93,6 @@ export class ReplyInParts extends BoundedSink implements Sink {
 
   fail(error: unknown): void {
     this.#queue.fail(error);
-    this.#reply.reject(error);
+    this.settled.reject(error);
   }
 }

@@ -68,13 +68,10 @@ export function createAnswerExaminer(
     return timed((call) => engine.generate(body, call));
   }
 
-  function failure(error: unknown): Pick<Finding, 'summary' | 'key'> {
+  function failure(error: unknown) {
     const words = upstreamMessages.at(-1);
     const summary = messageOf(error) + (words === undefined ? '' : `: ${truncate(words, 200)}`);
-    if (!(error instanceof ApiError)) return { summary };
-    if (isAccountError(error)) return { summary, key: 'api_key' };
-    if (error instanceof AbsentError) return { summary, key: 'url' };
-    return error.code === 'model_not_found' ? { summary, key: 'model' } : { summary };
+    return { summary, ...adviceFor(error) };
   }
 
   async function chat(): Promise<Finding> {
@@ -83,7 +80,8 @@ export function createAnswerExaminer(
       return ok('chat', `${answer.usage.completion_tokens} tokens in ${ms} ms`);
     } catch (error) {
       const other = hasServes || isAccountError(error) ? '' : ' Or set serves: [embeddings].';
-      return fault('chat', { ...failure(error), advice: adviceFor(error) + other });
+      const failed = failure(error);
+      return fault('chat', { ...failed, advice: failed.advice + other });
     }
   }
 
@@ -134,7 +132,7 @@ export function createAnswerExaminer(
       const spent = choice.message.reasoning ? ', all spent on reasoning' : '';
       return ours(about, `unknown: its answer reached the limit of ${maxTokens} tokens${spent}`);
     } catch (error) {
-      if (isUnanswered(error)) return fault(about, { ...failure(error), advice: adviceFor(error) });
+      if (isUnanswered(error)) return fault(about, failure(error));
       return fault(about, { ...failure(error), key, advice });
     }
   }
@@ -161,7 +159,7 @@ export function createAnswerExaminer(
       return ours(about, `translated, though the server supports them; ${instead}`);
     } catch (error) {
       if (!isNative) return ours(about, 'translated');
-      if (isUnanswered(error)) return fault(about, { ...failure(error), advice: adviceFor(error) });
+      if (isUnanswered(error)) return fault(about, failure(error));
       const advice = `Set capabilities: { ${about}: chat }, so that Offpeak translates them.`;
       return fault(about, { ...failure(error), key: 'capabilities', advice });
     }
@@ -177,7 +175,7 @@ export function createAnswerExaminer(
       return ok(about, `raw prompts, in ${ms} ms`);
     } catch (error) {
       const failed = failure(error);
-      if (isUnanswered(error)) return fault(about, { ...failed, advice: adviceFor(error) });
+      if (isUnanswered(error)) return fault(about, failed);
       const instead = 'set capabilities: { completions: none } for a clear error';
       return ours(about, `none (${failed.summary}); ${instead}`);
     }
@@ -191,8 +189,7 @@ export function createAnswerExaminer(
       return ok(about, `${answer.vectors[0]?.length ?? 0} dimensions in ${ms} ms`);
     } catch (error) {
       const failed = failure(error);
-      if (hasServes || isUnanswered(error) || isAccountError(error))
-        return fault(about, { ...failed, advice: adviceFor(error) });
+      if (hasServes || isUnanswered(error) || isAccountError(error)) return fault(about, failed);
       return ours(about, `none (${failed.summary}); set serves: [chat] for a clear error`);
     }
   }
@@ -223,11 +220,12 @@ function isAccountError(error: unknown): boolean {
   return error instanceof ApiError && error.blame.scope === 'account';
 }
 
-function adviceFor(error: unknown): string {
-  if (!(error instanceof ApiError)) return checkLog;
-  if (isAccountError(error)) return 'Check the key and the account.';
-  if (error instanceof AbsentError) return checkAddress;
-  return error.code === 'engine_overloaded' ? 'Try again later.' : checkLog;
+function adviceFor(error: unknown): Pick<Finding, 'key'> & { advice: string } {
+  if (!(error instanceof ApiError)) return { advice: checkLog };
+  if (isAccountError(error)) return { key: 'api_key', advice: 'Check the key and the account.' };
+  if (error instanceof AbsentError) return { key: 'url', advice: checkAddress };
+  if (error.code === 'model_not_found') return { key: 'model', advice: checkLog };
+  return { advice: error.code === 'engine_overloaded' ? 'Try again later.' : checkLog };
 }
 
 function isWord(text: string): boolean {

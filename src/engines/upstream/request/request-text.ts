@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../../base/fields.ts';
 import type { ChatMessage, ChatRequest } from '../../../wire/chat/chat.ts';
 import { type CompletionsRequest, defaultMaxTokens } from '../../../wire/completions/completions.ts';
 import type { EmbeddingsRequest } from '../../../wire/embeddings/embeddings.ts';
@@ -6,10 +7,9 @@ import type { Edits } from '../../../wire/json/edit-members.ts';
 import type { JsonBody } from '../../../wire/json/json-body.ts';
 import { hasOtherMembers, type Members, pickMembers } from '../../../wire/json/pick-members.ts';
 import type { ProbeReport } from '../../engines.ts';
-import type { FlavorTraits } from '../flavors/traits.ts';
+import type { EffortMapping, FlavorTraits, RequestMembers } from '../flavors/traits.ts';
 import { moveSystems, type SystemPlace } from '../systems/move-system-messages.ts';
 import { adaptMessage, type MessageOptions } from './chat-message.ts';
-import { effortMembers } from './reasoning-effort.ts';
 import { chatOnlyMembers, customToolMembers } from './request-members.ts';
 import { sentSchemas } from './sent-schemas.ts';
 
@@ -117,6 +117,26 @@ function setMessages(
   const text = JSON.stringify(adapted);
   const moved = place === 'anywhere' ? text : JSON.stringify(moveSystems(adapted, place));
   if (isAdapted || moved !== text) edits.set('messages', moved);
+}
+
+/** Both names that templates use. */
+const noThinking = { enable_thinking: false, thinking: false };
+
+/** Members that carry the reasoning effort. Those that the client set itself stay as they are. */
+function effortMembers(request: ChatRequest, mapping: EffortMapping): RequestMembers {
+  const { reasoning_effort: effort, chat_template_kwargs: given } = request;
+  if (!effort || mapping === 'as given') return {};
+  if (mapping === 'left out') return { reasoning_effort: null };
+  if (typeof mapping === 'object') {
+    const theirs = Object.hasOwn(mapping, effort) ? mapping[effort]! : {};
+    if (typeof theirs === 'string') return { reasoning_effort: theirs };
+    const isOpen = ([name]: [string, unknown]) =>
+      name === 'reasoning_effort' || (request[name] ?? null) === null;
+    return Object.fromEntries(Object.entries(theirs).filter(isOpen));
+  }
+  const variables = (more: object) => ({ chat_template_kwargs: { ...more, ...fieldsOf(given) } });
+  if (effort === 'none') return { reasoning_effort: null, ...variables(noThinking) };
+  return mapping === 'template' ? variables({ reasoning_effort: effort }) : {};
 }
 
 /** Renames members to the server's names. */

@@ -79,13 +79,12 @@ export function addUsage<T>(
 ): ChatUsage {
   if (!total) return more;
   const prompt = total.prompt_tokens + (isRepeat ? 0 : more.prompt_tokens);
-  const completion = total.completion_tokens + more.completion_tokens;
   const cached = isRepeat ? 0 : more.prompt_tokens_details.cached_tokens;
   const reasoning = total.completion_tokens_details?.reasoning_tokens;
   const { reasoning_tokens: added = 0 } = more.completion_tokens_details ?? {};
   return chatUsage(
     promptUsage(prompt, total.prompt_tokens_details.cached_tokens + cached),
-    completion,
+    total.completion_tokens + more.completion_tokens,
     reasoning === undefined ? undefined : reasoning + added,
   );
 }

@@ -28,21 +28,16 @@ function asUser(messages: readonly ChatMessage[]): ChatMessage[] {
   const turns: ChatMessage[] = [];
   let waiting: ChatMessage[] = [];
   for (const message of messages) {
-    if (isSystem(message)) {
-      waiting.push(message);
-      continue;
-    }
+    if (isSystem(message)) waiting.push(message);
     // Tool results stay next to their calls.
-    if (message.role === 'tool') {
-      turns.push(message);
-      continue;
+    else if (message.role === 'tool') turns.push(message);
+    else {
+      addTurn(turns, waiting);
+      // User turns around a system message are merged, for templates in which roles must alternate.
+      const last = waiting.length > 0 && message.role === 'user' ? turns.pop() : undefined;
+      turns.push(last ? joined([last, message], message) : message);
+      waiting = [];
     }
-    addTurn(turns, waiting);
-    // User turns around a system message are merged, for templates in which roles must alternate.
-    const last = turns.at(-1);
-    if (waiting.length > 0 && message.role === 'user') turns.splice(-1, 1, joined([last!, message], message));
-    else turns.push(message);
-    waiting = [];
   }
   addTurn(turns, waiting);
   return turns;

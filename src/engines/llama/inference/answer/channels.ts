@@ -1,6 +1,7 @@
 import { parseOrUndefined } from '../../../../base/fields.ts';
+import { possibleStart } from '../../../../base/possible-start.ts';
 import type { Segment, Segmenter } from './segments.ts';
-import { findFirst, possibleStart } from './stop.ts';
+import { findFirst } from './stop.ts';
 
 const body = '<|message|>';
 const ends = ['<|end|>', '<|start|>', '<|channel|>', '<|call|>', '<|return|>'];

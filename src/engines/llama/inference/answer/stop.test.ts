@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createStopFilter, possibleStart } from './stop.ts';
+import { possibleStart } from '../../../../base/possible-start.ts';
+import { createStopFilter } from './stop.ts';
 
 /** Runs a text through the filter in pieces of `size` characters. */
 function filtered(text: string, stops: string[], size: number): { text: string; stop: string | undefined } {

@@ -1,3 +1,5 @@
+import { possibleStart } from '../../../../base/possible-start.ts';
+
 /** Cuts a text at the first stop string, also across pieces. */
 export function createStopFilter(stops: readonly string[]) {
   let held = '';
@@ -26,15 +28,4 @@ export function findFirst(marks: readonly string[], text: string): { mark: strin
     .map((mark) => ({ mark, at: text.indexOf(mark) }))
     .filter(({ at }) => at !== -1)
     .toSorted((a, b) => a.at - b.at)[0];
-}
-
-/** Length of the longest end of `text` that one of `markers` begins with. */
-export function possibleStart(text: string, markers: readonly string[]): number {
-  let longest = 0;
-  for (const marker of markers) {
-    for (let length = Math.min(marker.length - 1, text.length); length > longest; length--) {
-      if (text.endsWith(marker.slice(0, length))) longest = length;
-    }
-  }
-  return longest;
 }

@@ -1,6 +1,6 @@
+import { possibleStart } from '../../../../base/possible-start.ts';
 import type { Thinking } from '../families.ts';
 import type { Segment, Segmenter } from './segments.ts';
-import { possibleStart } from './stop.ts';
 
 /** Separates the reasoning at the start of an answer: all if it has no `end`. @param isInside begun in the prompt */
 export function createThinkingSegmenter({ start, end }: Thinking, isInside: boolean): Segmenter {

@@ -1,7 +1,7 @@
 import { fieldsOf, parseOrUndefined } from '../../../../base/fields.ts';
+import { possibleStart } from '../../../../base/possible-start.ts';
 import type { CallFormat } from '../families.ts';
 import type { Segment, Segmenter, WrittenCall } from './segments.ts';
-import { possibleStart } from './stop.ts';
 
 /**
  * Extracts the calls of `format` from the content. An unreadable call stays text. Where calls may come without markers, an

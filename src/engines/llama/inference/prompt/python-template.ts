@@ -40,8 +40,8 @@ function rewritten(part: unknown): unknown {
 const bodies: ReadonlySet<string> = new Set(['body', 'alternate', 'defaultBlock']);
 
 /** Parts that write nothing themselves, or text. */
-const silent = words(
-  'Program If For Break Continue Set Macro Comment CallStatement FilterStatement StringLiteral',
+const silent = new Set(
+  'Program If For Break Continue Set Macro Comment CallStatement FilterStatement StringLiteral'.split(' '),
 );
 
 function shown(part: Node): Node {
@@ -63,8 +63,4 @@ function inPython(node: Node): Node {
 function called(name: keyof typeof functions, values: Node[]): Node {
   const args = [{ type: 'ArrayLiteral', value: values }];
   return { type: 'CallExpression', callee: { type: 'Identifier', value: name }, args };
-}
-
-function words(names: string): ReadonlySet<string> {
-  return new Set(names.split(' '));
 }

@@ -87,10 +87,9 @@ export async function generateAnswer(input: GenerationInput): Promise<Generation
   const completionTokens = closer ? kept + complete(input, closer, ending, kept) : generated.length;
   answer.end();
   const { stop } = answer;
-  const finish = finishReason(input, ending);
   return {
     // `stop_reason` is the name in vLLM.
-    ending: { finish_reason: finish, ...(stop !== undefined && { stop_reason: stop }) },
+    ending: { finish_reason: finishReason(input, ending), ...(stop !== undefined && { stop_reason: stop }) },
     cachedTokens,
     completionTokens,
   };

@@ -20,9 +20,8 @@ export function tokenLogprob(
   options: LogprobOptions,
 ): TokenLogprob {
   const scale = options.temperature > 0 ? options.temperature : 1;
-  const isUntouched = scale === 1;
-  let sum = isUntouched ? 1 : 0;
-  if (!isUntouched) for (const probability of probabilities.values()) sum += probability ** scale;
+  let sum = scale === 1 ? 1 : 0;
+  if (scale !== 1) for (const probability of probabilities.values()) sum += probability ** scale;
   const describe = (id: number): Omit<TokenLogprob, 'top_logprobs'> => {
     const text = options.textOf(id, previous);
     const probability = (probabilities.get(id) ?? 0) ** scale / sum;
