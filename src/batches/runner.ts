@@ -161,7 +161,9 @@ export class Runner {
   #close(chunk: Chunk): void {
     const lease = leaseOf(chunk);
     this.work.chunks.lease(lease);
-    const closing = this.#closeRecorded(lease)
+    const closing = this.#recorder
+      .flush()
+      .then(() => this.#deps.finalizer.close(lease))
       .catch((error: unknown) => this.#closeLater(lease, error))
       .finally(() => {
         this.#closing.delete(closing);
@@ -174,11 +176,6 @@ export class Runner {
   async #closeLater(lease: Lease, error: unknown): Promise<void> {
     await this.#backoff.add(lease.batchId, error, null);
     await this.#giveBack([lease]);
-  }
-
-  async #closeRecorded(lease: Lease): Promise<void> {
-    await this.#recorder.flush();
-    await this.#deps.finalizer.close(lease);
   }
 
   #recorded(outcomes: readonly RecordOutcome[], finished: readonly Lease[]): void {

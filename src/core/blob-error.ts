@@ -23,6 +23,15 @@ export class BlobError extends Error {
 
 export type BlobErrorCode = 'missing' | 'damaged' | 'unavailable';
 
+/** Error for bytes that are permanently lost. */
+export function lostBlob(
+  code: 'missing' | 'damaged',
+  message: string,
+  options?: { cause: unknown },
+): BlobError {
+  return new BlobError(code, message, 'Restore the files from a backup.', options);
+}
+
 /** True if the bytes are permanently lost. */
 export function isBlobLost(error: unknown): error is BlobError {
   return error instanceof BlobError && error.code !== 'unavailable';

@@ -1,5 +1,5 @@
 import { isId } from '../base/ids.ts';
-import { BlobError, isBlobLost } from '../core/blob-error.ts';
+import { isBlobLost, lostBlob } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
@@ -12,10 +12,8 @@ import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sw
 import { SpooledUpload, type UploadDeps, indexName } from './upload.ts';
 import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 
-export type FilesDeps = UploadDeps & SweeperDeps;
-
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */
-export function createFiles(deps: FilesDeps): Files {
+export function createFiles(deps: UploadDeps & SweeperDeps): Files {
   const { store, blobs, clock, ids, log } = deps;
   const sweeper = createSweeper(deps);
   const read = createVerifiedReads(blobs);
@@ -40,12 +38,7 @@ export function createFiles(deps: FilesDeps): Files {
   async function readIndex(file: StoredFile): Promise<InputIndex> {
     const name = indexName(file.blobId);
     const size = await blobs.size(name);
-    if (size === undefined)
-      throw new BlobError(
-        'missing',
-        `The index of ${file.id} (${name}) is missing.`,
-        'Restore the files from a backup.',
-      );
+    if (size === undefined) throw lostBlob('missing', `The index of ${file.id} (${name}) is missing.`);
     return decodeIndex(await blobs.slice(name, 0, size));
   }
 
@@ -98,11 +91,8 @@ export function createFiles(deps: FilesDeps): Files {
     },
 
     async list(caller, query) {
-      const found = await store.files.list(caller.orgId, {
-        ...query,
-        limit: query.limit + 1,
-        now: clock.now(),
-      });
+      const page = { ...query, limit: query.limit + 1, now: clock.now() };
+      const found = await store.files.list(caller.orgId, page);
       return { files: found.slice(0, query.limit), hasMore: found.length > query.limit };
     },
 

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { BlobError } from '../core/blob-error.ts';
+import { type BlobError, lostBlob } from '../core/blob-error.ts';
 import { type InputIndex, prefixLevels } from './input-index.ts';
 
 /**
@@ -66,6 +66,5 @@ function layOut(count: number, namesLength: number, format: number) {
 }
 
 function damaged(why: string): BlobError {
-  const message = `The index of an input file cannot be read: ${why}.`;
-  return new BlobError('damaged', message, 'Restore the files from a backup.');
+  return lostBlob('damaged', `The index of an input file cannot be read: ${why}.`);
 }

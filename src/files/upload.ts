@@ -144,9 +144,7 @@ export class SpooledUpload implements Upload {
   async abort(): Promise<void> {
     this.#ended = true;
     this.#schemas.drop();
-    const writer = this.#writer;
-    this.#writer = undefined;
-    await writer?.abort();
+    await this.#stopSpooling();
   }
 
   async #requireSize(purpose: UploadPurpose | 'unknown'): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Blobs } from '../blobs/blobs.ts';
-import { BlobError } from '../core/blob-error.ts';
+import { type BlobError, lostBlob } from '../core/blob-error.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { ByteRange } from './files.ts';
 
@@ -79,9 +79,5 @@ function wrongSum(file: StoredFile): BlobError {
 }
 
 function damaged(file: StoredFile, why: string, code: 'missing' | 'damaged' = 'damaged'): BlobError {
-  return new BlobError(
-    code,
-    `The content of ${file.id} (${file.blobId}) is damaged: ${why}.`,
-    'Restore the files from a backup.',
-  );
+  return lostBlob(code, `The content of ${file.id} (${file.blobId}) is damaged: ${why}.`);
 }

@@ -72,7 +72,8 @@ export function afterRefusal(
 ): Attempts {
   const passed = before.passed + (outcomes.workedAt >= before.refusedAt ? 1 : 0);
   const refused = { ...before, passed, refusedAt: now };
-  if (!mayBeOwn(failure)) return refused;
+  // Rate limits, keys, accounts and unreachable servers are never the line's fault.
+  if (failure.code !== 'engine_overloaded' || failure.blame.scope !== 'replica') return refused;
   const isPassed = wereOthersAnswered(before, outcomes);
   const isOwn = isPassed && !isServerInTrouble(before.last!, outcomes) ? 1 : 0;
   return {
@@ -103,11 +104,6 @@ function wereOthersAnswered({ last }: Attempts, { workedAt }: RequestOutcomes): 
 
 function ownFailures(attempts: Attempts, outcomes: RequestOutcomes): number {
   return attempts.own + (attempts.isSuspected && wereOthersAnswered(attempts, outcomes) ? 1 : 0);
-}
-
-/** False for rate limits, keys, accounts and unreachable servers: they are never the line's fault. */
-function mayBeOwn({ code, blame }: Failure): boolean {
-  return code === 'engine_overloaded' && blame.scope === 'replica';
 }
 
 /** True if too many other requests have failed since, not counting those that failed together with the line. */

@@ -36,12 +36,9 @@ export async function countInput(
   const count = async (lines: ChunkLines, ref: LineRef): Promise<void> => {
     const model = models[index.model[ref.line]!];
     if (!model || uncountable.has(model)) return;
-    const {
-      prepared: asked,
-      body: { text },
-    } = await lines.read(ref);
+    const { prepared: asked, body } = await lines.read(ref);
     // Files are read when the line runs.
-    if (text.includes('"file_id"') && fileParts(JSON.parse(text)).length > 0) return;
+    if (body.text.includes('"file_id"') && fileParts(JSON.parse(body.text)).length > 0) return;
     const tokens = await inference.countLine({ model, orgId, asked, signal: late.signal });
     if (tokens === undefined) uncountable.add(model);
     else counted[ref.line] = tokens;

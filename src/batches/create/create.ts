@@ -132,12 +132,6 @@ export function freezePrices(
   return prices;
 }
 
-interface BatchOptions {
-  input: CreateBatch;
-  creation: IdempotencyToken | undefined;
-  retryOf: string | null;
-}
-
 interface CreatedBatch {
   id: string;
   /** True if the batch existed before. */
@@ -175,9 +169,10 @@ async function insertBatch(
   deps: CreateDeps,
   caller: Caller,
   opened: BatchInput,
-  { input, creation, retryOf }: BatchOptions,
+  options: { input: CreateBatch; creation: IdempotencyToken | undefined; retryOf: string | null },
 ): Promise<CreatedBatch> {
   const { store, catalog, ids, clock, limits, batch: settings } = deps;
+  const { input, creation, retryOf } = options;
   const { batch, chunks } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
     throw error;

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Blobs } from '../../blobs/blobs.ts';
 import type { LineRef } from '../../core/batch.ts';
-import { BlobError, isBlobLost } from '../../core/blob-error.ts';
+import { isBlobLost, lostBlob } from '../../core/blob-error.ts';
 import { type BatchLine, readLine } from '../../wire/batch/read-line.ts';
 
 /** Reads the lines of one chunk, from memory if they were read ahead (`read-ahead.ts`). */
@@ -54,12 +54,8 @@ export class ChunkLines {
       if (ref.sum !== undefined && crc32(bytes) !== ref.sum) throw new Error('Its checksum is wrong.');
       return readLine(bytes);
     } catch (error) {
-      throw new BlobError(
-        'damaged',
-        `Line ${ref.line + 1} of the blob ${this.#blob} is not what was stored.`,
-        'Restore the files from a backup.',
-        { cause: error },
-      );
+      const message = `Line ${ref.line + 1} of the blob ${this.#blob} is not what was stored.`;
+      throw lostBlob('damaged', message, { cause: error });
     }
   }
 

@@ -1,3 +1,4 @@
+import { words } from '../../base/words.ts';
 import type { Batch } from '../../core/batch.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
 import { noUsage, type Usage } from '../../core/usage.ts';
@@ -8,13 +9,8 @@ import { errorObject } from '../../wire/errors/error-body.ts';
 
 /** Codes of lines without an answer: their error lines have no `response`. */
 const unanswered: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'upstream_timeout',
-  'upstream_unreachable',
-  'invalid_upstream_response',
-  'poison_request',
-  'batch_cancelled',
-  'batch_expired',
-  'batch_failed',
+  ...words('upstream_timeout upstream_unreachable invalid_upstream_response poison_request'),
+  ...words('batch_cancelled batch_expired batch_failed'),
 ]);
 
 /** Request id `req_<batch>_<line>`: the same at every attempt of the line. */

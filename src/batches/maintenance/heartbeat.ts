@@ -67,7 +67,8 @@ export class Heartbeat {
    * @param since monotonic milliseconds of the request, for a lease not yet held
    */
   holds(since = Number.POSITIVE_INFINITY): boolean {
-    return this.#left() > 0 && since >= this.#returnedAt;
+    const left = this.#lastBeat + leaseLifeMs - marginMs - this.#deps.clock.monotonic();
+    return left > 0 && since >= this.#returnedAt;
   }
 
   /** Sends the first beat, which must succeed: nothing may be claimed without it. */
@@ -89,10 +90,6 @@ export class Heartbeat {
 
   get #isFirst(): boolean {
     return this.#lastBeat === Number.NEGATIVE_INFINITY;
-  }
-
-  #left(): number {
-    return this.#lastBeat + leaseLifeMs - marginMs - this.#deps.clock.monotonic();
   }
 
   #schedule(): void {
@@ -124,7 +121,9 @@ export class Heartbeat {
     await this.#learn(now, before);
     // This beat must not extend leases that have lapsed.
     if (!this.#isFirst && !this.holds()) await this.#return();
-    this.#prolong(before);
+    // Leases count from the sending of the beat, because the time of the write is unknown.
+    if (before - this.#lastBeat > missedMs) this.#steadySince = before;
+    this.#lastBeat = before;
     this.#suspendedBefore = suspended;
     peers.update(others);
     // Not awaited: it waits for the current claim, and a claim that hangs must not delay the next beat.
@@ -142,12 +141,6 @@ export class Heartbeat {
     if (this.#behind === 0) return;
     await moveWindows?.(this.#behind);
     this.#behind = 0;
-  }
-
-  /** Counts from the sending of the beat, because the time of the write is unknown. */
-  #prolong(sent: number): void {
-    if (sent - this.#lastBeat > missedMs) this.#steadySince = sent;
-    this.#lastBeat = sent;
   }
 
   /** Fetches the leases left. After the beat is written, no other process takes any more. */

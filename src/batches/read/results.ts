@@ -1,4 +1,4 @@
-import { BlobError } from '../../core/blob-error.ts';
+import { lostBlob } from '../../core/blob-error.ts';
 import { type Batch, isFinal, type ResultStream } from '../../core/batch.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
@@ -138,10 +138,9 @@ async function* fromFile({ file, bytes }: ResultFile, { after, last }: Range): A
     if (taken.end > skipped.end) yield chunk.subarray(skipped.end, taken.end);
   }
   if (line < last)
-    throw new BlobError(
+    throw lostBlob(
       'damaged',
       `The content of ${file.id} (${file.blobId}) has ${line} lines instead of at least ${last}.`,
-      'Restore the files from a backup.',
     );
 }
 

@@ -134,17 +134,12 @@ export class Dispatcher {
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
     demand.starting(model, 1);
-    this.#start(claimed, ref);
-    return true;
-  }
-
-  #start(claimed: ClaimedChunk, ref: LineRef): void {
     void this.#run(claimed, ref).finally(() => {
-      const { work } = this.#deps;
       work.chunks.landed(claimed);
       work.settle(claimed);
       this.dispatch();
     });
+    return true;
   }
 
   async #run(claimed: ClaimedChunk, ref: LineRef): Promise<void> {
@@ -245,9 +240,11 @@ export class Dispatcher {
   }
 
   #result(claimed: ClaimedChunk, ref: LineRef, line: BatchLine, answer: LineAnswer): LineResult {
-    const { fairness } = this.#deps;
     const { batch, chunk } = claimed;
-    fairness.charge(batch.orgId, answer.usage.inputTokens + answer.usage.outputTokens - estimate(claimed));
+    this.#deps.fairness.charge(
+      batch.orgId,
+      answer.usage.inputTokens + answer.usage.outputTokens - estimate(claimed),
+    );
     const { made } = claimed.attempts.get(ref.line) ?? noAttempts;
     // Charged under the name whose price the batch froze, even if the model is renamed.
     const paid = answer.model ?? chunk.model;
@@ -299,17 +296,15 @@ export class Dispatcher {
   }
 
   #resolve(claimed: ClaimedChunk, ref: LineRef, result: LineResult): void {
+    const { recorder, demand, work, suspects } = this.#deps;
     claimed.lines.forget(ref.line);
-    this.#deps.recorder.add(result);
-    this.#deps.demand.answered(claimed.model);
+    recorder.add(result);
+    demand.answered(claimed.model);
     claimed.remaining--;
-    if (claimed.remaining === 0) this.#finish(claimed);
-  }
-
-  #finish(claimed: ClaimedChunk): void {
-    this.#deps.work.chunks.retire(claimed);
-    if (claimed.suspect && claimed.chunk.kills < poisonKills) this.#deps.suspects.answered();
-    this.#deps.recorder.finish(leaseOf(claimed.chunk));
+    if (claimed.remaining !== 0) return;
+    work.chunks.retire(claimed);
+    if (claimed.suspect && claimed.chunk.kills < poisonKills) suspects.answered();
+    recorder.finish(leaseOf(claimed.chunk));
   }
 }
 

@@ -1,4 +1,4 @@
-import { BlobError } from '../../core/blob-error.ts';
+import { BlobError, lostBlob } from '../../core/blob-error.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { DiskFs } from './fs.ts';
 
@@ -58,18 +58,12 @@ export async function missingBlob(
   cause: unknown,
 ): Promise<BlobError> {
   return (await withBlobErrors(() => ifExists(() => fs.stat(sentinel))))
-    ? new BlobError('missing', `The blob ${name} is missing.`, 'Restore the files from a backup.', {
-        cause,
-      })
+    ? lostBlob('missing', `The blob ${name} is missing.`, { cause })
     : new BlobError('unavailable', `The folder ${sentinel} is missing.`, hintFor('ENOENT'), { cause });
 }
 
 export function truncatedBlob(name: string, size: number, expected: number): BlobError {
-  return new BlobError(
-    'damaged',
-    `The blob ${name} ends at byte ${size}, before byte ${expected}.`,
-    'Restore the files from a backup.',
-  );
+  return lostBlob('damaged', `The blob ${name} ends at byte ${size}, before byte ${expected}.`);
 }
 
 /** Code of a system error, such as `EIO`; Offpeak's own error codes have another form. */

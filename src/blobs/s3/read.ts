@@ -29,11 +29,8 @@ export async function getRange(
   const size = /\/(\d+)$/.exec(String(answered['content-range']))?.[1];
   if (status === 206 && size !== undefined) return { bytes: body, size: Number(size) };
   if (start === 0 && body.length <= length) return { bytes: body, size: body.length };
-  throw new BlobError(
-    'unavailable',
-    'The object store does not support range requests.',
-    'Use one that does.',
-  );
+  const message = 'The object store does not support range requests.';
+  throw new BlobError('unavailable', message, 'Use one that does.');
 }
 
 export async function getSize(client: S3Client, key: string): Promise<number | undefined> {

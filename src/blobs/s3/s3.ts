@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
-import { BlobError } from '../../core/blob-error.ts';
+import { lostBlob } from '../../core/blob-error.ts';
 import type { Blobs } from '../blobs.ts';
 import { isBlobName, createdAt, blobKey } from '../names.ts';
 import { createS3Quarantine } from './quarantine.ts';
@@ -176,5 +176,5 @@ function failTruncated(name: string, size: number, expected: number): never {
 }
 
 function fail(code: 'missing' | 'damaged', message: string): never {
-  throw new BlobError(code, message, 'Restore the files from a backup.');
+  throw lostBlob(code, message);
 }

@@ -114,14 +114,8 @@ export async function abortUpload(
   uploadId: string,
   timeoutMs?: number,
 ): Promise<void> {
-  const accept = ['NoSuchUpload'];
-  await client.send({
-    method: 'DELETE',
-    key,
-    query: { uploadId },
-    accept,
-    ...(timeoutMs && { timeoutMs }),
-  });
+  const limit = timeoutMs === undefined ? {} : { timeoutMs };
+  await client.send({ method: 'DELETE', key, query: { uploadId }, accept: ['NoSuchUpload'], ...limit });
 }
 
 function protocolError(what: string): BlobError {
