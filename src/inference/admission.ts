@@ -57,12 +57,10 @@ export class Admission {
   }
 
   get room(): number {
-    return this.#share(this.limit) - this.#lines;
-  }
-
-  #share(all: number): number {
-    if (all <= 0 || this.#pool.waiting) return all;
-    return Math.min(all, this.#leased ?? Math.max(1, Math.floor(all / this.#processes)));
+    const { limit } = this;
+    if (limit <= 0 || this.#pool.waiting) return limit - this.#lines;
+    const share = this.#leased ?? Math.max(1, Math.floor(limit / this.#processes));
+    return Math.min(limit, share) - this.#lines;
   }
 
   /** @param interactive calls of other processes in flight. @param processes that share the model, this one included */

@@ -67,9 +67,4 @@ export function createCapacity(models: ServedModels): Capacity {
   };
 }
 
-const noOutcomes: RequestOutcomes = {
-  workedAt: Number.NEGATIVE_INFINITY,
-  answers: 0,
-  breaks: 0,
-  isBreak: false,
-};
+const noOutcomes: RequestOutcomes = { workedAt: -Infinity, answers: 0, breaks: 0, isBreak: false };

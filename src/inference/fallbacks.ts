@@ -15,9 +15,9 @@ export function withFallbacks({
   catalog,
 }: Pick<InferenceService, 'inference' | 'capacity' | 'catalog'>): Inference {
   function withFallback<Request extends { model: string }, Answer>(
-    run: (request: JsonBody<Request>, call: InteractiveCall) => Answer,
-    runEach: (names: readonly string[], run: (name: string) => Answer) => Answer,
     serves: Serves,
+    runEach: (names: readonly string[], run: (name: string) => Answer) => Answer,
+    run: (request: JsonBody<Request>, call: InteractiveCall) => Answer,
   ): typeof run {
     return (request, call) => {
       const { model: name } = request.value;
@@ -30,22 +30,16 @@ export function withFallbacks({
 
   return {
     ...inference,
-    chat: withFallback((request, call) => inference.chat(request, call), firstAnswer, 'chat'),
-    chatStream: withFallback((request, call) => inference.chatStream(request, call), firstStream, 'chat'),
-    embeddings: withFallback(
-      (request, call) => inference.embeddings(request, call),
-      firstAnswer,
-      'embeddings',
+    chat: withFallback('chat', firstAnswer, (request, call) => inference.chat(request, call)),
+    chatStream: withFallback('chat', firstStream, (request, call) => inference.chatStream(request, call)),
+    embeddings: withFallback('embeddings', firstAnswer, (request, call) =>
+      inference.embeddings(request, call),
     ),
-    completions: withFallback(
-      (request, call) => inference.completions(request, call),
-      firstAnswer,
-      'completions',
+    completions: withFallback('completions', firstAnswer, (request, call) =>
+      inference.completions(request, call),
     ),
-    completionsStream: withFallback(
-      (request, call) => inference.completionsStream(request, call),
-      firstStream,
-      'completions',
+    completionsStream: withFallback('completions', firstStream, (request, call) =>
+      inference.completionsStream(request, call),
     ),
 
     /** False while a fallback answers for the model: it may support other formats. */

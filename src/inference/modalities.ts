@@ -6,11 +6,7 @@ import { imageUrlPaths, imageUrlsOff } from '../wire/chat/request/image-urls.ts'
 import { type AddFault, collectFaults } from '../wire/schema/validate.ts';
 
 /** Modality of a content part; text needs none. */
-const needs: Readonly<Record<string, ModelInput>> = {
-  image_url: 'image',
-  input_audio: 'audio',
-  file: 'file',
-};
+const needs: Record<string, ModelInput> = { image_url: 'image', input_audio: 'audio', file: 'file' };
 
 const noTools = 'this model cannot choose tools by itself; force one with tool_choice, or use another model';
 

@@ -9,15 +9,8 @@ export function createRunLine(models: ServedModels, calls: EngineCalls): Inferen
     const { pool, admission } = models.require(model.id);
     const leave = admission.enter('batch');
     if (trace) trace.model = model.id;
-    const engineCall: EngineCall = {
-      signal,
-      priority: 'batch',
-      prefix,
-      org: orgId,
-      deadline,
-      ...(isRepeat && { isRepeat }),
-      ...(trace && { trace }),
-    };
+    const more = { ...(isRepeat && { isRepeat }), ...(trace && { trace }) };
+    const engineCall: EngineCall = { signal, priority: 'batch', prefix, org: orgId, deadline, ...more };
     const served = { pool, model };
     let answer: LineAnswer | undefined;
     try {

@@ -1,5 +1,12 @@
 import { isObject, parseOrUndefined } from '../../base/fields.ts';
-import type { ChatChoice, ChatResponse, JsonSchema, ResponseFormat, Tool } from '../../wire/chat/chat.ts';
+import type {
+  ChatChoice,
+  ChatResponse,
+  JsonSchema,
+  ResponseFormat,
+  Tool,
+  ToolCall,
+} from '../../wire/chat/chat.ts';
 import { findMember, scanJson } from '../../wire/json/scan.ts';
 import { stripCodeFence } from './code-fence.ts';
 import { relocateSchema } from '../schemas/relocate-schema.ts';
@@ -92,11 +99,8 @@ function callOf({ function: { name, parameters } }: Tool, text: string): Called 
   return isWrapped ? called : { name, arguments: text };
 }
 
-interface Called {
-  name: string;
-  /** JSON text. */
-  arguments: string;
-}
+/** Name and arguments, as JSON text. */
+type Called = ToolCall['function'];
 
 /** Name and exact JSON text of the arguments, also of a text that was truncated within them. */
 function calledIn(text: string): Called | null {

@@ -41,9 +41,7 @@ export interface SchemaRunner {
   stop(): Promise<void>;
 }
 
-/** A step as a thread gets it, without a source that it has already. */
-
-/** A step as a thread gets it: without the source where it has that already. */
+/** A step as a thread gets it: without a source that the thread has already. */
 export type PostedStep = Omit<SchemaStep, 'source'> & { source?: string };
 
 export interface ToSchemaWorker {

@@ -41,15 +41,10 @@ interface SchemaRecord {
   readonly number: number;
   verdict: SchemaVerdict | null;
   /** Pending trials by org, because each org waits its own turn. */
-  readonly trials: Map<string, Trial>;
+  readonly trials: Map<string, { verdict: Promise<SchemaVerdict>; job: TrialJob }>;
   /** Monotonic milliseconds until which a timeout counts, and its duration. */
   until: number;
   holdMs: number;
-}
-
-interface Trial {
-  verdict: Promise<SchemaVerdict>;
-  job: TrialJob;
 }
 
 /** A trial job, shared by all requests of an org that wait for it. */

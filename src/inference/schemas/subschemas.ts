@@ -8,26 +8,16 @@ export interface SchemaNode {
   schema: Record<string, unknown>;
   /** Number of schemas above it. */
   depth: number;
-  children: SchemaEdge[];
+  children: { node: SchemaNode; applies: Applies }[];
   /** Target of `$ref`, once resolved. */
   ref: SchemaNode | null;
-}
-
-export interface SchemaEdge {
-  node: SchemaNode;
-  applies: Applies;
 }
 
 /** Whether a subschema applies to the same value, to a part of it, or only where it is referred to. */
 export type Applies = 'to the value' | 'to a part' | 'by reference';
 
-interface Keyword {
-  applies: Applies;
-  /** `schemas`: a schema or a list of them. */
-  holds: 'schemas' | 'named schemas';
-}
-
-const keywords = new Map<string, Keyword>();
+/** `schemas`: a schema or a list of them. */
+const keywords = new Map<string, { applies: Applies; holds: 'schemas' | 'named schemas' }>();
 for (const [applies, holds, names] of [
   ['to the value', 'schemas', 'allOf anyOf oneOf not if then else'],
   ['to the value', 'named schemas', 'dependentSchemas dependencies'],

@@ -1,5 +1,5 @@
 import { formatExactDuration } from '../../base/duration.ts';
-import type { Batch, BatchEndpoint, BatchFault, DateForm } from '../../core/batch.ts';
+import type { Batch, BatchEndpoint, DateForm } from '../../core/batch.ts';
 import { formatDollars } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
@@ -44,6 +44,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
   const instant = instantFormats[dates];
   const instantOrNull = nullable(instant);
   const { total, ok, err } = batch;
+  const errors = batch.errors.map(({ code, message, param, line }) => ({ code, message, param, line }));
   return {
     id: batch.id,
     object: 'batch',
@@ -55,7 +56,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
     error_file_id: batch.errorFileId,
     completion_window: windowOf(batch),
     retry_of: batch.retryOf,
-    errors: faultList(batch.errors),
+    errors: errors.length === 0 ? null : { object: 'list', data: errors },
     created_at: instant(batch.createdAt),
     in_progress_at: instantOrNull(batch.inProgressAt),
     expires_at: instant(batch.expiresAt),
@@ -125,10 +126,4 @@ function presentTokens({ inputTokens, outputTokens }: Usage) {
 
 function presentCost({ amount, listAmount }: { amount: bigint; listAmount: bigint }) {
   return { currency: 'USD', amount: formatDollars(amount), list_amount: formatDollars(listAmount) };
-}
-
-function faultList(faults: readonly BatchFault[]) {
-  if (faults.length === 0) return null;
-  const data = faults.map(({ code, message, param, line }) => ({ code, message, param, line }));
-  return { object: 'list', data };
 }

@@ -20,7 +20,13 @@ export type JsonReading = { value: unknown; scan: JsonScan; problem?: undefined 
  */
 export function readJson(text: string, options: ScanOptions = {}): JsonReading {
   const scan = scanJson(text, options);
-  if (scan.limit) return { problem: limitProblem(scan.limit, options) };
+  if (scan.limit) {
+    const { code, at } = scan.limit;
+    const { maxDepth = 64, maxNodes = 200_000 } = options;
+    const max =
+      code === 'too_deep' ? `${maxDepth} levels of nesting` : `${maxNodes.toLocaleString('en-US')} values`;
+    return { problem: { code, message: `more than ${max}`, at } };
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -62,12 +68,4 @@ export function lineAndColumn(text: string, at: number): string {
 /** Quotes a client's text for a message: truncated, and printable everywhere. */
 export function quoted(text: string, limit = 60): string {
   return JSON.stringify(truncate(text, limit, '…'));
-}
-
-function limitProblem(limit: NonNullable<JsonScan['limit']>, options: ScanOptions): JsonProblem {
-  const message =
-    limit.code === 'too_deep'
-      ? `more than ${options.maxDepth ?? 64} levels of nesting`
-      : `more than ${(options.maxNodes ?? 200_000).toLocaleString('en-US')} values`;
-  return { code: limit.code, message, at: limit.at };
 }

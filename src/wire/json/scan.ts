@@ -78,6 +78,7 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
   let memberName = '';
   let memberStart = -1;
   let elementStart = -1;
+  /** Position of the next backslash, or the end of the text. */
   let nextSlash = -1;
   let at = 0;
   let missing = until?.size ?? -1;
@@ -86,7 +87,8 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
     const code = text.charCodeAt(at);
     if (code === quote) {
       let end = text.indexOf('"', at + 1);
-      if (nextSlash < at) nextSlash = findSlash(text, at);
+      if (nextSlash < at) nextSlash = text.indexOf('\\', at);
+      if (nextSlash < 0) nextSlash = length;
       const isEscaped = nextSlash < end;
       if (isEscaped) end = closingQuote(text, end);
       if (end < 0) break;
@@ -158,12 +160,6 @@ export function scanJson(text: string, options: ScanOptions = {}): JsonScan {
 /** Span of a top-level member's value, or undefined. */
 export function findMember({ members }: Pick<JsonScan, 'members'>, name: string): JsonMember | undefined {
   return members.find((member) => member.name === name);
-}
-
-/** Position of the next backslash, or the end of the text. */
-function findSlash(text: string, from: number): number {
-  const at = text.indexOf('\\', from);
-  return at < 0 ? text.length : at;
 }
 
 /** First unescaped quote at or after `candidate`, or -1. */
