@@ -44,11 +44,8 @@ export function createLlamaEngine(deps: LlamaEngineOptions): LlamaEngine {
     onDelta?: (delta: Deltas[Op]) => void,
   ): Promise<EngineResults[Op]> {
     const options = { priority, prefix, streamed: onDelta !== undefined };
-    return supervisor.run<Op>({ op, request, options } as EngineRequest & { op: Op }, {
-      signal,
-      priority,
-      onDelta,
-    });
+    const ask = { op, request, options } as EngineRequest & { op: Op };
+    return supervisor.run<Op>(ask, { signal, priority, onDelta });
   }
 
   const engine: LlamaEngine = {

@@ -10,11 +10,7 @@ const maxStalled = 36;
 export type Watchdog = ReturnType<typeof startWatchdog>;
 
 /** Detects a child that stops answering, or that makes no progress on its requests. */
-export function startWatchdog(
-  clock: Clock,
-  send: (message: ToChild) => void,
-  onStuck: (why: string) => void,
-) {
+export function startWatchdog(clock: Clock, send: (ping: ToChild) => void, onStuck: (why: string) => void) {
   let timer = clock.after(everyMs, tick);
   let unanswered = 0;
   let stalled = 0;

@@ -25,10 +25,7 @@ class UnsentError extends ApiError {
   }
 }
 
-/**
- * Sends calls to replicas, and to another one where the first was at fault before any output arrived.
- * @param replicas the list may change
- */
+/** Sends calls to `replicas` (they may change), and to another one if the first is at fault before any output arrived. */
 export function createCalls(
   replicas: readonly Replica[],
   queue: AdmissionQueue,
@@ -52,11 +49,8 @@ export function createCalls(
   function failed({ replica, sent }: Reservation, call: EngineCall, error: unknown): void {
     if (call.signal.aborted || !(error instanceof ApiError) || error instanceof UnsentError)
       return replica.dropped(sent);
-    replica.failed(sent, error, {
-      slackMs: slackOf(call),
-      isLine: call.priority === 'batch',
-      isRepeat: call.isRepeat,
-    });
+    const isLine = call.priority === 'batch';
+    replica.failed(sent, error, { slackMs: slackOf(call), isLine, isRepeat: call.isRepeat });
     if (error.blame.scope !== 'account') return;
     for (const other of replicas)
       if (other !== replica && other.account === replica.account) other.health.failed(error);
@@ -142,7 +136,7 @@ export function createCalls(
           const usage = chunks.at(-1)?.usage;
           if (usage && isOpen) {
             isOpen = false;
-            succeeded(at, workOfUsage(usage));
+            succeeded(at, workFor({ usage }));
             queue.admitWaiting();
           }
           yield chunks;
@@ -168,7 +162,7 @@ export function createCalls(
       run(
         call,
         (engine) => engine.generate(request, call),
-        ({ usage }) => workOfUsage(usage),
+        workFor,
         ({ id }) => id,
       ),
     stream: (request, call) => stream(call, (engine) => engine.stream(request, call)),
@@ -176,14 +170,14 @@ export function createCalls(
       run(
         call,
         (engine) => engine.embed(request, call),
-        ({ promptTokens }) => promptTokens * promptTokenCost,
+        ({ promptTokens: read }) => read * promptTokenCost,
       ),
     native: {
       generate: (format, request, call) =>
         run(
           call,
           (engine) => nativeCalls(engine).generate(format, request, call),
-          ({ usage }) => workOfUsage(usage),
+          workFor,
           ({ fields }) => fields['id'],
         ),
       stream: (format, request, call) =>
@@ -203,7 +197,7 @@ function nativeCalls({ native }: Engine): NativeCalls {
   return native;
 }
 
-function workOfUsage(usage: ChatUsage): number {
+function workFor({ usage }: { usage: ChatUsage }): number {
   const read = usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens;
   return usage.completion_tokens + read * promptTokenCost;
 }

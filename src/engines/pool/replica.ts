@@ -7,7 +7,7 @@ import type { Candidate } from './choose-replica.ts';
 import type { SentRequest } from './concurrency/cohort.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from './concurrency/concurrency-limit.ts';
 import { createRateLimit, type RateLimit } from './concurrency/rate-limit.ts';
-import { Health, type ReplicaDeps, type ReportedFailure } from './health/health.ts';
+import { type FailedCall, Health, type ReplicaDeps } from './health/health.ts';
 import { RefusalBudget } from './health/refusal-budget.ts';
 
 /** Settings of one server of a model. The engine is its identity. */
@@ -24,8 +24,6 @@ export interface ReplicaOptions {
   /** Slots discovered earlier, where the server does not report them. */
   slotsBefore?: number | undefined;
 }
-
-type FailedCall = Pick<ReportedFailure, 'slackMs' | 'isLine' | 'isRepeat'>;
 
 /** Weight of the newest answer in the average pace. */
 const newestWeight = 0.1;

@@ -84,7 +84,7 @@ function rewritten(root: Schema, maxRepeats: number, isMerging: boolean): Schema
   function withParts(own: SchemaObject, depth: number): SchemaObject {
     const inner = (schema: unknown): Schema => rewrite(schema as Schema, depth + 1);
     const result = { ...own };
-    for (const keyword of withSchema) if (isObject(own[keyword])) result[keyword] = inner(own[keyword]);
+    for (const keyword of nested) if (isObject(own[keyword])) result[keyword] = inner(own[keyword]);
     for (const keyword of ['anyOf', 'prefixItems'])
       if (own[keyword] !== undefined) result[keyword] = (own[keyword] as Schema[]).map(inner);
     for (const keyword of ['properties', '$defs', 'definitions'])
@@ -107,9 +107,8 @@ function simplified(schema: SchemaObject): SchemaObject {
 }
 
 function needsInlining(schema: SchemaObject): boolean {
-  return (
-    schema['allOf'] !== undefined || (schema['$ref'] !== undefined && constrainsBeyond(schema, ['$ref']))
-  );
+  const { allOf, $ref } = schema;
+  return allOf !== undefined || ($ref !== undefined && constrainsBeyond(schema, ['$ref']));
 }
 
 /** Separates the constraints of a schema from its other members. */
@@ -124,9 +123,7 @@ function separate(schema: SchemaObject): { constraints: SchemaObject; annotation
 }
 
 /** Keywords whose value is a schema. */
-const withSchema = 'items additionalProperties propertyNames unevaluatedProperties unevaluatedItems'.split(
-  ' ',
-);
+const nested = 'items additionalProperties propertyNames unevaluatedProperties unevaluatedItems'.split(' ');
 
 /** Keywords that no grammar enforces, and some reject. */
 const unenforceable =

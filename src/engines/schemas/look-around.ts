@@ -29,10 +29,7 @@ function cleaned(value: unknown): unknown {
     Object.entries(given).map(([keyword, inner]) => {
       if (data.has(keyword)) return [keyword, inner];
       if (!schemasByName.has(keyword) || !isObject(inner)) return [keyword, cleaned(inner)];
-      return [
-        keyword,
-        Object.fromEntries(Object.entries(inner).map(([name, each]) => [name, cleaned(each)])),
-      ];
+      return [keyword, Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, cleaned(one)]))];
     }),
   );
 }

@@ -38,11 +38,7 @@ export async function readParts<Part>(
 }
 
 /** @param shown name of the file in messages @throws ModelFileError */
-export async function readModelFile(
-  path: string,
-  fs: Pick<ModelFs, 'stat'>,
-  shown = path,
-): Promise<ReadFile> {
+export async function readModelFile(path: string, fs: Pick<ModelFs, 'stat'>, shown = path) {
   const bytes = await bytesOf(path, fs);
   const header = await named(shown, () =>
     readGgufHeader(createReadStream(path, { highWaterMark: pieceBytes })),

@@ -27,11 +27,7 @@ export interface FileVersion {
 const headBytes = 4096;
 
 /** Fetches the first bytes, to learn what the server reports about the file and to check that it is a GGUF file. */
-export function probeRemoteFile(
-  source: RemoteSource,
-  deps: ModelFileDeps,
-  call: RetryCall,
-): Promise<RemoteFile> {
+export function probeRemoteFile(source: RemoteSource, deps: ModelFileDeps, call: RetryCall) {
   const url = downloadUrl(source, deps.hub.endpoint);
   return withRetries(deps, call, () => probeOnce(url, deps.web, call.signal));
 }

@@ -17,10 +17,7 @@ export interface Conversion {
 const maxRepeats = 2_000;
 
 /** Bounds for the number of items, members or characters. */
-export function counts(
-  schema: SchemaObject,
-  what: 'Items' | 'Properties' | 'Length',
-): [least: number, most: number] {
+export function counts(schema: SchemaObject, what: 'Items' | 'Properties' | 'Length'): [number, number] {
   const least = (schema[`min${what}`] as number | undefined) ?? 0;
   const most = (schema[`max${what}`] as number | undefined) ?? Infinity;
   return [Math.min(least, maxRepeats), most > maxRepeats ? Infinity : most];

@@ -37,13 +37,8 @@ export function createMatcher({ grammar, costs, best }: Analysed) {
       const above = top === null ? bottom : top.above;
       let stack = above.get(element);
       if (!stack) {
-        stack = {
-          element,
-          next: top,
-          cost: (top?.cost ?? 0) + elementCost(element, costs),
-          above: new Map(),
-        };
-        above.set(element, stack);
+        const cost = (top?.cost ?? 0) + elementCost(element, costs);
+        above.set(element, (stack = { element, next: top, cost, above: new Map() }));
       }
       top = stack;
     }

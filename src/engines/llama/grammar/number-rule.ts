@@ -1,5 +1,5 @@
 import type { Conversion } from './conversion.ts';
-import type { Element, GrammarBuilder, RuleElement } from './grammar.ts';
+import type { GrammarBuilder, RuleElement } from './grammar.ts';
 import type { SchemaObject } from '../../schemas/keywords.ts';
 import { numbersBetween } from './digits.ts';
 import { type Bounds, boundsIn, decimal, fractionDigits, scaledEnds, wholeDigits } from './number-range.ts';
@@ -16,11 +16,7 @@ const maxValues = 1_000;
  * Numbers within the bounds, with a fraction of limited length and no exponent. Steps that cannot be listed, and bounds with
  * more digits than a double holds, are left to the check of the answer.
  */
-export function numberRule(
-  { b, json }: Conversion,
-  type: 'integer' | 'number',
-  schema: SchemaObject,
-): Element {
+export function numberRule({ b, json }: Conversion, type: 'integer' | 'number', schema: SchemaObject) {
   const bounds = schema as Bounds;
   const [step] = [schema.multipleOf ?? []].flat() as number[];
   const multiples = step === undefined ? undefined : multiplesRule(b, { ...schema, type }, step);
@@ -40,11 +36,7 @@ export function numberRule(
 }
 
 /** Multiples of `step` within a schema: digit by digit by remainders, or listed; undefined if neither is possible. */
-function multiplesRule(
-  b: GrammarBuilder,
-  schema: SchemaObject & Bounds,
-  step: number,
-): RuleElement | undefined {
+function multiplesRule(b: GrammarBuilder, schema: SchemaObject & Bounds, step: number) {
   const { digits: divisor, exponent } = decimal(step);
   const ends = scaledEnds(schema, -exponent);
   const length = Math.max(...ends.map((end) => String(end).length));

@@ -67,11 +67,7 @@ export function createCompleter(
   }
 
   /** Reads a prompt from its start, for the log probabilities of its tokens. */
-  async function score(
-    lease: SequenceLease,
-    { tokens, text }: RawPrompt,
-    top: number,
-  ): Promise<ScoredToken[]> {
+  async function score(lease: SequenceLease, { tokens, text }: RawPrompt, top: number) {
     const decoder = createTextDecoder((ids, previous) => detokenize(ids, previous, true));
     const found = tokens.map((token, at): ScoredToken => ({
       token: textOf(token, tokens[at - 1]),
@@ -185,11 +181,7 @@ export function createCompleter(
 }
 
 /** Limits the log probabilities of echoed prompts, which are in memory at once. */
-function limitScored(
-  { echo, logprobs }: CompletionsRequest,
-  prompts: readonly RawPrompt[],
-  answers: number,
-): void {
+function limitScored({ echo, logprobs }: CompletionsRequest, prompts: readonly RawPrompt[], answers: number) {
   if (!echo || typeof logprobs !== 'number') return;
   const scored = sum(prompts.map(({ tokens }) => tokens.length)) * answers * (logprobs + 1);
   if (scored > maxScored)

@@ -36,16 +36,13 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
   const family = detectFamily(template);
   const promptOf = createPrompts(template, vocabulary, family, contextLength);
   // Control tokens that detokenizing would drop. A marker may have several tokens: `<|channel|>commentary to=...`.
+  const { controls, isEnd } = vocabulary;
   const ownMarkers = familyMarkers(family);
   const markers = new Map(
-    [...vocabulary.controls].filter(
-      ([, text]) => text !== '' && ownMarkers.some((marker) => marker.includes(text)),
-    ),
+    [...controls].filter(([, text]) => text !== '' && ownMarkers.some((marker) => marker.includes(text))),
   );
   // llama.cpp matches the text of any control token with a grammar, but detokenizing drops it.
-  const unreadable = [...vocabulary.controls.keys()].filter(
-    (id) => !markers.has(id) && !vocabulary.isEnd(id),
-  );
+  const unreadable = [...controls.keys()].filter((id) => !markers.has(id) && !isEnd(id));
   const constraintOf = createConstraints(llama, family);
   let steps = 0;
   const onStep = (): void => void steps++;
@@ -68,9 +65,7 @@ export function createLlamaInference(loaded: Loaded, ids: Ids, random: Random) {
     if (confined) refuseTooShort(confined.analysed, limit, prompt.length);
     const firstSeed = requestSeed(request, random);
     const choices: ChatChoice[] = [];
-    const made = await Promise.all(
-      Array.from({ length: request.n ?? 1 }, (_, choice) => generateChoice(choice)),
-    );
+    const made = await Promise.all(Array.from({ length: request.n ?? 1 }, (_, at) => generateChoice(at)));
     if (request.logprobs) for (const choice of choices) choice.logprobs ??= { content: [], refusal: null };
     return {
       choices: choices.map(completeChoice),

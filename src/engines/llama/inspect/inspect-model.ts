@@ -9,7 +9,7 @@ import { fileSize } from '../files/part-file.ts';
 import { localPath, partSources } from '../files/paths.ts';
 import type { Range } from '../files/ranges.ts';
 import type { ModelFileDeps } from '../files/model-file-deps.ts';
-import { type ReadFile, named, readModel, readModelFile, readParts } from '../files/read-model.ts';
+import { named, readModel, readModelFile, readParts } from '../files/read-model.ts';
 import { checkAnswer, hostOf, probeRemoteFile } from '../files/remote.ts';
 import { withRetries } from '../files/with-retries.ts';
 
@@ -23,11 +23,7 @@ export async function inspectModel(request: InspectRequest, deps: ModelFileDeps)
   return describeModel(headers, bytes, { sequences, contextSize, flashAttention: false }, availableMemory());
 }
 
-async function readAnywhere(
-  source: RemoteSource,
-  deps: ModelFileDeps,
-  signal: AbortSignal,
-): Promise<ReadFile> {
+async function readAnywhere(source: RemoteSource, deps: ModelFileDeps, signal: AbortSignal) {
   const path = localPath(source, deps.folder);
   if ((await fileSize(path, deps.fs)) !== null) return readModelFile(path, deps.fs);
   return named(formatSource(source), () => readRemoteHeader(source, deps, signal));
@@ -36,11 +32,7 @@ async function readAnywhere(
 /** Bytes of one request: most of a vocabulary, little of the weights. */
 const pieceBytes = 2 * 1024 ** 2;
 
-async function readRemoteHeader(
-  source: RemoteSource,
-  deps: ModelFileDeps,
-  signal: AbortSignal,
-): Promise<ReadFile> {
+async function readRemoteHeader(source: RemoteSource, deps: ModelFileDeps, signal: AbortSignal) {
   const call = { signal, onNote: () => {} };
   const file = await probeRemoteFile(source, deps, call);
   const { url, size, ranges } = file;

@@ -97,10 +97,8 @@ export function createAdaptiveConcurrency(now: () => number, start: number = ini
     baseline = rampUp.baseline;
     const next = Math.min(Math.ceil(maxInFlight * factor), ceiling);
     if (next <= maxInFlight || maxInFlight >= maxSlots || queued > 0) {
-      const least = Math.min(maxInFlight * factors.min, verified);
-      return settle(
-        Math.max(rampUp.worthwhileConcurrency, least, Math.min(measured, maxInFlight / headroom)),
-      );
+      const min = Math.min(maxInFlight * factors.min, verified);
+      return settle(Math.max(rampUp.worthwhileConcurrency, min, Math.min(measured, maxInFlight / headroom)));
     }
     verified = maxInFlight;
     grow(next);

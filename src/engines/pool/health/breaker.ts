@@ -156,11 +156,7 @@ export function createBreaker(clock: Clock, jitter: () => number, windowMs: numb
       const ms = openForPeersUntil - now();
       return ms > 0 && cause ? { ms, cause } : null;
     },
-    /**
-     * Applies a peer's finding as a suspicion. Ignored where the server last answered this process: the peer's network may be
-     * at fault.
-     * @returns true where the report opened the breaker
-     */
+    /** Applies a peer's finding, unless the server last answered here: a peer's network may fail. @returns true if opened */
     applyPeerReport({ ms, cause: reported }: OpenBreaker): boolean {
       if (msLeft() > 0 || works) return false;
       openUntil = now() + Math.min(ms, maxPauseMs) + peerDelayMs;

@@ -19,12 +19,14 @@ export interface ReplicaDeps {
   onTested: (at: number, works: boolean) => void;
 }
 
-export interface ReportedFailure extends Omit<RequestFailure, 'others'> {
+interface ReportedFailure extends Omit<RequestFailure, 'others'> {
   /** True for a batch line, which may be at fault itself: a minimal request decides. */
   isLine?: boolean;
   /** True for a line that failed before. */
   isRepeat?: boolean | undefined;
 }
+
+export type FailedCall = Pick<ReportedFailure, 'slackMs' | 'isLine' | 'isRepeat'>;
 
 export interface HealthDeps extends ReplicaDeps {
   inFlight: () => number;
@@ -135,11 +137,7 @@ export class Health {
    * True where the failure of a line says nothing about the server: the line was the only request, or failed before. A minimal
    * request is sent instead, and also after several failures in a row.
    */
-  #isLineFault(
-    error: ApiError,
-    others: number,
-    { isRepeat = false, slackMs }: Partial<ReportedFailure>,
-  ): boolean {
+  #isLineFault(error: ApiError, others: number, { isRepeat = false, slackMs }: FailedCall): boolean {
     if (!mayBeRequestFault(error) || this.breaker.state !== 'up') return false;
     this.#failuresInRow++;
     const isDue = this.#deps.clock.monotonic() - this.#testedAt >= testMs.between;
@@ -195,10 +193,8 @@ export class Health {
       ...systemCode(error),
     };
     // One warning for each outage, not for each try.
-    this.#deps.log[this.#isLogged ? 'debug' : 'warn'](
-      fields,
-      `the server takes no requests: ${error.message}`,
-    );
+    const level = this.#isLogged ? 'debug' : 'warn';
+    this.#deps.log[level](fields, `the server takes no requests: ${error.message}`);
     this.#isLogged = true;
   }
 

@@ -120,11 +120,7 @@ export async function* readChunks<Piece extends AnyPiece>(
 
   // The server's filter removed the prompt (`given-choices.ts`).
   if (isEmpty)
-    yield filteredChoices(options.choices).map((choice) => ({
-      ...head,
-      choices: [read(choice, {})],
-      usage: null,
-    }));
+    yield filteredChoices(options.choices).map((one) => ({ ...head, choices: [read(one, {})], usage: null }));
   else if (finished.size === 0) throw unusable('is a stream without choices');
   if (![...finished.values()].every(Boolean)) throw unusable('ended early');
   const total = checkedUsage(usage, { ...options, estimateAnswer: () => estimateText(text) });
@@ -146,7 +142,5 @@ function promptOf({ total, cache }: Fields): PromptUsage | undefined {
 
 /** True for a connection that broke or paused too long. */
 function isDisconnect(error: unknown): boolean {
-  return (
-    error instanceof ApiError && (error.code === 'upstream_unreachable' || error.code === 'upstream_timeout')
-  );
+  return error instanceof ApiError && ['upstream_unreachable', 'upstream_timeout'].includes(error.code);
 }

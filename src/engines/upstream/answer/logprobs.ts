@@ -11,10 +11,8 @@ import { type Repairs, unicode } from '../connection/repairs.ts';
 export function readLogprobs(value: unknown, repairs: Repairs, alternatives: number): ChoiceLogprobs | null {
   if (!isObject(value)) return null;
   const { content } = value;
-  return {
-    content: Array.isArray(content) ? readTokens(content, repairs, alternatives) : null,
-    refusal: null,
-  };
+  const tokens = Array.isArray(content) ? readTokens(content, repairs, alternatives) : null;
+  return { content: tokens, refusal: null };
 }
 
 function readTokens(values: readonly unknown[], repairs: Repairs, alternatives: number): TokenLogprob[] {
@@ -65,9 +63,6 @@ function lacksLogprobs({ message: { content }, logprobs, finish_reason: finish }
 /** Permanent error, because the server ignores unknown fields at every attempt. */
 export function noLogprobs(): ApiError {
   const message = "The model's server ignores logprobs: its answer has no log probabilities.";
-  return new ApiError('invalid_upstream_response', message, {
-    param: 'logprobs',
-    blame: permanent,
-    shouldRetry: false,
-  });
+  const options = { param: 'logprobs', blame: permanent, shouldRetry: false };
+  return new ApiError('invalid_upstream_response', message, options);
 }

@@ -3,14 +3,9 @@ import type { ChatRequest, FinishReason } from '../../../wire/chat/chat.ts';
 
 /** Stop sequences to cut where the server leaves them in; none where the request includes them. */
 export function stopsOf(request: Pick<ChatRequest, 'stop'> & Record<string, unknown>): readonly string[] {
-  const {
-    stop,
-    include_stop_str_in_output: isIncluded,
-    no_stop_trim: isUntrimmed,
-    min_tokens: minTokens,
-  } = request;
+  const { stop, include_stop_str_in_output: isIncluded, no_stop_trim: isUntrimmed } = request;
   // Below `min_tokens` stop sequences are text.
-  if (isIncluded === true || isUntrimmed === true || Number(minTokens ?? 0) > 0) return [];
+  if (isIncluded === true || isUntrimmed === true || Number(request['min_tokens'] ?? 0) > 0) return [];
   return [stop ?? []].flat().filter((each) => each !== '');
 }
 

@@ -9,9 +9,7 @@ interface ScoredToken {
 }
 
 /** Returns a function that cuts the pieces of one answer before their stop sequences; an empty list holds a piece back. */
-export function pieceCutter(
-  stops: readonly string[],
-): <Piece extends CompletionPiece>(piece: Piece) => Piece[] {
+export function pieceCutter(stops: readonly string[]): <P extends CompletionPiece>(piece: P) => P[] {
   if (stops.length === 0) return (piece) => [piece];
   const cuts = new Map<number, StopCut<ScoredToken>>();
   return (piece) => {

@@ -40,11 +40,7 @@ export function createByteQueue() {
       failure = { error };
       notify();
     },
-    /**
-     * Reads the bytes once; all that is queued comes as one chunk.
-     * @param resume called when the reader has caught up after a pause
-     * @param leave called when the reader stops before the end
-     */
+    /** Reads the bytes once, queued ones together. @param resume called after a pause @param leave called at an early end */
     async *read(resume: () => void, leave: () => void): AsyncGenerator<Buffer> {
       try {
         for (;;) {

@@ -4,10 +4,7 @@ import { createTransport, type TransportOptions } from './transport.ts';
 
 export type Connections = ReturnType<typeof createConnections>;
 
-export interface ConnectionsOptions extends Omit<TransportOptions, 'connections' | 'maxBytes'> {
-  /** Timeouts of probes. */
-  probeTimeouts: Timeouts;
-}
+type ConnectionsOptions = Omit<TransportOptions, 'connections' | 'maxBytes'> & { probeTimeouts: Timeouts };
 
 /** Longest reply to a probe: the models of a large gateway fit. */
 const maxProbeBytes = 4 * 1024 * 1024;
@@ -15,17 +12,10 @@ const maxProbeBytes = 4 * 1024 * 1024;
 /** Connections to one server; they can be reopened after they were closed. */
 export function createConnections({ probeTimeouts, ...options }: ConnectionsOptions) {
   const { origin, ca, headers, clock } = options;
+  const probing = { connections: 2, timeouts: probeTimeouts, maxBytes: maxProbeBytes };
   const connect = () => ({
     work: createTransport({ ...options, connections: null }),
-    probes: createTransport({
-      origin,
-      ca,
-      headers,
-      clock,
-      connections: 2,
-      timeouts: probeTimeouts,
-      maxBytes: maxProbeBytes,
-    }),
+    probes: createTransport({ origin, ca, headers, clock, ...probing }),
   });
   let open: ReturnType<typeof connect> | undefined = connect();
 

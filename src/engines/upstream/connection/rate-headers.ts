@@ -6,10 +6,7 @@ const names = ['requests', 'tokens'].flatMap((of) => [
   { of, remaining: `anthropic-ratelimit-${of}-remaining`, reset: `anthropic-ratelimit-${of}-reset` },
 ]);
 
-/**
- * Tightest reported limit on requests. Token limits count only when exhausted, because the tokens of a request are unknown.
- * @param now epoch milliseconds
- */
+/** Tightest limit on requests, at `now` in epoch ms. Token limits count when exhausted: a request's tokens are unknown. */
 export function readRateLimit(headers: IncomingHttpHeaders, now: number): RateLimitStatus | null {
   let tightest: RateLimitStatus | null = null;
   for (const { of, remaining: name, reset } of names) {

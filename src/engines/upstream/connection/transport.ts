@@ -6,7 +6,7 @@ import { createSteadyLookup } from '../../../base/steady-lookup.ts';
 import { addEntry, removeEntry } from '../../../base/swap-remove-list.ts';
 import type { ApiError } from '../../../core/errors.ts';
 import { type ConnectionHooks, Exchange, type HttpRequest } from './exchange.ts';
-import { type Reply, ReplyInParts, type StreamedReply, WholeReply } from './replies.ts';
+import { type Reply, ReplyInParts, WholeReply } from './replies.ts';
 import type { Timeouts } from './timeouts.ts';
 import { loadUndici } from './undici.ts';
 
@@ -73,12 +73,7 @@ export function createTransport(options: TransportOptions) {
       sendWhole({ method: 'POST', path, body, headers: own, signal }),
 
     /** Resolves at the headers. Leaving the loop over the body closes the connection, except after `finish`. */
-    postStreaming(
-      path: string,
-      body: Buffer,
-      signal: AbortSignal,
-      own?: HttpRequest['headers'],
-    ): Promise<StreamedReply> {
+    postStreaming(path: string, body: Buffer, signal: AbortSignal, own?: HttpRequest['headers']) {
       const within = startsAtOnce?.() ? promptTimeouts : timeouts;
       const request: HttpRequest = { method: 'POST', path, body, headers: own, timeouts: within, signal };
       return send(request, new ReplyInParts(maxBytes));

@@ -36,11 +36,7 @@ interface GuaranteeCheck {
   unmet: string;
 }
 
-/**
- * Examines what a server generates.
- * @param hasServes true where `serves` is configured
- * @param upstreamMessages messages of the upstream that clients do not see, newest last
- */
+/** Examines what a server generates. @param hasServes as configured @param upstreamMessages newest last, not shown */
 export function createAnswerExaminer(
   engine: Engine,
   model: string,

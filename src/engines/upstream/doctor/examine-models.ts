@@ -58,10 +58,7 @@ function examineList(list: Fields, model: string, ms: number): Finding {
   });
 }
 
-async function explainRefusal(
-  options: ModelsOptions,
-  { status, headers, body }: Reply<Buffer>,
-): Promise<Finding> {
+async function explainRefusal(options: ModelsOptions, { status, headers, body }: Reply<Buffer>) {
   const { url, hasKey, failures } = options;
   const error = readError(body.toString());
   const meant = effectiveStatus({ ...error, status }, failures);
@@ -90,10 +87,7 @@ async function explainRefusal(
 }
 
 /** Finds the API at another address; null if there is none. @param summary the fault of the configured one */
-async function findElsewhere(
-  { url, model, transport }: ModelsOptions,
-  summary: string,
-): Promise<Finding | null> {
+async function findElsewhere({ url, model, transport }: ModelsOptions, summary: string) {
   const base = url.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|models)$/, '');
   const { origin } = new URL(url);
   for (const candidate of new Set([base, `${base}/v1`, `${origin}/v1`])) {

@@ -17,10 +17,7 @@ import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
 
-const formats: Record<'messages' | 'responses', NativeFormat> = {
-  messages: nativeMessages,
-  responses: nativeResponses,
-};
+const formats = { messages: nativeMessages, responses: nativeResponses };
 
 /** Calls of a server in formats that are not translated. */
 export function createNativeCalls(client: JsonClient, prober: Pick<Prober, 'profile'>): NativeCalls {

@@ -15,10 +15,7 @@ export interface NativeFormat {
   read(answer: Fields): { usage: Fields; generated: string };
   /** Returns the text of an answer with wrong fields of its server corrected. */
   corrected?(answer: Fields, text: string): string;
-  /**
-   * Reads the events of one stream in order; null skips one.
-   * @throws ApiError for an error among them; `invalid_upstream_response` for an early end
-   */
+  /** Reads a stream; null skips an event. @throws ApiError for an error in it, `invalid_upstream_response` if it is cut */
   createReader(context: RefusalContext): (event: EventSourceMessage) => UncountedEvent | null;
 }
 

@@ -2,16 +2,10 @@ import { type Fields, fieldsOf, stringOr } from '../../../base/fields.ts';
 import type { ChatRequest } from '../../../wire/chat/chat.ts';
 import { count } from '../answer/usage-figures.ts';
 import type { Reply } from '../connection/replies.ts';
-import type { Timeouts } from '../connection/timeouts.ts';
 import type { TokenCounter } from '../flavors/traits.ts';
 
 /** Timeouts of probes. They are short, because counts can be estimated. */
-export const probeTimeouts: Timeouts = {
-  connectMs: 1_000,
-  firstByteMs: 3_000,
-  idleMs: 3_000,
-  totalMs: 3_000,
-};
+export const probeTimeouts = { connectMs: 1_000, firstByteMs: 3_000, idleMs: 3_000, totalMs: 3_000 };
 
 /** Approximate tokens that a chat template adds to each message. */
 const tokensPerMessage = 4;

@@ -165,10 +165,7 @@ export function createProber({ options, address, get, post, isOpen, context }: P
   };
 }
 
-async function matches(
-  request: () => Promise<Reply<Buffer>>,
-  isMatch: (fields: Fields) => boolean,
-): Promise<boolean> {
+async function matches(request: () => Promise<Reply<Buffer>>, isMatch: (fields: Fields) => boolean) {
   try {
     const { status, body } = await request();
     return status === 200 && isMatch(fieldsOf(JSON.parse(body.toString())));

@@ -45,11 +45,8 @@ export function chatText(
   const customTools = profile.customTools
     ? setCustomTools(edits, request.value, { ...value, ...schemas })
     : undefined;
-  setMessages(edits, value.messages, request.value.messages, place, {
-    traits,
-    shape: members.get('messages'),
-    customTools,
-  });
+  const options = { traits, shape: members.get('messages'), customTools };
+  setMessages(edits, value.messages, request.value.messages, place, options);
   // Some servers reject an effort for a model that does not reason.
   const effort = report.thinking === false ? 'left out' : traits.effort;
   for (const [name, member] of Object.entries(effortMembers(value, effort)))

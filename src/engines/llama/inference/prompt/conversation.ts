@@ -94,10 +94,7 @@ export function withShortCallIds(messages: readonly TemplateMessage[]): Template
 }
 
 /** Describes the tools in the system message, for templates without tools. */
-export function withDescribedTools(
-  messages: readonly TemplateMessage[],
-  tools: readonly Tool[],
-): TemplateMessage[] {
+export function withDescribedTools(messages: readonly TemplateMessage[], tools: readonly Tool[]) {
   const { start, end } = markedCalls;
   const text =
     `You can call these functions:\n${JSON.stringify(tools)}\n` +

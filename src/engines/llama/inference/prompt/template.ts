@@ -68,11 +68,7 @@ export function createChatTemplate(given: string | undefined, family: Family) {
   }
 
   /** @param tools tools that the answer may call */
-  return (
-    messages: TemplateMessage[],
-    tools: readonly Tool[],
-    variables: Record<string, unknown>,
-  ): string => {
+  return (messages: TemplateMessage[], tools: readonly Tool[], variables: Record<string, unknown>) => {
     let turns = family.hasShortCallIds ? withShortCallIds(messages) : messages;
     // Some of these templates reject a second call, others drop it.
     if (!family.calls.isRepeatable) turns = withOneCallATurn(turns);

@@ -35,11 +35,8 @@ export function createRunner(sequences: readonly LlamaContextSequence[], batches
     lastUsed: 0,
     isBusy: false,
   }));
-  const gate = createFairGate({
-    capacity: slots.length,
-    maxPerOwner: slots.length,
-    priorityOwner: 'interactive',
-  });
+  const capacity = slots.length;
+  const gate = createFairGate({ capacity, maxPerOwner: capacity, priorityOwner: 'interactive' });
   let uses = 0;
 
   return {
