@@ -36,7 +36,7 @@ interface GuaranteeCheck {
   unmet: string;
 }
 
-/** Examines what a server generates. @param hasServes as configured @param upstreamMessages newest last, not shown */
+/** Examines what a server generates. @param hasServes if `serves` is configured @param upstreamMessages newest last */
 export function createAnswerExaminer(
   engine: Engine,
   model: string,
