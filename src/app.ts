@@ -76,7 +76,7 @@ export interface Overrides {
  * it accepts and claims nothing, gives work in flight `drainMs` to end, and then releases it.
  */
 export async function createApp(config: Config, overrides: Overrides = {}): Promise<App> {
-  const { clock = systemClock, random = systemRandom } = overrides;
+  const { clock = systemClock, random = systemRandom, spawn, scripted } = overrides;
   const { log, hide, flush } = overrides.log
     ? { log: overrides.log, hide: () => {}, flush: () => {} }
     : createLog(config.logLevel, secretsOf(config), clock);
@@ -97,14 +97,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const accounts = createAccounts({ ...shared, store, config });
   const modelFiles = openModelFiles(config, { clock, random });
   const pulls = createStartPulls(modelFiles, remoteSources(config), log);
-  const { spawn, scripted } = overrides;
   const serving = await createServing(config, {
     ...shared,
     modelFiles,
     isShared: !exclusive,
     windowMs: config.batch.completionWindowMs,
-    ...(spawn && { spawn }),
-    ...(scripted && { scripted }),
+    spawn,
+    scripted,
   });
   const schemas = createSchemas(shared);
   const counts = config.metrics && (await import('./metrics/counters.ts')).createCounters();

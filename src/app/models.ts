@@ -65,21 +65,15 @@ export interface EngineDeps {
 export type ScriptedFactory = (options: ScriptedOptions) => Engine;
 
 export function publicModel(
-  { id, aliases, serves, prices, fallbacks, batchFallbacksAfterMs, hours, imageUrls }: ModelConfig,
+  { serves, engine: _engine, ...settings }: ModelConfig,
   engine: Engine,
   createdAt: number,
 ): Model {
   let current: Engine['capabilities'] | undefined;
   let served: readonly Serves[] = [];
   return {
-    id,
-    aliases,
-    prices,
+    ...settings,
     createdAt,
-    fallbacks,
-    hours,
-    imageUrls,
-    batchFallbacksAfterMs,
     // An engine may learn its capabilities when it loads the model.
     get serves() {
       const { capabilities } = engine;

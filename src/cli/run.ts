@@ -3,50 +3,32 @@ import { packageVersion } from '../base/program.ts';
 import type { Cli } from './shared/cli.ts';
 import { reportError } from './shared/report.ts';
 
-type Make = (cli: Cli) => Command;
+type Exports = Record<string, (cli: Cli) => Command>;
 
-/** All commands with their descriptions. Only the command that runs is loaded. */
-const commands: Record<string, readonly [about: string, load: () => Promise<Make>]> = {
-  serve: ['start the server', async () => (await import('./server/serve.ts')).serve],
-  demo: [
-    'run a sample batch of 100 requests with the built-in model',
-    async () => (await import('./demo/demo.ts')).demo,
-  ],
-  batch: ['run batches and collect their results', async () => (await import('./batch/batch.ts')).batch],
-  files: ['upload, list and read files', async () => (await import('./files/files.ts')).files],
-  chat: [
-    'ask a model a question, or start a conversation',
-    async () => (await import('./models/chat.ts')).chat,
-  ],
+/** All commands: descriptions, and modules that export the command under its name. Only the command that runs is loaded. */
+const commands: Record<string, readonly [about: string, load: () => Promise<object>]> = {
+  serve: ['start the server', () => import('./server/serve.ts')],
+  demo: ['run a sample batch of 100 requests with the built-in model', () => import('./demo/demo.ts')],
+  batch: ['run batches and collect their results', () => import('./batch/batch.ts')],
+  files: ['upload, list and read files', () => import('./files/files.ts')],
+  chat: ['ask a model a question, or start a conversation', () => import('./models/chat.ts')],
   models: [
     'manage the models of a server, and model files on this machine',
-    async () => (await import('./models/models.ts')).models,
+    () => import('./models/models.ts'),
   ],
-  webhooks: [
-    'manage endpoints that are notified when a batch ends',
-    async () => (await import('./webhooks/webhooks.ts')).webhooks,
-  ],
-  orgs: ['manage the orgs of a server (admin key)', async () => (await import('./access/orgs.ts')).orgs],
-  keys: ['manage the API keys of a server (admin key)', async () => (await import('./access/keys.ts')).keys],
-  usage: ['show usage and cost', async () => (await import('./access/usage.ts')).usage],
-  config: ['check the configuration of a server', async () => (await import('./server/config.ts')).config],
-  doctor: [
-    'probe every configured server and report what it supports',
-    async () => (await import('./server/doctor.ts')).doctor,
-  ],
+  webhooks: ['manage endpoints that are notified when a batch ends', () => import('./webhooks/webhooks.ts')],
+  orgs: ['manage the orgs of a server (admin key)', () => import('./access/orgs.ts')],
+  keys: ['manage the API keys of a server (admin key)', () => import('./access/keys.ts')],
+  usage: ['show usage and cost', () => import('./access/usage.ts')],
+  config: ['check the configuration of a server', () => import('./server/config.ts')],
+  doctor: ['probe every configured server and report what it supports', () => import('./server/doctor.ts')],
   backup: [
     'back up the database and the files, also while the server runs',
-    async () => (await import('./server/backup.ts')).backup,
+    () => import('./server/backup.ts'),
   ],
-  login: [
-    'save a server and an API key for later commands',
-    async () => (await import('./access/login.ts')).login,
-  ],
-  logout: ['delete the saved server and key', async () => (await import('./access/login.ts')).logout],
-  completion: [
-    'print a completion script for bash, zsh or fish',
-    async () => (await import('./completion/completion.ts')).completion,
-  ],
+  login: ['save a server and an API key for later commands', () => import('./access/login.ts')],
+  logout: ['delete the saved server and key', () => import('./access/login.ts')],
+  completion: ['print a completion script for bash, zsh or fish', () => import('./completion/completion.ts')],
 };
 
 /** Command line. Loads only the commands that `argv` names, or all of them without it. */
@@ -58,7 +40,7 @@ export async function createProgram(cli: Cli, argv?: readonly string[]): Promise
   const needsAll = argv === undefined || argv[0] === 'completion';
   for (const [name, [about, load]] of Object.entries(commands)) {
     const isNeeded = needsAll || argv.slice(0, 2).includes(name);
-    const command = isNeeded ? (await load())(cli) : new Command(name);
+    const command = isNeeded ? ((await load()) as Exports)[name]!(cli) : new Command(name);
     program.addCommand(command.description(about));
   }
   return captureOutput(program, cli);

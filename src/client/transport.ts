@@ -22,14 +22,10 @@ export interface Call {
   signal?: AbortSignal | undefined;
 }
 
-/** HTTP transport. Errors are `ClientError` or `Unreachable`. */
-export interface Transport {
-  readonly baseUrl: string;
-  send(call: Call): Promise<Response>;
-  json<T>(call: Call): Promise<T>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
-export function createTransport(options: TransportOptions): Transport {
+/** HTTP transport. Errors are `ClientError` or `Unreachable`. */
+export function createTransport(options: TransportOptions) {
   const baseUrl = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
 
   async function send(call: Call): Promise<Response> {

@@ -62,7 +62,7 @@ async function begin(fields: Partial<StoredResponse> = {}): Promise<ResponseBody
 
 const rowOf = (id: string) => memory.responses.get('org_a', id, 0);
 
-/** Work that ends when it is told to, and remembers whether it was stopped. */
+/** Work that ends when the test lets it, and records whether it was aborted. */
 function work(body: ResponseBody) {
   let finish = () => {};
   const state = { aborted: false, finish: () => finish() };

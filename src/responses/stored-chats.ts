@@ -18,13 +18,9 @@ interface ChatToStore {
 }
 
 /** Stored chat completions. Those of other orgs are `not_found`. */
-export function createStoredChats({
-  store: { chats: store },
-  clock,
-  quota,
-  memory,
-  ttlMs,
-}: ResponsesContext) {
+export function createStoredChats(context: ResponsesContext) {
+  const { clock, quota, memory, ttlMs } = context;
+  const store = context.store.chats;
   const found = <T>(chat: T | undefined): T => {
     if (chat === undefined) throw notFound('chat completion');
     return chat;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { writeEvents } from './event-stream.ts';
 
-/** A response whose client takes what was written only when it is told to. */
+/** Response whose client reads only when the test lets it. */
 function fakeResponse() {
   const written: string[] = [];
   let release: (() => void) | undefined;

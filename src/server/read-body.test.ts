@@ -55,7 +55,7 @@ describe('readBody', () => {
       const request = Object.assign(Readable.from(pieces), { headers }) as unknown as IncomingMessage;
       const body = await readBody(request, 1e9, { reserve: () => {} });
       expect(body.equals(whole)).toBe(true);
-      // Of a length that is known, memory is taken once.
+      // Memory for a declared length is reserved once.
       if (declared !== undefined) expect(body.buffer.byteLength).toBe(declared);
       expect(atOnce).not.toHaveBeenCalled();
     } finally {

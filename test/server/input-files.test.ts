@@ -109,8 +109,8 @@ it('passes on a document of a message if it is text', async () => {
 const refused: [string, () => object, string][] = [
   ['unknown', () => named(`file-${'0'.repeat(32)}`), 'no such file'],
   ['of another org', () => named('foreign'), 'no such file'],
-  ['for a batch', () => named('requests'), 'the purpose of the file is batch'],
-  ['too large for a request', () => named('large'), 'more than 1000000 bytes'],
+  ['for a batch', () => named('requests'), 'expected a file with the purpose user_data, not batch'],
+  ['too large for a request', () => named('large'), 'the request exceeds 1000000 bytes'],
 ];
 
 it.each(refused)('rejects a file that is %s at its location', async (_what, body, why) => {
@@ -204,7 +204,7 @@ it('counts a document by its size as JSON, which can exceed base64', async () =>
   const json = message('document', 'escapes');
   const [status, param, text] = tell(await app.call('POST', '/v1/messages', { json }));
   expect([status, param]).toEqual([422, 'messages[0].content[0].source.file_id']);
-  expect(text).toContain('more than 1000000 bytes');
+  expect(text).toContain('the request exceeds 1000000 bytes');
 });
 
 it('ignores a tool parameter named file_id', async () => {

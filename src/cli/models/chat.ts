@@ -24,7 +24,7 @@ export function chat(cli: Cli): Command {
     .option('-m, --model <model>', 'id or alias of the model', 'default')
     .option('-s, --system <text>', 'system message')
     .option('--max-tokens <n>', 'maximum length of the answer', wholeNumber('--max-tokens', 1, 1_000_000))
-    .option('--temperature <t>', 'from 0 to 2', temperature)
+    .option('--temperature <t>', 'from 0 to 2', readTemperature)
     .addHelpText(
       'after',
       examples('"What is the capital of France?"', '-m qwen3-32b -s "Answer in one word." --temperature 0'),
@@ -103,18 +103,15 @@ async function answer(cli: Cli, client: Client, { options, messages, signal }: C
   return reply;
 }
 
-function toRequest(options: Options, messages: ChatMessage[]): ChatRequest {
-  const request: ChatRequest = { model: options.model, messages };
-  if (options.maxTokens !== undefined) request.max_tokens = options.maxTokens;
-  if (options.temperature !== undefined) request.temperature = options.temperature;
-  return request;
+function toRequest({ model, maxTokens, temperature }: Options, messages: ChatMessage[]): ChatRequest {
+  return { model, messages, max_tokens: maxTokens, temperature };
 }
 
 function systemMessages(options: Options): ChatMessage[] {
   return options.system === undefined ? [] : [{ role: 'system', content: options.system }];
 }
 
-function temperature(text: string): number {
+function readTemperature(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && value >= 0 && value <= 2) return value;
   throw new CliError(`--temperature must be a number from 0 to 2, not '${text}'.`);

@@ -17,7 +17,7 @@ it('is what came in the last seconds', () => {
   expect(pace.at(1_000_000)).toBe(1_000_000);
   for (now = 2000; now <= 20_000; now += 1000) pace.at(1_000_000);
   expect(pace.at(1_000_000)).toBe(0);
-  // What is begun anew is not negative.
+  // A restarted download has no negative rate.
   now += 1000;
   expect(pace.at(0)).toBe(0);
 });

@@ -17,8 +17,8 @@ export function connect(cli: Cli, options: ClientOptions): Client {
   if (key !== undefined) return makeClient(cli, url, key);
   // A saved key is sent only to its own server.
   const remembered = readProfile(cli.env);
-  if (remembered === undefined) return makeClient(cli, url, undefined);
-  const { baseUrl } = makeClient(cli, url ?? remembered.url, undefined);
+  if (remembered === undefined) return makeClient(cli, url);
+  const { baseUrl } = makeClient(cli, url ?? remembered.url);
   return makeClient(cli, baseUrl, baseUrl === remembered.url ? remembered.key : undefined);
 }
 
@@ -54,8 +54,7 @@ function readKey(path: string, cwd: string): string {
   throw new CliError(`${path} must contain one key and nothing else.`);
 }
 
-export function makeClient(cli: Cli, asked: string | undefined, key: string | undefined): Client {
-  const url = asked ?? defaultUrl;
+export function makeClient(cli: Cli, url = defaultUrl, key?: string): Client {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new CliError(
       `'${url}' is not an http:// or https:// URL.`,

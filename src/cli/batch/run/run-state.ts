@@ -123,10 +123,6 @@ function refuseOther(shown: string, found: RunState, run: RunIdentity): void {
 function readState(path: string): RunState | undefined {
   const isValid = ({ version, url, parts }: Partial<RunState>) =>
     version === 2 && typeof url === 'string' && Array.isArray(parts);
-  return readJsonFile(
-    path,
-    isValid,
-    'a state file of batch run',
-    'Move it away, or choose another output with -o.',
-  );
+  const hint = 'Move it away, or choose another output with -o.';
+  return readJsonFile(path, isValid, 'a state file of batch run', hint);
 }
