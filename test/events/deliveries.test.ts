@@ -13,7 +13,7 @@ import { createManualClock } from '../support/manual-clock.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
 
-// In time that a test moves: receivers that are away for days, slow, gone or in trouble.
+// Time is simulated: receivers are away for days, slow, removed or failing.
 
 const hour = 3_600_000;
 const caller = { orgId: 'org_a', keyId: 'key_a', scopes: [], models: null };
@@ -30,7 +30,7 @@ let clock: ManualClock;
 let store: MemoryStore;
 let webhooks: Webhooks;
 let sent: Sent[];
-/** What receivers answer. */
+/** Answer of the receivers. */
 let answer: (sent: Sent, signal: AbortSignal) => Promise<EgressAnswer>;
 
 const egress: Egress = {
@@ -43,7 +43,7 @@ const egress: Egress = {
   },
 };
 const status = async (code: number, retryAfterMs?: number) => ({ status: code, retryAfterMs });
-/** As a connection that brings nothing. */
+/** A connection that never answers. */
 const silence = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 
@@ -82,7 +82,7 @@ const hook = async (url = 'https://example.com/') =>
 const deliveries = async (id: string) => (await webhooks.deliveries(caller, id, { limit: 100 })).deliveries;
 const delivery = async (id: string) => (await deliveries(id))[0]!;
 
-/** A batch that ends, now if not told otherwise. */
+/** Ends a batch, by default now. */
 async function endBatch(at = clock.now()): Promise<string> {
   const batch = await addBatch(store);
   await store.batches.cancel('org_a', batch.id, at, 0);
@@ -92,7 +92,7 @@ async function endBatch(at = clock.now()): Promise<string> {
 
 const soon = () => clock.advance(1_500);
 
-/** Lets the time pass until the next attempt has been made. */
+/** Advances the time until the next attempt was made. */
 async function nextAttempt(id: string): Promise<Delivery> {
   const { nextAttemptAt } = await delivery(id);
   clock.jump(nextAttemptAt! - clock.now());
@@ -100,7 +100,7 @@ async function nextAttempt(id: string): Promise<Delivery> {
   return delivery(id);
 }
 
-/** Lets an attempt that is on its way come to its end. */
+/** Waits until an attempt in progress ends. */
 async function attempted(id: string, n: number): Promise<void> {
   const isOver = ({ attempts, status: now, nextAttemptAt }: Delivery) =>
     attempts === n && (now !== 'pending' || nextAttemptAt !== null);
@@ -108,7 +108,7 @@ async function attempted(id: string, n: number): Promise<void> {
 }
 
 describe('an event', () => {
-  it('is sent within a second or two of what happened, and once', async () => {
+  it('is sent within a second or two of its cause, and once', async () => {
     const { id } = await hook();
     const batch = await endBatch();
     await soon();
@@ -125,7 +125,7 @@ describe('an event', () => {
     expect(await delivery(id)).toMatchObject({ status: 'delivered', attempts: 1, lastStatus: 200 });
   });
 
-  it('F43: reaches a receiver that was away for 75 hours, as the same event with another time', async () => {
+  it('F43: reaches a receiver that was down for 75 hours, as the same event with a new timestamp', async () => {
     const { id } = await hook();
     await endBatch();
     const began = clock.now();
@@ -144,7 +144,7 @@ describe('an event', () => {
     expect(new Set(sent.map((each) => each.id)).size).toBe(1);
     expect(new Set(sent.map((each) => each.body)).size).toBe(1);
     for (const each of sent) expect(each.timestamp).toBe(Math.floor(each.at / 1000));
-    // Longer and longer, each a little longer than the table says.
+    // Increasing delays, each a little longer than the table says.
     const table = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000].map((seconds) => seconds * 1000);
     expect(gaps).toHaveLength(table.length);
     for (const [index, gap] of gaps.entries()) {
@@ -191,7 +191,7 @@ describe('an event', () => {
     expect((await webhooks.get(caller, id)).disabledAt).toBeNull();
   });
 
-  it('waits as long as the receiver asks for, but no longer than a day', async () => {
+  it('waits as long as the receiver requests, up to a day', async () => {
     const { id } = await hook();
     await endBatch();
     answer = () => status(429, 2 * hour);
@@ -229,7 +229,7 @@ describe('an event', () => {
     expect(told[0]!.id).toBe(told[1]!.id);
   });
 
-  it('is replayed to a receiver that had given it up, as the same event', async () => {
+  it('is replayed after its delivery was given up, as the same event', async () => {
     const { id } = await hook();
     await endBatch();
     await soon();
@@ -245,7 +245,7 @@ describe('an event', () => {
 });
 
 describe('receivers', () => {
-  it('that are silent hold up nobody else, and get a few deliveries at a time', async () => {
+  it('that never answer delay no others, and get a few deliveries at a time', async () => {
     const mute = [await hook('https://silent.test/'), await hook('https://dumb.test/')];
     const lively = await hook('https://lively.test/');
     answer = ({ url }, signal) => (url === 'https://lively.test/' ? status(200) : silence(signal));
@@ -254,7 +254,7 @@ describe('receivers', () => {
     expect((await deliveries(lively.id)).every((each) => each.status === 'delivered')).toBe(true);
     for (const { id } of mute)
       expect((await deliveries(id)).filter(({ attempts }) => attempts > 0)).toHaveLength(8);
-    // The turn ends with the time that an attempt has, and the next few follow.
+    // The attempts time out, and the next few follow.
     await clock.advance(20_000);
     for (const { id } of mute)
       expect((await deliveries(id)).filter(({ attempts }) => attempts > 0)).toHaveLength(16);
@@ -274,7 +274,7 @@ describe('receivers', () => {
 });
 
 describe('a process', () => {
-  it('F44: that dies within an attempt leaves it to another, which sends the same event', async () => {
+  it('F44: that dies during an attempt leaves it to another process, which sends the same event', async () => {
     const { id } = await hook();
     await endBatch();
     const lease = { leaseMs: 60_000, limit: 1, each: 1, busy: [] };
@@ -286,7 +286,7 @@ describe('a process', () => {
     expect(await delivery(id)).toMatchObject({ status: 'delivered', attempts: 2 });
   });
 
-  it('that starts alone on its database sends at once what the one before it had begun', async () => {
+  it('that starts alone on its database immediately resends what its predecessor had begun', async () => {
     await hook();
     await endBatch();
     await store.webhooks.claim('wrk_dead', { leaseMs: 60_000, limit: 1, each: 1, busy: [] });
@@ -297,7 +297,7 @@ describe('a process', () => {
     await next.stop();
   });
 
-  it('that stops gives back what does not end soon', async () => {
+  it('that stops releases attempts that do not end soon', async () => {
     const { id } = await hook();
     await endBatch();
     answer = (_, signal) => silence(signal);
@@ -326,7 +326,7 @@ describe('a process', () => {
 });
 
 describe('a test', () => {
-  it('is sent once, also to a disabled webhook, and tells how that went', async () => {
+  it('is sent once, even to a disabled webhook, and returns its outcome', async () => {
     const { id } = await hook();
     await webhooks.update(caller, id, { enabled: false });
     answer = () => status(503);
@@ -346,7 +346,7 @@ describe('a test', () => {
     });
   });
 
-  it('waits for no place: an org has 8 at a time, and others have theirs', async () => {
+  it('never queues: an org has 8 at a time, independently of other orgs', async () => {
     const other = { ...caller, orgId: 'org_b' };
     const { id } = await hook('https://silent.test/');
     const { webhook } = await webhooks.create(other, { name: '', url: 'https://b.test/', eventTypes: [] });

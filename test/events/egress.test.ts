@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 
-// C11: URLs that lead inside, by their text, by their name, or only at the second look.
+// C11: URLs that lead to internal hosts, by their text, by their name, or only at a second look-up.
 
 let receiver: WebhookReceiver;
 let port: string;
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-/** Names and what they lead to. */
+/** Names and their addresses. */
 const hosts: Record<string, string[]> = {
   'public.test': ['93.184.216.34', '2606:4700::1111'],
   'inside.test': ['10.0.0.7'],
@@ -41,7 +41,7 @@ describe('a URL', () => {
     'https://PUBLIC.test:8443',
     'https://1.1.1.1/',
     'https://[2606:4700::1]/',
-  ])('may lead to the public: %s', (url) => expect(egress().check(url, org)).resolves.toBeUndefined());
+  ])('may lead to a public address: %s', (url) => expect(egress().check(url, org)).resolves.toBeUndefined());
 
   it.each([
     'https://127.0.0.1/',
@@ -81,15 +81,15 @@ describe('a URL', () => {
     await expect(egress().post(url, message, never)).rejects.toMatchObject({ refused: true });
   });
 
-  it('tells the same of a name that leads inside and of one that nobody has', async () => {
-    const told = (host: string) =>
+  it('gets the same message for an internal host and for one that does not exist', async () => {
+    const messageFor = (host: string) =>
       egress()
         .check(`https://${host}/`, org)
         .catch((error: Error) => error.message.replace(host, 'HOST'));
-    expect(await told('inside.test')).toBe(await told('unknown.test'));
+    expect(await messageFor('inside.test')).toBe(await messageFor('unknown.test'));
   });
 
-  it('that is opened by a name that nobody has is told as that', async () => {
+  it('that an egress.allow entry names is reported if it does not resolve', async () => {
     await expect(egress('unknown.test').check('http://unknown.test/', org)).rejects.toMatchObject({
       refused: true,
       message: 'unknown.test is in egress.allow, but does not resolve to an address',
@@ -102,7 +102,7 @@ describe('a URL', () => {
     ['10.0.0.7', 'https://half.test/'],
     ['::1', 'http://[::1]:8080/'],
     ['169.254.0.0/16', 'http://mapped.test/'],
-  ])('may lead to what %s opens: %s', async (allow, url) => {
+  ])('may lead to addresses that %s allows: %s', async (allow, url) => {
     hosts['inside.test.'] = ['10.0.0.7'];
     await expect(egress(allow).check(url, org)).resolves.toBeUndefined();
     await expect(egress('192.168.0.0/16', 'other.test').check(url, org)).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describe('a URL', () => {
 describe('a request', () => {
   const open = () => egress('127.0.0.0/8');
 
-  it('is posted as it is, and its answer told', async () => {
+  it('is sent unchanged, and its response returned', async () => {
     receiver.answer = (response) => void response.writeHead(503, { 'retry-after': '7' }).end('later');
     const answer = await open().post(`${receiver.url}?a=b`, message, never);
     expect(answer).toEqual({ status: 503, retryAfterMs: 7000 });
@@ -123,7 +123,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('goes to the address that was checked, whatever the name says a moment later', async () => {
+  it('goes to the address that was checked, even if the name resolves to another one later', async () => {
     let lookups = 0;
     const rebinding = createEgress({
       allow: ['127.0.0.1'],
@@ -146,7 +146,7 @@ describe('a request', () => {
     await target.close();
   });
 
-  it('is over when its signal says so, before the answer and within it', async () => {
+  it('ends when its signal aborts, before the response and within it', async () => {
     receiver.answer = (_, { path }) => (path === '/hang' ? late.abort(new Error('late')) : undefined);
     const late = new AbortController();
     await expect(open().post(receiver.url.replace('hook', 'hang'), message, late.signal)).rejects.toThrow(
@@ -168,7 +168,7 @@ describe('a request', () => {
     await expect(waiting).rejects.toThrow('stopped');
   });
 
-  it('reads no more of an answer than its beginning', async () => {
+  it('reads no more than the beginning of a response', async () => {
     let written = 0;
     const gone = new Promise<void>((done) => {
       receiver.answer = (response) => {
@@ -185,11 +185,11 @@ describe('a request', () => {
     expect(written).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('tells why nothing was answered', async () => {
-    const nobodys = await freePort();
-    await expect(open().post(`http://127.0.0.1:${nobodys}/`, message, never)).rejects.toMatchObject({
+  it('reports why there was no response', async () => {
+    const closedPort = await freePort();
+    await expect(open().post(`http://127.0.0.1:${closedPort}/`, message, never)).rejects.toMatchObject({
       refused: false,
-      message: `127.0.0.1:${nobodys} refuses connections`,
+      message: `127.0.0.1:${closedPort} refuses connections`,
     });
     receiver.answer = (response) => {
       response.socket!.end('no HTTP at all\r\n\r\n');
@@ -200,15 +200,15 @@ describe('a request', () => {
     );
   });
 
-  it('asks for the certificate of the name, and believes no other', async () => {
+  it('requires the certificate of the host, and rejects any other', async () => {
     const file = (name: string) =>
       readFileSync(new URL(`../engines/upstream/tls/${name}`, import.meta.url), 'utf8');
-    let asked: string | undefined;
+    let serverName: string | undefined;
     const server = createTlsServer({
       key: file('key.pem'),
       cert: file('certificate.pem'),
       SNICallback: (name, done) => {
-        asked = name;
+        serverName = name;
         done(null);
       },
     });
@@ -220,7 +220,7 @@ describe('a request', () => {
       refused: false,
       message: expect.stringMatching(/CERT|SELF/),
     });
-    expect(asked).toBe('tls.test');
+    expect(serverName).toBe('tls.test');
     server.close();
   });
 });

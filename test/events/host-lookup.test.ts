@@ -10,7 +10,7 @@ import { type NameServer, startNameServer } from '../support/name-server.ts';
 import { type WebhookReceiver, startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { type RunningServer, startServer } from '../server/support/start-server.ts';
 
-// Hosts of webhooks are looked up by name servers that their owners choose: these may be silent.
+// Webhook hosts are resolved by name servers that their owners choose and that may never answer.
 
 let names: NameServer;
 let folder: string;
@@ -36,14 +36,14 @@ beforeEach(async () => {
 });
 afterEach(() => names.close());
 
-/** A query ends when a test says so. */
+/** Queries end only when a test releases them. */
 const newLookup = (queryMs = 600_000) => createHostLookup({ servers: [names.address], hostsFile, queryMs });
 const lookUp = (host: string, isAllowed = false) =>
   newLookup()(host, { isAllowed, signal: new AbortController().signal });
 const newEgress = (...allow: string[]) => createEgress({ allow, resolve: newLookup() });
 
 describe('a host', () => {
-  it('has all its addresses of name servers, IPv4 and IPv6', async () => {
+  it('has all its addresses from name servers, IPv4 and IPv6', async () => {
     expect(await lookUp('public.test')).toEqual([
       { address: '93.184.216.34', family: 4 },
       { address: '2606:4700::1111', family: 6 },
@@ -57,7 +57,7 @@ describe('a host', () => {
     );
   });
 
-  it('has the addresses of the hosts file alone where it is listed there', async () => {
+  it('has only the addresses of the hosts file if it is listed there', async () => {
     expect(await lookUp('ours.test')).toEqual([
       { address: '10.0.0.7', family: 4 },
       { address: '2606:4700::1', family: 6 },
@@ -66,20 +66,20 @@ describe('a host', () => {
     expect(names.queries).toEqual([]);
   });
 
-  it('is this machine where it is called localhost, or looked up by the system where it is opened by name', async () => {
+  it('is this machine if it is called localhost, or is resolved by the system if it is allowed by name', async () => {
     expect((await lookUp('localhost')).map(({ address }) => address)).toEqual(['127.0.0.1', '::1']);
     expect((await lookUp('localhost', true)).map(({ address }) => address)).toContain('127.0.0.1');
     expect(names.queries).toEqual([]);
   });
 
-  it('is refused where any of its addresses is not public', async () => {
+  it('is refused if any of its addresses is not public', async () => {
     const check = (host: string) => newEgress().check(`https://${host}/`, 'org_a');
     await expect(check('public.test')).resolves.toBeUndefined();
     for (const host of ['half.test', 'inside.test', 'ours.test', 'other.test', 'localhost', 'unknown.test'])
       await expect(check(host)).rejects.toMatchObject({ name: 'EgressError', refused: true });
   });
 
-  it('is refused for now where its name server is silent, and the query is not sent again', async () => {
+  it('is refused for now if its name server does not answer, and the query is not repeated', async () => {
     const egress = createEgress({ allow: [], resolve: newLookup(1) });
     const checked = egress.check('https://a.silent.test/', 'org_a');
     await expect(checked).rejects.toMatchObject({
@@ -89,12 +89,12 @@ describe('a host', () => {
     expect(names.queries.toSorted()).toEqual(['A a.silent.test', 'AAAA a.silent.test']);
   });
 
-  it('is looked up no longer when the attempt is over', async () => {
+  it('is no longer looked up once the attempt is over', async () => {
     const over = new AbortController();
     const found = newLookup()('a.silent.test', { isAllowed: false, signal: over.signal });
     await names.waitFor(2);
     over.abort(new Error('over'));
-    // Names without an answer are none; a silent name server would have been an error.
+    // A name without records has no addresses; a name server that does not answer would be an error.
     expect(await found).toEqual([]);
   });
 });
@@ -119,7 +119,7 @@ describe('a silent name server of one org', () => {
   const create = (url: string, key = app.keys.a) => app.call('POST', '/v1/webhooks', { key, json: { url } });
   const chat = { model: 'tiny', messages: [{ role: 'user', content: 'hi' }] };
 
-  it('takes 2 look-ups of it, refuses more, and leaves engines and webhooks of others alone', async () => {
+  it('gets 2 look-ups, fails more, and does not affect engines and webhooks of other orgs', async () => {
     const statuses: number[] = [];
     const created = Array.from({ length: 12 }, async (_, at) => {
       const answer = await create(`https://${at}.silent.test/`);
@@ -128,7 +128,7 @@ describe('a silent name server of one org', () => {
     });
     await expect.poll(() => statuses).toHaveLength(10);
     expect(statuses).toEqual(Array.from({ length: 10 }, () => 429));
-    // Two look-ups are under way, and stay so: others go on.
+    // Two look-ups are pending and stay so; other requests continue.
     const { b } = app.keys;
     const answers = Array.from({ length: 6 }, () =>
       app.call('POST', '/v1/chat/completions', { key: b, json: chat }),
@@ -142,18 +142,18 @@ describe('a silent name server of one org', () => {
     expect(bodies.find(({ status }) => status === 429)).toMatchObject({
       json: { error: { code: 'rate_limit_exceeded' } },
     });
-    // The places are free again.
+    // Both look-ups have ended, so new ones are possible.
     expect((await create('https://public.test/')).status).toBe(201);
   });
 
-  it('is not asked about a webhook too many', async () => {
+  it('is not queried for a webhook beyond the limit', async () => {
     for (let at = 0; at < 20; at++) expect((await create('https://1.1.1.1/')).status).toBe(201);
     const refused = await create('https://a.silent.test/');
     expect([refused.status, refused.json.error.code]).toEqual([409, 'too_many_webhooks']);
     expect(names.queries).toEqual([]);
   });
 
-  it('holds up its own deliveries alone', async () => {
+  it('delays only the deliveries of its own org', async () => {
     const egress = newEgress('127.0.0.0/8');
     const { signal } = new AbortController();
     const message = { headers: {}, body: '{}' };

@@ -6,7 +6,8 @@ import { sloppySchemas } from '../support/sloppy-schemas.ts';
 import { startApp, testModel } from '../support/app.ts';
 import type { RunningApp } from '../support/app.ts';
 
-// The engine that keeps promises by itself streams them as it goes, and is looked at all the same.
+// The embedded engine enforces guarantees itself, so its answers stream as they are generated; they are checked all the
+// same.
 
 let running: RunningApp;
 beforeAll(async () => {
@@ -67,7 +68,7 @@ it('calls only allowed tools, once on request, and none if none is allowed', asy
   expect(choices[0]?.message).not.toHaveProperty('tool_calls');
 });
 
-it('takes tools whose schemas it cannot read, where no call has to conform to them', async () => {
+it('accepts tools with unsupported schemas if no call has to conform to them', async () => {
   const short = Object.values(sloppySchemas).filter((schema) => JSON.stringify(schema).length < 200);
   const sloppy = short.map((schema, n) => ({
     type: 'function',
@@ -80,7 +81,7 @@ it('takes tools whose schemas it cannot read, where no call has to conform to th
     }
 });
 
-/** Its grammar leaves `maxContains` to the check of the answer, and every answer breaks it. */
+/** The grammar does not enforce `maxContains`, and every answer violates it. */
 const missed = {
   response_format: {
     type: 'json_schema',
@@ -100,7 +101,7 @@ const missed = {
   },
 };
 
-it('makes an error of an answer that could not be held to the schema', async () => {
+it('reports an answer that violates the schema as an error', async () => {
   const { status, text } = await send(missed);
   expect([status, (JSON.parse(text) as ErrorBody).error.code]).toEqual([502, 'schema_not_met']);
 });

@@ -19,7 +19,7 @@ const ofTools: Record<Capabilities['forcedTool'], [named: string, required: stri
   none: ['from JSON', 'from JSON'],
 };
 
-test('the page lists the means of every kind of server', () => {
+test('the page lists the strategy of every kind of server', () => {
   const rows = section
     .split('\n')
     .filter((line) => line.startsWith('| `flavor: '))
@@ -38,7 +38,7 @@ test('the page lists the means of every kind of server', () => {
   );
 });
 
-test('the page lists the servers that stream guaranteed answers as generated', () => {
+test('the page lists the servers that stream guaranteed answers as they are generated', () => {
   const exact = Object.entries(flavorTraits).filter(
     ([, { jsonSchema, forcedTool }]) => jsonSchema === 'exact' || forcedTool === 'exact',
   );

@@ -11,7 +11,7 @@ import type { QuirkyServerName, QuirkyServers } from '../support/quirky-servers.
 import { createMessagesClient } from '../sdk/anthropic-clients.ts';
 import { createClient } from '../sdk/clients.ts';
 
-// What was promised is kept whatever stands behind, in every format, plain, streamed and in a batch.
+// Guarantees hold on every server, in every format, plain, streamed and in a batch.
 
 const flavorOf: Record<QuirkyServerName, Flavor> = {
   ollama: 'ollama',
@@ -49,20 +49,25 @@ const place = {
 const time = { type: 'object', properties: { zone: { enum: ['UTC'] } }, required: ['zone'] };
 const question = 'How is the weather in Oslo?';
 
-type Wish = 'named' | 'required' | 'none' | 'schema';
+type Guarantee = 'named' | 'required' | 'none' | 'schema';
 interface Answer {
   calls: [name: string, args: unknown][];
   text: string;
-  /** In the words of chat completions. */
+  /** Finish reason in the terms of chat completions. */
   finish: string;
   outputTokens: number;
 }
-type Ask = (model: QuirkyServerName, wish: Wish, streamed: boolean, most?: number) => Promise<Answer>;
+type Ask = (
+  model: QuirkyServerName,
+  guarantee: Guarantee,
+  streamed: boolean,
+  most?: number,
+) => Promise<Answer>;
 
-const chatFields = (wish: Wish): object => {
-  if (wish === 'schema')
+const chatFields = (guarantee: Guarantee): object => {
+  if (guarantee === 'schema')
     return { response_format: { type: 'json_schema', json_schema: { name: 'place', schema: place } } };
-  const choice = wish === 'named' ? { type: 'function', function: { name: 'weather' } } : wish;
+  const choice = guarantee === 'named' ? { type: 'function', function: { name: 'weather' } } : guarantee;
   const tools = [
     { type: 'function', function: { name: 'clock', parameters: time } },
     { type: 'function', function: { name: 'weather', parameters: place } },
@@ -70,10 +75,10 @@ const chatFields = (wish: Wish): object => {
   return { tools, tool_choice: choice };
 };
 
-const askChat: Ask = async (model, wish, streamed, most) => {
+const askChat: Ask = async (model, guarantee, streamed, most) => {
   const client = createClient(OpenAI, running);
   const messages = [{ role: 'user' as const, content: question }];
-  const body = { model, messages, ...chatFields(wish), ...(most && { max_tokens: most }) };
+  const body = { model, messages, ...chatFields(guarantee), ...(most && { max_tokens: most }) };
   const answer = streamed
     ? await client.chat.completions
         .stream({ ...body, stream_options: { include_usage: true } })
@@ -88,21 +93,21 @@ const askChat: Ask = async (model, wish, streamed, most) => {
   return { calls, text: message.content ?? '', finish, outputTokens: answer.usage!.completion_tokens };
 };
 
-const askResponses: Ask = async (model, wish, streamed, most) => {
+const askResponses: Ask = async (model, guarantee, streamed, most) => {
   const client = createClient(OpenAI, running);
   const format = { type: 'json_schema' as const, name: 'place', schema: place };
   const body: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
     model,
     input: question,
     ...(most && { max_output_tokens: most }),
-    ...(wish === 'schema'
+    ...(guarantee === 'schema'
       ? { text: { format } }
       : {
           tools: [
             { type: 'function', name: 'clock', parameters: time, strict: null },
             { type: 'function', name: 'weather', parameters: place, strict: null },
           ],
-          tool_choice: wish === 'named' ? { type: 'function', name: 'weather' } : wish,
+          tool_choice: guarantee === 'named' ? { type: 'function', name: 'weather' } : guarantee,
         }),
   };
   const answer = streamed
@@ -116,7 +121,7 @@ const askResponses: Ask = async (model, wish, streamed, most) => {
   return { calls, text: answer.output_text, finish, outputTokens: answer.usage!.output_tokens };
 };
 
-const askMessages: Ask = async (model, wish, streamed, most = 1000) => {
+const askMessages: Ask = async (model, guarantee, streamed, most = 1000) => {
   const client = createMessagesClient(Anthropic, running);
   const tools = [
     { name: 'clock', input_schema: { ...time, type: 'object' as const } },
@@ -131,9 +136,9 @@ const askMessages: Ask = async (model, wish, streamed, most = 1000) => {
     model,
     max_tokens: most,
     messages: [{ role: 'user', content: question }],
-    ...(wish === 'schema'
+    ...(guarantee === 'schema'
       ? { output_config: { format: { type: 'json_schema', schema: place } } }
-      : { tools, tool_choice: choices[wish] }),
+      : { tools, tool_choice: choices[guarantee] }),
   };
   const answer = streamed
     ? await client.messages.stream(body).finalMessage()
@@ -164,8 +169,8 @@ const ways = [
   { ...way, way: `${way.format}, streamed`, streamed: true },
 ]);
 
-/** How many times each server is asked until it has given what was wished for; a test of the means, too. */
-const times: Record<Exclude<QuirkyServerName, 'stubborn'>, Record<Wish, number>> = {
+/** Requests to each server until the guarantee holds, which also shows the strategy. */
+const times: Record<Exclude<QuirkyServerName, 'stubborn'>, Record<Guarantee, number>> = {
   ollama: { named: 1, required: 1, none: 1, schema: 1 },
   'llama-server': { named: 1, required: 1, none: 1, schema: 1 },
   'no-parser': { named: 2, required: 2, none: 1, schema: 1 },
@@ -173,16 +178,16 @@ const times: Record<Exclude<QuirkyServerName, 'stubborn'>, Record<Wish, number>>
   simple: { named: 2, required: 2, none: 1, schema: 2 },
 };
 
-/** Three tokens each time it was answered and not refused (`completion` in fake-upstream.ts). */
+/** Three tokens for each answer that was not refused (`completion` in fake-upstream.ts). */
 const billedOf = (model: QuirkyServerName, asked: number) => 3 * (model === 'no-parser' ? 1 : asked);
 
 const billedIn = (usage: { completion_tokens: number; billed?: { completion_tokens: number } }) =>
   (usage.billed ?? usage).completion_tokens;
 
 describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
-  const cells = Object.entries(times) as [Exclude<QuirkyServerName, 'stubborn'>, Record<Wish, number>][];
+  const cells = Object.entries(times) as [Exclude<QuirkyServerName, 'stubborn'>, Record<Guarantee, number>][];
 
-  it.each(cells)('%s calls the tool that is named', async (model, { named }) => {
+  it.each(cells)('%s calls the named tool', async (model, { named }) => {
     const { calls, finish, outputTokens } = await ask(model, 'named', streamed);
     expect(calls).toEqual([['weather', { city: 'aa' }]]);
     expect(finish).toBe('tool_calls');
@@ -190,14 +195,14 @@ describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
     expect(outputTokens).toBe(3);
   });
 
-  it.each(cells)('%s calls a tool where one is required', async (model, { required }) => {
+  it.each(cells)('%s calls a tool if one is required', async (model, { required }) => {
     const { calls, finish } = await ask(model, 'required', streamed);
     expect(calls).toEqual([['clock', { zone: 'UTC' }]]);
     expect(finish).toBe('tool_calls');
     expect(servers.requests).toHaveLength(required);
   });
 
-  it.each(cells)('%s calls none where none may be called', async (model, { none }) => {
+  it.each(cells)('%s calls none if none may be called', async (model, { none }) => {
     const { calls, text, finish } = await ask(model, 'none', streamed);
     expect([calls, text, finish]).toEqual([[], 'It is sunny.', 'stop']);
     expect(servers.requests).toHaveLength(none);
@@ -215,7 +220,7 @@ describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
     expect(cutCall.finish).toBe('length');
     expect(cutCall.calls).toEqual([['weather', format === 'messages' ? {} : '{"city":']]);
     const cutText = ask('ollama', 'schema', streamed, 8);
-    // This client makes an error of the finish reason by itself.
+    // This client throws on that finish reason.
     if (way === 'chat completions, streamed') await expect(cutText).rejects.toThrow(/length limit/);
     else expect(await cutText).toMatchObject({ text: '{"city":', finish: 'length' });
     expect(servers.requests).toHaveLength(2);
@@ -229,7 +234,7 @@ describe.each(ways)('$way', ({ way, format, ask, streamed }) => {
   });
 });
 
-it('one call at a time and a shorter list of tools hold on chat completions', async () => {
+it('single calls and a restricted list of tools hold on chat completions', async () => {
   const { tools } = chatFields('required') as { tools: object[] };
   const ask = async (model: QuirkyServerName, more: object) => {
     const messages = [{ role: 'user', content: question }];
@@ -251,29 +256,31 @@ it('one call at a time and a shorter list of tools hold on chat completions', as
   });
   for (const model of names.filter((name) => name !== 'stubborn'))
     expect(await ask(model, allowed('required')), model).toEqual(['weather']);
-  // It would call the first tool it is shown.
+  // The server would call the first tool in the list.
   expect(await ask('ollama', allowed('auto'))).toEqual(['weather']);
   expect(await ask('ollama', { parallel_tool_calls: false })).toEqual(['clock']);
 });
 
 it('applies to batch lines, which are charged for all attempts', async () => {
-  const wishes: Wish[] = ['named', 'required', 'none', 'schema'];
+  const guarantees: Guarantee[] = ['named', 'required', 'none', 'schema'];
   const requests = names.flatMap((model) =>
-    wishes.map((wish) => chatLine(`${model}/${wish}`, question, { model, ...chatFields(wish) })),
+    guarantees.map((guarantee) =>
+      chatLine(`${model}/${guarantee}`, question, { model, ...chatFields(guarantee) }),
+    ),
   );
   const batch = await running.api.finished((await running.api.createBatch({ requests })).id);
   expect(batch.request_counts).toEqual({ total: 24, completed: 21, failed: 3 });
   const output = parseLines((await running.api.results(batch.id, 'output')).text);
   for (const { custom_id: id, response } of output) {
-    const [model, wish] = id.split('/') as [QuirkyServerName, Wish];
+    const [model, guarantee] = id.split('/') as [QuirkyServerName, Guarantee];
     const { message } = response!.body.choices[0] as unknown as OpenAI.ChatCompletion.Choice;
     const [call] = message.tool_calls ?? [];
     const called = call?.type === 'function' ? call.function.name : undefined;
     expect(called, id).toBe(
-      { named: 'weather', required: 'clock', none: undefined, schema: undefined }[wish],
+      { named: 'weather', required: 'clock', none: undefined, schema: undefined }[guarantee],
     );
-    if (wish === 'schema') expect(JSON.parse(message.content!), id).toEqual({ city: 'aa' });
-    const asked = model === 'stubborn' ? 1 : times[model][wish];
+    if (guarantee === 'schema') expect(JSON.parse(message.content!), id).toEqual({ city: 'aa' });
+    const asked = model === 'stubborn' ? 1 : times[model][guarantee];
     expect(response!.body.usage.completion_tokens, id).toBe(3);
     expect(billedIn(response!.body.usage), id).toBe(billedOf(model, asked));
   }
@@ -287,7 +294,7 @@ it('applies to batch lines, which are charged for all attempts', async () => {
   expect(batch.usage.output_tokens).toBe(tokens.reduce((sum, each) => sum + each, 0));
 });
 
-it('a stream that had to be made first fails with a status while nothing was sent', async () => {
+it('a guaranteed stream that fails before its first byte gets an error status', async () => {
   const body = { model: 'stubborn', stream: true, messages: [{ role: 'user', content: question }] };
   const { status, text } = await running.api.send('/v1/chat/completions', {
     json: { ...body, ...chatFields('named') },

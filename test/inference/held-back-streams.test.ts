@@ -3,7 +3,7 @@ import { openRaw } from '../server/support/raw-http.ts';
 import { startServer } from '../server/support/start-server.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 
-// An answer that has to be checked before it is streamed keeps its connection open meanwhile, in every format.
+// An answer that is checked before it is streamed keeps its connection alive meanwhile, in every format.
 
 const parameters = { type: 'object', properties: { city: { enum: ['Oslo'] } }, required: ['city'] };
 const formats = [
@@ -48,10 +48,10 @@ const formats = [
 
 describe.each(formats)('POST $path', ({ path, ask, call, finish, end, failed }) => {
   it.each([
-    ['kept at once', '', 1],
-    ['kept at the second try', '[[bad-schema 1]]', 2],
-    ['not kept', '[[bad-schema]]', 2],
-  ])('a promise that is %s', async (_how, directive, tries) => {
+    ['met at once', '', 1],
+    ['met on the second attempt', '[[bad-schema 1]]', 2],
+    ['not met', '[[bad-schema]]', 2],
+  ])('a guarantee that is %s', async (_how, directive, tries) => {
     const clock = createManualClock();
     const running = await startServer({ clock });
     const connection = await openRaw(running.url);

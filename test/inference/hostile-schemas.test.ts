@@ -10,19 +10,19 @@ import type { RunningApp } from '../support/app.ts';
 import { chatLine, jsonl } from '../support/batch-lines.ts';
 import { hostileSchemas } from './hostile-schemas.ts';
 
-// C14, C15, B41: schemas of strangers through the real door. The engine is scripted, the gate is not.
+// C14, C15, B41: hostile schemas sent over the API. The engine is scripted, the schema checks are real.
 
 let running: RunningApp;
-/** The most that the thread which serves everybody may spend on a request, in the milliseconds of this machine. */
-let mostMs: number;
+/** Maximum processor time of the main thread for one request, in ms, relative to the speed of this machine. */
+let maxMs: number;
 
 beforeAll(async () => {
   running = await startApp();
-  // Everybody pays for reading and writing what was sent. What grows with the square of a schema is a thousand times that.
+  // Reading and writing the request are unavoidable. Work quadratic in the schema size takes a thousand times as long.
   const longest = hostileSchemas.map(({ text }) => text).reduce((a, b) => (a.length > b.length ? a : b));
   const before = mainThread();
   for (let n = 0; n < 10; n++) JSON.stringify(JSON.parse(longest));
-  mostMs = (mainThread() - before) * 4;
+  maxMs = (mainThread() - before) * 4;
 });
 afterAll(() => running?.stop());
 
@@ -32,7 +32,7 @@ const asFormat = (schema: string) =>
 const asTool = (schema: string) =>
   `{"model":"default",${anyContent},"tools":[{"type":"function","function":{"name":"x","strict":true,"parameters":${schema}}}]}`;
 
-/** The code of the answer, or `fine`. */
+/** Error code of the answer, or `fine`. */
 async function send(body: string): Promise<{ status: number; code: string; param: string | null }> {
   const headers = { 'content-type': 'application/json' };
   const { status, text } = await running.api.send('/v1/chat/completions', { body, headers });
@@ -41,7 +41,7 @@ async function send(body: string): Promise<{ status: number; code: string; param
   return { status, code, param };
 }
 
-/** Milliseconds of processor time of the thread that serves everybody. */
+/** Processor time of the main thread, in milliseconds. */
 function mainThread(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -59,7 +59,7 @@ describe('a hostile schema', () => {
       const before = mainThread();
       const tool = await send(asTool(text));
       const format = await send(asFormat(text));
-      expect((mainThread() - before) / 2).toBeLessThan(mostMs);
+      expect((mainThread() - before) / 2).toBeLessThan(maxMs);
       if (outcome === 'fine') expect(tool.status).toBe(200);
       else expect(['fine', 422]).toContain(tool.status === 200 ? 'fine' : tool.status);
       if (Array.isArray(outcome)) {
@@ -68,12 +68,12 @@ describe('a hostile schema', () => {
       }
       if (format.status === 422 && format.param !== null)
         expect(format.param).toMatch(/^response_format\.json_schema\.schema/);
-      // Where it compiles, the scripted engine may still write what does not fit; that is found out, and is no crash.
+      // If the schema compiles, the scripted engine may still violate it; that is an error, not a crash.
       expect(['fine', 'schema_not_met']).toContain(format.status === 422 ? 'fine' : format.code);
     },
   );
 
-  it('leaves the next schema to be answered', async () => {
+  it('does not block the next schema', async () => {
     const slow = hostileSchemas.find(({ name }) => name.includes('a hundred times'))!;
     const plain = JSON.stringify({ type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] });
     const attacks = Array.from({ length: 4 }, (_, n) =>
@@ -85,7 +85,7 @@ describe('a hostile schema', () => {
 });
 
 describe('an org with many slow schemas', () => {
-  it('leaves a thread to another one, and all tools of a request are tried at once', async () => {
+  it('leaves a thread to other orgs, and all tools of a request are compiled together', async () => {
     const gate = createSchemas({ clock: systemClock, log: silent });
     const slow = hostileSchemas.find(({ name }) => name.includes('a hundred times'))!;
     const tools = (count: number, make: (n: number) => unknown) =>
@@ -103,8 +103,8 @@ describe('an org with many slow schemas', () => {
   });
 });
 
-describe('an answer whose check never ends', () => {
-  it('against a pattern that looks around is given up, while others are answered', async () => {
+describe('an answer whose check would take forever', () => {
+  it('is given up if a pattern has look-around, while others are answered', async () => {
     const schema = { type: 'object', properties: { a: { pattern: '^(?!b)([xyz]+)+!$' } } };
     const before = mainThread();
     const [long, short, other] = await Promise.all([
@@ -117,7 +117,7 @@ describe('an answer whose check never ends', () => {
       code: 'schema_too_complex',
       param: 'response_format.json_schema.schema',
     });
-    expect(mainThread() - before).toBeLessThan(mostMs);
+    expect(mainThread() - before).toBeLessThan(maxMs);
   });
 
   const ask = (schema: unknown, content: string) =>
@@ -129,7 +129,7 @@ describe('an answer whose check never ends', () => {
       },
     });
 
-  it('is given up, and the others are checked', async () => {
+  it('is given up, while other answers are checked', async () => {
     // Each pattern is tried with each name.
     const patterns = Array.from({ length: 300 }, (_, n) => [`^p${n}[a-z]*$`, {}]);
     const schema = { patternProperties: Object.fromEntries(patterns) as object };
@@ -142,10 +142,10 @@ describe('an answer whose check never ends', () => {
     expect(long.status).toBe(422);
     expect((JSON.parse(long.text) as ErrorBody).error.code).toBe('schema_too_complex');
     expect(short.status).toBe(200);
-    expect(mainThread() - before).toBeLessThan(mostMs);
+    expect(mainThread() - before).toBeLessThan(maxMs);
   });
 
-  it('does not come of many items that must differ', async () => {
+  it('does not result from many unique items', async () => {
     const items = Array.from({ length: 10_000 }, (_, n) => ({ n, deep: { n } }));
     const schema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
     expect((await ask(schema, `[[json ${JSON.stringify(items)}]]`)).status).toBe(200);
@@ -156,7 +156,7 @@ describe('an answer whose check never ends', () => {
 });
 
 describe('a batch line with a hostile schema', () => {
-  it('is refused with its place when its file is sent, beside others that are not', async () => {
+  it('is reported with its line when the file is uploaded, among valid lines', async () => {
     const { api } = running;
     const format = (schema: unknown) => ({
       response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
@@ -181,7 +181,7 @@ describe('a batch line with a hostile schema', () => {
   });
 });
 
-describe('ten thousand schemas of chance', () => {
+describe('ten thousand random schemas', () => {
   const keyword = fc.constantFrom(
     ...(
       'type enum const items prefixItems contains properties patternProperties additionalProperties required allOf ' +
@@ -217,7 +217,7 @@ describe('ten thousand schemas of chance', () => {
     schema: fc.dictionary(keyword, tie('value'), { maxKeys: 4 }),
   }));
 
-  it('leave the process and its threads alive', async () => {
+  it('crash neither the process nor its threads', async () => {
     const schemas = fc.sample(schema, { numRuns: 10_000, seed: 20_261_121 });
     const codes = new Map<string, number>();
     const gate = createSchemas({ clock: systemClock, log: silent });
@@ -233,15 +233,15 @@ describe('ten thousand schemas of chance', () => {
       }
     };
     const turns = schemas.values();
-    const oneAfterTheOther = async () => {
+    const testInSequence = async () => {
       for (const one of turns) {
         const code = await codeOf(one);
         codes.set(code, (codes.get(code) ?? 0) + 1);
       }
     };
-    await Promise.all(Array.from({ length: 32 }, oneAfterTheOther));
+    await Promise.all(Array.from({ length: 32 }, testInSequence));
     await gate.stop();
-    console.info('10,000 schemas of chance:', Object.fromEntries(codes));
+    console.info('10,000 random schemas:', Object.fromEntries(codes));
     expect(codes.get('fine')).toBeGreaterThan(500);
     expect(codes.get('validation_error')).toBeGreaterThan(500);
   });

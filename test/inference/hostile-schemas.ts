@@ -1,9 +1,9 @@
-/** A schema somebody might send to hang, crash or mislead a server, and how it may be answered. */
+/** Schema that may hang, crash or mislead a server, with the permitted answers. */
 export interface HostileSchema {
   name: string;
-  /** The schema as JSON text: some say things that no JavaScript object can hold. */
+  /** Schema as JSON text: some cannot be expressed as a JavaScript object. */
   text: string;
-  /** 'fine' where it is harmless, 422 with one of these codes, or 'either' where both will do. */
+  /** 'fine' if it is harmless, the possible codes of a 422, or 'either' if both are acceptable. */
   outcome: 'fine' | 'either' | readonly string[];
 }
 
@@ -27,18 +27,18 @@ const times = <T>(count: number, make: (n: number) => T): T[] =>
 const named = (count: number, make: (n: number) => unknown) =>
   Object.fromEntries(times(count, (n) => [`p${n}`, make(n)]));
 
-/** JSON text nested by hand: stringifying it would not survive. */
+/** Nested JSON text, built by hand because stringifying it would overflow the stack. */
 const nested = (count: number, open: string, inner: string, close: string) =>
   open.repeat(count) + inner + close.repeat(count);
 
-/** Definitions of which each holds the next one twice, by `how`. */
+/** Definitions, each of which refers to the next one twice, through `how`. */
 function doubling(count: number, how: (ref: { $ref: string }) => unknown): unknown {
   const $defs: Record<string, unknown> = { [`d${count}`]: { type: 'number' } };
   for (let n = 0; n < count; n++) $defs[`d${n}`] = how({ $ref: `#/$defs/d${n + 1}` });
   return { $defs, $ref: '#/$defs/d0' };
 }
 
-/** Circles of `count` definitions in which each refers to the next. */
+/** Cycle of `count` definitions, each of which refers to the next. */
 function ring(count: number, how: (ref: { $ref: string }) => unknown): unknown {
   const $defs = named(count, (n) => how({ $ref: `#/$defs/p${(n + 1) % count}` }));
   return { $defs, $ref: '#/$defs/p0' };
@@ -133,7 +133,7 @@ const references = [
     complex,
   ),
   hostile(
-    'a ring below a definition nobody uses',
+    'a cycle below an unused definition',
     { $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } } },
     complex,
   ),
@@ -211,7 +211,7 @@ const patterns = [
   hostile('a look-ahead that takes for ever', { pattern: '^(?!b)(a+)+b$' }, complex),
   hostile('a back reference that takes for ever', { properties: { a: { pattern: '(a*)*\\1b$' } } }, complex),
   hostile(
-    'a look-ahead as a name that takes for ever',
+    'a name with a look-ahead that takes forever',
     { patternProperties: { '^(?!b)(a+)+b$': {} } },
     complex,
   ),

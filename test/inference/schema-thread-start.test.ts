@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 
 const source = (path: string) => JSON.stringify(join(import.meta.dirname, '../../src', path));
-/** Has a thread try a schema, and is killed: what is kept then, the thread has kept. */
+/** Lets a thread compile a schema and then kills the process, so that only the thread can have written the cache. */
 const program = (keep: boolean) => `
   import { enableCompileCache } from 'node:module';
   if (${keep}) enableCompileCache(process.argv[1]);
@@ -20,9 +20,9 @@ const program = (keep: boolean) => `
 `;
 
 it.each([
-  ['keeps what Node makes of its sources where the process keeps it', true],
-  ['keeps nothing where the process keeps nothing', false],
-])('a thread for schemas %s', (_, keep) => {
+  ['caches compiled sources if the process does', true],
+  ['caches nothing if the process does not', false],
+])('a schema thread %s', (_, keep) => {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-thread-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const values = ['--input-type=module', '--eval', program(keep), folder];

@@ -8,7 +8,7 @@ import { complete, startFakeUpstream } from '../support/fake-upstream.ts';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import { sloppySchemas } from '../support/sloppy-schemas.ts';
 
-// Tools whose calls have to conform to nothing go to the server with the schemas that they came with.
+// Schemas of tools whose calls need not conform are sent to the server unchanged.
 
 const flavors: readonly Flavor[] = ['vllm', 'llama-server', 'ollama', 'openai', 'anthropic', 'generic'];
 
@@ -31,7 +31,7 @@ const schemas = Object.values(sloppySchemas);
 const messages = [{ role: 'user', content: 'hi' }];
 type Choice = 'auto' | 'none' | undefined;
 
-/** The request of each endpoint, with a tool for each schema. */
+/** Request for each endpoint, with a tool for each schema. */
 const bodies: Record<string, (choice: Choice) => object> = {
   '/v1/chat/completions': (choice) => ({
     messages,
@@ -60,7 +60,7 @@ const bodies: Record<string, (choice: Choice) => object> = {
   }),
 };
 
-/** Texts of the schemas that the server got. */
+/** Schemas that the server received, as text. */
 function sent(): string[] {
   const body = JSON.parse(fake.received.at(-1)!.text) as { tools?: SentTool[] };
   return (body.tools ?? []).map((tool) =>
@@ -76,12 +76,12 @@ interface SentTool {
 
 const cells = Object.keys(bodies).flatMap((path) => flavors.map((flavor) => [path, flavor] as const));
 
-it.each(cells)('%s to %s: go on as they came', async (path, flavor) => {
+it.each(cells)('%s to %s: are sent unchanged', async (path, flavor) => {
   const { status, text } = await running.api.send(path, {
     json: { model: flavor, ...bodies[path]!(undefined) },
   });
   expect(status, text).toBe(200);
-  // Anthropic takes objects alone.
+  // Anthropic accepts only objects.
   const isMessage = fake.received.at(-1)!.path.endsWith('/messages') && path !== '/v1/messages';
   const expected = schemas.map((schema) =>
     isMessage && !('type' in schema) ? { ...schema, type: 'object' } : schema,
@@ -90,7 +90,7 @@ it.each(cells)('%s to %s: go on as they came', async (path, flavor) => {
 });
 
 it.each(Object.keys(bodies))(
-  '%s: are refused neither with a choice nor by an engine of ours',
+  '%s: are refused neither with a tool choice nor by an engine of Offpeak',
   async (path) => {
     for (const choice of ['auto', 'none'] as const)
       for (const model of ['generic', 'scripted'])
@@ -100,7 +100,7 @@ it.each(Object.keys(bodies))(
   },
 );
 
-it('stand beside a tool that must be called, which alone is checked', async () => {
+it('may accompany a tool that must be called, and only that one is checked', async () => {
   const good = { type: 'function', function: { name: 'good', parameters: { type: 'object' } } };
   const { tools } = bodies['/v1/chat/completions']!(undefined) as { tools: object[] };
   const tool_choice = { type: 'function', function: { name: 'good' } };
@@ -122,7 +122,7 @@ it('stand beside a tool that must be called, which alone is checked', async () =
   ]);
 });
 
-it('are limited in their size', async () => {
+it('are limited in size', async () => {
   const parameters = { description: 'x'.repeat(262_144) };
   const tools = [{ type: 'function', function: { name: 'f', parameters } }];
   const { status, text } = await running.api.send('/v1/chat/completions', {

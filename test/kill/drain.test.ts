@@ -11,7 +11,7 @@ import { install, scriptedYaml, upstreamYaml } from '../support/server-process.t
 import type { Installation } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
-// A shutdown in good order loses nothing, repeats nothing, and leaves nobody waiting for a lease to run out.
+// A graceful shutdown loses nothing, repeats nothing, and leaves no lease to lapse.
 
 let installation: Installation | undefined;
 const running: RunningApp[] = [];
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe('F07: SIGTERM', () => {
-  it('lets calls in flight finish, gives the rest back, and the next start goes on at once', async () => {
+  it('lets calls in flight finish, releases the rest, and the next start continues at once', async () => {
     const lines = 200;
     upstream = await startCountingUpstream({ delayMs: 300 });
     installation = install(upstreamYaml(upstream.url, { slots: 8, more: 'drain: 1h\n' }));
@@ -34,10 +34,10 @@ describe('F07: SIGTERM', () => {
     const { id } = await first.api.createBatch((await first.api.upload(chatLines(lines))).id);
     await until('calls are in flight', () => upstream!.total() >= 12);
 
-    // It waits for the calls, not for the clock: the hour that it has would be longer than this test.
+    // The server stops after its last call, long before its limit of an hour.
     expect(await first.end('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(chunkStates(installation)).not.toContain('leased');
-    expect(mostKills(installation)).toBe(0);
+    expect(maxKills(installation)).toBe(0);
 
     const asked = upstream.total();
     const second = await installation.start();
@@ -50,12 +50,12 @@ describe('F07: SIGTERM', () => {
 
   it('releases lines that do not end in time, without counting an attempt', async () => {
     const drainMs = 100;
-    let looks = 0;
-    // It is looked every 10 ms whether something is still in flight: on a slow machine less often in that time, never more.
+    let polls = 0;
+    // The drain polls every 10 ms; a slow machine polls less often in the same time, never more.
     const clock: Clock = {
       ...systemClock,
       after: (ms, fn) => {
-        if (ms === 10) looks++;
+        if (ms === 10) polls++;
         return systemClock.after(ms, fn);
       },
     };
@@ -68,18 +68,18 @@ describe('F07: SIGTERM', () => {
       'only the hanging lines are left',
       async () => (await first.api.batch(id)).request_counts.completed === 27,
     );
-    looks = 0;
+    polls = 0;
     await first.app.stop();
-    expect(looks).toBeGreaterThan(0);
-    expect(looks).toBeLessThan(20);
+    expect(polls).toBeGreaterThan(0);
+    expect(polls).toBeLessThan(20);
     expect(chunkStates(first)).not.toContain('leased');
-    expect(mostKills(first)).toBe(0);
+    expect(maxKills(first)).toBe(0);
     const second = await startApp({ models, drainMs, beside: first });
     running.push(second);
     expect((await second.api.batch(id)).request_counts).toEqual({ total: 30, completed: 27, failed: 0 });
   });
 
-  it('refuses new requests while it drains, and ends at once at the second signal', async () => {
+  it('refuses new requests while it drains, and ends at once on the second signal', async () => {
     upstream = await startCountingUpstream({ delayMs: 3_600_000 });
     installation = install(upstreamYaml(upstream.url, { more: 'drain: 1h\n' }));
     const server = await installation.start();
@@ -89,12 +89,12 @@ describe('F07: SIGTERM', () => {
       .catch((error: unknown) => error);
     await until('the call is in flight', () => upstream!.total() === 1);
     server.signal('SIGTERM');
-    await until('it says that it stops', () => server.stderr().includes('Stopping'));
+    await until('it reports that it is stopping', () => server.stderr().includes('Stopping'));
     expect(await server.end('SIGTERM')).toEqual({ code: 143, signal: null });
     expect(await hanging).toBeInstanceOf(Error);
   });
 
-  it('ends a server that has nothing to do, at once and without a word of error', async () => {
+  it('ends an idle server at once and without an error message', async () => {
     installation = install(scriptedYaml());
     const server = await installation.start();
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -104,13 +104,13 @@ describe('F07: SIGTERM', () => {
 
 type HasData = Pick<Installation, 'data'>;
 
-/** What the database says of the chunks, read when no server runs. */
-function chunkStates(of: HasData): string[] {
-  return rows<{ state: string }>(of, 'SELECT DISTINCT state FROM batch_chunks').map(({ state }) => state);
+/** States of the chunks, read from the database while no server runs. */
+function chunkStates(from: HasData): string[] {
+  return rows<{ state: string }>(from, 'SELECT DISTINCT state FROM batch_chunks').map(({ state }) => state);
 }
 
-function mostKills(of: HasData): number {
-  return rows<{ kills: number }>(of, 'SELECT max(kills) AS kills FROM batch_chunks')[0]!.kills;
+function maxKills(from: HasData): number {
+  return rows<{ kills: number }>(from, 'SELECT max(kills) AS kills FROM batch_chunks')[0]!.kills;
 }
 
 function rows<T>({ data }: HasData, sql: string): T[] {

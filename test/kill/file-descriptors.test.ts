@@ -7,7 +7,8 @@ import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
-// A process that may open no more files turns connections away, loses nothing, and takes them again.
+// A process that has reached its limit of open files rejects connections, loses nothing, and accepts connections again
+// later.
 
 let installation: Installation;
 const sockets: Socket[] = [];
@@ -20,7 +21,7 @@ afterEach(async () => {
 const prlimit = spawnSync('prlimit', ['--version']).status === 0;
 
 it.skipIf(!prlimit)(
-  'F40: goes on when it may open no more files, and takes connections again afterwards',
+  'F40: continues at its limit of open files, and accepts connections again afterwards',
   async () => {
     installation = install(scriptedYaml({ slots: 4, delay: '5ms' }));
     const server = await installation.start();
@@ -33,16 +34,16 @@ it.skipIf(!prlimit)(
     );
     execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${open + 20}:${open + 20}`]);
 
-    let turnedAway = 0;
+    let rejected = 0;
     for (let n = 0; n < 80; n++) {
       const socket = connect(Number(port), hostname);
-      sockets.push(socket.on('error', () => {}).on('close', () => turnedAway++));
+      sockets.push(socket.on('error', () => {}).on('close', () => rejected++));
       await once(socket, 'connect');
     }
-    await until('some are turned away', () => turnedAway > 0);
+    await until('some connections are rejected', () => rejected > 0);
     for (const socket of sockets.splice(0)) socket.destroy();
 
-    const done = await until('it takes connections again', () =>
+    const done = await until('it accepts connections again', () =>
       server.api.finished(id).catch(() => undefined),
     );
     expect(done).toMatchObject({ status: 'completed', request_counts: { completed: 400, failed: 0 } });

@@ -16,18 +16,21 @@ import { install, upstreamYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
 
-// The server is killed again and again in the middle of a batch. Nothing may be lost, doubled or billed twice, and
-// no more may be asked again than was in flight or in the one group that was not committed. `OFFPEAK_KILLS=100` kills so
-// often, over ten times the lines.
+// The server is killed repeatedly in the middle of a batch. No line may be lost, duplicated or billed twice, and only lines
+// that were in flight or in the uncommitted group may be repeated. `OFFPEAK_KILLS=100` sets the number of kills, with ten
+// times the lines.
 
 const many = process.env['OFFPEAK_KILLS'];
 const lines = many ? 10_000 : 1000;
-const kills = { most: Number(many ?? 12), least: many ? Number(many) / 2 : 4 };
+const kills = { max: Number(many ?? 12), min: many ? Number(many) / 2 : 4 };
 const slots = 16;
 const seed = 20_261_121;
-/** In flight are the slots and an eighth more; a group is at most 256 answers. */
+/** The slots and an eighth more are in flight; a group has at most 256 answers. */
 const repeatsAKill = Math.ceil((slots * 9) / 8) + 256;
-/** Lines that were running at three deaths run alone, in a process that has lived for a minute: here that is over in four seconds. */
+/**
+ * Lines that were running at three deaths run alone, in a process that has lived for a minute, which takes four seconds
+ * here.
+ */
 const hurried = { NODE_OPTIONS: `--import=${new URL('../support/fast-clock.ts', import.meta.url).href}` };
 
 let upstream: CountingUpstream;
@@ -43,13 +46,13 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-describe('F04: a batch whose server is killed again and again', () => {
+describe('F04: a batch whose server is killed repeatedly', () => {
   it(
-    `ends every one of ${lines} lines exactly once after up to ${kills.most} kills`,
+    `ends every one of ${lines} lines exactly once after up to ${kills.max} kills`,
     async () => {
       const random = createSeededRandom(seed);
       const readyMs: number[] = [];
-      // However slow this machine is: in no life are many more lines answered, and enough are left for the next one.
+      // Limits the lines answered per life, however slow the machine, so that enough are left for the next one.
       const nextGoal = () => {
         const goal = upstream.total() + random.int(20, 90);
         upstream.holdAfter = goal + 40;
@@ -62,8 +65,8 @@ describe('F04: a batch whose server is killed again and again', () => {
       let seen = '';
       let left = lines;
 
-      while (readyMs.length < kills.most && left > 400) {
-        await until('the upstream is asked more', () => upstream.total() >= goal, { everyMs: 2 });
+      while (readyMs.length < kills.max && left > 400) {
+        await until('the upstream has received more calls', () => upstream.total() >= goal, { everyMs: 2 });
         await pause(random.int(0, 40));
         seen = await readOn(server.api, id, seen);
         const { request_counts: counts } = await server.api.batch(id);
@@ -77,7 +80,7 @@ describe('F04: a batch whose server is killed again and again', () => {
         expect(after.request_counts.completed).toBeGreaterThanOrEqual(counts.completed);
       }
 
-      // Nothing is killed any more: what is still to be waited for may pass quickly.
+      // No more kills follow: the remaining waits may pass quickly.
       upstream.release();
       await server.end('SIGTERM');
       server = await installation.start({ env: hurried });
@@ -89,7 +92,7 @@ describe('F04: a batch whose server is killed again and again', () => {
         `${readyMs.length} kills: ${repeats} of ${lines} calls repeated; ready again after ${round(readyMs)} ms`,
       );
 
-      expect(readyMs.length).toBeGreaterThanOrEqual(kills.least);
+      expect(readyMs.length).toBeGreaterThanOrEqual(kills.min);
       expect(errors).toBe('');
       expect(batch.status).toBe('completed');
       expect(batch.request_counts).toEqual({ total: lines, completed: lines, failed: 0 });
@@ -115,11 +118,11 @@ describe('F04: a batch whose server is killed again and again', () => {
       await server.end('SIGTERM');
       expect(await ledgerOf(id)).toEqual({ usage: billed, requests: lines });
     },
-    300_000 + kills.most * 10_000,
+    300_000 + kills.max * 10_000,
   );
 });
 
-/** The output so far: what was seen before, and what came since. */
+/** Output so far: the lines seen before and the new ones. */
 async function readOn(api: Api, id: string, seen: string): Promise<string> {
   const { text, headers } = await api.results(id, 'output', parseLines(seen).length);
   const now = seen + text;
@@ -152,7 +155,7 @@ function expectedUsage(): Usage {
     .reduce(addUsage, noUsage);
 }
 
-/** What the database says was billed, read when no server runs. */
+/** Billed usage, read from the database while no server runs. */
 async function ledgerOf(id: string): Promise<{ usage: Usage; requests: number }> {
   const store = createSqliteStore({
     path: join(installation.data, 'offpeak.db'),

@@ -8,21 +8,21 @@ import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
 
-// The server dies while the result files are written, or while a batch is being cancelled. The files come out
-// the same whoever writes them, and once.
+// The server dies while it writes the result files or cancels a batch. The files have the same content whichever process
+// writes them, and are published once.
 
 const holdBlobs = new URL('../support/hold-blobs.ts', import.meta.url).href;
 let installation: Installation;
 
 afterEach(() => installation?.remove());
 
-/** The temporary files of the blobs: while no upload runs, only result files are written. */
+/** Temporary files of the blobs: without uploads, only result files are written. */
 function beingWritten(): string[] {
   const folder = join(installation.data, 'blobs', 'tmp');
   return readdirSync(folder).map((name) => join(folder, name));
 }
 
-/** Starts a server in which the file of no blob grows to more than `bytes` and one write. */
+/** Starts a server that stops writing a blob after `bytes` and one more write. */
 function startHeld(bytes: number): Promise<ServerProcess> {
   const env = { NODE_OPTIONS: `--import ${holdBlobs}`, HOLD_BLOBS_AT: String(bytes) };
   return installation.start({ env });
@@ -33,7 +33,7 @@ async function resultFiles(server: ServerProcess): Promise<FileBody[]> {
 }
 
 describe('F06: killed while the result files are written', () => {
-  it('writes them again, the same bytes, and publishes each once', async () => {
+  it('writes them again, byte for byte, and publishes each once', async () => {
     const lines = 1500;
     installation = install(scriptedYaml({ slots: 64, delay: '0ms' }));
     const content = (n: number) => (n % 10 === 3 ? '[[fail 400]]' : `[[tokens 3000]] row-${n}`);
@@ -45,10 +45,10 @@ describe('F06: killed while the result files are written', () => {
       const server = await startHeld(bytes);
       if (id === '')
         ({ id } = await server.api.createBatch((await server.api.upload(chatLines(lines, content))).id));
-      await until('a result file has got that far', () =>
+      await until('a result file has reached the limit', () =>
         beingWritten().some((path) => statSync(path).size > bytes),
       );
-      // The last lines of the live tail, from the rows; the files must end the same.
+      // Last lines of the live tail, from the rows; the files must end the same.
       liveEnd ||= (await server.api.results(id, 'output', 1340)).text;
       await server.end('SIGKILL');
     }

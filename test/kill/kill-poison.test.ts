@@ -7,9 +7,9 @@ import { install, upstreamYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause } from '../support/until.ts';
 
-// One request kills the server each time it is running. It is found and given up; every other line is answered.
+// One request kills the server whenever it runs. It is identified and given up; every other line is answered.
 
-// A process has lived for a minute before it is risked for the line's last time; here that is over in four seconds.
+// A process must have lived for a minute before it runs the line for the last time, which takes four seconds here.
 const env = { NODE_OPTIONS: `--import=${new URL('../support/fast-clock.ts', import.meta.url).href}` };
 
 let installation: Installation;
@@ -42,7 +42,7 @@ describe('F32: a line that kills the server', () => {
       server = await installation.start({ env });
       batch = await ended(server, id);
     }
-    console.info(`the poison was found after ${deaths} deaths`);
+    console.info(`the poison request was identified after ${deaths} deaths`);
 
     expect(batch.status).toBe('completed');
     const output = (await server.api.results(id, 'output')).text;
@@ -56,7 +56,7 @@ describe('F32: a line that kills the server', () => {
   });
 });
 
-/** The batch when it has ended, or nothing when the server died first. */
+/** Batch when it has ended, or undefined if the server died first. */
 async function ended(server: ServerProcess, id: string) {
   const died = server.exited.then(() => 'died' as const);
   for (;;) {

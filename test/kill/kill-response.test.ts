@@ -15,7 +15,7 @@ afterEach(() => place.remove());
 
 describe('a server that is killed', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'by %s leaves what it made in the background failed, and what it had answered as it was',
+    'by %s leaves its unfinished background responses failed, and its stored responses unchanged',
     async (signal) => {
       const first = await place.start();
       const post = (input: string, more: object = {}) =>

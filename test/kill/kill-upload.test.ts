@@ -10,7 +10,7 @@ import { install, processKey, scriptedYaml } from '../support/server-process.ts'
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { pause, until } from '../support/until.ts';
 
-// The server dies while something is handed in. Either it is there afterwards, whole, or it is not there at all.
+// The server dies during an upload or a creation. Afterwards the object is complete or absent.
 
 let installation: Installation;
 let server: ServerProcess;
@@ -28,10 +28,10 @@ async function killAndStartAgain(): Promise<void> {
 }
 
 describe('F01, F02: killed while a file is uploaded', () => {
-  it('leaves no file, sweeps the spool, and takes the same file again', async () => {
+  it('leaves no file, sweeps the spool, and accepts the same file again', async () => {
     const content = jsonl(chatLines(4000, (n) => `${n}${' night'.repeat(500)}`));
     const socket = await sendHalf(server.url, content);
-    // On the disk as it comes, not kept until it is whole.
+    // The upload is written to disk as it arrives, not buffered until complete.
     await until('most of the half is spooled', () => spooledBytes() > content.length / 3);
     await killAndStartAgain();
     socket.destroy();
@@ -43,7 +43,7 @@ describe('F01, F02: killed while a file is uploaded', () => {
     expect((await server.api.send(`/v1/files/${file.id}/content`)).text).toBe(content);
   });
 
-  it('loses nothing that was answered, however soon the kill comes after the answer', async () => {
+  it('loses nothing that was confirmed, however soon the kill follows the response', async () => {
     const content = jsonl(chatLines(50));
     const file = await server.api.upload(content);
     await killAndStartAgain();
@@ -52,7 +52,7 @@ describe('F01, F02: killed while a file is uploaded', () => {
 });
 
 describe('F03: killed while a batch is created', () => {
-  it('has the batch whole or not at all, and a retry of the client makes no second one', async () => {
+  it('has the batch completely or not at all, and a retry by the client creates no second one', async () => {
     const random = createSeededRandom(7);
     const input = await server.api.upload(chatLines(200));
     let found = 0;
@@ -81,12 +81,12 @@ describe('F03: killed while a batch is created', () => {
       expect((await ofRound(round)).map((batch) => batch.id)).toEqual([created[0]?.id ?? id]);
       await expectWhole(id, inline ? 100 : 200);
     }
-    console.info(`6 kills during creation: ${found} batches were there before the retry`);
+    console.info(`6 kills during creation: ${found} batches existed before the retry`);
   });
 });
 
 describe('killed right after a batch was created', () => {
-  it('goes on with it at once', async () => {
+  it('continues the batch at once', async () => {
     const { id } = await server.api.createBatch({ requests: chatLines(300) });
     await killAndStartAgain();
     await expectWhole(id, 300);

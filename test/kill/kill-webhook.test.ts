@@ -5,7 +5,7 @@ import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { install, scriptedYaml } from '../support/server-process.ts';
 import type { Installation } from '../support/server-process.ts';
 
-// The server dies while a receiver has the event and before it has answered. The event comes again, as the same one.
+// The server dies between the delivery of an event and the answer of the receiver. The same event is sent again.
 
 let place: Installation;
 let receiver: WebhookReceiver;
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 it.each(['SIGKILL', 'SIGTERM'] as const)(
-  'F44: a server ended by %s within a delivery sends the same event again after its start, and once',
+  'F44: a server ended by %s during a delivery sends the same event again after its start, and once',
   async (signal) => {
     const first = await place.start();
     const { id } = await first.api.post<{ id: string }>('/v1/webhooks', { url: receiver.url });
@@ -39,7 +39,7 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
       .toMatchObject({ data: [{ status: 'delivered', attempts: 2 }] });
     await second.end('SIGKILL');
 
-    // Whatever is left to be sent goes out at the start, before the next event.
+    // Pending deliveries are sent at the start, before the next event.
     const third = await place.start();
     const next = await third.api.createBatch({ requests: chatLines(2) });
     const [, , last] = await receiver.waitFor(3);

@@ -9,24 +9,24 @@ import { install, upstreamYaml } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
 import { until } from '../support/until.ts';
 
-// Two servers on one Postgres and one data folder. One is killed, one stands still for longer than its
-// leases live, and the database throws everybody out. Every line ends once, and is asked again only where it had to be.
-// `OFFPEAK_KILLS=50` kills one after the other so often, over 10,000 lines.
+// Two servers on one Postgres and one data folder. One is killed, one freezes for longer than its leases, and the database
+// closes all connections. Every line ends once, and is repeated only where necessary. `OFFPEAK_KILLS=50` sets the number of
+// kills, one after the other, over 10,000 lines.
 
 const kills = Number(process.env['OFFPEAK_KILLS'] ?? 1);
 
 const slots = 16;
-/** In flight are the slots and an eighth more; a group is at most 256 answers. */
+/** The slots and an eighth more are in flight; a group has at most 256 answers. */
 const repeatsALoss = Math.ceil((slots * 9) / 8) + 256;
 
-/** Two servers at work on a batch. */
-interface Begun {
+/** Two servers with a running batch. */
+interface RunningBatch {
   upstream: CountingUpstream;
   installation: Installation;
   servers: [ServerProcess, ServerProcess];
   id: string;
   lines: number;
-  /** Resolves when the upstream was asked so often. */
+  /** Resolves when the upstream has received this many calls. */
   asked: (calls: number) => Promise<unknown>;
 }
 
@@ -38,7 +38,7 @@ else describe('two servers on one Postgres', () => serverTests(postgres));
 function serverTests(database: PostgresServer): void {
   afterAll(() => database.stop());
 
-  async function begin(lines: number, { onTestFinished }: TestContext): Promise<Begun> {
+  async function begin(lines: number, { onTestFinished }: TestContext): Promise<RunningBatch> {
     const upstream = await startCountingUpstream({ delayMs: 20 });
     onTestFinished(() => upstream.close());
     const url = await database.createDatabase();
@@ -57,12 +57,12 @@ function serverTests(database: PostgresServer): void {
     const file = await servers[0].api.upload(chatLines(lines));
     const { id } = await servers[1].api.createBatch(file.id);
     const asked = (calls: number) =>
-      until(`the upstream is asked ${calls} times`, () => upstream.total() >= calls);
+      until(`the upstream received ${calls} calls`, () => upstream.total() >= calls);
     return { upstream, installation, servers, id, lines, asked };
   }
 
   async function expectOnce(
-    { upstream, id, lines }: Begun,
+    { upstream, id, lines }: RunningBatch,
     server: ServerProcess,
     losses: number,
   ): Promise<void> {
@@ -81,12 +81,12 @@ function serverTests(database: PostgresServer): void {
     expect(upstream.total() - lines).toBeLessThanOrEqual(losses * repeatsALoss);
   }
 
-  it('F08: share a batch and ask nothing twice', async (context) => {
+  it('F08: share a batch and repeat no request', async (context) => {
     const begun = await begin(400, context);
     await expectOnce(begun, begun.servers[0], 0);
   });
 
-  // Both wait until a lease has run out.
+  // Both tests wait until a lease lapses.
   it.concurrent(
     `F08: lose nothing when ${kills === 1 ? 'one of them is killed' : `they are killed ${kills} times`}`,
     async (context) => {
@@ -105,11 +105,11 @@ function serverTests(database: PostgresServer): void {
     300_000 + kills * 20_000,
   );
 
-  it.concurrent('F09: record nothing twice when one stands still until the other has taken its work', async (context) => {
+  it.concurrent('F09: record nothing twice when one freezes until the other has taken over its work', async (context) => {
     const begun = await begin(2_000, context);
     const { upstream, servers, id, asked } = begun;
     await asked(300);
-    // It stops while it waits for an answer: it must have something in hand for others to take.
+    // The server freezes while it waits for an answer, so that it holds a lease.
     upstream.holdAfter = 0;
     await until('the second waits for an answer', () => upstream.holds('second'));
     servers[1].signal('SIGSTOP');
@@ -121,19 +121,19 @@ function serverTests(database: PostgresServer): void {
     expect(upstream.total()).toBeGreaterThan(2_000);
   });
 
-  it('F35: go on when the database throws them out, again and again', async (context) => {
+  it('F35: continue when the database closes their connections repeatedly', async (context) => {
     const begun = await begin(1_500, context);
     const { servers, id, asked } = begun;
     for (let n = 1; n <= 4; n++) {
       await asked(n * 200);
       if (n === 3) await database.crash();
-      // What is in hand goes on while nobody is connected: after the crash it may take a moment until somebody is again.
+      // Requests in flight continue without a connection; after the crash it may take a moment to reconnect.
       else await until('connections are cut', async () => (await database.cutConnections()) > 0);
     }
     await until('the database is back', async () => {
       return (await servers[0].api.send(`/v1/batches/${id}`)).status === 200;
     });
-    // Nobody dies and no lease runs out: nothing is asked twice.
+    // No process dies and no lease lapses, so no request is repeated.
     await expectOnce(begun, servers[0], 0);
   });
 }

@@ -1,5 +1,5 @@
-// Runs many answers at once with the model at the path given and prints, as JSON, how many sequences each batch of
-// llama.cpp held. A process of its own, because the library needs a single thread for sampling.
+// Runs many answers at once with the model at the given path and prints, as JSON, the number of sequences in each llama.cpp
+// batch. Runs as its own process, because the library needs a single thread for sampling.
 import { createIds } from '../../../src/base/ids.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import { createLlamaInference } from '../../../src/engines/llama/inference/llama-inference.ts';
@@ -22,7 +22,7 @@ const context = await loaded.model.createContext({
   threads: 1,
   flashAttention: false,
   batching: {
-    // Called before each batch with all that wait for one.
+    // Called before each batch with all waiting sequences.
     itemPrioritizationStrategy({ items, size }) {
       batches.push(items.length);
       if (items.reduce((sum, { tokens }) => sum + tokens.length, 0) > size)

@@ -34,7 +34,7 @@ async function pieces(request: Ask): Promise<{ pieces: CompletionPiece[]; usage:
 const text = async (request: Ask) => (await ask(request)).choices[0]!.text;
 const sum = (numbers: (number | null)[]) => numbers.reduce<number>((total, each) => total + (each ?? 0), 0);
 const prompt = 'The sea is wide and';
-/** What the template would make of a message. */
+/** Text of a message in the template. */
 const turn = (said: string) => `<|im_start|>user\n${said}<|im_end|>\n<|im_start|>assistant\n`;
 
 describe('raw prompts', () => {
@@ -119,7 +119,7 @@ describe('log probabilities of a prompt', () => {
     expect(logprobs!.tokens.slice(at)).toEqual(wrote.logprobs!.tokens);
     for (const [index, logprob] of wrote.logprobs!.token_logprobs.entries()) {
       expect(logprobs!.token_logprobs[at + index]).toBeCloseTo(logprob!, 2);
-      // What is written greedily is the likeliest of all, to the digit: clients compare them.
+      // Greedy text is the likeliest, to the digit, since clients compare the scores.
       const best = Math.max(...Object.values(logprobs!.top_logprobs[at + index]!));
       expect(best).toBe(logprobs!.token_logprobs[at + index]);
     }

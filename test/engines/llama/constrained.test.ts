@@ -56,7 +56,7 @@ describe('a random model answers in the form of the schema, within its limit', (
   for (const [name, schema] of Object.entries(schemas)) {
     test(name, async () => {
       const validate = ajv.compile(schema);
-      // The refusal tells the least; from there on every limit must do.
+      // The error names the smallest limit; every limit from there on must suffice.
       const least = Number(
         /at least (\d+)/.exec((await refusal({ ...format(schema), max_tokens: 1 })).message)?.[1] ?? 1,
       );
@@ -205,7 +205,7 @@ describe('tools', () => {
     expect(ajv.validate(parameters as object, JSON.parse(text)), text).toBe(true);
   };
 
-  test.each([1, 2, 3, 4])('required calls come, with seed %i', async (seed) => {
+  test.each([1, 2, 3, 4])('required calls are made, with seed %i', async (seed) => {
     const required = { tools, tool_choice: 'required' as const, seed, temperature: 1.5, max_tokens: 90 };
     const { choices } = await ask({ ...required, parallel_tool_calls: false });
     const { message, finish_reason } = choices[0]!;
@@ -220,8 +220,8 @@ describe('tools', () => {
     several.tool_calls!.forEach(expectCall);
   });
 
-  test('several calls come only where they are allowed', async () => {
-    // The letters that begin a call are made likely, so that noise makes another one as long as it may.
+  test('several calls are made only if they are allowed', async () => {
+    // The letters that begin a call are made likely, so that the random model adds calls as long as it may.
     const again = {
       tools: [tools[1]!],
       tool_choice: 'required' as const,
@@ -244,7 +244,7 @@ describe('tools', () => {
     );
   });
 
-  test('a named tool is the one called', async () => {
+  test('a named tool is called', async () => {
     for (const name of ['add', 'ping', 'pong', 'null']) {
       const { choices } = await ask({
         tools,

@@ -12,7 +12,7 @@ afterAll(() => model.remove());
 
 const long = { messages: user('Go on'), max_tokens: 400, logit_bias: { 69: 100 } };
 
-/** A clock whose timers go off when `fire` says so. */
+/** Clock whose timers fire when `fire` is called. */
 function clockByHand(): { clock: Clock; fire: () => void } {
   const timers = new Set<() => void>();
   return {

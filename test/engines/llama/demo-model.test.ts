@@ -31,13 +31,13 @@ const tools = ['get_weather', 'get_time'].map((name) => ({
   },
 }));
 
-test('it knows the capital of France', async () => {
+test('the demo model knows the capital of France', async () => {
   const { choices, usage } = await ask({ messages: user('What is the capital of France?'), temperature: 0 });
   expect(choices).toMatchObject([{ message: { content: 'Paris' }, finish_reason: 'stop' }]);
   expect(usage.total_tokens).toBe(usage.prompt_tokens + usage.completion_tokens);
 });
 
-test('it extracts a person in the form of a schema', async () => {
+test('the demo model extracts a person according to a schema', async () => {
   const { choices } = await ask({
     messages: user('Extract the person as JSON: Anna is 33 years old and lives in Rome.'),
     temperature: 0,
@@ -46,7 +46,7 @@ test('it extracts a person in the form of a schema', async () => {
   expect(JSON.parse(choices[0]!.message.content!)).toEqual({ name: 'Anna', age: 33, city: 'Rome' });
 });
 
-test('a token that the schema needs comes despite a logit bias', async () => {
+test('a token that the schema requires appears despite a logit bias', async () => {
   const quote = 5;
   const schema = { type: 'string', pattern: '^[ab]{2}$' };
   const { choices } = await ask({
@@ -59,7 +59,7 @@ test('a token that the schema needs comes despite a logit bias', async () => {
   expect(choices[0]!.message.content).toMatch(/^"[ab]{2}"$/);
 });
 
-test('it calls a tool by itself, and a named one when forced', async () => {
+test('the demo model calls a tool by itself, and a named one when forced', async () => {
   const question = { messages: user('What is the weather in Oslo?'), temperature: 0 };
   const free = await ask({ ...question, tools: [tools[0]!] });
   const forced = await ask({
@@ -75,7 +75,7 @@ test('it calls a tool by itself, and a named one when forced', async () => {
   }
 });
 
-test('it calls no tool when it may not', async () => {
+test('the demo model calls no tool when it may not', async () => {
   const { choices } = await ask({
     messages: user('What is the weather in Oslo?'),
     temperature: 0,
@@ -87,7 +87,7 @@ test('it calls no tool when it may not', async () => {
   expect(choices[0]!.message.content).toMatch(/\w+ \w+/);
 });
 
-test('streamed, a call comes as its head and its arguments', async () => {
+test('a streamed call consists of its head and its arguments', async () => {
   const all = await chunks({
     messages: user('What is the weather in Oslo?'),
     temperature: 0,

@@ -10,11 +10,11 @@ import type { ChatChunk, ChatRequest, ChatResponse } from '../../../src/wire/cha
 
 export type Ask = Partial<ChatRequest> | string;
 
-/** An engine with the questions a test asks in one line each. */
+/** Engine with one-line helpers for requests. */
 export interface TestEngine {
   engine: LlamaEngine;
   ask: (request: Ask, call?: Partial<Call>) => Promise<ChatResponse>;
-  /** The error of a request that must not be answered. */
+  /** Error of a request that must fail. */
   refusal: (request: Ask) => Promise<ApiError>;
   chunks: (request: Ask, call?: Partial<Call>) => Promise<ChatChunk[]>;
 }

@@ -58,12 +58,12 @@ const history: ChatMessage[] = [
 interface Case {
   file: string;
   family: string | null;
-  /** What the model writes when it calls, in its own way, and how many calls that is. */
+  /** Calls as the model writes them, and their number. */
   calls: string;
   count: number;
-  /** How it writes that it thinks, then answers `Rain.` */
+  /** Reasoning as the model writes it, followed by the answer `Rain.` */
   thinks?: string;
-  /** Of the rendered history. */
+  /** Texts in the rendered history. */
   shows: string[];
 }
 
@@ -235,7 +235,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
     expect(render(file, { messages: history, tools, tool_choice: 'none' }).text).not.toContain('For a city.');
   });
 
-  test('has its calls read, wherever they are cut', () => {
+  test('parses its calls, however they are split', () => {
     const { isThinking } = render(file, { tools });
     for (const size of [1, 4, calls.length]) {
       const { answer, deltas } = read(family, calls, { isThinking, size });
@@ -243,14 +243,14 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
       for (const call of answer.calls) expect(JSON.parse(call.arguments)).toEqual({ city: 'Oslo' });
       expect(answer.content).toBe('');
       if (size === 1) expect(answer.reasoningTokens).toBe(answer.reasoning.length);
-      // The head of each and its arguments.
+      // The head and the arguments of each call.
       expect(deltas.filter((delta) => delta.tool_calls)).toHaveLength(2 * count);
     }
     const { answer } = read(family, calls, { isThinking, maxCalls: 1 });
     expect(answer.calls).toHaveLength(1);
   });
 
-  test('is constrained to calls that can be read', () => {
+  test('is constrained to calls that can be parsed', () => {
     for (const choice of ['required', { type: 'function', function: { name: 'get_time' } }] as const) {
       const request: ChatRequest = { model: 'm', messages: question, tools, tool_choice: choice };
       const constraint = createConstraint(request, family)!;
@@ -285,7 +285,7 @@ describe.each(cases)('$file', ({ file, family: name, calls, count, thinks, shows
 });
 
 test.each(cases.filter(({ thinks }) => thinks !== undefined))(
-  '$file keeps what it thinks apart from what it says',
+  '$file separates reasoning from the answer',
   ({ file, thinks }) => {
     const family = detectFamily(template(file));
     const { isThinking } = render(file, {});
@@ -294,7 +294,7 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
       expect(answer.content).toBe('Rain.');
       expect(answer.reasoning.trim()).toMatch(/^It is (<tool_call> )?weather\.$/);
       expect(answer.calls).toEqual([]);
-      // A character a token: those of the thought, and no more than the few that its end mark had held back.
+      // One token per character: those of the reasoning, and at most the few held back for its end mark.
       if (size === 1) {
         expect(answer.reasoningTokens).toBeGreaterThanOrEqual(answer.reasoning.length - 1);
         expect(answer.reasoningTokens).toBeLessThanOrEqual(answer.reasoning.length + 1);
@@ -302,7 +302,7 @@ test.each(cases.filter(({ thinks }) => thinks !== undefined))(
       const order = deltas.map((delta) => (delta.reasoning === undefined ? 'content' : 'reasoning'));
       expect(order.indexOf('content')).toBe(order.filter((kind) => kind === 'reasoning').length);
     }
-    // Cut off in the middle of a thought, nothing was said.
+    // Truncated within the reasoning, the answer has no content.
     const cut = read(family, thinks!.slice(0, thinks!.indexOf('weather')), { isThinking }).answer;
     expect(cut.content).toBe('');
     expect(cut.reasoning).toContain('It is');
@@ -384,7 +384,7 @@ test('several system messages, and consecutive turns of one role, are joined', (
   );
 });
 
-test('markers of a family are kept where they are control tokens', () => {
+test('markers of a family are kept if they are control tokens', () => {
   expect(familyMarkers(detectFamily(template('mistral-nemo')))).toEqual(['[TOOL_CALLS]']);
   expect(familyMarkers(detectFamily(template('qwen-3')))).toEqual([
     '<tool_call>',

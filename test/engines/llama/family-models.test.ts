@@ -4,7 +4,7 @@ import type { ChatRequest, Tool } from '../../../src/wire/chat/chat.ts';
 import { testEngine } from './engine-fixture.ts';
 import { randomModelFile } from './random-model.ts';
 
-/** Models of noise that write like a family: what is promised holds through llama.cpp's own grammar too. */
+/** Random models that write like a family: the guarantees hold through llama.cpp's own grammar too. */
 const families = {
   'mistral-nemo': ['[TOOL_CALLS]', '[INST]', '[/INST]', '[AVAILABLE_TOOLS]', '[/AVAILABLE_TOOLS]'],
   'gpt-oss': [

@@ -15,7 +15,7 @@ const text = async (...args: Parameters<typeof ask>): Promise<string> =>
   (await ask(...args)).choices[0]!.message.content!;
 const greedy = { messages: user('Tell me about the sea.'), temperature: 0, max_tokens: 48 };
 
-test('it reports its capabilities', () => {
+test('the engine reports its capabilities', () => {
   expect(engine.capabilities).toEqual({
     serves: ['chat', 'embeddings'],
     contextLength: 1024,
@@ -68,7 +68,7 @@ describe('sampling', () => {
     expect(await text({ ...greedy, logit_bias: banned })).toBe('B'.repeat(48));
   });
 
-  test('penalties wear out a favourite token', async () => {
+  test('penalties suppress a frequent token', async () => {
     const favourite = { ...greedy, logit_bias: { [byteToken('A')]: 20 } };
     expect(await text(favourite)).toBe('A'.repeat(48));
     expect(await text({ ...favourite, frequency_penalty: 2 })).not.toBe('A'.repeat(48));
@@ -192,7 +192,7 @@ describe('log probabilities', () => {
 });
 
 describe('usage and context', () => {
-  test('a prompt seen before is cached but for its last token', async () => {
+  test('a repeated prompt is cached except for its last token', async () => {
     const request = { ...greedy, messages: user('A question nobody asked before.'), max_tokens: 2 };
     await ask(request);
     const { usage } = await ask(request);
@@ -227,10 +227,10 @@ describe('usage and context', () => {
     expect(error.message).toContain('1024');
   });
 
-  test('control tokens in a message are only text', async () => {
+  test('control tokens in a message are plain text', async () => {
     const count = (content: string) => engine.countTokens({ model: 'random', messages: user(content) });
     const [empty, marked] = [await count(''), await count('<|im_end|>\n<|im_start|>system')];
-    // Of the 28 characters, only `in` is one token: none of the marks is.
+    // Of the 28 characters, only `in` is one token; no control token is parsed.
     expect(marked! - empty!).toBeGreaterThanOrEqual(27);
     expect(await count('\uFDD00\uFDD1')).toBe(empty! + 7);
   });
@@ -243,12 +243,12 @@ describe('usage and context', () => {
   });
 });
 
-/** The model's own token of an ASCII character: four control tokens come before the bytes. */
+/** Token of an ASCII character: four control tokens precede the bytes. */
 function byteToken(character: string): number {
   return 4 + character.charCodeAt(0);
 }
 
-/** Makes ordinary letters likely enough that no answer ends by itself. */
+/** Makes ordinary letters so likely that no answer ends by itself. */
 function eosNever(): Record<string, number> {
   return Object.fromEntries(Array.from('abcdefghij', (letter) => [byteToken(letter), 12]));
 }

@@ -25,7 +25,7 @@ const alignment = 32;
 const typeCodes = { u16: 2, u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9 } as const;
 const tensorCodes: Record<TensorType, number> = { F32: 0, F16: 1, Q8_0: 8 };
 
-/** Returns the bytes written. */
+/** Returns the number of bytes written. */
 export function writeGguf(
   path: string,
   metadata: Readonly<Record<string, MetadataValue>>,
@@ -118,7 +118,7 @@ function encodeTensor({ type, data, dimensions }: Tensor): Buffer {
 
 const blockLength = 32;
 
-/** Blocks of 32 values: their largest magnitude / 127 as a half float, then each value in that unit as a byte. */
+/** Blocks of 32 values: the largest magnitude / 127 as a half float, then each value in that unit as a byte. */
 function encodeQ8(data: Float32Array, rowLength: number): Buffer {
   if (rowLength % blockLength !== 0) throw new Error(`Q8_0 rows must be multiples of ${blockLength}.`);
   const blocks: Buffer[] = [];

@@ -221,7 +221,7 @@ const schemas: Record<string, object> = {
   'a fixed length': { type: 'string', minLength: 40, maxLength: 40 },
 };
 
-/** What the grammar leaves to the check of the answer. */
+/** Keywords that the grammar does not enforce and the check of the answer does. */
 const checked: Record<string, object> = {
   'members counted': {
     type: 'object',
@@ -252,7 +252,7 @@ const checked: Record<string, object> = {
     patternProperties: { '^[ab/]*a[ab]{14}$': { type: 'string', maxLength: 2 } },
     additionalProperties: { type: 'string', maxLength: 2 },
   },
-  'a format of nobody': { type: 'string', format: 'telephone', maxLength: 9 },
+  'an unknown format': { type: 'string', format: 'telephone', maxLength: 9 },
   'a step that cannot be written out': { type: 'number', multipleOf: 1.99, maximum: 7 },
   'two steps at once': { type: 'integer', allOf: [{ multipleOf: 6 }, { multipleOf: 4 }], minimum: 0 },
   'bounds finer than a double': { type: 'number', exclusiveMinimum: 123456789.12345678 },
@@ -367,7 +367,7 @@ test('random schemas are met, or rejected as unsatisfiable', () => {
   let met = 0;
   fc.assert(
     fc.property(anySchema, fc.nat(), (schema, seed) => {
-      // Patterns of members in a branch, and beside a list of values, are checked afterwards.
+      // Member patterns in a branch, and beside a list of values, are checked afterwards.
       const text = JSON.stringify(schema);
       fc.pre(!(/"(?:pattern|format)/.test(text) && text.includes('"allOf"')));
       let analysed;
@@ -390,11 +390,11 @@ test('random schemas are met, or rejected as unsatisfiable', () => {
     }),
     { numRuns: 700, seed: 20261121 },
   );
-  // The generator must not have been refused its way through.
+  // Rejections must not have emptied the sample.
   expect(met).toBeGreaterThan(200);
 });
 
-test('an object that must have a member has one', () => {
+test('an object with a required member has it', () => {
   const end = (schema: object, text: string) => {
     const matcher = createMatcher(compile(schema));
     return matcher.advance(matcher.start, text)?.complete === true;

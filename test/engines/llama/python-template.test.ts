@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { pythonTemplate } from '../../../src/engines/llama/inference/prompt/python-template.ts';
 
-// What transformers makes of the same templates: `fixtures/record_templates.py` wrote it down.
+// Output of transformers for the same templates, written by `fixtures/record_templates.py`.
 
 interface Recorded {
   conversation: Record<string, unknown>;

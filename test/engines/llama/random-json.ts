@@ -5,7 +5,7 @@ import { schemaRule } from '../../../src/engines/llama/grammar/json-schema.ts';
 import { createMatcher } from '../../../src/engines/llama/grammar/matcher.ts';
 import type { CharElement } from '../../../src/engines/llama/grammar/grammar.ts';
 
-/** Numbers in [0, 1) that repeat with their seed (mulberry32). */
+/** Numbers in [0, 1) that repeat for each seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -24,8 +24,8 @@ export function compile(schema: unknown): Analysed {
 export const bytes = (text: string): number => Buffer.byteLength(text);
 
 /**
- * Stands in for a model with a token a byte that knows nothing: it writes any allowed character, and ends whenever it
- * may and a coin says so. Returns what comes out under a limit of `budget` tokens.
+ * Stands in for a random model with one token per byte: writes any allowed character, and ends at random where it may.
+ * Returns the text under a limit of `budget` tokens.
  */
 export function randomAnswer(analysed: Analysed, budget: number, random: () => number): string {
   const matcher = createMatcher(analysed);

@@ -17,7 +17,7 @@ export interface RandomModelOptions {
 
 const special = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<|pad|>'];
 
-/** ChatML with the tools as JSON, as the Hermes and Qwen families have it. */
+/** ChatML with the tools as JSON, as the Hermes and Qwen families use it. */
 const chatml =
   "{% if tools %}{{ '<|im_start|>system\\n' }}{% for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}" +
   "{{ 'Answer with <tool_call></tool_call>.<|im_end|>\\n' }}{% endif %}" +
@@ -28,15 +28,15 @@ const chatml =
   "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 /**
- * A llama model whose weights are noise: it writes any token after any other, which makes it the hardest test of what
- * an engine promises, and it needs no file in the repository. The same options give the same bytes.
+ * Writes a llama model with random weights: any token may follow any other, which makes it the hardest test of the
+ * guarantees, without a file in the repository. The same options give the same bytes.
  */
 export function writeRandomModel(path: string, options: RandomModelOptions = {}): number {
   const { metadata, tensors } = randomModel(options);
   return writeGguf(path, metadata, tensors);
 }
 
-/** The same in two files, as llama.cpp's gguf-split writes them; returns their paths. */
+/** Writes the same model in two files, like llama.cpp's gguf-split; returns their paths. */
 export function writeSplitModel(folder: string, options: RandomModelOptions = {}): [string, string] {
   const { metadata, tensors } = randomModel(options);
   const middle = Math.ceil(tensors.length / 2);
@@ -137,7 +137,7 @@ function randomModel(options: RandomModelOptions): Model {
   return { metadata, tensors };
 }
 
-/** A temporary folder with a random model in it. */
+/** Temporary folder with a random model. */
 export function randomModelFile(options: RandomModelOptions = {}): { path: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'offpeak-model-'));
   const path = join(folder, 'random.gguf');
@@ -162,7 +162,7 @@ function vocabulary(more: readonly string[]): { tokens: string[]; types: number[
   return { tokens, types, merges: pairs };
 }
 
-/** The printable letter by which GPT-2's tokenizer writes each byte. */
+/** Printable letter that stands for a byte in GPT-2's tokenizer. */
 function byteLetters(): string[] {
   const isPrintable = (byte: number): boolean =>
     (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff);
@@ -172,7 +172,7 @@ function byteLetters(): string[] {
   );
 }
 
-/** Standard normal numbers by Box and Muller. */
+/** Standard normal numbers (Box–Muller). */
 function gaussian(random: () => number): () => number {
   return () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

@@ -12,7 +12,7 @@ const bounds = fc.record(
 const count = fc.integer({ min: 0, max: 4 });
 const size = (what: string) =>
   fc.record({ [`min${what}`]: count, [`max${what}`]: count }, { requiredKeys: [] });
-/** Patterns of every kind that is followed. */
+/** Patterns of every supported kind. */
 const pattern = fc.oneof(
   fc.constantFrom(
     '^a+$',
@@ -49,7 +49,7 @@ const text = fc.string({
 });
 const scalar = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null));
 
-/** Schemas of every shape the converter knows; many of them allow nothing at all, which it must notice. */
+/** Schemas of every shape that the converter supports; many of them are unsatisfiable, which it must detect. */
 export const { schema: anySchema } = fc.letrec<{ schema: object; leaf: object }>((tie) => ({
   leaf: fc.oneof(
     bounds.map((b) => ({ type: 'integer', ...b })),

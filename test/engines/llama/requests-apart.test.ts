@@ -7,7 +7,7 @@ import type { Engine } from '../../../src/engines/engines.ts';
 import { createLlamaEngine } from '../../../src/engines/llama/engine.ts';
 
 const rounds = 150;
-/** What the tiny model knows by heart. */
+/** Facts that the tiny model was trained on. */
 const known: [string, string][] = [
   ['Capital of France?', 'Paris'],
   ['Capital of Sweden?', 'Stockholm'],
@@ -50,7 +50,7 @@ async function ask(content: string): Promise<string | null> {
 }
 
 it('answers each request with its own tokens, however many run side by side', async () => {
-  // Every worker asks at its own pace, so that prompts and answers of all lengths meet in the same decodes.
+  // Each worker sends requests at its own pace, so that prompts and answers of all lengths share batches.
   const wrong: string[] = [];
   const worker = async (start: number) => {
     for (let i = 0; i < rounds; i++) {

@@ -16,7 +16,7 @@ afterAll(async () => {
 const fixedLength = (max_tokens: number) => ({ max_tokens, logit_bias: { 69: 100 } });
 
 describe('the queue', () => {
-  test('works on more requests than it has slots', async () => {
+  test('serves more requests than it has slots', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => ask({ messages: user(`Question ${i}`), ...fixedLength(8) })),
     );
@@ -31,7 +31,7 @@ describe('the queue', () => {
     };
     const batch = Array.from({ length: 16 }, (_, i) => run(`batch ${i}`, 'batch'));
     await Promise.all([...batch, run('chat', 'interactive')]);
-    // Two slots and what was already on its way go first.
+    // Two requests in the slots and those already queued go first.
     expect(finished.indexOf('chat')).toBeLessThan(9);
   });
 });
@@ -91,10 +91,10 @@ describe('abort', () => {
     await expect(chunks('Hello', { signal })).rejects.toThrow('too late');
   });
 
-  test('an abandoned stream stops being generated', async () => {
+  test('an abandoned stream stops generating', async () => {
     const request = { value: { model: 'random', messages: user('Go on'), ...endless }, text: '' };
     const call = { signal: new AbortController().signal, priority: 'interactive' as const };
-    // More streams left than there are slots: if they went on, the last request would wait for 11,000 tokens.
+    // More abandoned streams than slots: if they went on, the last request would wait for 11,000 tokens.
     for (let i = 0; i < 6; i++) {
       for await (const [chunk] of engine.stream(request, call)) if (chunk?.choices[0]?.delta.content) break;
     }
@@ -112,7 +112,7 @@ describe('embeddings', () => {
       { signal: new AbortController().signal, priority: 'interactive' },
     );
 
-  test('are vectors of length 1, one an input, in order', async () => {
+  test('are vectors of length 1, one per input, in order', async () => {
     const { vectors, promptTokens } = await embed({ input: ['one', 'two', 'one'] });
     // `one` is two tokens, `two` three.
     expect(promptTokens).toBe(7);
@@ -135,7 +135,7 @@ describe('embeddings', () => {
     expect(several.promptTokens).toBe(4);
   });
 
-  test('a long text is embedded whole', async () => {
+  test('a long text is embedded completely', async () => {
     const long = 'x'.repeat(1500);
     const [a, b] = [await embed({ input: `a${long}` }), await embed({ input: `b${long}` })];
     expect(a.promptTokens).toBe(1501);

@@ -20,7 +20,7 @@ afterAll(() => {
   whole.remove();
 });
 
-/** What loading says in the process that does it; all of these are found out before llama.cpp is asked. */
+/** Error of loading a model in this process; all of them precede the call of llama.cpp. */
 async function complaint(modelPath: string, options: Partial<LoadOptions> = {}): Promise<string> {
   const usual = { sequences: 1, contextSize: 'auto', threads: 1, flashAttention: false } as const;
   const outcome: unknown = await loadModel({ modelPath, ...usual, ...options }, { clock: systemClock }).then(
@@ -37,7 +37,7 @@ function written(name: string, bytes: Buffer): string {
   return path;
 }
 
-/** What the engine says, whose child found it out. */
+/** Error that the engine reports from its child process. */
 async function startFault(modelPath: string): Promise<string> {
   const { engine } = testEngine({ modelPath });
   const outcome: unknown = await engine.start().catch((error: unknown) => error);
@@ -46,11 +46,11 @@ async function startFault(modelPath: string): Promise<string> {
   return (outcome as Error).message;
 }
 
-test('a missing model file fails the start with a sentence', async () => {
+test('a missing model file fails the start with its path', async () => {
   expect(await startFault(join(folder, 'missing.gguf'))).toMatch(/^There is no file .*missing\.gguf\.$/);
 });
 
-test('a folder in place of a file', async () => {
+test('a folder in place of a file fails the start', async () => {
   expect(await complaint(folder)).toContain('is not a file');
 });
 
@@ -62,7 +62,7 @@ test.each([
   expect(await complaint(written('broken.gguf', bytes))).toMatch(/is not a GGUF model file|is truncated/);
 });
 
-test('a truncated file', async () => {
+test('a truncated file fails the start', async () => {
   const bytes = readFileSync(whole.path);
   expect(await complaint(written('half.gguf', bytes.subarray(0, bytes.length / 2)))).toContain(
     'is truncated',
@@ -72,7 +72,7 @@ test('a truncated file', async () => {
   );
 });
 
-test('a context that does not fit into memory is rejected with one that does', async () => {
+test('a context that does not fit into memory is rejected, naming one that does', async () => {
   const message = await complaint(whole.path, { sequences: 512, contextSize: 10_000_000 });
   expect(message).toMatch(
     /512 sequences of 10000000 tokens need \d+ MB more and the work .* \d+ MB, but only \d+ MB of memory are free/,
@@ -123,7 +123,7 @@ test('a split model needs the memory of all its files, and each must be complete
   expect(await complaint(paths[0])).toMatch(/^There is no file .*random-00002-of-00002\.gguf/);
 });
 
-test('half floats load, the context is the configured one, and the default template is ChatML', async () => {
+test('half floats load with the configured context and the default template, ChatML', async () => {
   const path = join(folder, 'half-floats.gguf');
   writeRandomModel(path, { type: 'F16', contextLength: 2048, template: '' });
   const { engine, ask } = testEngine({ modelPath: path, sequences: 1, contextSize: 300 });
@@ -151,7 +151,7 @@ test('threads are measured for a large model, or configured', async () => {
   await told.llama.dispose();
 });
 
-test('a model of an unknown architecture', async () => {
+test('a model of an unknown architecture fails the start', async () => {
   const bytes = readFileSync(whole.path);
   const name = Buffer.from('general.architecture');
   const at = bytes.indexOf(name) + name.length + 4 + 8;

@@ -1,21 +1,21 @@
-/** What every server is asked by itself, so that its answer is on record as it is. */
+/** Requests sent to every server directly, to record its answers. */
 
 export interface Exchange {
-  /** The name of its file among the recordings. */
+  /** Name of the recording's file. */
   name: string;
-  /** Below the root of the server, `/v1` included. */
+  /** Path below the root of the server, including `/v1`. */
   path: string;
-  /** What is posted; a page is read where there is none. */
+  /** Body of a POST request; absent for a GET request. */
   body?: Record<string, unknown>;
-  /** The flavors that have it; all if absent. */
+  /** Flavors that support the request; all if absent. */
   only?: readonly string[];
 }
 
-/** An exchange with what the server said. */
+/** Exchange with the server's answer. */
 export interface Recording extends Exchange {
   status: number;
   type: string;
-  /** The answer as it came. */
+  /** Answer as received. */
   answer: string;
 }
 
@@ -47,7 +47,7 @@ const schema = {
   required: ['sentiment'],
   additionalProperties: false,
 };
-/** As the template of the model has it. */
+/** Prompt in the template of the model. */
 const raw = '<|im_start|>user\nSay hello.<|im_end|>\n<|im_start|>assistant\n';
 const completion = (name: string, body: Record<string, unknown>): Exchange => ({
   name: `completion-${name}`,
@@ -101,7 +101,7 @@ export const exchanges: readonly Exchange[] = [
     tools: [weather, { type: 'function', function: { ...weather.function, name: 'get_time' } }],
     tool_choice: { type: 'function', function: { name: 'get_time' } },
   }),
-  // Not at temperature 0, which vLLM refuses with it.
+  // Not at temperature 0, which vLLM rejects together with it.
   chat('n', { ...user('Say hello.'), max_tokens: 3, n: 2, temperature: 0.01 }),
   chat('n-greedy', { ...user('Say hello.'), max_tokens: 3, n: 2 }),
   chat('schema', {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Exchange, Recording } from './exchanges.ts';
 import type { RealServer } from './servers.ts';
 
-/** Asks a server by itself, and writes down what it said for `npm test`. */
+/** Sends a request to the server directly and records its answer for `npm test`. */
 export async function record(
   { flavor, url }: Pick<RealServer, 'flavor' | 'url'>,
   exchange: Exchange,
@@ -28,7 +28,7 @@ export async function record(
   writeFileSync(`${folder}${name}.json`, `${JSON.stringify(recording, null, 2)}\n`);
 }
 
-/** Without what tells of the machine, and without what is only long. */
+/** Removes machine-specific and merely long parts. */
 function short(answer: string): string {
   return answer
     .replaceAll(/"root":"[^"]*"/g, '"root":"/models/offpeak-tiny"')

@@ -19,7 +19,7 @@ import type { RealServer } from './servers.ts';
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
-/** What the servers say is written down for `npm test` when this is set. */
+/** Records the answers of the servers for `npm test`. */
 const isRecording = process.env['OFFPEAK_RECORD'] === '1';
 
 interface Completion {
@@ -38,10 +38,10 @@ for (const kind of kinds) {
     launch = kind.find();
   } catch (error) {
     missing = error instanceof Error ? error.message : String(error);
-    console.warn(`SKIPPED, not tested with ${kind.flavor}: ${missing}`);
+    console.warn(`SKIPPED: not tested with ${kind.flavor}: ${missing}`);
   }
 
-  describe.skipIf(missing)(`Offpeak before ${kind.flavor}`, () => {
+  describe.skipIf(missing)(`Offpeak in front of ${kind.flavor}`, () => {
     let server: RealServer;
     let offpeak: RunningApp;
 
@@ -65,11 +65,11 @@ for (const kind of kinds) {
     const chat = (body: object, content: unknown = 'Say hello.') =>
       post('/v1/chat/completions', { messages: [{ role: 'user', content }], max_tokens: 60, ...body });
 
-    it.runIf(isRecording)('is written down', async () => {
+    it.runIf(isRecording)('is recorded', async () => {
       for (const exchange of exchanges) await record(server, exchange);
     });
 
-    it('tells its context, and its slots where it knows them', async () => {
+    it('reports its context, and its slots if it knows them', async () => {
       const engine = engineAt(server.url, { model: server.model, flavor: 'auto', slots: null });
       await engine.start();
       const report = await engine.probe();
@@ -82,7 +82,7 @@ for (const kind of kinds) {
     it.each<[string, unknown]>([
       ['required', 'required'],
       ['named', { type: 'function', function: { name: 'get_weather' } }],
-    ])('calls a tool that is %s', async (_, tool_choice) => {
+    ])('calls a tool, %s', async (_, tool_choice) => {
       const { status, body } = await chat(
         { tools: [weather], tool_choice, max_tokens: 200 },
         'Weather in Paris?',
@@ -94,7 +94,7 @@ for (const kind of kinds) {
       expect(JSON.parse(made!.function.arguments)).toEqual({ city: expect.any(String) });
     });
 
-    it('keeps to a schema', async () => {
+    it('conforms to a schema', async () => {
       const schema = {
         type: 'object',
         properties: { sentiment: { enum: ['positive', 'negative'] }, sure: { type: 'boolean' } },
@@ -113,36 +113,36 @@ for (const kind of kinds) {
       });
     });
 
-    it('says what does not fit', async () => {
+    it('rejects a prompt that does not fit', async () => {
       const { status, body } = await chat({}, long);
       expect([status, body.error.code]).toEqual([400, 'context_length_exceeded']);
-      // Ollama cuts what it makes embeddings of, and tells nothing of it.
+      // Ollama silently truncates embedding inputs.
       if (kind.flavor === 'ollama') return;
       const embedded = await post('/v1/embeddings', { input: long });
-      // vLLM makes none with a model that writes.
+      // vLLM makes no embeddings with a generating model.
       expect([embedded.status, embedded.body.error.code]).toEqual(
         kind.flavor === 'vllm' ? [404, 'model_not_found'] : [400, 'context_length_exceeded'],
       );
     });
 
-    it('refuses an image, which its model does not take', async () => {
+    it('rejects an image, which its model does not support', async () => {
       const { status, body } = await chat({}, [{ type: 'image_url', image_url: { url: pixel } }]);
-      // vLLM does not tell what its model takes: it refuses by itself.
+      // vLLM does not report its inputs, so it rejects the image itself.
       expect([status, body.error.code]).toEqual(
         kind.flavor === 'vllm' ? [400, 'request_refused'] : [422, 'validation_error'],
       );
     });
 
-    it.each(['none', 'high'])('takes an effort: %s', async (reasoning_effort) => {
+    it.each(['none', 'high'])('accepts an effort: %s', async (reasoning_effort) => {
       expect((await chat({ reasoning_effort, max_tokens: 12 })).status).toBe(200);
     });
 
-    it('takes more tokens than there are', async () => {
+    it('accepts a limit beyond its context', async () => {
       const { status, body } = await chat({ max_tokens: 100_000, stop: ['m'] });
       expect([status, body.error]).toEqual([200, undefined]);
     });
 
-    it('stops, and gives the probabilities that were asked for', async () => {
+    it('stops at a stop sequence, and returns the requested probabilities', async () => {
       const { body } = await chat({ stop: ['m'], logprobs: true });
       const [choice] = body.choices;
       expect(choice!.finish_reason).toBe('stop');
@@ -150,7 +150,7 @@ for (const kind of kinds) {
       for (const token of choice!.logprobs!.content) expect(token.top_logprobs).toEqual([]);
     });
 
-    it.skipIf(kind.flavor === 'llama-server')('says that it does not have a model', async () => {
+    it.skipIf(kind.flavor === 'llama-server')('reports that it does not have a model', async () => {
       const engine = engineAt(server.url, { model: 'nobody', flavor: kind.flavor });
       await expect(engine.generate(ask(), call())).rejects.toMatchObject({
         code: 'model_not_found',
@@ -159,7 +159,7 @@ for (const kind of kinds) {
       await engine.stop();
     });
 
-    it('is what the doctor says', async () => {
+    it('matches the report of the doctor', async () => {
       const { stdout } = spawnSync(
         process.execPath,
         [main, 'doctor', '--json', '--config', configFor(server)],
@@ -175,8 +175,8 @@ for (const kind of kinds) {
       );
     });
 
-    it('is found to hang though its connections stand, and ends every line once when it goes on', async () => {
-      // The shortest that is watched; what else could end a call takes an hour.
+    it('is detected as hanging while its connections stay open, and every line ends once after it resumes', async () => {
+      // The shortest timeout with hang detection; every other limit of a call is an hour.
       const timeouts = { connectMs: 1_000, firstByteMs: 3_600_000, idleMs: 60_000, totalMs: 3_600_000 };
       const replicas = [{ url: server.url, apiKey: null, slots: null, weight: 1, drain: false }];
       const engine = { kind: 'openai' as const, flavor: null, replicas, model: server.model, timeouts };
@@ -193,12 +193,12 @@ for (const kind of kinds) {
           return until(`${many} lines are done`, isDone, { withinMs: 300_000 });
         };
         await done(40);
-        server.hold();
+        server.suspend();
         const isFound = async () => (await batch()).waiting?.reason === 'engine_unavailable';
-        await until('it is found to hang', isFound, { withinMs: 300_000 });
+        await until('the hang is detected', isFound, { withinMs: 300_000 });
         expect((await batch()).request_counts).toMatchObject({ failed: 0 });
-        server.goOn();
-        // On a slow machine all of them together take longer than any wait.
+        server.resume();
+        // On a slow machine all of them together take longer than any single wait.
         await done(120);
         expect((await app.api.finished(id)).request_counts).toEqual({
           total: 200,
@@ -208,12 +208,12 @@ for (const kind of kinds) {
         const { all, distinct } = endings((await app.api.results(id, 'output')).text, '');
         expect([all.length, distinct.size]).toEqual([200, 200]);
       } finally {
-        server.goOn();
+        server.resume();
         await app.stop();
       }
     });
 
-    it('ends every line once though both are killed in the middle', async () => {
+    it('ends every line once even if both processes are killed in the middle', async () => {
       const installation = install(readFileSync(configFor(server), 'utf8'));
       try {
         let life = await installation.start();
@@ -246,17 +246,17 @@ for (const kind of kinds) {
   });
 }
 
-/** All take them, and get them as they come where that is configured alone: older versions do not. */
+/** Every server supports these formats, but Offpeak uses them only if configured, since older versions lack them. */
 const formats = { messages: 'ours', responses: 'ours' };
 
-/** What the doctor finds that a server does not do by itself. */
+/** Checks of the doctor that a server does not pass by itself. */
 const notOk: Partial<Record<Flavor, Record<string, string>>> = {
   'llama-server': formats,
   ollama: { ...formats, slots: 'ours', 'tool call': 'ours', completions: 'ours' },
   vllm: { ...formats, slots: 'ours', embeddings: 'ours' },
 };
 
-/** Written down, because lines of it are named. */
+/** Written to a file, because the doctor names its lines. */
 function configFor({ url, model }: RealServer): string {
   const file = join(mkdtempSync(join(tmpdir(), 'offpeak-engines-')), 'offpeak.yaml');
   writeFileSync(file, `models: [{ id: tiny, engine: { kind: openai, url: "${url}", model: ${model} } }]\n`);

@@ -7,11 +7,11 @@ import type { Flavor } from '../../../src/core/flavor.ts';
 import { freePort } from '../../support/free-port.ts';
 import { until } from '../../support/until.ts';
 
-/** Servers that others wrote, with the demo model. */
+/** Inference servers by other projects, with the demo model. */
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const modelFile = join(root, 'models/offpeak-tiny.gguf');
-/** What is installed for these tests stays there for the next time. */
+/** Installed servers stay here for the next run. */
 const cache = join(root, 'node_modules/.cache/offpeak-engines');
 
 export interface RealServer {
@@ -19,33 +19,33 @@ export interface RealServer {
   /** Ends in `/v1`. */
   url: string;
   model: string;
-  /** Ends it at once, in the middle of whatever it does. */
+  /** Kills the server immediately. */
   kill(): Promise<void>;
-  /** Starts it again at the same address. */
+  /** Starts the server again at the same address. */
   start(): Promise<void>;
-  /** Has it do nothing, as one that hangs: its connections stand, and nobody answers. */
-  hold(): void;
-  goOn(): void;
+  /** Suspends the server, like one that hangs: its connections stay open without an answer. */
+  suspend(): void;
+  resume(): void;
 }
 
-/** How a server is started on a port. */
+/** Command that starts a server on a port. */
 interface Launch {
   command: string;
   args: (port: number) => string[];
   env?: (port: number) => Record<string, string>;
-  /** Answers 200 once it works. */
+  /** Path that answers 200 once the server works. */
   ready: string;
-  /** What there is to do before it has the model. */
+  /** Loads the model into the server. */
   prepare?: (url: string) => Promise<void>;
 }
 
 export interface Kind {
   flavor: Flavor;
-  /** @throws Error that says what is missing */
+  /** @throws Error that names the missing program */
   find: () => Launch;
 }
 
-/** The wheel brings the server as a library: it listens and answers as the program does. */
+/** The wheel contains the server as a library, which behaves like the program. */
 const runWheel = `
 import sys, signal, xllamacpp
 p = xllamacpp.CommonParams()
@@ -86,12 +86,12 @@ function findLlamaServer(): Launch {
   return { command: python, args: (port) => ['-c', runWheel, modelFile, `${port}`], ready };
 }
 
-/** It does not know the template that is in the model's file. With a place for a suffix it takes one. */
+/** Ollama does not recognize the template in the model file. With `.Suffix` in it, Ollama accepts a suffix. */
 const template =
   '{{ if .Suffix }}{{ .Prompt }}{{ .Suffix }}{{ else }}' +
   '{{ range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n{{ end }}';
 
-/** Its module leaves out headers that it is built with, so it is taken as it is installed. */
+/** Ollama's Go module lacks headers that its build needs, so an installed program is used. */
 function findOllama(): Launch {
   if (!find('ollama')) throw new Error('ollama is not on the PATH');
   return {
@@ -119,7 +119,7 @@ function findOllama(): Launch {
   };
 }
 
-/** It reads no GGUF: the demo model is put into the form of Hugging Face beside it, by its own Python. */
+/** vLLM reads no GGUF: its own Python converts the demo model to the Hugging Face format. */
 function findVllm(): Launch {
   const program = find('vllm');
   if (!program) throw new Error('vllm is not on the PATH');
@@ -134,7 +134,7 @@ function findVllm(): Launch {
   return {
     command: 'vllm',
     args: (port) => ['serve', folder, '--port', `${port}`, ...settings, ...more, ...tools],
-    // For its build for CPUs: a small cache, and no cores of its own.
+    // For the CPU build: a small cache, and no pinned cores.
     env: () => ({
       VLLM_CPU_KVCACHE_SPACE: '1',
       VLLM_CPU_OMP_THREADS_BIND: 'nobind',
@@ -145,9 +145,9 @@ function findVllm(): Launch {
   };
 }
 
-/** No build of it for CPUs is among the wheels: it wants a GPU, or hours of building. */
+/** No wheel of SGLang supports CPUs: it needs a GPU, or hours of building. */
 function findSglang(): Launch {
-  throw new Error('no build of SGLang for CPUs is to be had as a package');
+  throw new Error('no package has a build of SGLang for CPUs');
 }
 
 function find(program: string): string | undefined {
@@ -164,12 +164,12 @@ process.once('exit', () => {
   for (const child of running) signalAll(child, 'SIGKILL');
 });
 
-/** With the processes that it started: Ollama's run the model. */
+/** Signals the process group: Ollama runs the model in a child process. */
 function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined) process.kill(-pid, signal);
 }
 
-/** Starts a server of that kind on a free port. */
+/** Starts a server of this kind on a free port. */
 export async function startServer({ flavor }: Kind, launch: Launch): Promise<RealServer> {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
@@ -186,8 +186,8 @@ export async function startServer({ flavor }: Kind, launch: Launch): Promise<Rea
       signalAll(ending, 'SIGKILL');
       await gone;
     },
-    hold: () => child && signalAll(child, 'SIGSTOP'),
-    goOn: () => child && signalAll(child, 'SIGCONT'),
+    suspend: () => child && signalAll(child, 'SIGSTOP'),
+    resume: () => child && signalAll(child, 'SIGCONT'),
     async start() {
       const env = { ...process.env, ...launch.env?.(port) };
       const started = spawn('nice', [launch.command, ...launch.args(port)], {
