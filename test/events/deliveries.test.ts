@@ -170,7 +170,7 @@ describe('an event', () => {
       (_: Sent, signal: AbortSignal) => silence(signal),
       { lastStatus: null, lastError: 'The receiver did not answer within 20 s.' },
     ],
-  ])('is tried ten times at a receiver that %s, then given up', async (_, said, outcome) => {
+  ])('is tried ten times with a receiver that %s, then given up', async (_, said, outcome) => {
     const { id } = await hook();
     await endBatch();
     answer = said;

@@ -159,7 +159,7 @@ it('ends the lines of a cancelled batch with their custom_ids, however long file
 it.each([
   ['the database', new StoreError('unreachable', 'It does not answer.', 'Look into its log.')],
   ['the disk', new BlobError('unavailable', 'EMFILE', 'Raise the limit.')],
-])('waits for %s where lines name files that cannot be read at present', async (_what, away) => {
+])('waits for %s while files of its lines are temporarily unreadable', async (_what, away) => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());
   single.unreadable.set('files', away);

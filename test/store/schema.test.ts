@@ -142,8 +142,7 @@ describe('an index serves', () => {
       "SELECT code, count(*), min(n) FROM batch_results WHERE batch_id = 'b' AND stream = 'errors' GROUP BY code",
     'expired files': 'SELECT id FROM files WHERE expires_at <= 1 ORDER BY expires_at, id LIMIT 1',
     'expired responses': 'SELECT id FROM responses WHERE expires_at <= 1 ORDER BY expires_at, id LIMIT 1',
-    'responses that nobody makes':
-      'SELECT id FROM responses WHERE alive_until <= 1 ORDER BY alive_until, id LIMIT 1',
+    'abandoned responses': 'SELECT id FROM responses WHERE alive_until <= 1 ORDER BY alive_until, id LIMIT 1',
     'the webhooks of an org':
       "SELECT id FROM webhooks WHERE org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 2",
     'what is to be delivered': 'SELECT 1 FROM webhook_deliveries WHERE due_at <= 1 LIMIT 1',

@@ -76,7 +76,7 @@ describe('trips to the database', () => {
         'batches USING COVERING INDEX batches_by_creation (org_id=? AND created_at>?)',
       ],
     ],
-  ])('batches %s are found without a walk over the others', async (_, query, expected) => {
+  ])('batches %s are found without a scan of the others', async (_, query, expected) => {
     await store.batches.list('org_a', { limit: 20, ...query });
     const searches = plan
       .map(({ detail }) => detail)

@@ -24,9 +24,9 @@ async function ask(request: Ask): Promise<{ choices: CompletionChoice[]; usage: 
 async function pieces(request: Ask): Promise<{ pieces: CompletionPiece[]; usage: NativeEvent['usage'] }> {
   const events: NativeEvent[] = [];
   for await (const list of engine.native!.stream('completions', body(request), call())) events.push(...list);
-  const told = events.filter(({ fields }) => fields);
+  const withFields = events.filter(({ fields }) => fields);
   return {
-    pieces: told.flatMap(({ fields }) => fields!['choices'] as CompletionPiece[]),
+    pieces: withFields.flatMap(({ fields }) => fields!['choices'] as CompletionPiece[]),
     usage: events.at(-1)?.usage,
   };
 }

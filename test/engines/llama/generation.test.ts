@@ -193,7 +193,7 @@ describe('log probabilities', () => {
 
 describe('usage and context', () => {
   test('a repeated prompt is cached except for its last token', async () => {
-    const request = { ...greedy, messages: user('A question nobody asked before.'), max_tokens: 2 };
+    const request = { ...greedy, messages: user('A question asked for the first time.'), max_tokens: 2 };
     await ask(request);
     const { usage } = await ask(request);
     expect(usage.prompt_tokens_details.cached_tokens).toBe(usage.prompt_tokens - 1);
@@ -230,7 +230,7 @@ describe('usage and context', () => {
   test('control tokens in a message are plain text', async () => {
     const count = (content: string) => engine.countTokens({ model: 'random', messages: user(content) });
     const [empty, marked] = [await count(''), await count('<|im_end|>\n<|im_start|>system')];
-    // Of the 28 characters, only `in` is one token; no control token is parsed.
+    // `in` is the only token of several characters; control tokens in text are not parsed.
     expect(marked! - empty!).toBeGreaterThanOrEqual(27);
     expect(await count('\uFDD00\uFDD1')).toBe(empty! + 7);
   });

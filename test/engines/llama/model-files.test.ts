@@ -437,7 +437,7 @@ describe('redirects', () => {
     ],
     ['to a file of this machine', 'file:///etc/passwd', 'is not encrypted'],
     ['to an invalid URL', 'http://', 'redirects to an invalid URL'],
-  ])('%s are refused', async (_, location, message) => {
+  ])('%s are rejected', async (_, location, message) => {
     server.files.set('/m.gguf', {
       bytes: big,
       answer(_request, response) {
@@ -454,7 +454,7 @@ describe('redirects', () => {
     [403, 'needs permission'],
     [404, 'there is no /m.gguf'],
     [418, 'answered 418 instead of a file'],
-  ])('a %d is told', async (status, message) => {
+  ])('a %d is reported', async (status, message) => {
     server.files.set('/m.gguf', { bytes: big, status: () => status });
     expect((await refusal(pull(`${server.url}/m.gguf`))).message).toContain(message);
     expect(server.hits).toHaveLength(1);
@@ -541,7 +541,7 @@ describe('two pulls at once', () => {
   it.each([
     ['that a process left when it was killed', ''],
     ['that is none', JSON.stringify({ host: 'elsewhere', pid: 1 })],
-  ])('a file for the lock %s does not hold anybody up', async (_, content) => {
+  ])('a lock file %s does not block a pull', async (_, content) => {
     server.files.set('/m.gguf', { bytes: big });
     const lock = `${here('m.gguf')}.part.lock.db`;
     mkdirSync(dirname(lock), { recursive: true });
@@ -649,7 +649,7 @@ describe('inspecting', () => {
     ['cut within its header', model.subarray(0, 3000), 'it ends within its header'],
     ['cut within its weights', model.subarray(0, -100), 'is truncated'],
     ['a text', Buffer.from('hello world, I am a text'), 'it begins with'],
-  ])('says of a file that is %s', async (_, bytes, message) => {
+  ])('reports a file that is %s', async (_, bytes, message) => {
     const path = join(folder, 'm.gguf');
     if (bytes) writeFileSync(path, bytes);
     expect((await refusal(inspect({ kind: 'path', path }))).message).toContain(message);

@@ -55,10 +55,10 @@ test('a folder in place of a file fails the start', async () => {
 });
 
 test.each([
-  ['nothing', Buffer.alloc(0)],
-  ['something else', Buffer.from('Not a model at all, but a text.')],
+  ['no content', Buffer.alloc(0)],
+  ['other content', Buffer.from('Not a model at all, but a text.')],
   ['the first half of the header', readFileSync(whole.path).subarray(0, 1000)],
-])('a file with %s in it', async (_, bytes) => {
+])('a file with %s fails the start', async (_, bytes) => {
   expect(await complaint(written('broken.gguf', bytes))).toMatch(/is not a GGUF model file|is truncated/);
 });
 
@@ -146,9 +146,9 @@ test('threads are measured for a large model, or configured', async () => {
   const small = await loadModel({ ...options, threads: 'auto' }, { clock: systemClock, cores: 3 });
   expect(small.threads).toBe(1);
   await small.llama.dispose();
-  const told = await loadModel({ ...options, threads: 2 }, { clock: systemClock, calibrateFrom: 0 });
-  expect(told.threads).toBe(2);
-  await told.llama.dispose();
+  const loaded = await loadModel({ ...options, threads: 2 }, { clock: systemClock, calibrateFrom: 0 });
+  expect(loaded.threads).toBe(2);
+  await loaded.llama.dispose();
 });
 
 test('a model of an unknown architecture fails the start', async () => {

@@ -5,10 +5,9 @@ import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
 import { estimateText } from '../../../src/wire/chat/request/estimate-prompt.ts';
 import { message, send, startFakeUpstream, streamed } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
-import { ask, call, collect, createLogBook, engineAt, json, said } from './setup.ts';
+import { ask, call, collect, createLogBook, engineAt, json, textOf } from './setup.ts';
 
-// A chat completion asked for as a message, and a message read as a chat completion. The shapes are those of the types of
-// the official client.
+// Chat completions sent as messages, and messages read as chat completions, in the types of the official client.
 
 let fake: FakeUpstream;
 let engine: Engine;
@@ -22,7 +21,7 @@ afterEach(async () => {
   await fake.close();
 });
 
-/** Its types name no sampling any more, which the version that is sent still reads. */
+/** Sampling fields, which the types no longer name but the API version in use still reads. */
 type Sent = Anthropic.MessageCreateParams & { temperature?: number; top_p?: number };
 
 async function sent(fields: Partial<ChatRequest>, model?: string): Promise<Sent> {
@@ -275,7 +274,7 @@ describe('the request', () => {
       },
       {},
     ],
-  ])('says how hard to think in the words of %s: %o', async (model, fields, expected) => {
+  ])('has the reasoning effort in the fields of %s: %o', async (model, fields, expected) => {
     const { thinking, output_config, temperature } = await sent(fields, model);
     expect({ thinking, output_config }).toEqual(expected);
     if (thinking && thinking.type !== 'disabled') expect(temperature).toBeUndefined();
@@ -344,7 +343,7 @@ describe('the answer', () => {
     ['stop_sequence', { stop_sequence: 'END' }, { finish_reason: 'stop', stop_reason: 'END' }],
     ['refusal', {}, { finish_reason: 'content_filter' }],
     ['pause_turn', {}, { finish_reason: 'stop' }],
-  ])('that ended by %s', async (stop_reason, more, expected) => {
+  ])('ended by %s', async (stop_reason, more, expected) => {
     const { choices } = await answered(message('x', { stop_reason, ...more }));
     expect(choices[0]).toMatchObject(expected);
   });
@@ -404,7 +403,7 @@ describe('the stream', () => {
       ended('tool_use'),
     );
     expect(JSON.parse(fake.received[0]!.text)).toMatchObject({ stream: true });
-    expect(said(chunks)).toBe('Let me look.');
+    expect(textOf(chunks)).toBe('Let me look.');
     const deltas = chunks.flatMap(({ choices }) => choices.map((choice) => choice.delta));
     expect(deltas[0]).toEqual({ role: 'assistant', content: '' });
     expect(deltas.map(({ reasoning = '' }) => reasoning).join('')).toBe('Hm.');
@@ -438,7 +437,7 @@ describe('the stream', () => {
       response.write(start + text + end, () => response.destroy());
     };
     const chunks = await collect(engine.stream(ask(), call()));
-    expect([said(chunks), chunks.at(-1)!.usage]).toMatchObject(['a', { completion_tokens: 7 }]);
+    expect([textOf(chunks), chunks.at(-1)!.usage]).toMatchObject(['a', { completion_tokens: 7 }]);
   });
 
   it('is an error if it stops early', async () => {

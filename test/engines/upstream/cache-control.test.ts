@@ -4,7 +4,7 @@ import type { MessagesRequest } from '../../../src/wire/messages/messages.ts';
 import { toChatRequest } from '../../../src/wire/messages/request/to-chat-request.ts';
 import { bodyTo } from './sent-to.ts';
 
-// Marks for a cache reach the services that read them, from chat clients and from clients of messages, and no others.
+// Cache marks reach the services that read them, from chat clients and from clients of messages, and no others.
 
 const cache_control = { type: 'ephemeral', ttl: '1h' };
 const text = (value: string, more = {}) => ({ type: 'text', text: value, ...more });
@@ -124,7 +124,7 @@ describe.each<Flavor>(['vllm', 'openai', 'mistral', 'generic'])('%s', (flavor) =
   it.each([
     ['a chat', () => chat, 'a b c'],
     ['messages', fromMessages, 'a\n\nb\n\nc'],
-  ])('is sent the text alone of %s', async (_, request, system) => {
+  ])('gets only the text of %s', async (_, request, system) => {
     const sent = await bodyTo(flavor, request());
     expect(JSON.stringify(sent)).not.toContain('cache_control');
     const contents = (sent['messages'] as { content: unknown }[]).map(({ content }) => content);

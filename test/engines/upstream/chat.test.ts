@@ -12,7 +12,7 @@ import {
   usageFrame,
 } from '../../support/fake-upstream.ts';
 import type { Responder, FakeUpstream } from '../../support/fake-upstream.ts';
-import { ask, call, collect, createLogBook, engineAt, said } from './setup.ts';
+import { ask, call, collect, createLogBook, engineAt, textOf } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -156,7 +156,7 @@ describe('several choices', () => {
   });
 
   it.each([0, 9e-6])(
-    'are asked for one by one where a server makes several only by chance, at %d',
+    'are requested one by one where a server would repeat itself, at temperature %d',
     async (temperature) => {
       const { fake, engine } = await upstream(complete(one.content, { usage: one.usage }), {
         flavor: 'vllm',
@@ -371,7 +371,7 @@ describe('the answer', () => {
       'in a choice',
       `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: { prompt_tokens: 1000, completion_tokens: 10 } }] })}\n\n`,
     ],
-  ])('reads a usage in other words at the end of a stream: %s', async (_, last) => {
+  ])('reads a usage with other names at the end of a stream: %s', async (_, last) => {
     const { engine } = await upstream(streamed([frame({ content: 'ok' }, 'stop'), last, 'data: [DONE]\n\n']));
     const chunks = await collect(engine.stream(ask(), call()));
     expect(chunks.at(-1)!.usage).toMatchObject({ prompt_tokens: 1_000, completion_tokens: 10 });
@@ -407,24 +407,21 @@ describe('the answer', () => {
     ['llama.cpp', {}, { stopping_word: 'END' }, { stop_reason: 'END' }],
     ['llama.cpp', {}, { stopping_word: '' }, {}],
     ['others', {}, {}, {}],
-  ])(
-    'passes on the stop sequence that was met, and no token: %s %j %j',
-    async (_, inChoice, beside, told) => {
-      const message = { role: 'assistant', content: 'hi' };
-      const choices = [{ index: 0, message, finish_reason: 'stop', ...inChoice }];
-      const plain = await upstream(complete('', { choices, ...beside }));
-      const body = await plain.engine.generate(ask(), call());
-      const { stop_reason: __, ...rest } = { ...body.choices[0]! };
-      expect(body.choices[0]).toEqual({ ...rest, ...told });
-      const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...inChoice }], ...beside };
-      const inPieces = await upstream(
-        streamed([frame({ content: 'hi' }), `data: ${JSON.stringify(ending)}\n\n`, 'data: [DONE]\n\n']),
-      );
-      const chunks = await collect(inPieces.engine.stream(ask(), call()));
-      const last = chunks.findLast(({ choices: ended }) => ended.length > 0)!.choices[0]!;
-      expect('stop_reason' in last ? { stop_reason: last.stop_reason } : {}).toEqual(told);
-    },
-  );
+  ])('passes on a matched stop sequence, but no token: %s %j %j', async (_, inChoice, beside, told) => {
+    const message = { role: 'assistant', content: 'hi' };
+    const choices = [{ index: 0, message, finish_reason: 'stop', ...inChoice }];
+    const plain = await upstream(complete('', { choices, ...beside }));
+    const body = await plain.engine.generate(ask(), call());
+    const { stop_reason: __, ...rest } = { ...body.choices[0]! };
+    expect(body.choices[0]).toEqual({ ...rest, ...told });
+    const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...inChoice }], ...beside };
+    const inPieces = await upstream(
+      streamed([frame({ content: 'hi' }), `data: ${JSON.stringify(ending)}\n\n`, 'data: [DONE]\n\n']),
+    );
+    const chunks = await collect(inPieces.engine.stream(ask(), call()));
+    const last = chunks.findLast(({ choices: ended }) => ended.length > 0)!.choices[0]!;
+    expect('stop_reason' in last ? { stop_reason: last.stop_reason } : {}).toEqual(told);
+  });
 
   it('streams several choices in the canonical shape', async () => {
     const piece = (tool: object) => frame({ tool_calls: [tool] });
@@ -455,7 +452,7 @@ describe('the answer', () => {
       [0, 'tool_calls'],
       [1, 'length'],
     ]);
-    expect(said(chunks.filter(({ choices }) => choices[0]?.index === 1))).toBe('other');
+    expect(textOf(chunks.filter(({ choices }) => choices[0]?.index === 1))).toBe('other');
   });
 
   it('ends a stream with tool calls by tool_calls, whatever the server reports', async () => {
@@ -545,7 +542,7 @@ describe('the answer', () => {
     'network_error',
     'ERROR',
     'USER_CANCEL',
-  ])('takes an answer that ended with %s for none, plain or streamed', async (finish_reason) => {
+  ])('rejects an answer that ended with %s, plain or streamed', async (finish_reason) => {
     const expected = { code: 'invalid_upstream_response', blame: ambiguous };
     const plain = await upstream(choice({ content: 'The answer is' }, finish_reason));
     await expect(plain.engine.generate(ask(), call())).rejects.toMatchObject(expected);
@@ -593,10 +590,10 @@ describe('the answer', () => {
   it.each<[string, object, object | undefined]>([
     ['in the details', { completion_tokens_details: { reasoning_tokens: 2 } }, { reasoning_tokens: 2 }],
     ['beside them, as SGLang does', { reasoning_tokens: 2 }, { reasoning_tokens: 2 }],
-    ['as more than there are', { reasoning_tokens: 9 }, { reasoning_tokens: 3 }],
+    ['as more than the answer has', { reasoning_tokens: 9 }, { reasoning_tokens: 3 }],
     ['as nonsense', { completion_tokens_details: { reasoning_tokens: 'two' } }, undefined],
     ['not at all', { completion_tokens_details: null }, undefined],
-  ])('passes on the tokens of reasoning, told %s', async (_, more, told) => {
+  ])('passes on the tokens of reasoning, reported %s', async (_, more, told) => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12, ...more };
     const { engine } = await upstream(complete('hi', { usage }));
     const body = await engine.generate(ask(), call());

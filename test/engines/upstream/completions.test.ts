@@ -45,7 +45,7 @@ const answer = (choices: object[], more: object = {}) => ({
   ...more,
 });
 
-/** Answers with as many choices as a server makes that knows all of it. */
+/** Answers with as many choices as a server with full support makes. */
 function echoing(response: ServerResponse, { text }: { text: string }) {
   const { prompt, n } = JSON.parse(text) as Body;
   const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt : [prompt];
@@ -121,7 +121,7 @@ describe('the request to a server', () => {
     ['ollama', {}, 'prompt', 'applies its chat template'],
     ['llama-server', { echo: true, logprobs: 1 }, 'echo', 'no log probabilities of prompts'],
     ['llama-server', { echo: true, prompt: [1] }, 'echo', 'the text of token ids'],
-  ])('%s: %j is refused before it is asked', async (flavor, request, param, words) => {
+  ])('%s: %j is rejected before a request is sent', async (flavor, request, param, words) => {
     await start(flavor);
     await expect(ask(request)).rejects.toMatchObject({ code: 'validation_error', status: 422, param });
     await expect(ask(request)).rejects.toThrow(words);
@@ -169,8 +169,8 @@ describe('the answer', () => {
     ['no choices', { usage }],
     ['a chat', answer([{ index: 0, message: { content: 'x' } }])],
     ['one too many', answer([choice(0, 'a'), choice(1, 'b')])],
-    ['one that was broken off', answer([choice(0, 'a', { finish_reason: 'abort' })])],
-  ])('%s is no answer', async (_, body) => {
+    ['an aborted answer', answer([choice(0, 'a', { finish_reason: 'abort' })])],
+  ])('%s is rejected as an answer', async (_, body) => {
     fake.answer = (response) => send(response, 200, body);
     await expect(ask({})).rejects.toMatchObject({ code: 'invalid_upstream_response' });
   });

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
 
-/** A server that has these paths and no others. */
+/** Server with only these paths. */
 async function serverWith(flavor: Flavor, paths: Record<string, unknown>) {
   const fake = await startFakeUpstream((response, { path }) =>
     path in paths ? send(response, 200, paths[path]) : send(response, 404, { detail: 'Not Found' }),

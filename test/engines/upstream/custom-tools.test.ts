@@ -19,7 +19,7 @@ const look = { type: 'function' as const, function: { name: 'look' } };
 const input = 'say "hi"\n\u2028 \u{1f600} \\';
 const called = { id: 'call_1', type: 'custom' as const, custom: { name: 'patch', input } };
 
-/** As its client sends it: the model called it, and may call it again. */
+/** Request with a call made by the model, which it may repeat. */
 const body = (more: Partial<ChatBody> = {}) =>
   canonicalChat(
     json<ChatBody>({
@@ -62,8 +62,8 @@ describe('tools with free text', () => {
         messages: [{ role: 'user' }, { role: 'assistant', tool_calls: [called] }, { role: 'tool' }],
       });
       expect(JSON.stringify(sent())).not.toContain('elsewhere');
-      const told = presentChat(got, calls) as unknown as typeof answer;
-      expect(told.choices[0]?.message.tool_calls).toEqual([called]);
+      const shown = presentChat(got, calls) as unknown as typeof answer;
+      expect(shown.choices[0]?.message.tool_calls).toEqual([called]);
     },
   );
 
@@ -72,7 +72,7 @@ describe('tools with free text', () => {
     ['openai', { model: 'gpt-4.1-mini' }],
     ['azure', { model: 'my-deployment' }],
     ['openai', { capabilities: { customTools: false } }],
-  ])('are functions to others: %s %j', async (flavor, more) => {
+  ])('are sent to other models as functions: %s %j', async (flavor, more) => {
     const { engine, sent } = await serverOf(flavor, more);
     expect(engine.capabilities.customTools).toBe(false);
     await engine.generate(body().body, call());
@@ -88,7 +88,7 @@ describe('tools with free text', () => {
     ['openai', { model: 'gpt-10' }],
     ['azure', { model: 'my-deployment', capabilities: { customTools: true } }],
     ['generic', { capabilities: { customTools: true } }],
-  ])('are what they are to newer models, and where the operator says so: %s %j', async (flavor, more) => {
+  ])('are sent unchanged to newer models, and where configured: %s %j', async (flavor, more) => {
     const { engine, sent } = await serverOf(flavor, more);
     expect(engine.capabilities.customTools).toBe(true);
     await engine.generate(body().body, call());
@@ -106,7 +106,7 @@ describe('tools with free text', () => {
     fake.answer = (response) => {
       response.setHeader('content-type', 'text/event-stream');
       response.write(piece({ name: 'patch', input: '' }, { id: 'call_1', type: 'custom' }));
-      // An emoji is cut in two.
+      // Cuts an emoji in two.
       for (const at of [0, 5, 11, 12]) {
         const end = { 0: 5, 5: 11, 11: 12 }[at] ?? input.length;
         response.write(piece({ input: input.slice(at, end) }));
@@ -118,8 +118,8 @@ describe('tools with free text', () => {
     const got = await foldChunks(engine.stream(request, call()));
     const [made] = got.choices[0]?.message.tool_calls ?? [];
     expect(JSON.parse(made?.function.arguments ?? '')).toEqual({ input });
-    const told = presentChat(got, calls);
-    expect((told as unknown as typeof answer).choices[0]).toMatchObject({
+    const shown = presentChat(got, calls);
+    expect((shown as unknown as typeof answer).choices[0]).toMatchObject({
       message: { tool_calls: [called] },
       finish_reason: 'tool_calls',
     });

@@ -4,7 +4,7 @@ import { complete, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { bodyTo, sentTo } from './sent-to.ts';
 import { ask, call, engineAt } from './setup.ts';
 
-// How hard to think, in the words of each provider and of its models.
+// Reasoning effort in the fields of each provider and its models.
 
 describe('the reasoning effort', () => {
   const off = { chat_template_kwargs: { enable_thinking: false, thinking: false } };
@@ -55,7 +55,7 @@ describe('the reasoning effort', () => {
   });
 
   it.each(flavors.filter((flavor) => flavor !== 'anthropic'))(
-    'with a budget on %s, which is told of it only if it knows the field',
+    'with a budget on %s, which gets it only if it knows the field',
     async (flavor) => {
       const knows = flavor === 'llama-server' || flavor === 'offpeak';
       const thinking_budget_tokens = 512;

@@ -18,9 +18,9 @@ import type { Fault } from '../../support/fault-proxy.ts';
 import { freePort } from '../../support/free-port.ts';
 import { createManualClock } from '../../support/manual-clock.ts';
 import { until } from '../../support/until.ts';
-import { ask, call, collect, createLogBook, engineAt, json, said } from './setup.ts';
+import { ask, call, collect, createLogBook, engineAt, json, textOf } from './setup.ts';
 
-/** A connection is used again from the next turn of the event loop on. */
+/** A connection can be reused from the next turn of the event loop on. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
@@ -60,7 +60,7 @@ describe('a server that only embeds with the model', () => {
   const words = 'This server does not support completions. Start it without `--embeddings`';
   const lacking = { code: 'model_not_found', status: 404, param: 'model', blame: permanent };
   const replicas = { code: 'upstream_error', blame: ambiguous };
-  /** Embeds, and answers the calls for answers one after the other; the last answer is that of all others, too. */
+  /** Answers embeddings, and the other calls with these answers in turn; the last one repeats. */
   const embedding = (...answers: Responder[]): Responder => {
     const next = answers.values();
     const last = answers.at(-1)!;
@@ -72,11 +72,11 @@ describe('a server that only embeds with the model', () => {
   it.each([
     [404, { detail: 'Not Found' }, '(status 404).'],
     [501, { error: { message: words } }, `(status 501): ${words}`],
-  ])('has no answers: %i is about the model asked for, not about the server', async (code, body, told) => {
+  ])('gives no answers: %i concerns the requested model, not the server', async (code, body, detail) => {
     const { engine } = await upstream(embedding(status(code, body)));
     const error = {
       ...lacking,
-      message: expect.stringContaining(`only embeddings, not text generation ${told}`),
+      message: expect.stringContaining(`only embeddings, not text generation ${detail}`),
     };
     await expect(generate(engine)).rejects.toMatchObject(error);
     await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(error);
@@ -91,7 +91,7 @@ describe('a server that only embeds with the model', () => {
     const { engine } = await upstream(embedding(absent, complete('Up.')));
     expect((await generate(engine)).choices[0]!.message.content).toBe('Up.');
     const { engine: other } = await upstream(embedding(absent, complete('Up.')));
-    expect(said(await collect(other.stream(ask(), call())))).toBe('Up.');
+    expect(textOf(await collect(other.stream(ask(), call())))).toBe('Up.');
     const { engine: failing } = await upstream(embedding(absent, status(503)));
     await expect(generate(failing)).rejects.toMatchObject({ code: 'engine_overloaded', blame: unavailable });
   });
@@ -114,15 +114,15 @@ describe('a server that only embeds with the model', () => {
   it('is probed for embeddings once in 30 s, however many calls it refuses', async () => {
     const clock = createManualClock();
     const { engine, fake } = await upstream(embedding(absent), { clock });
-    const asked = () => paths(fake).filter((path) => path === 'embeddings').length;
+    const probes = () => paths(fake).filter((path) => path === 'embeddings').length;
     const all = await Promise.allSettled([generate(engine), generate(engine), generate(engine)]);
     for (const each of all) expect(each).toMatchObject({ status: 'rejected', reason: lacking });
     await clock.advance(29_999);
     await expect(generate(engine)).rejects.toMatchObject(lacking);
-    expect(asked()).toBe(1);
+    expect(probes()).toBe(1);
     await clock.advance(1);
     await expect(generate(engine)).rejects.toMatchObject(lacking);
-    expect(asked()).toBe(2);
+    expect(probes()).toBe(2);
   });
 
   it('is not waited for by aborted calls', async () => {
@@ -135,7 +135,7 @@ describe('a server that only embeds with the model', () => {
     );
     const client = new AbortController();
     const gone = engine.generate(ask(), call(client.signal));
-    await until('it is asked', () => paths(fake).includes('embeddings'));
+    await until('the probe is sent', () => paths(fake).includes('embeddings'));
     client.abort(new Error('the client left'));
     await expect(gone).rejects.toThrow('the client left');
   });
@@ -149,7 +149,7 @@ describe('statuses', () => {
     [{ 'retry-after': 'soon' }, undefined],
     [{ 'retry-after': '-5' }, undefined],
     [{}, undefined],
-  ])('F18: 429 with %j is overload, to be asked again after %j s', async (headers, retryAfter) => {
+  ])('F18: 429 with %j is an overload, to be retried after %j s', async (headers, retryAfter) => {
     const clock = createManualClock(Date.UTC(2026, 0, 1));
     const { engine } = await upstream(status(429, {}, headers), { clock });
     await expect(generate(engine)).rejects.toMatchObject({
@@ -168,7 +168,7 @@ describe('statuses', () => {
     [503, 'engine_overloaded', unavailable],
     [504, 'upstream_timeout', ambiguous],
     [529, 'engine_overloaded', unavailable],
-  ])('F20: %i is %s, of %j', async (code, expected, blame) => {
+  ])('F20: %i is %s with blame %j', async (code, expected, blame) => {
     const { engine } = await upstream(status(code));
     await expect(generate(engine)).rejects.toMatchObject({ code: expected, blame });
   });
@@ -177,18 +177,18 @@ describe('statuses', () => {
     [400, 'request_refused', 400],
     [413, 'request_refused', 400],
     [422, 'request_refused', 400],
-  ])('F21: %i is final and keeps what the upstream said', async (code, expected, told) => {
+  ])('F21: %i is permanent and keeps the message of the upstream', async (code, expected, shown) => {
     const { engine } = await upstream(status(code, { error: { message: 'top_p must be under 1' } }));
     await expect(generate(engine)).rejects.toMatchObject({
       code: expected,
-      status: told,
+      status: shown,
       blame: permanent,
       message: expect.stringContaining('top_p must be under 1'),
     });
   });
 
   it.each(['', 'litellm.RateLimitError: OpenAIException - '])(
-    'F21: more tokens than there are in a minute are no rate, though OpenAI calls it so: %j',
+    'F21: a request above the token limit per minute is refused, though OpenAI calls it a rate limit: %j',
     async (before) => {
       const message = `${before}Request too large for gpt-4o in organization org-VDAWofJASuLH0vVz8o9tiQZr on tokens per min (TPM): Limit 30000, Requested 30601.`;
       const error = { message, type: 'tokens', code: 'rate_limit_exceeded' };
@@ -216,14 +216,14 @@ describe('statuses', () => {
     const log = createLogBook();
     const { fake, engine } = await upstream(undefined, { log });
     const error = { message: 'CUDA failed in /usr/lib/x.py with secret-upstr', code: 500 };
-    const told = `The model's server failed (status 500).`;
+    const message = `The model's server failed (status 500).`;
     for (const answer of [status(500, { error }), status(200, { error })]) {
       fake.answer = answer;
-      await expect(generate(engine)).rejects.toMatchObject({ message: told });
-      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ message: told });
+      await expect(generate(engine)).rejects.toMatchObject({ message });
+      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ message });
     }
     fake.answer = streamed([frame({ content: 'a' }), `data: ${JSON.stringify({ error })}\n\n`]);
-    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ message: told });
+    await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject({ message });
     expect(log.warnings).toEqual([
       {
         message: 'the upstream answers 500',
@@ -264,7 +264,7 @@ describe('statuses', () => {
     [402, false, true],
     [403, false, false],
   ])(
-    'F22: %i is a failure of our account, for certain: %s, seen by requests alone: %s, logged once, and no client is told why',
+    'F22: %i concerns the account, certain: %s, hidden from probes: %s, is logged once and not shown to clients',
     async (code, certain, hidden) => {
       const log = createLogBook();
       const { engine } = await upstream(
@@ -297,7 +297,7 @@ describe('statuses', () => {
       { error: { message: 'litellm.BadRequestError: AnthropicException - Your credit balance is too low.' } },
       false,
     ],
-  ] as const)('F22: %s tells of the account with %i', async (flavor, code, body, certain) => {
+  ] as const)('F22: %s reports a fault of the account with %i', async (flavor, code, body, certain) => {
     const { engine } = await upstream(status(code, body), { flavor });
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'upstream_error',
@@ -306,17 +306,17 @@ describe('statuses', () => {
   });
 
   it.each([
-    // The server of llama-cpp-python.
+    // Error of llama-cpp-python.
     `[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': "Input should be 'text' or 'json_object'", 'input': 'json_schema'}]`,
     "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': 'x'}",
     "1 validation error for CreateChatCompletionRequest\nresponse_format.type\n  Input should be 'text' or 'json_object'",
     "Input should be 'text' or 'json_object'",
     [{ loc: ['body', 'response_format', 'type'], msg: "Input should be 'text' or 'json_object'" }],
-  ])("a 500 that names a field of the request is the request's: %j", async (told) => {
+  ])('a 500 that names a field of the request concerns the request: %j', async (reported) => {
     const body =
-      typeof told === 'string'
-        ? { error: { message: told, type: 'internal_server_error' } }
-        : { detail: told };
+      typeof reported === 'string'
+        ? { error: { message: reported, type: 'internal_server_error' } }
+        : { detail: reported };
     const { engine } = await upstream(status(500, body));
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'request_refused',
@@ -329,21 +329,21 @@ describe('statuses', () => {
     '1 validation error for ChatCompletionResponse\nmessages\n  Field required',
     "[{'type': 'missing', 'loc': ('response', 'id'), 'msg': 'Field required'}]",
     'CUDA error: out of memory in tools',
-  ])("a 500 that names what the server has of its own is the server's: %j", async (message) => {
+  ])('a 500 that names internals of the server concerns the server: %j', async (message) => {
     const { engine } = await upstream(status(500, { error: { message } }));
     await expect(generate(engine)).rejects.toMatchObject({ code: 'upstream_error', blame: ambiguous });
   });
 
   it.each(['tool_not_called', 'schema_not_met'])(
-    'another Offpeak that could not keep a promise works: %s',
+    'another Offpeak that missed a guarantee is not at fault: %s',
     async (code) => {
       const message = 'The answer is not JSON.';
       const error = { type: 'server_error', code, message };
       const { fake, engine } = await upstream(status(502, { error }), { flavor: 'offpeak' });
-      const told = { code, message, blame: permanent };
-      await expect(generate(engine)).rejects.toMatchObject(told);
+      const expected = { code, message, blame: permanent };
+      await expect(generate(engine)).rejects.toMatchObject(expected);
       fake.answer = streamed([frame({ content: 'a' }), `data: ${JSON.stringify({ error })}\n\n`]);
-      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(told);
+      await expect(collect(engine.stream(ask(), call()))).rejects.toMatchObject(expected);
     },
   );
 
@@ -357,7 +357,7 @@ describe('statuses', () => {
     ['gemini', 400, 'Invalid value: "API key not valid."'],
     ['xai', 400, 'Unknown name "Incorrect API key provided"'],
     ['vllm', 400, 'API key not valid'],
-  ] as const)('F22: not what a request may have it say: %s, %s', async (flavor, code, message) => {
+  ] as const)('F22: ignores messages that a request can provoke: %s, %s', async (flavor, code, message) => {
     const { engine } = await upstream(status(code, { error: { message } }), { flavor });
     await expect(generate(engine)).rejects.toMatchObject({ code: 'request_refused', blame: permanent });
   });
@@ -447,7 +447,7 @@ describe('connections', () => {
     ['reset-during', 250],
     ['half-close', 250],
   ] as const)(
-    'F25: %s after %i bytes fails, counts as an attempt and is not repeated by itself',
+    'F25: %s after %i bytes fails, counts as an attempt and is not repeated automatically',
     async (fault, bytes) => {
       const { fake, engine } = await damaged(fault, bytes, complete('x'.repeat(500)));
       await expect(generate(engine)).rejects.toMatchObject({ status: 502, blame: ambiguous });
@@ -471,7 +471,7 @@ describe('connections', () => {
     expect(fake.received.map(({ connection }) => connection)).toEqual([0, 0, 1]);
   });
 
-  it('F25: does so once when the connection is closed cleanly', async () => {
+  it('F25: repeats a request once when the connection is closed cleanly', async () => {
     const { fake, engine } = await upstream();
     await generate(engine);
     await nextTurn();
@@ -484,7 +484,7 @@ describe('connections', () => {
     [1_000, 3],
     [1_001, 2],
   ])(
-    'F25: a reset %i ms after the start makes %i requests: later, the server had worked',
+    'F25: a reset %i ms after the start results in %i requests: later, the server may have worked on it',
     async (ms, sent) => {
       const clock = createManualClock();
       const { fake, engine } = await upstream(undefined, { clock });
@@ -502,7 +502,7 @@ describe('connections', () => {
   );
 
   it('reuses connections', async () => {
-    // The end of a stream is waited for as long as it takes.
+    // The manual clock never stops the wait for the end of a stream.
     const { fake, engine } = await upstream(undefined, { clock: createManualClock() });
     for (let i = 0; i < 3; i++) {
       await generate(engine);
@@ -576,7 +576,7 @@ describe('streams', () => {
     const pieces = [bytes.subarray(0, 7), bytes.subarray(7, middle), bytes.subarray(middle)];
     const { engine } = await upstream(streamed(pieces));
     const chunks = await collect(engine.stream(ask(), call()));
-    expect(said(chunks)).toBe(`grün 🌱${long}`);
+    expect(textOf(chunks)).toBe(`grün 🌱${long}`);
     expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 2 });
     expect(chunks.slice(0, -1).every(({ choices }) => choices.length === 1)).toBe(true);
   });
@@ -626,7 +626,7 @@ describe('streams', () => {
     });
     await clock.advance(1_000);
     await expect.poll(() => fake.received[0]?.aborted).toBe(true);
-    // Whoever watches for hangs looks once more.
+    // The hang detection runs once more.
     await clock.advance(12_000);
     expect(clock.pending).toBe(0);
   });
@@ -646,24 +646,24 @@ describe('streams', () => {
   it('turns a whole answer to a request for a stream into chunks', async () => {
     const { engine } = await upstream(complete('All at once.'));
     const chunks = await collect(engine.stream(ask(), call()));
-    expect(said(chunks)).toBe('All at once.');
+    expect(textOf(chunks)).toBe('All at once.');
     expect(chunks.flatMap(({ choices }) => choices).at(-1)).toMatchObject({ finish_reason: 'stop' });
     expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { total_tokens: 12 } });
   });
 
   it.each([
-    ['with its usage', [frame({ content: 'all' }, 'stop'), usageFrame], 'all'],
+    ['after its usage', [frame({ content: 'all' }, 'stop'), usageFrame], 'all'],
     ['before its usage', [frame({ content: 'all' }, 'stop')], null],
     ['before its end', [frame({ content: 'all' }), usageFrame], null],
   ])(
-    'takes an answer whose connection breaks instead of [DONE] only when it came %s',
+    'accepts an answer whose connection breaks before [DONE] only if it breaks %s',
     async (_, frames, expected) => {
       const { engine } = await upstream(async (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(frames.join(''), () => response.socket?.end());
       });
       const outcome = await collect(engine.stream(ask(), call())).catch(() => null);
-      expect(outcome && said(outcome)).toBe(expected);
+      expect(outcome && textOf(outcome)).toBe(expected);
     },
   );
 });
@@ -673,7 +673,7 @@ it('an answer ends with its usage, even if its server never sends [DONE] or clos
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(frame({ content: 'all' }, 'stop') + usageFrame);
   });
-  expect(said(await collect(engine.stream(ask(), call())))).toBe('all');
+  expect(textOf(await collect(engine.stream(ask(), call())))).toBe('all');
 });
 
 it('an answer ends a moment after a usage with its last piece, even if nothing follows', async () => {
@@ -694,7 +694,7 @@ it('an answer ends a moment after a usage with its last piece, even if nothing f
   const rest = stream.next();
   await clock.advance(1_000);
   const { value } = await rest;
-  expect(said([...first.value, ...value])).toBe('all');
+  expect(textOf([...first.value, ...value])).toBe('all');
   expect(value.at(-1)).toMatchObject({ choices: [], usage: { prompt_tokens: 5, completion_tokens: 2 } });
 });
 
@@ -706,8 +706,8 @@ describe('an answer without choices', () => {
     ['an empty list', { object: 'chat.completion', choices: [], usage }],
     ['none at all', { object: 'chat.completion', usage }],
     ['null', { object: 'chat.completion', choices: null, usage: { prompt_tokens: 7 } }],
-    ['what the filter found', { prompt_filter_results: [{ prompt_index: 0 }], usage }],
-    ['why the prompt was blocked', { promptFeedback: { blockReason: 'SAFETY' }, usage }],
+    ['filter results', { prompt_filter_results: [{ prompt_index: 0 }], usage }],
+    ['a block reason', { promptFeedback: { blockReason: 'SAFETY' }, usage }],
   ])('is a filtered prompt: %s', async (_, body) => {
     const { fake, engine } = await upstream(status(200, body));
     await expect(generate(engine)).resolves.toMatchObject({
@@ -757,7 +757,7 @@ describe('invalid answers', () => {
     ],
     ['a raw NUL', ok('{"choices":[{"message":{"content":"a\u0000b"}}]}')],
     ['a gzip bomb', ok(gzipSync(Buffer.alloc(1024 * 1024)), { 'content-encoding': 'gzip' })],
-  ])('F28: %s is refused and may be tried again', async (_, answer) => {
+  ])('F28: %s is rejected and may be retried', async (_, answer) => {
     const { engine } = await upstream(answer);
     await expect(generate(engine)).rejects.toMatchObject({
       code: 'invalid_upstream_response',
@@ -802,7 +802,7 @@ describe('invalid answers', () => {
     [{ type: 'invalid_request_error', code: 503 }, 'engine_overloaded'],
     [{ code: 'INTERNAL', status: 429 }, 'engine_overloaded'],
     [{ type: 'server_error' }, 'upstream_error'],
-  ])('F29: an error inside a 200 means what it says: %o', async (error, code) => {
+  ])('F29: an error inside a 200 has the meaning of its code: %o', async (error, code) => {
     const { fake, engine } = await upstream(status(200, { error }));
     await expect(generate(engine)).rejects.toMatchObject({ code });
     fake.answer = streamed([`data: ${JSON.stringify({ error })}\n\n`]);
@@ -863,7 +863,7 @@ describe('a prompt that Ollama truncated', () => {
     ['is much longer, among others', ['x', 'four'.repeat(17)], 8, tooLong],
     ['fits', 'four', 2, null],
     ['fits, among others', ['x', 'y'], 8, null],
-  ])('is refused as an input of embeddings where it %s', async (_, input, tokens, error) => {
+  ])('is rejected as an input of embeddings if it %s', async (_, input, tokens, error) => {
     const { engine } = await upstream(
       (response) => {
         const data = [input].flat().map((__, index) => ({ index, embedding: [1, 0] }));
@@ -877,7 +877,7 @@ describe('a prompt that Ollama truncated', () => {
   });
 
   it.each([{ flavor: 'ollama' as const }, { flavor: 'vllm' as const, contextLength: 4_096 }])(
-    'cannot be told with %j, or does not happen',
+    'is not detectable, or does not occur, with %j',
     async (options) => {
       const { engine } = await upstream(complete('Hm.', cut), options);
       expect((await generate(engine)).usage.prompt_tokens).toBe(4_096);
@@ -958,7 +958,7 @@ describe('repaired answers', () => {
     ['absurd', { prompt_tokens: 1e18, completion_tokens: 4e12 }],
     ['fractions', { prompt_tokens: 1.5, completion_tokens: 0.1 }],
     ['null', { prompt_tokens: null, completion_tokens: null }],
-  ])('F30: usage that is %s is estimated and said once in the log', async (_, usage) => {
+  ])('F30: usage that is %s is estimated, and logged once', async (_, usage) => {
     const log = createLogBook();
     const { engine } = await upstream(complete('x'.repeat(40), { usage }), { log });
     for (let i = 0; i < 2; i++) {
@@ -1090,7 +1090,7 @@ describe('embeddings', () => {
     ['text', vectors(['a'], ['b'])],
     ['nothing', vectors([], [])],
     ['no data', {}],
-  ])('refuses %s', async (_, body) => {
+  ])('rejects %s', async (_, body) => {
     const { engine } = await upstream(status(200, body));
     await expect(engine.embed(request, call())).rejects.toMatchObject({ code: 'invalid_upstream_response' });
   });
@@ -1099,7 +1099,7 @@ describe('embeddings', () => {
     ['texts', ['a'.repeat(19), 'b'.repeat(20)], 10],
     ['one text of token ids', [5, 6, 7], 3],
     ['texts of token ids', [[5, 6], [7]], 3],
-  ])('counts %s itself where the server does not', async (_, input, tokens) => {
+  ])('counts %s itself if the server does not', async (_, input, tokens) => {
     for (const usage of [undefined, null, {}, { prompt_tokens: 0 }]) {
       const list = typeof (input as unknown[])[0] === 'number' ? [[1]] : [[1], [2]];
       const { engine } = await upstream(status(200, { ...vectors(...list), usage }));
@@ -1113,7 +1113,7 @@ describe('embeddings', () => {
     { total_tokens: 7 },
     { prompt_tokens: '7' },
     { prompt_tokens: 0, total_tokens: 7 },
-  ])('reads the tokens that are reported as %j', async (usage) => {
+  ])('reads the token count reported as %j', async (usage) => {
     const { engine } = await upstream(status(200, { ...vectors([1], [2]), usage }));
     expect((await engine.embed(request, call())).promptTokens).toBe(7);
   });

@@ -5,16 +5,16 @@ import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
 const page = readFileSync(new URL('../../../docs/chat-completions.md', import.meta.url), 'utf8');
 const [table = ''] = (page.split('| flavor | additional fields')[1] ?? '').split('\n\n');
 
-/** The names in backquotes of the row of a flavor; a star stands for any end. */
-function told(flavor: string): string[] {
+/** Names in backquotes in the row of a flavor; a star matches any suffix. */
+function namesIn(flavor: string): string[] {
   const rows = table.split('\n').map((line) => line.split('|'));
   const [, , cell = ''] = rows.find(([, first = '']) => first.includes(`\`${flavor}\``)) ?? [];
   const names = [...cell.matchAll(/`([\w*-]+)`/g)].map(([, name]) => name!);
-  return names.flatMap((name) => (name in flavorTraits ? told(name) : [name]));
+  return names.flatMap((name) => (name in flavorTraits ? namesIn(name) : [name]));
 }
 
 test.each(Object.entries(flavorTraits))('the page lists the fields that %s is sent', (flavor, { fields }) => {
-  const names = told(flavor);
+  const names = namesIn(flavor);
   const covers = (pattern: string, name: string) =>
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
   for (const name of fields)

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await (one.stop?.() ?? one.close?.());
 });
 
-/** A server with these models. */
+/** Server with these models. */
 const serving =
   (...data: unknown[]): Responder =>
   (response, received) =>
@@ -17,7 +17,7 @@ const serving =
       ? send(response, 200, { object: 'list', data })
       : complete()(response, received);
 
-/** A server that is seen to be asked for its models, too. */
+/** Server that records requests for its models, too. */
 async function serverOf(answer: Responder): Promise<FakeUpstream> {
   const fake = await startFakeUpstream(answer);
   fake.models = (response, received) => fake.answer(response, received);
@@ -32,7 +32,7 @@ async function found(answer: Responder) {
   return { fake, engine };
 }
 
-/** What only one flavor has, or each has in its own way. */
+/** Traits that identify a flavor. */
 const traitsOf = { vllm: 'strict', 'llama-server': 'filter', ollama: 'none' } as const;
 
 describe('an upstream whose flavor is not configured', () => {
@@ -42,9 +42,9 @@ describe('an upstream whose flavor is not configured', () => {
     ['llamacpp', traitsOf['llama-server'], 'slot'],
     ['library', traitsOf.ollama, 'slot'],
     ['offpeak', 'exact', 'shared'],
-    ['somebody', 'native', 'shared'],
+    ['unknown-owner', 'native', 'shared'],
     ['toString', 'native', 'shared'],
-  ])('is known by the owner of its models: %s', async (owned_by, forcedTool, prefixCache) => {
+  ])('is detected by the owner of its models: %s', async (owned_by, forcedTool, prefixCache) => {
     const { fake, engine } = await found(
       serving({ id: 'other', owned_by: 'x' }, { id: 'real-name', owned_by }),
     );
@@ -55,12 +55,12 @@ describe('an upstream whose flavor is not configured', () => {
     await engine.stop();
     await engine.start();
     expect(fake.received).toHaveLength(1);
-    // How it is stands in the same answer, once.
-    const asked = () => fake.received.filter(({ path }) => path === '/v1/models').length;
+    // The same response has its state, so one request suffices.
+    const requests = () => fake.received.filter(({ path }) => path === '/v1/models').length;
     await engine.probe().catch(() => undefined);
-    expect(asked()).toBe(1);
+    expect(requests()).toBe(1);
     await engine.probe().catch(() => undefined);
-    expect(asked()).toBe(forcedTool === 'filter' || forcedTool === 'none' ? 1 : 2);
+    expect(requests()).toBe(forcedTool === 'filter' || forcedTool === 'none' ? 1 : 2);
   });
 
   it('is treated by its flavor once that is detected', async () => {
@@ -74,15 +74,15 @@ describe('an upstream whose flavor is not configured', () => {
     ['wants another key', (response) => send(response, 401, {})],
     ['lists nothing', serving()],
     ['lists nonsense', serving(null, 5)],
-  ])('is generic where it %s', async (_, answer) => {
+  ])('is generic if it %s', async (_, answer) => {
     const { engine } = await found(answer);
     expect(engine.capabilities).toMatchObject({ inputs: ['image', 'audio', 'file'], forcedTool: 'native' });
   });
 
   it.each([
-    ['is not yet itself', 503],
+    ['is not ready', 503],
     ['is too busy', 429],
-  ])('is asked again later when it %s', async (_, code) => {
+  ])('is probed again later when it %s', async (_, code) => {
     const clock = createManualClock();
     const fake = await serverOf((response) => send(response, code, {}));
     const engine = engineAt(fake.url, { flavor: 'auto', clock });

@@ -20,30 +20,30 @@ const timeouts = { idleMs: 60_000 };
 
 interface Server {
   fake: FakeUpstream;
-  /** Tokens it has written, in its metrics. */
+  /** Tokens generated so far, in the metrics. */
   written: number;
   chat: Responder;
-  /** Its other paths. */
-  door: Responder;
+  /** Handles all paths other than chats. */
+  otherPaths: Responder;
 }
 
-/** A server whose chats and whose door are answered apart. */
-async function serverOf(chat: Responder, door?: Responder): Promise<Server> {
+/** Server with separate responders for chats and for other paths. */
+async function serverOf(chat: Responder, otherPaths?: Responder): Promise<Server> {
   const server: Server = {
     fake: await startFakeUpstream((response, request) =>
-      (/chat|messages/.test(request.path) ? server.chat : server.door)(response, request),
+      (/chat|messages/.test(request.path) ? server.chat : server.otherPaths)(response, request),
     ),
     written: 1,
     chat,
-    door:
-      door ??
+    otherPaths:
+      otherPaths ??
       ((response, { path }) => {
         if (path === '/metrics')
           return send(response, 200, `vllm:generation_tokens_total{a="b"} ${server.written}\n`);
         send(response, 200, []);
       }),
   };
-  if (door) server.fake.models = (response, request) => server.door(response, request);
+  if (otherPaths) server.fake.models = (response, request) => server.otherPaths(response, request);
   onTestFinished(() => server.fake.close());
   return server;
 }
@@ -54,7 +54,7 @@ function started(clock: ManualClock, server: Server, options: Partial<UpstreamOp
   return engine;
 }
 
-/** Moves on by a tenth of `idle`, and lets what was asked then be answered. */
+/** Advances the clock by a tenth of `idle` and waits for the requests sent then. */
 async function step(clock: ManualClock, ...servers: Server[]): Promise<void> {
   await clock.advance(6_000);
   for (const { fake } of servers)
@@ -62,16 +62,16 @@ async function step(clock: ManualClock, ...servers: Server[]): Promise<void> {
 }
 
 const silence: Responder = () => {};
-/** Writes one token for whoever asks for no more. */
+/** Generates a token only for requests limited to one. */
 const onlyShort: Responder = (response, request) => {
   if (/"max_(?:completion_)?tokens":1\b/.test(request.text)) complete('a')(response, request);
 };
 
-/** A door that is shut. */
+/** Answers no health check. */
 const onlyBarrier: Responder = (response, { path }) => {
   if (path.endsWith('barrier')) send(response, 200, []);
 };
-/** Of SGLang without metrics. */
+/** SGLang without metrics, whose health check does not answer. */
 const noScheduler: Responder = (response, { path }) => {
   if (path !== '/health_generate') send(response, path === '/metrics' ? 404 : 200, []);
 };
@@ -89,13 +89,13 @@ describe('a silent server', () => {
     ['deepseek', silence, undefined],
     ['ollama', silence, onlyBarrier],
     ['offpeak', silence, onlyBarrier],
-  ])('is found within idle, also where its door answers: %s', async (flavor, chat, door) => {
-    const server = await serverOf(chat, door);
+  ])('is detected within `idle`, even if its health check answers: %s', async (flavor, chat, otherPaths) => {
+    const server = await serverOf(chat, otherPaths);
     const clock = createManualClock();
     const engine = started(clock, server, { flavor });
     let outcome: unknown;
     void engine.generate(ask(), call()).catch((error: unknown) => (outcome = error));
-    await until('it is asked', () => server.fake.received.length > 0);
+    await until('the request is sent', () => server.fake.received.length > 0);
     for (let i = 0; i < 10; i++) await step(clock, server);
     expect(outcome).toMatchObject({ code: 'upstream_timeout', blame: unavailable });
   });
@@ -109,13 +109,13 @@ describe('a silent server', () => {
     ['ollama', silence],
     ['offpeak', silence],
     ['generic', silence],
-  ])('is left alone while it shows that it works: %s', async (flavor, chat) => {
+  ])('is not interrupted while it shows progress: %s', async (flavor, chat) => {
     const server = await serverOf(chat);
     const clock = createManualClock();
     const engine = started(clock, server, { flavor });
     let outcome: unknown;
     const over = engine.generate(ask(), call()).catch((error: unknown) => (outcome = error));
-    await until('it is asked', () => server.fake.received.length > 0);
+    await until('the request is sent', () => server.fake.received.length > 0);
     for (let i = 0; i < 100; i++) {
       server.written++;
       await step(clock, server);
@@ -127,7 +127,7 @@ describe('a silent server', () => {
 });
 
 it.each<Flavor>(['generic', 'vllm', 'sglang'])(
-  'one of which nothing but a door that is shut for an hour is known is left alone while it may work: %s',
+  'a server whose only sign is a failing health check is not interrupted for an hour: %s',
   async (flavor) => {
     const server = await serverOf(silence, (response, { path }) => {
       if (path === '/metrics') send(response, 404, {});
@@ -137,7 +137,7 @@ it.each<Flavor>(['generic', 'vllm', 'sglang'])(
     const engine = started(clock, server, { flavor });
     let outcome: unknown;
     const over = engine.generate(ask(), call()).catch((error: unknown) => (outcome = error));
-    await until('it is asked', () => server.fake.received.length > 0);
+    await until('the request is sent', () => server.fake.received.length > 0);
     for (let i = 0; i < 30; i++) await step(clock, server);
     expect(outcome).toBeUndefined();
     await engine.stop();
@@ -146,7 +146,7 @@ it.each<Flavor>(['generic', 'vllm', 'sglang'])(
 );
 
 it.each<Flavor>(['deepseek', 'openrouter'])(
-  'a stream that begins at once at a server that works is silent for idle at most: %s',
+  'a stream that a working server starts at once may be silent for `idle` at most: %s',
   async (flavor) => {
     const server = await serverOf(silence);
     const within = { idleMs: 100, firstByteMs: 3_600_000 };
@@ -173,7 +173,7 @@ it('a request that hangs on one server is answered by another, and the first one
   let answer: string | null | undefined;
   const over = pool.generate(ask(), call()).then(({ choices }) => (answer = choices[0]?.message.content));
   over.catch(() => {});
-  await until('one is asked', () => servers.some((server) => chats(server) > 0));
+  await until('a server has the request', () => servers.some((server) => chats(server) > 0));
   const [hung, other] = chats(servers[0]) > 0 ? servers : ([servers[1], servers[0]] as const);
   other.chat = complete('from the other');
   for (let i = 0; i < 10; i++) await step(clock, hung);

@@ -3,7 +3,7 @@ import { permanent } from '../../../src/core/errors.ts';
 import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-options.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import type { Responder } from '../../support/fake-upstream.ts';
-import { ask, call, collect, engineAt, json, said } from './setup.ts';
+import { ask, call, collect, engineAt, json, textOf } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -36,8 +36,8 @@ describe('an answer without the requested log probabilities', () => {
     ['none', undefined],
     ['null', null],
     ['an empty list', { content: [] }],
-    ['what is no token', { content: [{ token: 'a' }] }],
-  ])('is refused once and for all: %s', async (_, logprobs) => {
+    ['an invalid token', { content: [{ token: 'a' }] }],
+  ])('is rejected permanently: %s', async (_, logprobs) => {
     const engine = await upstream(whole({ content: 'a' }, logprobs));
     await expect(engine.generate(scored, call())).rejects.toMatchObject(ignored);
     expect((await engine.generate(ask(), call())).choices[0]!.message.content).toBe('a');
@@ -67,7 +67,7 @@ describe('an answer without the requested log probabilities', () => {
   it('is accepted from servers that are not sent the field', async () => {
     const answer = streamed([frame({ content: 'a' }, 'stop'), usageFrame, done]);
     const mistral = await upstream(answer, { flavor: 'mistral' });
-    expect(said(await collect(mistral.stream(scored, call())))).toBe('a');
+    expect(textOf(await collect(mistral.stream(scored, call())))).toBe('a');
     const anthropic = await upstream(complete('a'), { flavor: 'anthropic' });
     expect((await anthropic.generate(scored, call())).choices[0]!.message.content).toBe('a');
   });
@@ -79,7 +79,7 @@ it('is accepted if only some pieces of a stream have log probabilities', async (
   const engine = await upstream(
     streamed([piece('a', { content: [token] }), piece('b', null, 'stop'), usageFrame, done]),
   );
-  expect(said(await collect(engine.stream(scored, call())))).toBe('ab');
+  expect(textOf(await collect(engine.stream(scored, call())))).toBe('ab');
 });
 
 describe('a completion without the requested log probabilities', () => {

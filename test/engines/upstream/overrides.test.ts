@@ -7,8 +7,8 @@ import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { FakeUpstream } from '../../support/fake-upstream.ts';
 import { call, collect, engineAt } from './setup.ts';
 
-// Members by which a client would have a server fetch from elsewhere, run code, jump its queue, take another model at the
-// price of this one, or get round what was promised.
+// Fields with which a client could make a server fetch from elsewhere, run code, jump its queue, use another model at the
+// price of this one, or bypass guarantees.
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -71,7 +71,7 @@ const overrides: Record<string, unknown> = {
   id_slot: 0,
   cache_prompt: false,
   data_parallel_rank: 0,
-  // Round what was promised, or what is paid for.
+  // Bypassing guarantees or billing.
   guided_json: '{}',
   guided_regex: '.*',
   guided_grammar: 'root ::= "x"',
@@ -94,7 +94,7 @@ const overrides: Record<string, unknown> = {
   keep_alive: -1,
   options: { num_ctx: 10_000_000 },
   safe_prompt: false,
-  // Between the client and us.
+  // Handled between the client and Offpeak.
   metadata: { a: 'b' },
   user: 'u',
   safety_identifier: 's',
@@ -126,7 +126,7 @@ const plain = {
   response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
 };
 
-/** The same with more in every object whose members we know. */
+/** The same with more members in every object with known members. */
 function padded(value: unknown): unknown {
   if (value === schema || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(padded);
@@ -199,7 +199,7 @@ describe.each(flavors)('%s', (flavor) => {
     fake.answer = (response) => send(response, 200, {});
     const fields = { model: 'public', messages: plain.messages, ...overrides };
     const stream = engine.stream(parseChatRequest(JSON.stringify(fields)).body, call());
-    // What it answers is no answer at all.
+    // The answer is invalid.
     await expect(collect(stream)).rejects.toThrow();
     const { stream_options: options, ...others } = sent(fake);
     expect(others).toEqual({ ...expected, stream: true });

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 type Pages = Record<string, unknown>;
 
-/** A server that has these pages and no others; a number is a status. */
+/** Server with only these pages; a number is a status. */
 async function serverWith(flavor: Flavor | 'auto', pages: Pages, more: Partial<UpstreamOptions> = {}) {
   const fake = await startFakeUpstream((response, { path }) => {
     const page = pages[path] ?? 404;
@@ -50,7 +50,7 @@ const shown = {
 describe('probing a server', () => {
   it.each<[string, Flavor | 'auto', Pages, object]>([
     [
-      'vLLM tells its context and its queue',
+      'vLLM reports its context and its queue',
       'vllm',
       { '/v1/models': served, '/metrics': metrics },
       { slots: null, queued: 5, contextLength: 4096, inputs: null },
@@ -115,22 +115,27 @@ describe('probing a server', () => {
       },
       { contextLength: 200_000, inputs: ['image', 'file'] },
     ],
-    ['one that lists others', 'openai', { '/v1/models': list({ id: 'a' }, { id: 'b' }) }, { slots: null }],
     [
-      'no Offpeak, of slots of its own',
+      'a server with only other models',
+      'openai',
+      { '/v1/models': list({ id: 'a' }, { id: 'b' }) },
+      { slots: null },
+    ],
+    [
+      'a server other than Offpeak, whose slots are ignored',
       'openai',
       { '/v1/models': list({ id: 'real-name', slots: 9 }) },
       { slots: null },
     ],
-    ['one that talks nonsense', 'generic', { '/v1/models': '[4]' }, { slots: null, queued: null }],
+    ['a server with an invalid answer', 'generic', { '/v1/models': '[4]' }, { slots: null, queued: null }],
     [
-      'another Offpeak, which knows its slots',
+      'another Offpeak, which reports its slots',
       'auto',
       { '/v1/models': list({ id: 'real-name', owned_by: 'offpeak', slots: 24, context_length: 512 }) },
       { slots: 24, queued: null, contextLength: 512 },
     ],
     [
-      'one that is found out',
+      'a server of a detected flavor',
       'auto',
       { '/v1/models': list({ id: 'm', owned_by: 'llamacpp' }), '/props': props },
       { slots: 4 },
@@ -143,15 +148,15 @@ describe('probing a server', () => {
   it.each<[string, Flavor, Pages, object]>([
     ['is loading', 'llama-server', { '/props': 503, '/v1/models': served }, { code: 'engine_overloaded' }],
     [
-      'refuses our key',
+      'rejects the key',
       'llama-server',
       { '/props': 401, '/v1/models': served },
       { blame: { scope: 'account' } },
     ],
-    ['refuses our key', 'vllm', { '/v1/models': 401, '/metrics': metrics }, { blame: { scope: 'account' } }],
+    ['rejects the key', 'vllm', { '/v1/models': 401, '/metrics': metrics }, { blame: { scope: 'account' } }],
     ['fails', 'ollama', { '/api/show': 500 }, { code: 'upstream_error' }],
     ['shows a page', 'generic', { '/v1/models': '<html>' }, { code: 'invalid_upstream_response' }],
-  ])('and %s: %s', async (_, flavor, pages, error) => {
+  ])('fails if it %s: %s', async (_, flavor, pages, error) => {
     const { engine } = await serverWith(flavor, pages);
     await expect(engine.probe()).rejects.toMatchObject(error);
   });
@@ -169,7 +174,7 @@ describe('probing a server', () => {
     ['vllm', 404, true],
     ['sglang', list({ id: 'other' }), true],
     ['openai', list({ id: 'other' }), true],
-  ])('and %s, which lists %j, has the model: %j', async (flavor, models, has) => {
+  ])('finds on %s, which lists %j, the model: %j', async (flavor, models, has) => {
     const { engine } = await serverWith(flavor, { '/v1/models': models });
     const code = await engine.probe().then(
       () => null,
@@ -207,7 +212,7 @@ describe('the abilities of a model', () => {
       { flavor: 'anthropic', ownTraits: { ...noTraits, paths: { embeddings: '/vectors' } } },
       ['chat', 'embeddings'],
     ],
-  ])('is embeddings where its server may make them: %j', async (more, serves) => {
+  ])('include embeddings if its server may support them: %j', async (more, serves) => {
     const engine = engineAt('http://127.0.0.1:1/v1', { serves: undefined, ...more });
     open.push(engine);
     expect(engine.capabilities.serves).toEqual(serves);
@@ -216,7 +221,7 @@ describe('the abilities of a model', () => {
   it.each([
     [['completion'], false],
     [['completion', 'tools'], true],
-  ])('is known of tools, where its server tells: %j', async (capabilities, tools) => {
+  ])('include tools if its server reports them: %j', async (capabilities, tools) => {
     const { engine } = await serverWith('ollama', { '/api/show': { capabilities } });
     expect(engine.capabilities).toMatchObject({ tools: true });
     await engine.probe();
@@ -251,7 +256,7 @@ describe('a gauge', () => {
   });
 });
 
-describe('a request, once its server has told of the model', () => {
+describe('a request after a probe of the model', () => {
   const sent = async (flavor: Flavor, pages: Pages, request: Parameters<typeof ask>[0]) => {
     const { fake, engine } = await serverWith(flavor, {
       ...pages,
@@ -267,7 +272,7 @@ describe('a request, once its server has told of the model', () => {
     ['vllm', { max_tokens: 4096 }, undefined],
     ['vllm', { max_completion_tokens: 100_000 }, undefined],
     ['sglang', { max_tokens: 4096 }, 4096],
-  ])('has no limit that %s would refuse: %j', async (flavor, limits, max_tokens) => {
+  ])('has no limit that %s would reject: %j', async (flavor, limits, max_tokens) => {
     const text = await sent(flavor, { '/v1/models': served }, limits);
     expect([text['max_tokens'], text['max_completion_tokens']]).toEqual([max_tokens, undefined]);
   });
@@ -276,7 +281,7 @@ describe('a request, once its server has told of the model', () => {
     [['thinking'], 'high'],
     [[], undefined],
     [undefined, 'high'],
-  ])('says how hard to think to a model that does: %j', async (capabilities, effort) => {
+  ])('has a reasoning effort only for a model that reasons: %j', async (capabilities, effort) => {
     const text = await sent('ollama', { '/api/show': { capabilities } }, { reasoning_effort: 'high' });
     expect(text['reasoning_effort']).toBe(effort);
   });

@@ -6,7 +6,7 @@ import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../
 import type { Responder } from '../../support/fake-upstream.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 
-// Thoughts in the form of OpenRouter.
+// Reasoning in the format of OpenRouter.
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -71,8 +71,8 @@ it('appear once where a server also sends the text', async () => {
     'generic',
     complete('', { choices: [{ index: 0, message, finish_reason: 'stop' }] }),
   );
-  const [told] = (await engine.generate(ask(), call())).choices;
-  expect(told!.message.reasoning).toBe('why');
+  const [choice] = (await engine.generate(ask(), call())).choices;
+  expect(choice!.message.reasoning).toBe('why');
 });
 
 it.each<[Flavor, boolean]>([
@@ -82,7 +82,7 @@ it.each<[Flavor, boolean]>([
   ['openai', false],
   ['vllm', false],
   ['mistral', false],
-])('go back to %s: %s', async (flavor, isSent) => {
+])('are sent back to %s: %s', async (flavor, isSent) => {
   const { fake, engine } = await upstream(
     flavor,
     streamed([frame({ content: 'a' }, 'stop'), usageFrame, done]),

@@ -6,9 +6,9 @@ import type { CompletionAbility } from '../../../src/engines/upstream/flavors/tr
 import { flavorTraits } from '../../../src/engines/upstream/flavors/flavors.ts';
 import { send, startFakeUpstream } from '../../support/fake-upstream.ts';
 import type { Recording } from '../real/exchanges.ts';
-import { ask, call, collect, engineAt, json, said } from './setup.ts';
+import { ask, call, collect, engineAt, json, textOf } from './setup.ts';
 
-// What real servers said (`npm run test:engines` writes it down), read as it is read from them.
+// Recorded answers of real servers (written by `npm run test:engines`), read like live ones.
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -19,7 +19,7 @@ const folder = fileURLToPath(new URL('../recordings/', import.meta.url));
 const recorded = (server: string, name: string) =>
   JSON.parse(readFileSync(`${folder}/${server}/${name}.json`, 'utf8')) as Recording;
 
-/** An engine before a server that has its pages, and says `name` to every request. */
+/** Engine in front of a server with the recorded pages, which answers every request with `name`. */
 async function replaying(server: string, name = 'answer') {
   const all = readdirSync(`${folder}/${server}`).map((file) => recorded(server, file.replace('.json', '')));
   const chosen = recorded(server, name);
@@ -41,19 +41,19 @@ async function replaying(server: string, name = 'answer') {
   };
 }
 
-const tells: Partial<Record<Flavor, object>> = {
+const reports: Partial<Record<Flavor, object>> = {
   'llama-server': { slots: 4, queued: null, contextLength: 512, inputs: [], hasMessages: true },
   ollama: { slots: null, queued: null, contextLength: 512, inputs: [], thinking: false, tools: false },
   vllm: { slots: null, queued: 0, contextLength: 512, inputs: null },
 };
 
-/** Whether it took the request. */
+/** True if the server accepted the request. */
 const took = (server: string, name: string) => recorded(server, name).status === 200;
 
 describe.each(readdirSync(folder))('the recordings of %s', (server) => {
   it('report the flavor and the abilities', async () => {
     const { engine } = await replaying(server);
-    expect(await engine.probe()).toEqual(tells[server as Flavor]);
+    expect(await engine.probe()).toEqual(reports[server as Flavor]);
     expect(engine.capabilities).toMatchObject({ contextLength: 512 });
   });
 
@@ -68,7 +68,7 @@ describe.each(readdirSync(folder))('the recordings of %s', (server) => {
   it('hold a stream with its end and its usage', async () => {
     const { stream } = await replaying(server, 'stream');
     const chunks = await stream();
-    expect(said(chunks)).not.toBe('');
+    expect(textOf(chunks)).not.toBe('');
     expect(chunks.at(-2)!.choices[0]!.finish_reason).toBe('length');
     expect(chunks.at(-1)!.usage).toMatchObject({ completion_tokens: 8 });
   });
@@ -105,11 +105,11 @@ describe.each(readdirSync(folder))('the recordings of %s', (server) => {
     for (const token of tokens) expect(token.top_logprobs).toEqual([]);
   });
 
-  // Ollama cuts what it makes embeddings of, and tells nothing of it.
+  // Ollama silently truncates embedding inputs.
   const tooLong = ['too-long', 'embeddings-too-long'].filter(
     (name) => name === 'too-long' || recorded(server, name).status === 500,
   );
-  it.each(tooLong)('does not fit: %s', async (name) => {
+  it.each(tooLong)('report a prompt that does not fit: %s', async (name) => {
     const { engine, generate } = await replaying(server, name);
     const asked = name.startsWith('embeddings')
       ? engine.embed(json({ model: 'm', input: 'x' }), call())
@@ -121,7 +121,7 @@ describe.each(readdirSync(folder))('the recordings of %s', (server) => {
   });
 
   it.skipIf(recorded(server, 'embeddings-too-long').status !== 404)(
-    'is that the model has no embeddings, and not that the server is away',
+    'reports that the model has no embeddings, not that the server is unavailable',
     async () => {
       const { engine } = await replaying(server, 'embeddings-too-long');
       await expect(engine.embed(json({ model: 'm', input: 'x' }), call())).rejects.toMatchObject({
@@ -131,7 +131,7 @@ describe.each(readdirSync(folder))('the recordings of %s', (server) => {
     },
   );
 
-  it.skipIf(took(server, 'image'))('refuses an image as a fault of the request', async () => {
+  it.skipIf(took(server, 'image'))('report an image as a fault of the request', async () => {
     const { generate } = await replaying(server, 'image');
     await expect(generate()).rejects.toMatchObject({
       code: 'request_refused',
@@ -141,17 +141,17 @@ describe.each(readdirSync(folder))('the recordings of %s', (server) => {
   });
 });
 
-interface Said {
+interface RecordedAnswer {
   choices: { text: string; message: { tool_calls?: { function: { name: string; arguments: string } }[] } }[];
   usage: { prompt_tokens: number; completion_tokens: number };
 }
 
-/** What it said to `name`, or null where it refused. */
+/** Recorded answer to `name`, or null if the server refused. */
 const answerOf = (server: string, name: string) =>
-  took(server, name) ? (JSON.parse(recorded(server, name).answer) as Said) : null;
+  took(server, name) ? (JSON.parse(recorded(server, name).answer) as RecordedAnswer) : null;
 
-/** By what a server shows that it can do something with raw prompts; the prompt has 14 tokens, and each answer 3. */
-const proofs: Record<CompletionAbility, [name: string, shows: (answer: Said) => boolean]> = {
+/** Recordings that prove an ability with raw prompts; the prompt has 14 tokens, and each answer 3. */
+const proofs: Record<CompletionAbility, [name: string, shows: (answer: RecordedAnswer) => boolean]> = {
   raw: ['text', ({ usage }) => usage.prompt_tokens === 14],
   tokens: ['tokens', ({ usage }) => usage.prompt_tokens === 2],
   lists: ['lists', ({ choices, usage }) => choices.length === 2 && usage.completion_tokens === 6],
@@ -206,5 +206,5 @@ it('llama-server reports the progress of a prompt, which is not part of the answ
   });
   expect(chunks.filter(({ choices }) => choices[0]?.delta.role)).toHaveLength(1);
   expect(chunks.slice(1).some(({ prompt }) => prompt)).toBe(false);
-  expect(said(chunks)).not.toBe('');
+  expect(textOf(chunks)).not.toBe('');
 });

@@ -9,7 +9,7 @@ import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../
 import { bodyTo, sentTo } from './sent-to.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 
-// Which field of a chat request reaches which server, and how (wire-formats.md, section 1a and 2).
+// Fields of chat requests as each server receives them.
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -19,7 +19,7 @@ afterEach(async () => {
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
 const schema = { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' }, strict: true } };
 
-/** Every server gets these as they are. */
+/** Fields that every server receives unchanged. */
 const forAll: Record<string, unknown>[] = [
   { temperature: 0.2, top_p: 0.9, frequency_penalty: 1, presence_penalty: -1 },
   { max_tokens: 5 },
@@ -37,10 +37,10 @@ const forAll: Record<string, unknown>[] = [
   { reasoning_effort: null },
 ];
 
-/** Nobody but us is told. */
+/** Fields for Offpeak alone, which no server receives. */
 const ours = { metadata: { a: 'b' }, user: 'u', safety_identifier: 's', store: true };
 
-/** What hosted services have that changes nothing in what an answer costs. */
+/** Fields of hosted services that do not change the price of an answer. */
 const hosted = {
   prompt_cache_key: 'k',
   prompt_cache_retention: '24h',
@@ -48,7 +48,7 @@ const hosted = {
   verbosity: 'low',
 };
 
-/** What some know by another name, or not at all. */
+/** Fields that some servers know by another name, or not at all. */
 const exceptions: Partial<Record<Flavor, Record<string, Record<string, unknown>>>> = {
   'llama-server': { n: {} },
   openai: { max_tokens: { max_completion_tokens: 5 } },
@@ -62,7 +62,7 @@ const exceptions: Partial<Record<Flavor, Record<string, Record<string, unknown>>
   xai: { frequency_penalty: {}, presence_penalty: {}, stop: {} },
 };
 
-/** Of the fields that all are sent, what this one is. */
+/** Fields as this flavor receives them. */
 function known(flavor: Flavor, fields: Record<string, unknown>): object {
   const parts = Object.entries(fields).map(
     ([name, value]) => exceptions[flavor]?.[name] ?? { [name]: value },
@@ -70,7 +70,7 @@ function known(flavor: Flavor, fields: Record<string, unknown>): object {
   return Object.assign({}, ...parts) as object;
 }
 
-/** What of it hosted services are sent. */
+/** Fields of `hosted` that each hosted service receives. */
 const hostedBy: Partial<Record<Flavor, readonly string[]>> = {
   openai: Object.keys(hosted),
   offpeak: Object.keys(hosted),
@@ -78,7 +78,7 @@ const hostedBy: Partial<Record<Flavor, readonly string[]>> = {
   mistral: ['prediction'],
 };
 
-// What is translated has a page of its own (anthropic.test.ts).
+// Translated requests have their own tests (anthropic.test.ts).
 const chatFlavors = flavors.filter((flavor) => flavor !== 'anthropic');
 
 describe.each(chatFlavors)('%s', (flavor) => {
@@ -142,7 +142,7 @@ describe('sampling', () => {
     ['mistral', {}],
     ['offpeak', given],
     ['generic', given],
-  ])('reaches %s as far as it knows it, under its own name', async (flavor, expected) => {
+  ])('reaches %s under its names, as far as supported', async (flavor, expected) => {
     expect(await sentTo(flavor, { ...given, ...llama })).toEqual(expected);
   });
 
@@ -151,7 +151,7 @@ describe('sampling', () => {
     ['llama-server', { repeat_penalty: 1.25 }],
     ['generic', { repeat_penalty: 1.25 }],
     ['openai', {}],
-  ])('has the penalty for repeating by either name on %s', async (flavor, expected) => {
+  ])('sends the repetition penalty under the name of %s', async (flavor, expected) => {
     expect(await sentTo(flavor, { repeat_penalty: 1.25 })).toEqual(expected);
   });
 });
@@ -190,20 +190,20 @@ it('sends mistral no forbidden members, and no request for the usage', async () 
 });
 
 describe('a last turn of the assistant', () => {
-  const said = { role: 'assistant', content: 'Once upon' };
+  const lastTurn = { role: 'assistant', content: 'Once upon' };
   const lastAt = async (flavor: Flavor, ...messages: object[]) =>
     ((await bodyTo(flavor, { messages }))['messages'] as object[]).at(-1);
 
   it.each<Flavor>(['vllm', 'llama-server', 'openai', 'generic'])(
     'is sent to %s unchanged',
     async (flavor) => {
-      expect(await lastAt(flavor, user, said)).toEqual(said);
+      expect(await lastAt(flavor, user, lastTurn)).toEqual(lastTurn);
     },
   );
 
   it('is marked for mistral, which would refuse it', async () => {
-    expect(await lastAt('mistral', user, said)).toEqual({ ...said, prefix: true });
-    expect(await lastAt('mistral', user, said, user)).toEqual(user);
+    expect(await lastAt('mistral', user, lastTurn)).toEqual({ ...lastTurn, prefix: true });
+    expect(await lastAt('mistral', user, lastTurn, user)).toEqual(user);
   });
 
   it('is continued by servers whose operator permits that', async () => {
@@ -218,29 +218,26 @@ it.each<[Flavor, string, string]>([
   ['mistral', 'call_0fypS1hVX', 'D681PevKs'],
   ['openai', `chatcmpl-tool-${'0a'.repeat(16)}`, 'call_0fypS1hVX'],
   ['azure', `chatcmpl-tool-${'0a'.repeat(16)}`, 'call_0fypS1hVX'],
-])(
-  '%s is sent ids of calls as it takes them, the same for a call and its result',
-  async (flavor, bad, good) => {
-    const fake = await startFakeUpstream(complete());
-    const engine = engineAt(fake.url, { flavor });
-    open.push(fake, engine);
-    const called = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
-    const messages = [
-      user,
-      { role: 'assistant', content: null, tool_calls: [called(bad), called(good)] },
-      { role: 'tool', tool_call_id: bad, content: 'one' },
-      { role: 'tool', tool_call_id: good, content: 'two' },
-      { role: 'user', content: 'and?' },
-    ];
-    const { body } = parseChatRequest(JSON.stringify({ model: 'm', messages }));
-    await engine.generate(body, call());
-    const sent = JSON.parse(fake.received[0]!.text) as { messages: ChatMessage[] };
-    const [, { tool_calls: calls } = {}, one, two] = sent.messages;
-    const [first, second] = calls!.map(({ id }) => id);
-    expect(first).toMatch(/^[a-zA-Z0-9]{9}$/);
-    expect([one!.tool_call_id, second, two!.tool_call_id]).toEqual([first, good, good]);
-  },
-);
+])('%s gets valid call ids, the same for a call and its result', async (flavor, bad, good) => {
+  const fake = await startFakeUpstream(complete());
+  const engine = engineAt(fake.url, { flavor });
+  open.push(fake, engine);
+  const called = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const messages = [
+    user,
+    { role: 'assistant', content: null, tool_calls: [called(bad), called(good)] },
+    { role: 'tool', tool_call_id: bad, content: 'one' },
+    { role: 'tool', tool_call_id: good, content: 'two' },
+    { role: 'user', content: 'and?' },
+  ];
+  const { body } = parseChatRequest(JSON.stringify({ model: 'm', messages }));
+  await engine.generate(body, call());
+  const sent = JSON.parse(fake.received[0]!.text) as { messages: ChatMessage[] };
+  const [, { tool_calls: calls } = {}, one, two] = sent.messages;
+  const [first, second] = calls!.map(({ id }) => id);
+  expect(first).toMatch(/^[a-zA-Z0-9]{9}$/);
+  expect([one!.tool_call_id, second, two!.tool_call_id]).toEqual([first, good, good]);
+});
 
 it.each<Flavor>(['openai', 'azure', 'gemini'])(
   '%s, which refuses members of messages that it does not know, is sent no thoughts',
@@ -300,7 +297,7 @@ describe('signed calls', () => {
     ['offpeak', signed],
     ['openai', undefined],
     ['vllm', undefined],
-  ])('%s gets as it takes them', async (flavor, expected) => {
+  ])('%s gets in its own form', async (flavor, expected) => {
     expect(await sent(flavor, { extra_content: signed })).toEqual([expected]);
   });
 

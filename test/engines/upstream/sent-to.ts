@@ -8,7 +8,7 @@ import { ask, call, engineAt } from './setup.ts';
 
 type Fields = Record<string, unknown>;
 
-/** An answer with log probabilities, which some of the requests want. */
+/** Answer with log probabilities, which some of the requests require. */
 const scored = {
   index: 0,
   message: { role: 'assistant', content: 'a' },
@@ -16,7 +16,7 @@ const scored = {
   finish_reason: 'stop',
 };
 
-/** The whole body that a server of this flavor receives for these fields. */
+/** Body that a server of this flavor receives for these fields. */
 export async function bodyTo(
   flavor: Flavor,
   fields: Fields,
@@ -32,7 +32,7 @@ export async function bodyTo(
   return JSON.parse(fake.received[0]!.text) as Fields;
 }
 
-/** The same beside model and messages. */
+/** The same without the model and the messages. */
 export async function sentTo(
   flavor: Flavor,
   fields: Fields,

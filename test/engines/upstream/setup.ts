@@ -55,6 +55,6 @@ export async function collect(lists: ChatChunks): Promise<ChatChunk[]> {
   return all;
 }
 
-export function said(chunks: ChatChunk[]): string {
+export function textOf(chunks: ChatChunk[]): string {
   return chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
 }

@@ -3,9 +3,9 @@ import type { UpstreamOptions } from '../../../src/engines/upstream/upstream-opt
 import type { CompletionsRequest } from '../../../src/wire/completions/completions.ts';
 import { complete, frame, startFakeUpstream, streamed, usageFrame } from '../../support/fake-upstream.ts';
 import type { Responder } from '../../support/fake-upstream.ts';
-import { ask, call, collect, engineAt, json, said } from './setup.ts';
+import { ask, call, collect, engineAt, json, textOf } from './setup.ts';
 
-// Servers that end an answer at a stop sequence and leave it in the text.
+// Servers that end an answer at a stop sequence but leave it in the text.
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -33,13 +33,13 @@ it('cuts a whole answer, with its log probabilities', async () => {
     finish_reason: 'stop',
   };
   const engine = await upstream(complete('', { choices: [choice] }));
-  const [told] = (await engine.generate(ask({ ...stops, logprobs: true }), call())).choices;
-  expect(told).toMatchObject({
+  const [cut] = (await engine.generate(ask({ ...stops, logprobs: true }), call())).choices;
+  expect(cut).toMatchObject({
     message: { content: 'coc', reasoning: 'why' },
     finish_reason: 'stop',
     stop_reason: 'y',
   });
-  expect(told!.logprobs!.content!.map(({ token }) => token)).toEqual(['co', 'c']);
+  expect(cut!.logprobs!.content!.map(({ token }) => token)).toEqual(['co', 'c']);
 });
 
 it('cuts a streamed answer whose stop sequence arrives in pieces, and reports its usage', async () => {
@@ -47,7 +47,7 @@ it('cuts a streamed answer whose stop sequence arrives in pieces, and reports it
   const frames = [frame({ role: 'assistant', content: '' }), ...pieces.map((content) => frame({ content }))];
   const engine = await upstream(streamed([...frames, frame({}, 'stop'), usageFrame, done]));
   const chunks = await collect(engine.stream(ask(stops), call()));
-  expect(said(chunks)).toBe('The answer Eis 7');
+  expect(textOf(chunks)).toBe('The answer Eis 7');
   const ends = chunks.flatMap(({ choices }) => choices).filter(({ finish_reason: end }) => end !== null);
   expect(ends).toMatchObject([{ finish_reason: 'stop', stop_reason: ' END' }]);
   expect(chunks.at(-1)!.usage).toMatchObject({ prompt_tokens: 5, completion_tokens: 2 });
@@ -58,7 +58,7 @@ it('releases the end of a streamed answer that only looked like a stop sequence'
     streamed([frame({ content: 'the E' }), frame({ content: ' EN' }, 'length'), usageFrame, done]),
   );
   const chunks = await collect(engine.stream(ask(stops), call()));
-  expect(said(chunks)).toBe('the E EN');
+  expect(textOf(chunks)).toBe('the E EN');
 });
 
 it('cuts each of several streamed choices', async () => {
@@ -104,16 +104,17 @@ it('cuts an answer that is collected from a stream', async () => {
     streamed([frame({ content: 'coc' }), frame({ content: 'y' }, 'stop'), usageFrame, done]),
     { flavor: 'openrouter' },
   );
-  const [told] = (await engine.generate(ask(stops), call())).choices;
-  expect(told).toMatchObject({ message: { content: 'coc' }, stop_reason: 'y' });
+  const [choice] = (await engine.generate(ask(stops), call())).choices;
+  expect(choice).toMatchObject({ message: { content: 'coc' }, stop_reason: 'y' });
 });
 
 it('keeps stop sequences that the request includes', async () => {
   const engine = await upstream(message({ content: 'cocy' }), {
     passThrough: ['include_stop_str_in_output'],
   });
-  const [told] = (await engine.generate(ask({ ...stops, include_stop_str_in_output: true }), call())).choices;
-  expect(told!.message.content).toBe('cocy');
+  const [choice] = (await engine.generate(ask({ ...stops, include_stop_str_in_output: true }), call()))
+    .choices;
+  expect(choice!.message.content).toBe('cocy');
 });
 
 const completions = (more: object) =>

@@ -10,7 +10,7 @@ import {
   usageFrame,
 } from '../../support/fake-upstream.ts';
 import type { Responder } from '../../support/fake-upstream.ts';
-import { ask, call, collect, engineAt, said } from './setup.ts';
+import { ask, call, collect, engineAt, textOf } from './setup.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -31,7 +31,7 @@ const error =
 const rolesOf = (text: string) =>
   (JSON.parse(text) as { messages: ChatMessage[] }).messages.map(({ role }) => role);
 
-/** A server whose template takes system messages where `takes` says. */
+/** Server whose template accepts system messages only where `takes` returns true. */
 async function serverAt(flavor: Flavor, takes: Rule, refusal: Responder) {
   const answered: Responder = (reply, request) =>
     (JSON.parse(request.text) as { stream?: boolean }).stream
@@ -79,7 +79,7 @@ const refusals: [Flavor, Responder][] = [
   ],
   [
     'llama-server',
-    // As a build of October 2026 says it.
+    // Message of a build of October 2026.
     error(
       400,
       "Unable to generate parser for this template. Automatic parser generation failed: \n------------\nWhile executing CallExpression at line 1, column 91 in source:\n...and not loop.first %}{{- raise_exception('System message must be at the beginnin...\n                                           ^\nError: Jinja Exception: System message must be at the beginning.",
@@ -104,7 +104,7 @@ const refusals: [Flavor, Responder][] = [
 
 describe('a server that refuses a later system message', () => {
   it.each(refusals)(
-    'of the flavor %s is asked once more, and the next time at once',
+    'of the flavor %s gets a retry, and the next time the accepted form at once',
     async (flavor, refusal) => {
       const { engine, sent } = await serverAt(flavor, first, refusal);
       const answer = await engine.generate(asked, call());
@@ -122,8 +122,8 @@ describe('a server that refuses a later system message', () => {
     ]);
     for (const refusal of [late400, event]) {
       const { engine, sent } = await serverAt('vllm', first, refusal);
-      expect(said(await collect(engine.stream(asked, call())))).toBe('Fine.');
-      expect(said(await collect(engine.stream(asked, call())))).toBe('Fine.');
+      expect(textOf(await collect(engine.stream(asked, call())))).toBe('Fine.');
+      expect(textOf(await collect(engine.stream(asked, call())))).toBe('Fine.');
       expect(sent()).toHaveLength(3);
     }
   });
@@ -193,7 +193,7 @@ describe('a server that refuses a later system message', () => {
     });
     expect(plain.sent()).toHaveLength(1);
     await expect(plain.engine.generate(asked, call())).rejects.toMatchObject({ code: 'request_refused' });
-    // As text of the user, all in front, and without any; nothing is concluded from failures.
+    // Tried as text of the user, all at the start, and without any; failures teach nothing.
     expect(plain.sent()).toHaveLength(5);
     await expect(plain.engine.generate(asked, call())).rejects.toMatchObject({ code: 'request_refused' });
     expect(plain.sent()[5]).toEqual([main, hi, late]);
@@ -203,7 +203,7 @@ describe('a server that refuses a later system message', () => {
     [400, 'Input should be a valid string'],
     [500, 'the file system was full at the start'],
     [503, 'System message must be at the beginning.'.replace('message', 'load')],
-  ])('is not asked again after another error (%d %s)', async (status, message) => {
+  ])('gets no retry after another error (%d %s)', async (status, message) => {
     const { engine, sent } = await serverAt('vllm', first, error(status, message));
     await expect(engine.generate(asked, call())).rejects.toThrow();
     expect(sent()).toHaveLength(1);

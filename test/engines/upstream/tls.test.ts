@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { completion } from '../../support/fake-upstream.ts';
 import { ask, call, engineAt } from './setup.ts';
 
-// A server whose certificate nobody else has signed: the key and the certificate are for this test alone.
+// Server with a self-signed certificate, which exists only for this test.
 
 const read = (name: string) => readFileSync(new URL(`tls/${name}`, import.meta.url), 'utf8');
 const certificate = read('certificate.pem');

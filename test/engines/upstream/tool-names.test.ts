@@ -12,7 +12,8 @@ import type { ChatRequest } from '../../../src/wire/chat/chat.ts';
 import { parseChatRequest } from '../../../src/wire/chat/request/request.ts';
 import { ask, call, collect, engineAt } from './setup.ts';
 
-// Names of tools beyond 64 characters reach servers that take them as they are, and others shorter; clients see their own.
+// Tool names longer than 64 characters are shortened for servers that reject them, and unchanged for others; clients see the
+// original names.
 
 const name = `mcp__${'server'.repeat(15)}__read`;
 const fields: Partial<ChatRequest> = {

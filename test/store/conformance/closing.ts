@@ -127,7 +127,7 @@ export function closingTests(on: Stores): void {
       ['cancelled', 'cancelledAt'],
       ['expired', 'expiredAt'],
       ['failed', 'failedAt'],
-    ] as const)('ends a batch that nobody had claimed as %s', async (end, instant) => {
+    ] as const)('ends an unclaimed batch as %s', async (end, instant) => {
       const batch = await addBatch(on.store);
       if (end === 'cancelled') await on.store.batches.cancel('org_a', batch.id, start, 0);
       if (end === 'expired') await on.store.batches.expire(batch.expiresAt, 10);
@@ -153,7 +153,7 @@ export function closingTests(on: Stores): void {
       ['input', { inputTokens: 1 }],
       ['cached', { cachedTokens: 1 }],
       ['output', { outputTokens: 1 }],
-    ])('is refused when the ledger does not agree on %s', async (_, { requests = 0, ...tokens }) => {
+    ])('is refused if the ledger does not match on %s', async (_, { requests = 0, ...tokens }) => {
       const batch = await addBatch(on.store);
       await claimOf(on.store, 'w', batch.id, { count: 9 });
       const usage = { ...noUsage, ...tokens };
@@ -177,7 +177,7 @@ export function closingTests(on: Stores): void {
     test.each([
       ['failed', 'failedAt', 'in_progress'],
       ['cancelled', 'cancelledAt', 'cancelling'],
-    ] as const)('with a fault ends a batch that does not agree as %s', async (end, instant, status) => {
+    ] as const)('with an error ends an inconsistent batch as %s', async (end, instant, status) => {
       const batch = await addBatch(on.store);
       await claimOf(on.store, 'w', batch.id, { count: 9 });
       await on.store.results.record('w', [output(batch, 0)], [], start);
