@@ -6,7 +6,7 @@ export interface CapableServer {
   isUnknown: boolean;
 }
 
-/** Getter of what all known `servers` (they may change) support: the same object until that changes, for every request. */
+/** Getter of what all known `servers` (they may change) support; one object until that changes, as every request reads it. */
 export function commonCapabilities(servers: readonly CapableServer[]): () => Capabilities {
   let before: readonly (Capabilities | null)[] = [];
   let common: Capabilities;

@@ -19,7 +19,7 @@ export interface Thinking {
 export interface CallFormat {
   readonly start: string;
   readonly end: string;
-  /** Between the markers: `{"name": ..., "arguments": ...}`, a `list` of such objects, or the name, `infix` and arguments. */
+  /** Text inside: an `object` `{"name": ..., "arguments": ...}`, a `list` of them, or `named`: name, `infix`, arguments. */
   readonly shape: 'object' | 'list' | 'named';
   readonly infix: string;
   readonly argumentsKey: 'arguments' | 'parameters';

@@ -31,7 +31,7 @@ export const unknownLatency: LatencyEstimate = {
   count: 0,
 };
 
-/** Slow start: finds a server's limit. @param isSeeded the start is near it @param before latencies at a limit, to resume */
+/** Slow start: finds a server's limit. @param isSeeded the start is near it @param before latencies at a verified limit */
 export function createRampUp(isSeeded = false, before: LatencyStats | null = null) {
   let baseline = before?.copy() ?? null;
   let last = before;
@@ -100,8 +100,9 @@ interface Slowdown {
 }
 
 /**
- * Relative slowdown and its standard error, by the figure that shows it best. Where latencies differ, p30 shows a queue that delays all answers soonest. Where
- * answers arrive in step, some wait and the quick ones do not; the mean shows that against the earlier spread.
+ * Relative slowdown and its standard error, by the figure that shows it best. Where latencies differ, p30 shows a queue that
+ * delays all answers soonest. Where answers arrive in step, some wait and the quick ones do not; the mean shows that against
+ * the earlier spread.
  */
 export function slowdownSince(now: LatencyEstimate, before: LatencyEstimate): Slowdown {
   const p30 = compare('p30', now, before, now.p30.error);

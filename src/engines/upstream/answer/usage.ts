@@ -70,7 +70,7 @@ export function checkedUsage(
   );
 }
 
-/** True for a prompt that fills the context, or that lost whole messages: its estimate must be twice the context. */
+/** True for a prompt that fills the context, or that lost whole messages, which only an estimate of twice that shows. */
 export function isTruncated(prompt: number, estimatePrompt: () => number, context: number): boolean {
   return prompt === context || (prompt < context && estimatePrompt() > 2 * context);
 }
