@@ -26,7 +26,7 @@ const kills = { max: Number(many ?? 12), min: many ? Number(many) / 2 : 4 };
 const slots = 16;
 const seed = 20_261_121;
 /** The slots and an eighth more are in flight; a group has at most 256 answers. */
-const repeatsAKill = Math.ceil((slots * 9) / 8) + 256;
+const repeatsPerKill = Math.ceil((slots * 9) / 8) + 256;
 /**
  * Lines that were running at three deaths run alone, in a process that has lived for a minute, which takes four seconds
  * here.
@@ -105,7 +105,7 @@ describe('F04: a batch whose server is killed repeatedly', () => {
         expect(line.response?.body.choices[0]?.message.content).toBe(`Answer to ${line.custom_id}`);
 
       expect(new Set(upstream.calls.keys())).toEqual(new Set(chatLines(lines).map((line) => line.custom_id)));
-      expect(repeats).toBeLessThanOrEqual(readyMs.length * repeatsAKill);
+      expect(repeats).toBeLessThanOrEqual(readyMs.length * repeatsPerKill);
 
       const billed = usageOf(output);
       expect(billed).toEqual(expectedUsage());

@@ -17,7 +17,7 @@ const kills = Number(process.env['OFFPEAK_KILLS'] ?? 1);
 
 const slots = 16;
 /** The slots and an eighth more are in flight; a group has at most 256 answers. */
-const repeatsALoss = Math.ceil((slots * 9) / 8) + 256;
+const repeatsPerLoss = Math.ceil((slots * 9) / 8) + 256;
 
 /** Two servers with a running batch. */
 interface RunningBatch {
@@ -78,7 +78,7 @@ function serverTests(database: PostgresServer): void {
     );
     expect(batch.usage.input_tokens).toBe(tokens);
     expect(new Set(upstream.calls.keys())).toEqual(new Set(chatLines(lines).map((line) => line.custom_id)));
-    expect(upstream.total() - lines).toBeLessThanOrEqual(losses * repeatsALoss);
+    expect(upstream.total() - lines).toBeLessThanOrEqual(losses * repeatsPerLoss);
   }
 
   it('F08: share a batch and repeat no request', async (context) => {

@@ -152,7 +152,7 @@ describe('log probabilities of a prompt', () => {
     expect(told).toBe(prompt + said);
   });
 
-  test('an answer that ends at once has the token that ended it', async () => {
+  test('an answer that ends immediately has the token that ended it', async () => {
     const said = turn('What is the capital of France?');
     const whole = said + (await text({ prompt: said, max_tokens: 100 }));
     const { choices, usage } = await ask({ prompt: whole, echo: true, logprobs: 1, max_tokens: 1 });

@@ -1,4 +1,4 @@
-"""Writes the demo model in the form of Hugging Face, for servers that read no GGUF: hugging_face.py MODEL.gguf FOLDER"""
+"""Converts the demo model to the Hugging Face format, for servers that read no GGUF: hugging_face.py MODEL.gguf FOLDER"""
 
 import json
 import os
@@ -22,7 +22,7 @@ heads = field("llama.attention.head_count")
 
 
 def halves(weights):
-    """Rotary pairs stand beside each other in GGUF, and a half of the head apart here."""
+    """Reorders rotary pairs: adjacent in GGUF, half a head apart in this format."""
     rows, columns = weights.shape
     return weights.reshape(heads, rows // heads // 2, 2, columns).swapaxes(1, 2).reshape(rows, columns)
 

@@ -280,7 +280,7 @@ describe('the request', () => {
     if (thinking && thinking.type !== 'disabled') expect(temperature).toBeUndefined();
   });
 
-  it('is counted by the server with everything that takes tokens', async () => {
+  it('is counted by the server with all fields that cost tokens', async () => {
     fake.answer = (response) => send(response, 200, { input_tokens: 42 });
     const request = ask({ tools, stop: 'END', temperature: 0 }).value;
     expect(await engine.countTokens(request)).toBe(42);

@@ -150,8 +150,8 @@ describe('several choices', () => {
       flavor: 'llama-server',
     });
     const chunks = await collect(engine.stream(request, call()));
-    const told = chunks.flatMap(({ choices }) => choices.map(({ index, delta }) => [index, delta.content]));
-    expect(told).toEqual([0, 0, 1, 1, 2, 2].map((index) => [index, '3']));
+    const pieces = chunks.flatMap(({ choices }) => choices.map(({ index, delta }) => [index, delta.content]));
+    expect(pieces).toEqual([0, 0, 1, 1, 2, 2].map((index) => [index, '3']));
     expect(chunks.slice(0, -1).every(({ choices }) => choices.length > 0)).toBe(true);
   });
 
@@ -407,20 +407,20 @@ describe('the answer', () => {
     ['llama.cpp', {}, { stopping_word: 'END' }, { stop_reason: 'END' }],
     ['llama.cpp', {}, { stopping_word: '' }, {}],
     ['others', {}, {}, {}],
-  ])('passes on a matched stop sequence, but no token: %s %j %j', async (_, inChoice, beside, told) => {
+  ])('passes on a matched stop sequence, but no token: %s %j %j', async (_, inChoice, beside, reported) => {
     const message = { role: 'assistant', content: 'hi' };
     const choices = [{ index: 0, message, finish_reason: 'stop', ...inChoice }];
     const plain = await upstream(complete('', { choices, ...beside }));
     const body = await plain.engine.generate(ask(), call());
     const { stop_reason: __, ...rest } = { ...body.choices[0]! };
-    expect(body.choices[0]).toEqual({ ...rest, ...told });
+    expect(body.choices[0]).toEqual({ ...rest, ...reported });
     const ending = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...inChoice }], ...beside };
     const inPieces = await upstream(
       streamed([frame({ content: 'hi' }), `data: ${JSON.stringify(ending)}\n\n`, 'data: [DONE]\n\n']),
     );
     const chunks = await collect(inPieces.engine.stream(ask(), call()));
     const last = chunks.findLast(({ choices: ended }) => ended.length > 0)!.choices[0]!;
-    expect('stop_reason' in last ? { stop_reason: last.stop_reason } : {}).toEqual(told);
+    expect('stop_reason' in last ? { stop_reason: last.stop_reason } : {}).toEqual(reported);
   });
 
   it('streams several choices in the canonical shape', async () => {
@@ -456,17 +456,17 @@ describe('the answer', () => {
   });
 
   it('ends a stream with tool calls by tool_calls, whatever the server reports', async () => {
-    for (const told of ['stop', 'tool_calls', 'function_call', 'eos']) {
+    for (const reported of ['stop', 'tool_calls', 'function_call', 'eos']) {
       const { engine } = await upstream(
         streamed([
           frame({ content: 'I look it up.' }),
           frame({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }] }),
-          frame({}, told),
+          frame({}, reported),
         ]),
       );
       const chunks = await collect(engine.stream(ask(), call()));
       const ends = chunks.flatMap(({ choices }) => choices.map(({ finish_reason }) => finish_reason));
-      expect(ends.filter(Boolean), told).toEqual(['tool_calls']);
+      expect(ends.filter(Boolean), reported).toEqual(['tool_calls']);
     }
   });
 
@@ -553,7 +553,7 @@ describe('the answer', () => {
   });
 
   it('gives log probabilities every key, and drops invalid tokens', async () => {
-    const told = {
+    const reported = {
       content: [
         {
           id: 5,
@@ -576,12 +576,12 @@ describe('the answer', () => {
     };
     const message = { role: 'assistant', content: 'ad' };
     const plain = await upstream(
-      complete('', { choices: [{ index: 0, message, finish_reason: 'stop', logprobs: told }] }),
+      complete('', { choices: [{ index: 0, message, finish_reason: 'stop', logprobs: reported }] }),
     );
     expect(
       (await plain.engine.generate(ask({ logprobs: true, top_logprobs: 1 }), call())).choices[0]?.logprobs,
     ).toEqual(expected);
-    const piece = { choices: [{ index: 0, delta: message, finish_reason: 'stop', logprobs: told }] };
+    const piece = { choices: [{ index: 0, delta: message, finish_reason: 'stop', logprobs: reported }] };
     const inPieces = await upstream(streamed([`data: ${JSON.stringify(piece)}\n\n`]));
     const [chunk] = await collect(inPieces.engine.stream(ask({ logprobs: true, top_logprobs: 1 }), call()));
     expect(chunk?.choices[0]?.logprobs).toEqual(expected);
@@ -593,11 +593,11 @@ describe('the answer', () => {
     ['as more than the answer has', { reasoning_tokens: 9 }, { reasoning_tokens: 3 }],
     ['as nonsense', { completion_tokens_details: { reasoning_tokens: 'two' } }, undefined],
     ['not at all', { completion_tokens_details: null }, undefined],
-  ])('passes on the tokens of reasoning, reported %s', async (_, more, told) => {
+  ])('passes on the tokens of reasoning, reported %s', async (_, more, reported) => {
     const usage = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12, ...more };
     const { engine } = await upstream(complete('hi', { usage }));
     const body = await engine.generate(ask(), call());
-    expect(body.usage.completion_tokens_details).toEqual(told);
+    expect(body.usage.completion_tokens_details).toEqual(reported);
   });
 
   it('estimates a usage of zero', async () => {
