@@ -88,7 +88,7 @@ describe('a batch is late', () => {
     expect(again(23 * hour)).toEqual(['b']);
     expect(again(24 * hour)).toEqual(['b', 'g']);
     expect(again(Number.POSITIVE_INFINITY)).toEqual(['b', 'g']);
-    // Of which nothing is known.
+    // A batch without estimates.
     const silent = (from: number) => lateOnes([batch('b')], hour, undefined, from);
     expect([silent(24 * hour - 1), silent(24 * hour)]).toEqual([[], ['b']]);
     const hours: Hours = { ...parseHours('12:00-16:00')!, share: 0 };

@@ -115,7 +115,7 @@ export interface EngineCall {
 export type ApiFormat = 'messages' | 'responses' | 'completions';
 
 /**
- * How an engine takes requests of a format: unchanged, translated to a chat completion, or not at all. `for stops`: unchanged
+ * Support of an engine for a format: requests go out unchanged, translated to a chat completion, or not at all. `for stops`: unchanged
  * where plain text may end with a stop sequence, because nothing else reports which one ended it.
  */
 export type FormatSupport = 'native' | 'for stops' | 'via chat' | 'no';

@@ -13,7 +13,7 @@ const asked = (system: string, user: string): number[] =>
     { role: 'system', content: system },
     { role: 'user', content: user },
   ]);
-/** How many levels two prompts share. */
+/** Number of levels that two prompts share. */
 const shared = (a: number[], b: number[]): number => {
   const differs = a.findIndex((hash, level) => hash === 0 || hash !== b[level]);
   return differs < 0 ? prefixLevels : differs;

@@ -13,7 +13,7 @@ const call = {
   signal: new AbortController().signal,
 } as unknown as InteractiveCall;
 
-/** What each model answers, a piece at a time; an error among them is thrown. */
+/** Answers of each model in pieces; an error among them is thrown. */
 type Script = Readonly<Record<string, readonly (string | Error)[]>>;
 
 function made(script: Script) {

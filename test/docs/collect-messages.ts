@@ -121,15 +121,33 @@ export function collectMessages(source: string): Message[] {
     }
   }
 
+  /** A short name for an expression: the last name in it that says something. */
   function placeholder(node: Node): string {
-    const names = source.slice(node.start, node.end).match(/[A-Za-z]+/g) ?? ['value'];
-    return (
-      (node.type === 'CallExpression'
-        ? names.find((name) => !/^(quoted|String|join)$/.test(name))
-        : names.at(-1)) ?? 'value'
-    );
+    if (node.type === 'Identifier') return node['name'] as string;
+    const names = source.slice(node.start, node.end).match(/[A-Za-z]+/g) ?? [];
+    const saying = names.filter((name) => !silentNames.has(name));
+    return (node.type === 'CallExpression' ? saying[0] : saying.at(-1)) ?? 'value';
   }
 }
+
+/** Names of functions and members that format a value. */
+const silentNames = new Set(
+  [
+    'quoted',
+    'quote',
+    'String',
+    'join',
+    'JSON',
+    'stringify',
+    'describe',
+    'clip',
+    'Math',
+    'min',
+    'max',
+    'floor',
+    'utcDay',
+  ].concat(['sizeOf', 'truncate', 'lineAndColumn', 'length', 'name', 'map', 'slice', 'toString']),
+);
 
 function calleeName(node: Node): string {
   return ((node['callee'] as Node | undefined)?.['name'] as string | undefined) ?? '';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { catalogue } from '../../src/core/errors.ts';
+import { errorCatalog } from '../../src/core/errors.ts';
 import { collectMessages } from './collect-messages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -40,7 +40,7 @@ function writePage(): string {
   };
   return [
     introduction,
-    ...Object.keys(catalogue).map((code) => section(`\`${code}\``, code)),
+    ...Object.keys(errorCatalog).map((code) => section(`\`${code}\``, code)),
     section('Several codes', 'several'),
     ...[...classes].map(([name, heading]) => section(heading, name)),
   ].join('');

@@ -28,7 +28,7 @@ function counting(models: string[], countLine: Inference['countLine'], field = '
   );
   const text = Buffer.from(input.bytes).toString().replaceAll('"content"', `"${field}"`);
   blobs.put(input.file.blobId, Buffer.from(text));
-  // Of other bytes.
+  // Other bytes.
   delete input.index.sum;
   const deps = { blobs, clock, catalog, inference: { countLine } };
   return { clock, counted: countInput(deps, 'o', { ...input, sealed: null }) };

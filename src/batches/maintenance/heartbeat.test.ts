@@ -149,7 +149,7 @@ describe('Heartbeat', () => {
     away = false;
     await clock.advance(10_000);
     expect(said.slice(0, 3)).toEqual(['beat {"m":2}', 'leases', 'left 7']);
-    // What was asked for before came too late to be looked at.
+    // Requests made before arrive too late to be read.
     expect([heartbeat.holds(), heartbeat.holds(askedAt)]).toEqual([true, false]);
     expect(heartbeat.holds(clock.monotonic())).toBe(true);
   });

@@ -67,7 +67,7 @@ describe('a stream whose server fails', () => {
 });
 
 describe('the weight of a replica', () => {
-  /** How many of nine requests each of the servers has. */
+  /** Number of nine requests that each server has. */
   async function shares(pool: ReturnType<typeof poolOf>, servers: readonly FakeEngine[]) {
     const begun = Array.from({ length: 9 }, () => pool.generate(chatRequest(), call));
     const asked = servers.map((each) => each.calls.length);

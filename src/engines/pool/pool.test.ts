@@ -15,7 +15,7 @@ interface Server extends Engine {
   open: { call: EngineCall; answer: (text?: string) => void; fail: (error: Error) => void }[];
   asked: number;
   probed: () => Promise<ProbeReport>;
-  /** What comes of the least work: the same as of the latest request, unless a test says otherwise. */
+  /** Result of the minimal request: that of the latest request, unless a test sets another. */
   tried: () => Promise<void>;
 }
 
@@ -127,7 +127,7 @@ describe('createPool', () => {
       failure.code,
       failure.code,
     ]);
-    // What was heard is not told as found.
+    // Limits reported by peers are not published as discovered.
     expect(other.closedServers).toBeUndefined();
     expect(await settled(other.generate(chatRequest(), { ...forever, priority: 'batch' }))).toBe(
       failure.code,
@@ -358,7 +358,7 @@ describe('createPool', () => {
       poolOf([one]);
     });
 
-    /** @param left minutes until it expires; absent where somebody waits for it */
+    /** @param left minutes until it expires; absent for an interactive request */
     async function send(left: number | undefined, land: () => void): Promise<void> {
       const deadline = left === undefined ? {} : { deadline: clock.now() + left * minute };
       const priority = left === undefined ? ('interactive' as const) : ('batch' as const);

@@ -24,7 +24,7 @@ interface Call {
   endsAt: number;
 }
 
-/** How full a server of untold slots is, by the second, that processes begin to ask at those times. */
+/** Load by second of a server with unknown slots, to which processes start sending at those times. */
 function fillTogether(beginAt: readonly number[], seconds: number, timeOf: () => number) {
   let now = 0;
   let leases: SlotLease[] = [];

@@ -13,7 +13,7 @@ const outcomeOf = async <T>(work: () => Promise<T> | T) => {
   }
 };
 
-/** What a client puts together of a stream. */
+/** The message that a client assembles from a stream. */
 async function collected(lists: ChatChunks) {
   const choices: { content: string; calls: [string, string][]; finish: string }[] = [];
   for await (const chunks of lists) {

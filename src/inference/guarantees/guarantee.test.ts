@@ -61,7 +61,7 @@ const callsOf = (outcome: ChatResponse | ApiError) => {
   };
 };
 
-/** What two tries take together. */
+/** Usage of two attempts together. */
 const { total_tokens: _, ...billed } = usage(14, 10, 4);
 
 const native = { jsonSchema: 'native', forcedTool: 'native' } as const;

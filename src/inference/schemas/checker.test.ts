@@ -5,7 +5,7 @@ import { compile, randomAnswer, seeded } from '../../../test/engines/llama/rando
 import { anySchema } from '../../../test/engines/llama/random-schema.ts';
 import { createSchemaChecker } from './checker.ts';
 
-/** What the embedded engine could write; nothing where nothing is valid. */
+/** A text that the embedded engine could generate; undefined if no text is valid. */
 function textsOf(schema: object): string[] {
   try {
     const analysed = compile(schema);

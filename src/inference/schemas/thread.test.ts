@@ -111,7 +111,7 @@ describe('SchemaThread', () => {
     const own = thread({ onIdle: idle.resolve });
     const steps = [trial(1, numbers), check(2, slow, endless), trial(3, numbers)];
     const [stuck, later] = take(own, { steps, limitMs: 1_000 }, { steps: [check(1, numbers, '7')] });
-    // What comes behind a step that was given up is not known.
+    // The result behind an abandoned step is unknown.
     expect(await stuck).toEqual([fine, tooMuch]);
     expect(own.isIdle).toBe(false);
     expect(await later).toEqual([fine]);
@@ -120,7 +120,7 @@ describe('SchemaThread', () => {
   });
 
   it('gives nothing up because the machine is slow', async () => {
-    // So slow that all the time there is has passed at once.
+    // A clock so slow that the whole time limit passes at once.
     const clock = { ...systemClock, after: (_ms: number, fn: () => void) => systemClock.after(0, fn) };
     const text = JSON.stringify(Array.from({ length: 100_000 }, (_, n) => n));
     const steps = Array.from({ length: 20 }, () => check(1, { items: numbers }, text));

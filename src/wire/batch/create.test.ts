@@ -17,7 +17,7 @@ const usual = { requests: 10_000, bytes: 33_554_432, windowMs: 86_400_000, endpo
 
 type Limits = { requests: number; bytes: number; windowMs?: number };
 
-/** What a body asks for, the requests as text, and how often the reading of it pauses. */
+/** The parsed body, its requests as text, and the number of pauses while it is read. */
 function read(body: string, limits?: Limits) {
   const steps = parseCreateBatch(new TextEncoder().encode(body), { ...usual, ...limits });
   let pauses = 0;

@@ -7,7 +7,7 @@ test('counts the text after the prompt of each choice, for any pieces', () => {
   expect(told(0, 'one ', 'two and', ' more')).toEqual(['', ' and', ' more']);
   expect(told(1, 'one two', 'one two')).toEqual(['', 'one two']);
   expect(told(3, 'three four')).toEqual([' four']);
-  // A server that told nothing of the prompt.
+  // A server that reported nothing on the prompt.
   expect(told(2, 'four', 'three')).toEqual(['four', 'three']);
 });
 

@@ -112,7 +112,7 @@ describe('scanJson', () => {
         } catch {
           parses = false;
         }
-        // What parses is closed; what is not closed does not parse.
+        // Text that parses is closed, and unclosed text does not parse.
         expect(scan.closed || !parses).toBe(true);
       }),
       { numRuns: 2_000 },

@@ -29,7 +29,7 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** What an assistant may answer: thinking, text and calls, each there or not. */
+/** Parts of an assistant's answer: thinking, text and calls, each optional. */
 const answers: fc.Arbitrary<AssistantMessage> = fc
   .record({
     thinking: fc.option(words),
@@ -80,7 +80,7 @@ it('an answer survives the round trip through the client', () => {
         messages: [hi, { role: 'assistant', content: plain(content) as Block[] }],
       };
       expect(checkMessagesRequest(replayed)).toEqual([]);
-      // A refusal is text to messages; who refused said nothing else that matters.
+      // A refusal is text in messages, and the only content of its turn.
       const { refusal, reasoning: _, ...same } = message;
       const text = (message.content ?? '') + (refusal ?? '');
       const expected = { ...same, content: text === '' && message.tool_calls ? null : text };
@@ -242,7 +242,7 @@ function blocks(content: string | ContentPart[] | null | undefined): Block[] {
   });
 }
 
-/** The same turns in the one spelling that comes back: blocks everywhere, errors said in words. */
+/** The same turns in the form that comes back: blocks everywhere, errors as text. */
 function normal(turns: MessagesTurn[]): MessagesTurn[] {
   const spelled = (block: Block): Block => {
     if (block.type !== 'tool_result') return block;

@@ -16,7 +16,7 @@ const text = fc
   .string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
   .filter((value) => value.trim() !== '');
 
-/** What an assistant does in one turn. */
+/** Content of one assistant turn. */
 interface Turn {
   reasoning: string | null;
   said: string | null;
@@ -135,7 +135,7 @@ function inputItems(story: Exchange[]): InputItem[] {
   ]);
 }
 
-/** Turns that only speak and follow one another cannot be told from two answers: none of them ends a loop of tools. */
+/** Consecutive turns of text alone are indistinguishable from two answers, because none ends a tool loop. */
 const stories = fc.array(exchange, { minLength: 1, maxLength: 3 }).map((story) =>
   story.map(({ asked, turns }) => {
     const end = turns.findIndex(({ calls }) => calls.length === 0);

@@ -108,7 +108,7 @@ describe('a search for tools', () => {
       { type: 'response.output_item.done', item: body.output[0]! },
     ]);
     expect([...replayEvents(body, stream.pieces)].flat()).toEqual(events);
-    // What comes back is taken again.
+    // The returned items are accepted again.
     const next = ready([user, ...body.output.slice(0, 1), { ...output, call_id: 'c0' }]);
     expect(next.chat.messages[1]!.tool_calls![0]!.function.arguments).toBe('{"query":"clock"}');
   });

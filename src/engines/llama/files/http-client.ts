@@ -116,16 +116,16 @@ async function* piecesOf(body: Body, url: URL, signal: AbortSignal): AsyncGenera
 
 /** Error for a status other than success. */
 function refusal(status: number, headers: Headers, url: URL): Error {
-  const said = `${url.host} answered ${status}`;
+  const answer = `${url.host} answered ${status}`;
   if (status === 408 || status === 429 || status >= 500)
-    return new TransientFault(said, { retryAfterMs: retryAfter(headers['retry-after']) });
+    return new TransientFault(answer, { retryAfterMs: retryAfter(headers['retry-after']) });
   if (status === 401 || status === 403)
     return new ModelFileError(
-      `${said}: this file needs permission.`,
+      `${answer}: this file needs permission.`,
       'For a private or gated repository set OFFPEAK_HF_TOKEN to a token that may read it.',
     );
-  if (status === 404 || status === 410) return new ModelFileError(`${said}: there is no ${url.pathname}.`);
-  return new ModelFileError(`${said} instead of a file.`);
+  if (status === 404 || status === 410) return new ModelFileError(`${answer}: there is no ${url.pathname}.`);
+  return new ModelFileError(`${answer} instead of a file.`);
 }
 
 function retryAfter(value: string | string[] | undefined): number | undefined {

@@ -5,7 +5,7 @@ import { createGrammarBuilder } from './grammar.ts';
 import { schemaRule } from './json-schema.ts';
 import { createMatcher } from './matcher.ts';
 
-/** Whether the grammar of a schema takes a text as a whole. */
+/** True if the grammar of a schema accepts the whole text. */
 function accepting(schema: object): (text: string) => boolean {
   const b = createGrammarBuilder();
   const root = b.rule([[schemaRule(b, schema)]]);

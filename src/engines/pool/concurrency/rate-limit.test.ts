@@ -15,7 +15,7 @@ function provider(clock: ManualClock, perSecond: number, most: number, tells: bo
   let saved = most;
   let at = 0;
   let listener: ((told: RateLimitStatus) => void) | undefined;
-  // What is refused in the first seconds, before anything is known, is not counted.
+  // Refusals of the first seconds, before the rate is known, are not counted.
   const counts = { asked: 0, refused: 0, served: 0 };
   const generate: Engine['generate'] = (_, { signal }) => {
     const now = clock.monotonic();

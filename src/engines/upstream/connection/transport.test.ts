@@ -26,7 +26,7 @@ function transportTo(port: number, connections: number | null) {
   return { clock, transport, ask: (path: string) => transport.get(path, never) };
 }
 
-// What undici throws while it fails a request is nobody's: it would end the process, and it fails the run of this test.
+// An error that undici throws while it fails a request has no handler: it would end the process, and it fails this test run.
 it('fails each call that waits for a connection to an unreachable server', async () => {
   const { transport, clock, ask } = transportTo(await freePort(), 2);
   for (const each of await Promise.allSettled(paths.map(ask)))

@@ -104,7 +104,7 @@ export function requireReadable(items: readonly PlacedItem[]): void {
 }
 
 /**
- * What `GET /v1/responses/{id}` may ask for: the body, or its events behind a number, -1 for all of them.
+ * Query of `GET /v1/responses/{id}`: the body, or its events behind a number, -1 for all of them.
  * @throws ApiError `validation_error`
  */
 export function parseRetrieveQuery(query: Query) {

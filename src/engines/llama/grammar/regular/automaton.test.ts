@@ -134,7 +134,7 @@ test.each([
     return work - done;
   };
   expect(workOf()).toBeGreaterThan(1_000);
-  // What is known costs little.
+  // Cached states cost little.
   expect(workOf()).toBe(1);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAnswerText } from './answer-text.ts';
 
-/** What a raw text says, and the tokens that are told with it. */
+/** Returns the text of raw output, and the tokens reported with it. */
 function raw(pieces: readonly string[], stops: readonly string[] = []) {
   const told = { text: '', tokens: [] as string[] };
   const answer = createAnswerText({

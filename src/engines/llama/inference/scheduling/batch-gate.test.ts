@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type BatchShare, createBatchGate } from './batch-gate.ts';
 
 const oneTurn = () => new Promise((resolve) => setImmediate(resolve));
-/** What is finished here is told in the same turn, and the gate opens in the next. */
+/** Finished work is reported in the same turn, and the gate opens in the next. */
 const turn = () => oneTurn().then(oneTurn);
 const { signal } = new AbortController();
 const token: BatchShare = { tokens: 1, priority: 'batch', signal };

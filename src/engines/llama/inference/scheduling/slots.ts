@@ -22,7 +22,7 @@ export function chooseSlot<S extends SlotView>(
 ): S {
   const [best] = free
     .map((slot) => ({ slot, common: commonLength(slot.tokens, prompt) }))
-    // Of equal ones, the one that loses less.
+    // Between equal ones, the slot that loses fewer tokens.
     .toSorted((a, b) => b.common - a.common || a.slot.tokens.length - b.slot.tokens.length);
   if (best!.common >= Math.max(1, prompt.length * minCommonShare)) return best!.slot;
   const related = prefix === '' ? [] : free.filter((slot) => slot.prefix === prefix);
