@@ -32,40 +32,40 @@ export async function inlineFiles(
   if (parts.length === 0) return text;
   if (parts.length > maxFiles)
     throw invalid(parts[maxFiles]!.path, `a request may name at most ${maxFiles} files`);
-  const tooLarge = (place: string) => invalid(place, `with this file the request exceeds ${maxBytes} bytes`);
+  const tooLarge = (path: string) => invalid(path, `with this file the request exceeds ${maxBytes} bytes`);
   const files: StoredFile[] = [];
   let room = maxBytes - Buffer.byteLength(text);
-  for (const { path: place, fileId } of parts) {
-    const file = await findFile(place, fileId);
+  for (const { path, fileId } of parts) {
+    const file = await findFile(path, fileId);
     if (!countsTowardQuota(file))
-      throw invalid(place, `expected a file with the purpose user_data, not ${file.purpose}`);
+      throw invalid(path, `expected a file with the purpose user_data, not ${file.purpose}`);
     room -= base64Bytes(file);
-    if (room < 0) throw tooLarge(place);
+    if (room < 0) throw tooLarge(path);
     files.push(file);
   }
   await hold(maxBytes - room);
-  for (const [at, { path: place, fileId, put, isText }] of parts.entries()) {
+  for (const [at, { path, fileId, put, isText }] of parts.entries()) {
     const file = files[at]!;
     const bytes = await readWhole(file).catch(async (error: unknown) => {
       if (!isBlobLost(error)) throw error;
       // The file may have been deleted meanwhile.
-      await findFile(place, fileId);
-      const message = `${place}: the stored content of this file is damaged`;
-      throw new ApiError('storage_damaged', message, { param: place, cause: error });
+      await findFile(path, fileId);
+      const message = `${path}: the stored content of this file is damaged`;
+      throw new ApiError('storage_damaged', message, { param: path, cause: error });
     });
     if (isText) room -= Math.max(0, escapedBytes(bytes) - base64Bytes(file));
-    if (room < 0) throw tooLarge(place);
+    if (room < 0) throw tooLarge(path);
     const fault = put(contentOf(file, bytes));
-    if (fault !== null) throw invalid(place, fault);
+    if (fault !== null) throw invalid(path, fault);
   }
   const inlined = JSON.stringify(body);
   // Includes the JSON around the files.
   if (Buffer.byteLength(inlined) > maxBytes) throw tooLarge(parts.at(-1)!.path);
   return inlined;
 
-  async function findFile(place: string, fileId: string): Promise<StoredFile> {
+  async function findFile(path: string, fileId: string): Promise<StoredFile> {
     const file = await find(orgId, fileId);
-    if (!file) throw invalid(place, 'no such file, or it has expired');
+    if (!file) throw invalid(path, 'no such file, or it has expired');
     return file;
   }
 
