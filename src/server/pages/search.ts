@@ -23,7 +23,11 @@ export async function createSearch(library: Library, sectionsOf: (page: Page) =>
   );
   const index = new MiniSearch<Entry>({
     fields: ['title', 'heading', 'text'],
-    searchOptions: { boost: { heading: 4, title: 2 }, prefix: true, fuzzy: (term) => term.length > 4 && 0.2 },
+    searchOptions: {
+      boost: { heading: 4, title: 2 },
+      prefix: (term) => term.length > 2,
+      fuzzy: (term) => term.length > 4 && 0.2,
+    },
   });
   index.addAll(entries.map((entry, id) => ({ ...entry, id })));
 

@@ -40,6 +40,7 @@ pre code { padding: 0; background: none; overflow-wrap: normal }
 .table { overflow-x: auto; margin: 1rem 0 }
 table { border-collapse: collapse }
 th, td { border: 1px solid var(--line); padding: .35rem .7rem; text-align: left; vertical-align: top; min-width: 6rem }
+td:last-child { min-width: 14rem }
 td code { overflow-wrap: normal }
 .found { padding: 0; list-style: none; overflow-wrap: anywhere }
 .found p { margin: 0; color: var(--quiet) }
