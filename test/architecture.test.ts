@@ -1,6 +1,5 @@
-// The architecture, as rules that a machine reads. `ls src` shows the folders; the table below says
-// which of them may know of which, and each rule carries the reason that its failure message gives.
-// At the end every rule is shown a file that breaks it: a rule that never fires proves nothing.
+// The rules of the architecture. `ls src` shows the folders; the table below lists which of them may import which, with the reason
+// that a failure shows. At the end every rule is tried on a file that breaks it: a rule that never fires proves nothing.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -16,59 +15,64 @@ interface Row {
   readonly because: string;
 }
 
-/** Who may import whom. A folder may also import itself; the files of src/ itself have rows of their own. */
+/** Folders that each folder may import, besides itself. Files directly in src/ have rows of their own. */
 const table: Record<string, Row> = {
-  base: { may: [], because: 'base holds no domain words, so that everything can stand on it' },
+  base: { may: [], because: 'base has no domain terms, so that everything can build on it' },
   core: { may: ['base'], because: 'the vocabulary is types and pure functions' },
   wire: { may: ['core', 'base'], because: 'a wire format is a pure translation of the vocabulary' },
-  store: { may: ['core', 'base'], because: 'a store keeps rows and knows no rules about them' },
-  blobs: { may: ['core', 'base'], because: 'a blob store keeps bytes and knows nothing about them' },
+  store: { may: ['core', 'base'], because: 'a store keeps rows without applying rules to them' },
+  blobs: { may: ['core', 'base'], because: 'a blob store keeps bytes without interpreting them' },
   engines: {
     may: ['wire', 'core', 'base'],
-    because: 'an engine answers one request and knows no accounts, files or batches',
+    because: 'an engine answers one request, independent of accounts, files and batches',
   },
-  accounts: { may: ['store', 'core', 'base'], because: 'who may do what does not depend on what is asked' },
+  accounts: {
+    may: ['store', 'core', 'base'],
+    because: 'permissions do not depend on the content of requests',
+  },
   inference: {
     may: ['accounts', 'engines', 'wire', 'core', 'base'],
-    because: 'one request runs the same way for HTTP and for batches, so it knows neither',
+    because: 'a request runs the same way for HTTP and for batches, so inference imports neither',
   },
   files: {
     may: ['accounts', 'store', 'blobs', 'wire', 'core', 'base'],
-    because: 'files are there before any batch and without any engine',
+    because: 'files exist before batches and without engines',
   },
   batches: {
     may: ['files', 'inference', 'accounts', 'events', 'store', 'blobs', 'wire', 'core', 'base'],
-    because: 'a batch runs without a server: it takes values and returns values',
+    because: 'a batch runs without a server: values in, values out',
   },
   responses: {
     may: ['inference', 'store', 'wire', 'core', 'base'],
     because: 'a stored response is an answer of inference',
   },
-  events: { may: ['store', 'core', 'base'], because: 'an event is told to the outside; it asks nobody back' },
+  events: {
+    may: ['store', 'core', 'base'],
+    because: 'events leave the service and need nothing from the services that raise them',
+  },
   metrics: {
     may: ['inference', 'store', 'core', 'base'],
-    because: 'what is measured is read of others, and none of them knows of it',
+    because: 'metrics read the services, and no service depends on metrics',
   },
   server: {
     may: ['batches', 'files', 'responses', 'events', 'inference', 'accounts', 'wire', 'core', 'base'],
-    because:
-      'a route parses, calls one service and presents; store, blobs and engines are behind the services',
+    because: 'a route parses, calls one service and presents; only services use store, blobs and engines',
   },
   client: {
     may: ['wire', 'core', 'base'],
-    because: 'the client runs in a browser too and knows only what is on the wire',
+    because: 'the client also runs in a browser, and needs only the wire formats',
   },
   cli: {
     may: ['client', 'wire', 'config.ts', 'config', 'core', 'base'],
-    because: 'a command is a client like any other; only server, demo and models build the app',
+    because: 'a command is a client like others; only server, demo and models build the app',
   },
   config: {
     may: ['core', 'base'],
-    because: 'the parts of the configuration are read before anything is built from them',
+    because: 'the configuration is read before anything is built',
   },
   'config.ts': {
     may: ['config', 'core', 'base'],
-    because: 'configuration is read before anything is built from it',
+    because: 'the configuration is read before anything is built',
   },
   'app.ts': {
     may: [
@@ -95,20 +99,19 @@ const table: Record<string, Row> = {
   },
   app: {
     may: ['engines', 'store', 'blobs', 'core', 'base'],
-    because:
-      'what app.ts builds engines and the log of, the backup and the doctor: it names implementations, too',
+    because: 'helpers of app.ts for engines, the log, backups and the doctor, which name implementations',
   },
   'main.ts': { may: ['cli'], because: 'main.ts only starts the command line' },
 };
 
-/** Rows that know implementations. */
+/** Rows that may import implementations. */
 const builders = ['app.ts', 'app'];
 
 const appBuilders = ['server', 'demo', 'models'];
 
 /**
- * Folders that hold a contract and its implementations. Its parts, where it is large, stand in a folder `contract`; `shared`
- * is what implementations have in common.
+ * Folders with a contract and its implementations. A large contract has parts in a folder `contract`. The folders in `shared` are
+ * common to the implementations.
  */
 const contracts: Record<string, { file: string; shared: readonly string[] }> = {
   engines: { file: 'engines/engines.ts', shared: ['schemas'] },
@@ -116,14 +119,14 @@ const contracts: Record<string, { file: string; shared: readonly string[] }> = {
   blobs: { file: 'blobs/blobs.ts', shared: [] },
 };
 
-/** The rooms of a wire format: what is asked, the whole answer, and the answer piece by piece. */
-const formatRooms = { request: [], answer: ['request'], stream: ['answer'] };
+/** Subfolders of a wire format. */
+const formatSubfolders = { request: [], answer: ['request'], stream: ['answer'] };
 
 /**
- * Folders whose parts stand in rooms, and which room may know which others. Files of the folder itself wire the rooms, or
- * are known to all of them.
+ * Folders with subfolders that import each other in one direction: the other subfolders that each may import. Files directly in
+ * the folder connect its subfolders or are shared by them.
  */
-const rooms: Record<string, Record<string, readonly string[]>> = {
+const subfolders: Record<string, Record<string, readonly string[]>> = {
   batches: {
     create: ['lines'],
     lines: [],
@@ -206,15 +209,15 @@ const rooms: Record<string, Record<string, readonly string[]>> = {
     native: ['answer', 'completions', 'connection', 'messages', 'probe', 'request'],
     doctor: ['connection', 'flavors', 'probe'],
   },
-  'wire/chat': formatRooms,
-  'wire/messages': formatRooms,
-  'wire/responses': formatRooms,
+  'wire/chat': formatSubfolders,
+  'wire/messages': formatSubfolders,
+  'wire/responses': formatSubfolders,
 };
 
-/** Folders whose code has to run in a browser, or in a test without a machine. */
+/** Folders whose code must run in a browser, or in a test without a machine. */
 const pure = ['core', 'wire', 'client'];
 
-/** Packages that belong to one place, and what else may use them: a lock on a file is an empty database. */
+/** Packages that belong to one folder, and other files that may import them: a file lock is an empty SQLite database. */
 const drivers: Record<string, readonly [home: string, ...others: string[]]> = {
   'node:sqlite': ['store/sqlite/', 'base/file-lock.ts'],
   pg: ['store/postgres/'],
@@ -223,7 +226,7 @@ const drivers: Record<string, readonly [home: string, ...others: string[]]> = {
 
 type Sources = ReadonlyMap<string, string>; // path under src/ -> text
 
-/** Everything that is wrong, as "path: what, and why". */
+/** Returns all violations, as "path: violation and reason". */
 function findViolations(sources: Sources): string[] {
   const found: string[] = [];
   const graph = new Map<string, string[]>();
@@ -260,7 +263,7 @@ function findImports(source: string): string[] {
   return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[1] ?? ''));
 }
 
-/** Comments blanked out. Only whole-line comments and blocks: a `//` inside a string is no comment. */
+/** Removes comments of whole lines and blocks; `//` inside a string stays. */
 function withoutComments(text: string): string {
   return text.replace(/^\s*\/\/.*$/gm, '').replace(/^\s*\/\*[\s\S]*?\*\//gm, '');
 }
@@ -269,7 +272,7 @@ function resolve(path: string, specifier: string): string {
   return posix.normalize(posix.join(posix.dirname(path), specifier));
 }
 
-/** The row of the table a path belongs to: its folder, or its own name for a file of src/ itself (or its test). */
+/** Row of the table for a path: its folder, or the name of a file directly in src/, also for its test. */
 function rowOf(path: string): string {
   return path.split('/')[0]?.replace(/\.test\.ts$/, '.ts') ?? path;
 }
@@ -277,11 +280,10 @@ function rowOf(path: string): string {
 function checkName(path: string): string[] {
   const wrong: string[] = [];
   if (!path.split('/').every((part) => /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/.test(part))) {
-    wrong.push('names are kebab-case, so that nobody has to guess');
+    wrong.push('names are kebab-case');
   }
-  if (/(^|\/)index\.ts$/.test(path)) wrong.push('no barrels: a name is imported from the file that makes it');
-  if (table[rowOf(path)] === undefined)
-    wrong.push('has no row in the import table; decide where it belongs first');
+  if (/(^|\/)index\.ts$/.test(path)) wrong.push('no barrels: import a name from the file that defines it');
+  if (table[rowOf(path)] === undefined) wrong.push('has no row in the import table: add one');
   return wrong;
 }
 
@@ -289,25 +291,23 @@ function checkText(path: string, source: string): string[] {
   const text = withoutComments(source);
   const wrong: string[] = [];
   if (/^\s*export\s+(?:type\s+)?\*\s*from\b/m.test(text)) {
-    wrong.push('no barrels: `export *` hides where a name is made');
+    wrong.push('no barrels: `export *` hides where a name is defined');
   }
   if (/\bimport\(\s*[^'"\s)]/.test(text))
-    wrong.push('a computed import() hides from this table; write the path out');
+    wrong.push('a computed import() hides from this table: write the path out');
   if (pure.includes(rowOf(path)) && /\b(?:Buffer|process)\./.test(text)) wrong.push(nodeRefusal(path));
   const isPlaced = path === 'main.ts' || path === 'base/program.ts';
   if (!isPlaced && /\bimport\.meta\b/.test(text.replaceAll('createRequire(import.meta.url)', '')))
-    wrong.push('in the package it stands elsewhere; ask base/program.ts for files');
+    wrong.push('the package has other paths: get files from base/program.ts');
   if (path !== 'base/system.ts' && /\bnew Date\(\s*\)|(?<!new )\bDate\(\s*\)/.test(text)) {
-    wrong.push(
-      'takes the time from the machine; take a Clock (base/clock.ts), so that a simulation can move it',
-    );
+    wrong.push('reads the time of the machine: take a Clock (base/clock.ts), which a simulation can move');
   }
   return wrong;
 }
 
 function checkRelative(path: string, specifier: string, sources: Sources): string[] {
   const target = resolve(path, specifier);
-  if (target.startsWith('../')) return ['src/ stands on its own: what it needs lies inside it'];
+  if (target.startsWith('../')) return ['src/ imports only files of src/'];
   if (!sources.has(target)) return [`there is no src/${target} (paths are written out, with .ts)`];
   if (target.endsWith('.test.ts')) return ['the product does not depend on its tests'];
   return [...checkFolders(path, target), ...checkImplementations(path, target)];
@@ -315,32 +315,34 @@ function checkRelative(path: string, specifier: string, sources: Sources): strin
 
 function checkFolders(path: string, target: string): string[] {
   const [from, to] = [rowOf(path), rowOf(target)];
-  if (from === to) return checkRooms(path, target);
+  if (from === to) return checkSubfolders(path, target);
   if (from === 'cli' && builders.includes(to)) return buildsApp(path) ? [] : [rowRefusal('cli', to)];
   if (table[from]?.may.includes(to) !== true) return [rowRefusal(from, to)];
   const contract = contracts[to];
   const known = target === contract?.file || target.startsWith(`${to}/contract/`);
   if (contract !== undefined && !builders.includes(from) && !known) {
-    return [`outside ${to}/ only its contract ${contract.file} is known; app.ts alone names implementations`];
+    return [
+      `files outside ${to}/ may import only its contract ${contract.file}; app.ts alone names implementations`,
+    ];
   }
   return [];
 }
 
-function checkRooms(path: string, target: string): string[] {
-  return Object.entries(rooms).flatMap(([folder, plan]) => {
-    const [mine, theirs] = [roomOf(folder, path), roomOf(folder, target)];
+function checkSubfolders(path: string, target: string): string[] {
+  return Object.entries(subfolders).flatMap(([folder, plan]) => {
+    const [mine, theirs] = [subfolderOf(folder, path), subfolderOf(folder, target)];
     if (mine === undefined || mine === theirs) return [];
     const may = plan[mine];
-    if (may === undefined) return [`${folder}/${mine} has no row in the table of rooms`];
+    if (may === undefined) return [`${folder}/${mine} has no row in the table of subfolders`];
     if (theirs === undefined || may.includes(theirs)) return [];
     return [
-      `${folder}/${mine} may not import ${folder}/${theirs}: work goes from room to room in one direction`,
+      `${folder}/${mine} may not import ${folder}/${theirs}: subfolders import each other in one direction`,
     ];
   });
 }
 
-/** The room of a folder that a path stands in; undefined for files of the folder itself, and all outside it. */
-function roomOf(folder: string, path: string): string | undefined {
+/** Subfolder of `folder` that contains a path; undefined for files directly in the folder and outside of it. */
+function subfolderOf(folder: string, path: string): string | undefined {
   if (!path.startsWith(`${folder}/`)) return undefined;
   const parts = path.slice(folder.length + 1).split('/');
   return parts.length > 1 ? parts[0] : undefined;
@@ -356,14 +358,13 @@ function rowRefusal(from: string, to: string): string {
   return `${from} may not import ${to}: ${row?.because ?? 'it has no row in the table'} (it may import ${may})`;
 }
 
-/** engines/llama, store/sqlite, blobs/s3 ...: each knows its contract and what is shared, never another. */
+/** Implementations (engines/llama, store/sqlite, blobs/s3 ...) may import their contract and shared folders, never each other. */
 function checkImplementations(path: string, target: string): string[] {
   if (rowOf(path) !== rowOf(target)) return [];
   const [mine, theirs] = [implementationOf(path), implementationOf(target)];
   if (theirs === undefined || mine === theirs) return [];
-  if (mine === undefined)
-    return [`${theirs} is one implementation of several; what all share must not know it`];
-  return [`${mine} and ${theirs} are two implementations: they meet in their contract, never in each other`];
+  if (mine === undefined) return [`${theirs} is an implementation: shared code must not import it`];
+  return [`${mine} and ${theirs} are two implementations, which share only their contract`];
 }
 
 function implementationOf(path: string): string | undefined {
@@ -393,7 +394,7 @@ function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const walk = (path: string, trail: readonly string[]): void => {
     const start = trail.indexOf(path);
     if (start >= 0)
-      circles.push(`a circle: ${[...trail.slice(start), path].join(' -> ')}; one of them is two things`);
+      circles.push(`a circle: ${[...trail.slice(start), path].join(' -> ')}; split one of them`);
     if (start >= 0 || done.has(path)) return;
     for (const next of graph.get(path) ?? []) walk(next, [...trail, path]);
     done.add(path);
@@ -416,19 +417,19 @@ function readSources(folder: string): Map<string, string> {
 describe('src', () => {
   const sources = readSources(join(root, 'src'));
 
-  it('is read at all', () => {
+  it('is readable', () => {
     expect([...sources.keys()].filter((path) => path.endsWith('.ts')).length).toBeGreaterThan(20);
     const imports = [...sources.values()].flatMap(findImports);
     expect(imports.length, 'no imports found: the patterns no longer fit the sources').toBeGreaterThan(20);
   });
 
-  it('keeps to the import table', () => {
+  it('follows the import table', () => {
     expect(findViolations(sources)).toEqual([]);
   });
 });
 
 describe('the build', () => {
-  it('makes a file of each that is started by its name', () => {
+  it('bundles every program that is started by name', () => {
     const named = [...readSources(join(root, 'src')).values()].flatMap((text) =>
       [...text.matchAll(/\bprogramFile\('([^']+)'\)/g)].map(([, name]) => name),
     );
@@ -440,7 +441,7 @@ describe('the build', () => {
 });
 
 describe('the console', () => {
-  it('knows of src only the client and the wire formats', () => {
+  it('imports only the client and the wire formats of src', () => {
     const folder = join(root, 'console');
     if (!existsSync(folder)) return;
     const wrong: string[] = [];
@@ -448,9 +449,7 @@ describe('the console', () => {
       for (const specifier of findImports(text)) {
         const target = resolve(`console/${path}`, specifier);
         if (specifier.startsWith('.') && !/^(console|src\/client|src\/wire)\//.test(target)) {
-          wrong.push(
-            `console/${path} imports '${specifier}': a page in a browser is a client like any other`,
-          );
+          wrong.push(`console/${path} imports '${specifier}': a page in a browser is a client like others`);
         }
       }
     }
@@ -459,12 +458,12 @@ describe('the console', () => {
 });
 
 describe('tests', () => {
-  it('try the same values of fast-check in every run', () => {
+  it('use the same fast-check values in every run', () => {
     expect(readConfigureGlobal().seed).toBeTypeOf('number');
   });
 });
 
-describe('each rule refuses', () => {
+describe('each rule rejects', () => {
   const planted: readonly [name: string, files: Record<string, string>, reason: string][] = [
     [
       'a row',
@@ -472,19 +471,19 @@ describe('each rule refuses', () => {
       'core may not import wire',
     ],
     [
-      'a room',
+      'a subfolder',
       { 'batches/claimed/a.ts': "import { b } from '../run/b.ts';", 'batches/run/b.ts': '' },
       'batches/claimed may not import batches/run',
     ],
     [
-      'a room of a format',
+      'a subfolder of a format',
       { 'wire/chat/request/a.ts': "import { b } from '../stream/b.ts';", 'wire/chat/stream/b.ts': '' },
       'wire/chat/request may not import wire/chat/stream',
     ],
     [
-      'a room without a row',
+      'a subfolder without a row',
       { 'wire/chat/attic/a.ts': "import { b } from '../chat.ts';", 'wire/chat/chat.ts': '' },
-      'wire/chat/attic has no row in the table of rooms',
+      'wire/chat/attic has no row in the table of subfolders',
     ],
     [
       'a type',
@@ -505,7 +504,7 @@ describe('each rule refuses', () => {
     [
       'a dynamic import',
       { 'server/a.ts': "await import('../store/store.ts');", 'store/store.ts': '' },
-      'behind the services',
+      'only services use store',
     ],
     ['a computed import', { 'server/a.ts': 'await import(name);' }, 'hides from this table'],
     ['a file beside it', { 'server/a.ts': "fork(new URL('./b.ts', import.meta.url));" }, 'base/program.ts'],
@@ -530,9 +529,9 @@ describe('each rule refuses', () => {
       'two implementations',
     ],
     [
-      'a contract that knows one',
+      'a contract that imports one',
       { 'store/store.ts': "import './sqlite/a.ts';", 'store/sqlite/a.ts': '' },
-      'what all share must not know it',
+      'shared code must not import it',
     ],
     [
       'Node in a wire format',
@@ -561,7 +560,7 @@ describe('each rule refuses', () => {
       { 'core/a.ts': "import './b.test.ts';", 'core/b.test.ts': '' },
       'depend on its tests',
     ],
-    ['what lies outside src', { 'core/a.ts': "import '../../test/x.ts';" }, 'stands on its own'],
+    ['a file outside src', { 'core/a.ts': "import '../../test/x.ts';" }, 'only files of src/'],
     ['the time of the machine', { 'core/a.ts': 'const now = new Date();' }, 'take a Clock'],
   ];
 
