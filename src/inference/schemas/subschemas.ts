@@ -13,7 +13,7 @@ export interface SchemaNode {
   ref: SchemaNode | null;
 }
 
-/** Whether a subschema applies to the same value, to a part of it, or only where it is referred to. */
+/** Target of a subschema: the same value, a part of it, or only where it is referenced. */
 export type Applies = 'to the value' | 'to a part' | 'by reference';
 
 /** `schemas`: a schema or a list of them. */
