@@ -261,7 +261,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
         await restrictPermissions(config.data, log);
         for (const part of parts) await part.start();
         await accounts.makeFirstKeys();
-        // Log lines of the start precede the output of the command.
+        // Log lines of start-up precede the output of the command.
         flush();
       } catch (error) {
         await stopAll().catch((fault: unknown) => log.error({ err: fault }, 'could not stop cleanly'));

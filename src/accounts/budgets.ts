@@ -38,7 +38,7 @@ export function createBudgets(deps: {
     return isCurrent || !(await note(now)) ? budgets : read(now);
   }
 
-  /** Stores when budgets were used up. Returns false on a database that can only be read, whose budgets still apply. */
+  /** Stores when budgets were used up. Returns false if the database is read-only; its budgets still apply. */
   async function note(now: number): Promise<boolean> {
     try {
       await orgs.noteUsedUp(now);

@@ -10,7 +10,7 @@ const groupMs = 50;
 const retryMs = [100, 400, 1600];
 /** Interval of further attempts while the database is unavailable. */
 const awayMs = 5_000;
-/** Most rows that wait for an unavailable database, about 20 MB. */
+/** Maximum rows that wait for an unavailable database, about 20 MB. */
 const maxWaiting = 50_000;
 
 export interface LedgerDeps {

@@ -6,7 +6,7 @@ const groupBytes = 15_000;
 const groupMs = 100;
 /** Pause before a failed write is repeated. */
 const retryMs = 1_000;
-/** Most bytes that wait while writes fail; later lines are lost. */
+/** Maximum bytes that wait while writes fail; later lines are lost. */
 const maxWaitingBytes = 4_000_000;
 /** Attempts of `flush` on a full pipe, and the pause between them. */
 const flushTries = 20;

@@ -33,7 +33,7 @@ export function openModelFiles(
   return createModelFiles({ folder: modelFolder, hub, clock, random });
 }
 
-/** Models to download at the start. */
+/** Models to download at start-up. */
 export function remoteSources({ models }: Config) {
   return models
     .flatMap(({ engine }) => (engine.kind === 'llama' ? modelSource(engine.path) : []))
@@ -55,7 +55,7 @@ export interface EngineDeps {
   random: Random;
   ids: Ids;
   log: Log;
-  /** Window of batches. */
+  /** Completion window of batches. */
   windowMs: number;
   spawn?: Spawn;
   scripted?: ScriptedFactory;
@@ -111,7 +111,7 @@ export async function modelServers(
   const old = before?.config;
   const taken = new Set<Engine>();
   if (before && isDeepStrictEqual([old?.serves, old?.engine], [serves, engine])) return { ...before, config };
-  const alone = (name: string, only: Engine): ModelServers => {
+  const singleReplica = (name: string, only: Engine): ModelServers => {
     const replicas = [{ name, engine: only, account: name, weight: 1, isDraining: false }];
     return { config, replicas, pool: createPool({ ...parts, replicas }) };
   };
@@ -120,7 +120,7 @@ export async function modelServers(
       const { createLlamaEngine } = await import('../engines/llama/engine.ts');
       const { path, context, ...rest } = engine;
       const modelPath = modelFiles.pathOf(modelSource(path));
-      return alone(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
+      return singleReplica(path, createLlamaEngine({ ...rest, modelPath, contextSize: context, ...parts }));
     }
     case 'openai': {
       const replicas = engine.replicas.map((each) => upstreamReplica(engine, each));
@@ -129,7 +129,7 @@ export async function modelServers(
     }
     case 'scripted': {
       const create = scripted ?? (await import('../engines/scripted/scripted.ts')).createScriptedEngine;
-      return alone(id, create({ clock: parts.clock, slots: engine.slots, delayMs: engine.delayMs }));
+      return singleReplica(id, create({ clock: parts.clock, slots: engine.slots, delayMs: engine.delayMs }));
     }
   }
 

@@ -7,7 +7,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary origin; never goes back. */
   monotonic(): number;
-  /** Earliest time, by `monotonic`, at which the network data being read can have arrived: the process may have been busy since. */
+  /** Earliest `monotonic` time at which the network data being read can have arrived: before now if the process was busy. */
   arrival(): number;
   /** Calls `fn` once after `ms`; with 0, after pending I/O. A pending timer does not keep the process alive. */
   after(ms: number, fn: () => void): Timer;
@@ -31,15 +31,15 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Bounds on the time when the wall clock may have jumped, for decisions that destroy data. */
+/** Bounds on the current time, as the wall clock may have jumped; for decisions that destroy data. */
 export interface TimeBounds {
-  /** For expiry: rather too late than too early. */
+  /** For expiry: errs on the late side. */
   earliest(): number;
-  /** For leases: rather too long than too short. */
+  /** For leases: errs on the long side. */
   latest(): number;
 }
 
-/** Compares the wall clock with its reading now plus the monotonic time passed since. */
+/** Compares the wall clock with its reading at creation plus the monotonic time since. */
 export function createTimeBounds(clock: Clock): TimeBounds {
   const began = clock.now() - clock.monotonic();
   return {

@@ -35,7 +35,7 @@ export class RoundRobinQueue<Entry> {
     this.#count++;
   }
 
-  /** Removes an entry without a turn. */
+  /** Removes an entry before its turn; the owner keeps its place. */
   remove(owner: string, entry: Entry): void {
     const own = this.#owners.get(owner);
     if (!own?.delete(entry)) return;

@@ -1,4 +1,4 @@
-/** Outside cause that prevents the start, such as a taken port. The message says what to do and is printed without a stack. */
+/** Outside cause that prevents start-up, such as a taken port. The message says what to do and is printed without a stack. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -32,7 +32,7 @@ export interface BatchesDeps {
   log: Log;
   limits: { openBatchesPerOrg: number; lineBytes: number };
   batch: {
-    /** Endpoints that new batches may target; the usual ones if absent. */
+    /** Endpoints that new batches may target; `defaultEndpoints` if absent. */
     endpoints?: readonly BatchEndpoint[];
     priceFactor: number;
     resultTtlMs: number;
@@ -52,7 +52,7 @@ export interface BatchContext extends BatchesDeps {
   worker: string;
   missing: MissingModels;
   hours: OpenHours;
-  /** True if the leases of this process are surely still its own (`Heartbeat.holds`); others would be taken at once. */
+  /** True if the leases of this process are certainly still its own (`Heartbeat.holds`); others would be taken at once. */
   holdsLeases: (since?: number) => boolean;
   /** True if the database is unavailable, as opposed to rejecting a statement. */
   isAway: (error: unknown) => Promise<boolean>;

@@ -54,7 +54,7 @@ function llamaEngine(at: SourceValue, context: ConfigContext): LlamaEngineConfig
   };
 }
 
-/** Path of an existing file, or a reference to download at the start. */
+/** Path of an existing file, or a reference to download at start-up. */
 function modelPath(at: SourceValue, { check, base, exists }: ConfigContext): string | undefined {
   const written = check.text(at);
   if (written === undefined) return undefined;

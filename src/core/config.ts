@@ -107,7 +107,7 @@ export type EngineConfig = LlamaEngineConfig | OpenAiEngineConfig | ScriptedEngi
 
 export interface LlamaEngineConfig {
   kind: 'llama';
-  /** Path of the GGUF file, or an `hf:` reference or URL to download at the start. */
+  /** Path of the GGUF file, or an `hf:` reference or URL to download at start-up. */
   path: string;
   sequences: number;
   context: number | 'auto';

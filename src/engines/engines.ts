@@ -21,7 +21,7 @@ import type { JsonBody } from '../wire/json/json-body.ts';
  */
 export interface Engine extends Service {
   readonly capabilities: Capabilities;
-  /** Requests processed at once; null if unknown. Further requests queue at the server. */
+  /** Requests processed concurrently; null if unknown. Further requests queue at the server. */
   readonly slots: number | null;
   /** The answer carries the engine's own name of the model. */
   generate(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse>;
@@ -52,7 +52,7 @@ export interface RateLimitStatus {
 
 /** Status that a server reports; null or absent where it reports none. */
 export interface ProbeReport {
-  /** Requests processed at once. */
+  /** Requests processed concurrently. */
   slots: number | null;
   /** Requests that wait at the server for a slot. */
   queued: number | null;

@@ -8,7 +8,7 @@ export interface SenderDeps extends AttemptDeps {
   log: Log;
   /** Id of the lease holder, this process. */
   worker: string;
-  /** True when no other process uses the database: leases found at the start are stale. */
+  /** True when no other process uses the database: leases found at start-up are stale. */
   exclusive: boolean;
 }
 

@@ -24,7 +24,7 @@ const sampled = 1000;
 const concurrency = 50;
 
 /**
- * Verifies at the start that database and blobs belong to one installation: both carry its id. With another database, every
+ * Verifies at start-up that database and blobs belong to one installation: both carry its id. With another database, every
  * blob would look unused. A new side without an id gets one if the contents match.
  * @throws StoreError `mismatch` from `start`
  */

@@ -23,7 +23,7 @@ export interface Sweeper extends Service {
 }
 
 const hour = 3_600_000;
-/** Delay of the first round after the start. */
+/** Delay of the first round after start-up. */
 const firstRound = 60_000;
 const expiredAtOnce = 100;
 const namesAtOnce = 500;

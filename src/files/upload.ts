@@ -39,7 +39,7 @@ export interface UploadDeps {
   clock: Clock;
   ids: Ids;
   limits: FileLimits;
-  /** Endpoints of batches; the usual ones by default. */
+  /** Endpoints of batches; `defaultEndpoints` if absent. */
   endpoints?: readonly BatchEndpoint[];
   /** Only batch files are accepted if absent. */
   userFiles?: UserFiles;

@@ -8,7 +8,7 @@ import type { ServedModels } from './served-models.ts';
 export interface Capacity {
   /** Number of further batch lines that `modelId` can take now; may be negative. */
   room(modelId: string): number;
-  /** Number of requests that `modelId` processes at once. */
+  /** Number of requests that `modelId` processes concurrently. */
   slots(modelId: string): number;
   /** Number of batch lines of `modelId` that all processes together may have in flight. */
   limit(modelId: string): number;

@@ -8,7 +8,7 @@ import { type EmbeddingsRequest, isEmbeddings } from '../wire/embeddings/embeddi
 const maxTokenBytes = 128;
 /** Longer texts are not sent to a server for a count. */
 const maxSentBytes = 4 * 2 ** 20;
-/** Concurrent counts of one model; half of them for one org. */
+/** Concurrent counts of one model; one org gets at most half. */
 const maxConcurrent = 4;
 const maxWaiting = 1_000;
 
@@ -20,7 +20,7 @@ export type CountPrompt = (
 ) => Promise<number | undefined>;
 
 /**
- * Counts for one model, a few at a time with orgs in turn, because an engine takes long for a long prompt.
+ * Counts tokens for one model, a few prompts at a time with orgs in turn, because long prompts take long.
  * @throws ApiError `context_length_exceeded` for prompts that cannot fit the model's context, `rate_limit_exceeded`
  */
 export function createCountPrompt(engine: Engine): CountPrompt {

@@ -49,7 +49,7 @@ export interface Inference {
   ): AsyncIterable<readonly T[]>;
   /**
    * Tokens of the rendered prompt, or an estimate (bytes / 4) where the engine cannot count. Takes no slot and is free, but
-   * the caller needs access to the model, and few counts run at once (`createCountPrompt`).
+   * the caller needs access to the model, and few counts run concurrently (`createCountPrompt`).
    */
   countTokens(request: ChatRequest, call: Pick<InteractiveCall, 'caller' | 'signal'>): Promise<number>;
   /** Prompt tokens of a batch line; undefined where its engine cannot count, and for raw prompts. */

@@ -58,6 +58,7 @@ export class ServedModels {
     return this.#served;
   }
 
+  /** Calls `listener` whenever a model may accept more requests. */
   onRoom(listener: () => void): void {
     this.#listeners.push(listener);
   }

@@ -20,7 +20,7 @@ const maxAttempts = 13;
 const pollMs = 1_000;
 const sweepMs = 3_600_000;
 const sweepRows = 100;
-/** Abandoned responses read at once; each may have some MB. */
+/** Abandoned responses per read; each may have some MB. */
 const abandonedRows = 10;
 const maxRuns = 1_000;
 
@@ -30,9 +30,9 @@ export interface BackgroundDeps {
   otherStores: readonly Pick<ResponseStore, 'removeExpired'>[];
   clock: Clock;
   log: Log;
-  /** True if no other process uses the database, so that all unfinished responses at the start are abandoned. */
+  /** True if no other process uses the database, so that all unfinished responses at start-up are abandoned. */
   exclusive: boolean;
-  /** Most bytes of background requests in memory. */
+  /** Maximum bytes of background requests in memory. */
   roomBytes: number;
 }
 

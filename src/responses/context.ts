@@ -14,7 +14,7 @@ export interface ResponsesContext {
   quota: Quota;
   /** Limits the stored text that is in memory. */
   memory: FairGate;
-  /** Most bytes of a conversation. */
+  /** Maximum bytes of a conversation. */
   maxBytes: number;
   /** Retention after the last change. */
   ttlMs: number;

@@ -52,11 +52,11 @@ const asItIs = (event: NativeEvent) => event;
 
 /** Retention of stored responses: 30 days. */
 const ttlMs = 30 * 86_400_000;
-/** Conversations of the largest size that fit in memory at once; one org may use a quarter. */
+/** Conversations of the largest size that fit in memory together; one org may use a quarter. */
 const maxConversations = 16;
 /** Requests of one org that may wait for memory. */
 const maxWaiting = 1_000;
-/** Most responses per transaction; each may have some MB. */
+/** Maximum responses per transaction; each may have some MB. */
 const groupRows = 64;
 
 /** Rows to write when a response ends. */

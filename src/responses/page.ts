@@ -1,4 +1,4 @@
-/** Most bytes of a page. A larger entry is a page of its own. */
+/** Maximum bytes of a page. A larger entry is a page of its own. */
 export const pageBytes = 4 * 2 ** 20;
 
 /**

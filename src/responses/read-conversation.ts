@@ -14,7 +14,7 @@ import {
   type ItemReaderDeps,
 } from './stored-items.ts';
 
-/** Most responses in a chain; a longer query would block the database. */
+/** Maximum responses in a chain; a longer query would block the database. */
 const maxLinks = 1_000;
 
 /** Response that is not stored, or continues one that is not, with all earlier items. */
@@ -28,7 +28,7 @@ export interface ConversationReaderDeps extends ItemReaderDeps {
   conversations: ConversationStore;
   /** Unstored response that can be continued. */
   remembered?: RememberedResponse | undefined;
-  /** Most bytes of a conversation, and of all that is read to assemble it. */
+  /** Maximum bytes of a conversation, and of all that is read to assemble it. */
   maxBytes: number;
   /** Waits for memory for stored text; the returned function frees it. */
   enter(bytes: number): Promise<() => void>;

@@ -76,7 +76,7 @@ export function createItemReader({ responses, orgId, now }: ItemReaderDeps) {
       return lists.input.get(id) ?? [];
     },
 
-    /** Bytes that `read` would read for these references, and the most bytes of the referenced items. */
+    /** Bytes that `read` would read for these references, and the maximum bytes of the referenced items. */
     async sizes(references: readonly string[]) {
       const origins = unreadOrigins(references);
       let [read, named] = [0, 0];

@@ -4,10 +4,10 @@ import { checkCreateBatch } from '../wire/batch/create.ts';
 import { lineFormats } from '../wire/batch/line-formats.ts';
 import { checkCreateMessageBatch } from '../wire/message-batches/create.ts';
 
-/** Delay that lets the work of the start finish first. */
+/** Delay that lets start-up finish first. */
 const delayMs = 500;
 
-/** Checks that a batch of these endpoints runs, in their order. */
+/** Compile functions of the checks for a batch of these endpoints, in order of use. */
 export const batchChecks = (endpoints: readonly BatchEndpoint[]): (() => void)[] => [
   checkCreateBatch.compile,
   ...endpoints.map((endpoint) => lineFormats[endpoint].check.compile),
@@ -15,17 +15,17 @@ export const batchChecks = (endpoints: readonly BatchEndpoint[]): (() => void)[]
 ];
 
 /**
- * Compiles checks soon after the start, each in its own turn of the event loop. Otherwise the first batch would block all
+ * Compiles checks soon after start-up, each in its own turn of the event loop. Otherwise the first batch would block all
  * requests for about 30 ms.
  */
 export function precompileChecks(checks: readonly (() => void)[], clock: Clock) {
   let timer: Timer | undefined;
-  const prepareFrom = (at: number): void => {
-    if (at + 1 < checks.length) timer = clock.after(0, () => prepareFrom(at + 1));
+  const compileFrom = (at: number): void => {
+    if (at + 1 < checks.length) timer = clock.after(0, () => compileFrom(at + 1));
     checks[at]?.();
   };
   return {
-    start: () => void (timer = clock.after(delayMs, () => prepareFrom(0))),
+    start: () => void (timer = clock.after(delayMs, () => compileFrom(0))),
     stop: () => timer?.cancel(),
   };
 }

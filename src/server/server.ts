@@ -77,7 +77,7 @@ export function createServer(deps: ServerDeps): Server {
   let openapi: string | undefined;
   const services: Services = {
     ...deps,
-    // Built on the first request, to keep the start fast.
+    // Built on the first request, to keep start-up fast.
     openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
@@ -141,7 +141,7 @@ function unused(): never {
   throw new Error('routes must not define Fastify schemas');
 }
 
-/** Budget of which one org's share (half, while it is alone) holds the largest allowed body. */
+/** At least twice the largest allowed body, because one org alone may hold half of the budget. */
 function bodyBudgetBytes(limits: ServerLimits): number {
   const sizes = routes.map(({ body }) => (typeof body === 'object' ? body.maxBytes(limits) : 0));
   return Math.max(limits.bodyBytesInFlight, 2 * Math.max(...sizes));

@@ -1,7 +1,7 @@
 import type { Capacity } from '../../inference/capacity.ts';
 import type { ClaimedChunk, ClaimedChunks } from './claimed-chunks.ts';
 
-/** Most chunks that are claimed only to give each slot a prefix of its own; each has up to 64 lines. */
+/** Maximum chunks that are claimed only to give each slot a prefix of its own; each has up to 64 lines. */
 const maxPrefixes = 32;
 
 /**

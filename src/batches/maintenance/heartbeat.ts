@@ -63,7 +63,7 @@ export class Heartbeat {
   }
 
   /**
-   * True if the leases of this process are surely still its own.
+   * True if the leases of this process are certainly still its own.
    * @param since monotonic milliseconds of the request, for a lease not yet held
    */
   holds(since = Number.POSITIVE_INFINITY): boolean {
@@ -162,7 +162,7 @@ export class Heartbeat {
     const { store, log, giveBackStrays, onReaped } = this.#deps;
     try {
       await giveBackStrays();
-      // After an outage, or at the start, all other processes get a lease's time to send a beat.
+      // After an outage, or at start-up, all other processes get a lease's time to send a beat.
       const isSteady = this.#lastBeat - this.#steadySince >= leaseLifeMs;
       if (isSteady && (await store.workers.reap(now - leaseLifeMs)) > 0) onReaped();
     } catch (error) {

@@ -162,7 +162,7 @@ export class ClaimDemand {
     return lacking + Math.floor(soon);
   }
 
-  /** Least `due` of the claimed chunks with unsent lines, by model and org. */
+  /** Lowest `due` of the claimed chunks with unsent lines, by model and org. */
   #leastDue(): Map<string, Record<string, number>> {
     const least = new Map<string, Record<string, number>>();
     for (const { model, batch, todo } of this.#deps.work.chunks.all) {

@@ -36,7 +36,7 @@ interface Leased extends Pick<LeasedShare, 'lines' | 'isOwed' | 'isWanted'> {
 /**
  * Slots of replicas that several processes share. Each process leases slots for its work for 3 seconds at a time, sends nothing
  * before its first request, and returns what it does not use. A request also carries the slots that the process has
- * discovered, and its open breakers. Of models without peers, only the discovered slots are stored, and read at the start.
+ * discovered, and its open breakers. Of models without peers, only the discovered slots are stored, and read at start-up.
  * Without the database, a process continues until its lease lapses, and then uses an equal share.
  */
 export class SlotLeases {

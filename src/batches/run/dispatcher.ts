@@ -46,7 +46,7 @@ export interface DispatcherDeps extends BatchContext {
   fetch: () => void;
 }
 
-/** Lines of the maximum size that may hold files at once; half of them of one org. */
+/** Concurrent lines with files, if of the maximum size; one org gets at most half. */
 const maxFilledLines = 16;
 
 /** For engines that do not share cached prompts between slots. */
@@ -99,7 +99,7 @@ export class Dispatcher {
 
   #send(model: string, room: number): void {
     if (room <= 0) return;
-    // The discovery of slots needs many requests at once.
+    // The discovery of slots needs many concurrent requests.
     const isPaced = this.#deps.capacity.discoveredSlots(model) === undefined;
     const max = isPaced ? Math.min(room, this.#pacer.left(model)) : room;
     let left = max;

@@ -4,7 +4,7 @@ import type { SlotPrefixes } from '../claimed/prefix-affinity.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
 
 /**
- * Chooses the chunk whose next line is sent (batch-engine.md, "Running"): of the least-served org, then with the least `due`,
+ * Chooses the chunk whose next line is sent (batch-engine.md, "Running"): of the least-served org, then with the lowest `due`,
  * then with the fewest lines in flight, so that a cache per slot sees one prefix each. Chunks that wait for a cache warm-up
  * come last. With cache affinity, prefixes without a line in flight come first, and those still in a slot before cold ones.
  */

@@ -110,7 +110,7 @@ export function createDiskBlobs({ folder, log, fs = nodeFs }: DiskBlobsOptions):
 
   return {
     start() {
-      // Two at once would remove each other's files as leftovers.
+      // Two concurrent runs would remove each other's files as leftovers.
       starting ??= prepare().finally(() => (starting = undefined));
       return starting;
     },

@@ -160,7 +160,7 @@ export function createS3Blobs({ log, clock, ...options }: S3BlobsOptions): Blobs
 
 async function* emptyStream(): AsyncGenerator<Uint8Array> {}
 
-/** Uses each needed permission once, so that the start reports a missing one. */
+/** Uses each needed permission once, so that start-up reports a missing one. */
 async function checkAccess(client: S3Client): Promise<void> {
   await listObjects(client, '', 1).next();
   await client.send({ method: 'PUT', key: probeKey, body: Buffer.from('.') });

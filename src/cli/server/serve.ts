@@ -27,7 +27,7 @@ export function serve(cli: Cli): Command {
         const begun = app.start().catch((error: unknown) => {
           throw explainStart(error, config);
         });
-        // A signal during the start wins, and `stop` ends the partial start.
+        // A signal during start-up wins, and `stop` ends the partial start.
         if ((await Promise.race([begun, signal])) === undefined) {
           onHangup(() => void app.reload(() => readConfig(cli, again, { isReload: true })));
           if (flags.json === true) announceJson(app, cli.terminal);
@@ -49,7 +49,7 @@ export function serve(cli: Cli): Command {
     });
 }
 
-/** Error of the operating system at the start, as a sentence with a hint; other errors unchanged. */
+/** Error of the operating system at start-up, as a sentence with a hint; other errors unchanged. */
 function explainStart(error: unknown, config: Config): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
   const isMetrics = 'port' in error && config.metrics !== undefined && error.port === config.metrics.port;

@@ -27,8 +27,8 @@ export function spawnChild(events: ChildEvents): Child {
   const process = fork(programFile('engines/llama/child'), {
     // No flags of the parent, such as a watcher or an inspector.
     execArgv: [],
-    // The library samples all sequences of a decode at once, each on a thread of this pool. llama.cpp sorts the logits of
-    // a batch on first access without a lock: two accesses at once give one request the tokens of another.
+    // The library samples all sequences of a decode concurrently, each on a thread of this pool. llama.cpp sorts the logits of
+    // a batch on first access without a lock: two concurrent accesses give one request the tokens of another.
     env: { ...childEnvironment(env), UV_THREADPOOL_SIZE: '1' },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

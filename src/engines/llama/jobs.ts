@@ -11,7 +11,7 @@ export interface EngineJob {
   onDelta?(delta: Delta): void;
   resolve: (answer: EngineResult) => void;
   reject: (error: unknown) => void;
-  /** Child processes that died with it in work. */
+  /** Child processes that died while running it. */
   crashes: number;
   /** Part of the answer was delivered, so it cannot be repeated. */
   isAnswering: boolean;

@@ -51,7 +51,7 @@ export type Delta = Deltas[keyof Deltas];
 
 export interface LoadOptions {
   modelPath: string;
-  /** Requests in work at once, each with `contextSize` tokens. */
+  /** Requests processed concurrently, each with `contextSize` tokens. */
   sequences: number;
   contextSize: number | 'auto';
   threads: number | 'auto';

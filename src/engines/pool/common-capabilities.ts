@@ -6,7 +6,7 @@ export interface CapableServer {
   isUnknown: boolean;
 }
 
-/** Getter of what all known `servers` (they may change) support; one object until that changes, as every request reads it. */
+/** Getter of the capabilities common to all known `servers` (which may change), cached because every request reads them. */
 export function commonCapabilities(servers: readonly CapableServer[]): () => Capabilities {
   let before: readonly (Capabilities | null)[] = [];
   let common: Capabilities;
@@ -49,7 +49,7 @@ function commonOf(all: readonly Capabilities[]): Capabilities {
   }
 }
 
-/** Every server that forces tools supports `required`. */
+/** Common level of servers that differ: all that force tools support `required`, hence `filter`. */
 function forcedByAll(all: readonly Capabilities['forcedTool'][]): Capabilities['forcedTool'] {
   if (all.includes('none')) return 'none';
   return all.includes('strict') || all.includes('filter') ? 'filter' : 'native';

@@ -27,7 +27,7 @@ export interface ReplicaOptions {
 
 /** Weight of the newest answer in the average pace. */
 const newestWeight = 0.1;
-/** Share of the limit from which the load counts as full, so that latencies say something about the limit. */
+/** Share of the limit at which the load counts as full, so that latencies say something about the limit. */
 const fullShare = 0.75;
 
 /** One server of a model: its load and its limits. */
@@ -250,7 +250,7 @@ export class Replica implements Candidate {
     if (!certain) this.health.probeOnce();
   }
 
-  /** Handles a refusal for too many requests at once, or for exceeding a rate: a `retry-after` below the limit shows a rate. */
+  /** Handles a refusal for too many concurrent requests, or for exceeding a rate: a `retry-after` below the limit shows a rate. */
   #refused(sent: SentRequest, { retryAfter }: ApiError): void {
     // Requests sent earlier were at the server already; a slot freed since may be refused as well.
     const accepted = Math.min(sent.inFlight - 1, this.#inFlight + this.#others);

@@ -35,7 +35,7 @@ interface CharacterSet {
   isNegated: boolean;
 }
 
-/** Most repetitions, which grammars unroll. */
+/** Maximum repetitions, which grammars unroll. */
 const maxRepeats = 1_000;
 /** Controls, the quote and the backslash. */
 const escapedInJson = [

@@ -10,7 +10,7 @@ import { type ScriptedAnswer, answerTo, embed, promptTokens, tokenize } from './
 
 export interface ScriptedOptions {
   clock: Clock;
-  /** Requests in work at once; others are queued. Default 8. */
+  /** Requests processed concurrently; others are queued. Default 8. */
   slots?: number;
   /** Time that an answer takes in its slot. Default 0. */
   delayMs?: number;

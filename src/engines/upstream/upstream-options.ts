@@ -16,7 +16,7 @@ export interface UpstreamOptions {
   flavor?: Flavor | 'auto' | undefined;
   /** Configured differences from the flavor. */
   ownTraits?: CustomTraits | undefined;
-  /** Requests processed at once; null if unknown. */
+  /** Requests processed concurrently; null if unknown. */
   slots: number | null;
   /** The flavor's default if absent. */
   serves?: readonly Serves[] | undefined;

@@ -22,7 +22,7 @@ import type { UpstreamOptions } from './upstream-options.ts';
 
 /**
  * Engine for a server that is called over HTTP/1.1 with chat completions, or with another format that they are translated to
- * (`request/dialects.ts`). Requests keep the client's bytes but for a few edits (`request/request-text.ts`); answers are
+ * (`request/dialects.ts`). Requests keep the client's bytes except for a few edits (`request/request-text.ts`); answers are
  * repaired or rejected (`answer/`). The server may be down at start-up: it is only probed then (`probe/`).
  */
 export function createUpstreamEngine(options: UpstreamOptions): Engine {

@@ -1,7 +1,7 @@
 import type { Library, Page } from './library.ts';
 import { escape, type PageSection } from './render.ts';
 
-/** Most results shown. The first ones are what a reader looks at. */
+/** Maximum results shown. The first ones are what a reader looks at. */
 const maxResults = 30;
 /** Length of the text around the first match, in characters. */
 const excerptLength = 220;

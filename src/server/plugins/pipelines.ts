@@ -27,7 +27,7 @@ interface Parser {
 type PipelinedSocket = Socket & { [pipelineKey]?: Pipeline; parser?: Parser | null };
 
 /**
- * Answers the pipelined requests of a connection one after the other. Node starts all of them at once, so a few
+ * Answers the pipelined requests of a connection one after the other. Node starts all of them together, so a few
  * connections full of small requests could block the event loop for seconds. Queued requests of all connections start one
  * per turn of the event loop.
  */

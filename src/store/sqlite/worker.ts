@@ -99,7 +99,7 @@ try {
   // By default a thread writes its compile cache at its end, which a kill prevents.
   flushCompileCache();
 } catch (error) {
-  // Errors of the start are for the operator, not a client.
+  // Start-up errors are for the operator, not a client.
   const fault = error instanceof ApiError ? diskFull(dirname(path), error) : error;
   reply({ type: 'failed', error: packError(fault) });
   await close();

@@ -32,7 +32,7 @@ export type LineVerdict = CheckedLine | { ok: false; faults: Fault[] };
 export interface LineCheckerOptions {
   /** Endpoint of the batch; if absent, the first valid line sets it. */
   endpoint?: BatchEndpoint;
-  /** Enabled endpoints; the usual ones if absent. */
+  /** Enabled endpoints; `defaultEndpoints` if absent. */
   endpoints?: readonly BatchEndpoint[];
   /** Returns the reason why a line may not use the model. Permission is remembered. */
   refuseModel: (name: string, serves: Serves) => ApiError | undefined;

@@ -34,7 +34,7 @@ export function readLine(bytes: Uint8Array): BatchLine {
   return { customId: line.custom_id, url, body, prepared: prepareLine(url, body, bytes.length) };
 }
 
-/** Bytes from which reading a line twice is better than keeping it parsed in memory until it is answered. */
+/** Size in bytes at which reading a line twice is better than keeping it parsed in memory until it is answered. */
 const longBytes = 32 * 1024;
 
 function prepareLine(url: BatchEndpoint, body: LineBody, length: number): PreparedRequest {

@@ -188,7 +188,7 @@ function wholeLines(chunk: Uint8Array): Uint8Array {
   return chunk.subarray(chunk.indexOf(newline) + 1, chunk.lastIndexOf(newline) + 1);
 }
 
-/** True if no line has a fault in its bytes. Checking many lines at once is much cheaper. */
+/** True if no line has a fault in its bytes. Checking many lines together is much cheaper. */
 function areGood(lines: Uint8Array): boolean {
   return lines.length > 0 && !lines.includes(carriageReturn) && isUtf8(lines);
 }

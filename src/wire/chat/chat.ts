@@ -31,7 +31,7 @@ export interface ChatRequest {
   tool_choice?: ToolChoice | null;
   parallel_tool_calls?: boolean | null;
   reasoning_effort?: string | null;
-  /** Most tokens of reasoning (llama-server's field). */
+  /** Maximum tokens of reasoning (llama-server's field). */
   thinking_budget_tokens?: number | null;
   [extra: string]: unknown;
 }

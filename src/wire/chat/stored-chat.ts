@@ -16,7 +16,7 @@ export const deletedChatSchema = object(
 
 export const storedMessageSchema = object({ id: string(), role: string() }, { title: 'StoredMessage' });
 
-/** Most metadata filters of a list: a chat completion has at most as many. */
+/** Maximum metadata filters of a list: a chat completion has at most as many. */
 const maxFilters = 16;
 
 /**

@@ -1,6 +1,6 @@
 import { parseOrUndefined, stringOr } from '../../base/fields.ts';
 
-/** Number of keys from which a set is faster than comparing with each. */
+/** Number of keys at which a set is faster than comparing with each. */
 const setThreshold = 16;
 /** Limits the memory of one object's set of keys. */
 const maxKeys = 200_000;

@@ -8,7 +8,7 @@ import type { JsonBody } from '../json/json-body.ts';
 import { parseJson } from '../json/parse.ts';
 import type { JsonScan } from '../json/scan.ts';
 
-/** Most faults that an error reports. */
+/** Maximum faults that an error reports. */
 export const maxFaults = 100;
 
 /** Checks a value against one schema and returns its faults. */

@@ -12,7 +12,7 @@ export interface ModelFileDeps {
   hub: Hub;
   fs: ModelFs;
   web: HttpClient;
-  /** Most bytes of one range request. */
+  /** Maximum bytes of one range request. */
   pieceBytes: number;
 }
 

@@ -9,7 +9,7 @@ import { isWithin } from '../../schemas/satisfies.ts';
 const defaultPlaces = 6;
 /** Limit for remainders times digits, because each needs a rule. */
 const maxRemainders = 600;
-/** Most multiples that are listed. */
+/** Maximum multiples that are listed. */
 const maxValues = 1_000;
 
 /**

@@ -6,13 +6,14 @@ import { plainPattern } from '../../schemas/plain-pattern.ts';
 import { AutomatonTooLarge, both, ofLength } from './regular/automaton.ts';
 import { regularRule } from './regular/regular-rule.ts';
 
-/** Quoted string by length, patterns (without look-around) and formats; by length alone if the others are too large. */
+/** Rule for a quoted string: length, patterns (without look-around) and formats, or only length if those are too large. */
 export function stringRule({ b, json, languageOf }: Conversion, schema: SchemaObject): Element {
   const [min, max] = counts(schema, 'Length');
   if (max < min) return b.rule([]);
   const isAnyLength = min === 0 && max === Infinity;
   const quote = b.literal('"');
   try {
+    // RE2 rejects look-around. Patterns that `plainPattern` cannot rewrite either allow any text.
     const languages = patternsOf(schema).flatMap(
       (pattern) => languageOf(pattern) ?? languageOf(plainPattern(pattern) ?? '') ?? [],
     );

@@ -180,7 +180,7 @@ export function createCompleter(
   };
 }
 
-/** Limits the log probabilities of echoed prompts, which are in memory at once. */
+/** Limits the log probabilities of echoed prompts, which are in memory together. */
 function limitScored({ echo, logprobs }: CompletionsRequest, prompts: readonly RawPrompt[], answers: number) {
   if (!echo || typeof logprobs !== 'number') return;
   const scored = sum(prompts.map(({ tokens }) => tokens.length)) * answers * (logprobs + 1);

@@ -30,7 +30,7 @@ type Grow = { kind: 'grow'; cohort: Cohort };
 type Hold = { kind: 'hold'; samples: number; isSurprised: boolean };
 
 /**
- * Discovers how many requests a server processes at once. By Little's law, throughput is the requests in flight divided by
+ * Discovers how many requests a server processes concurrently. By Little's law, throughput is the requests in flight divided by
  * the time of an answer: more in flight are worth it while throughput grows. Beyond that they queue, and the slots are the
  * requests in flight times the share of their time without a queue. Times are relative to the work, so that long answers do
  * not look like a queue.
@@ -168,7 +168,7 @@ export function createAdaptiveConcurrency(now: () => number, start: number = ini
     get maxInFlight() {
       return maxInFlight;
     },
-    /** Share of `maxInFlight` that the server was never seen to process at once. */
+    /** Share of `maxInFlight` that the server was never seen to process concurrently. */
     get unverifiedShare() {
       const known = phase.kind === 'grow' ? verified : phase.kind === 'trial' ? phase.slots : slots;
       return 1 - known / maxInFlight;
@@ -199,7 +199,7 @@ export function createAdaptiveConcurrency(now: () => number, start: number = ini
     followPeer(limit: number) {
       if (limit !== maxInFlight) growFrom(limit);
     },
-    /** Settles below the limit from which the server refuses requests. */
+    /** Settles below the limit at which the server refuses requests. */
     refused(ceiling: number) {
       if (ceiling >= maxInFlight) return;
       holdFor = holdSamples.max;

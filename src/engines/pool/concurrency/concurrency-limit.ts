@@ -51,9 +51,9 @@ export function createConcurrencyLimit(stated: number | null, now: () => number,
     get maxInFlight() {
       return maxInFlight();
     },
-    /** Share of the limit that the server was never seen to process at once, and so may refuse while it takes the rest. */
+    /** Share of the limit that the server was never seen to process concurrently, and so may refuse while it takes the rest. */
     get unverifiedShare() {
-      // A peer's limit counts as verified but for its headroom.
+      // A peer's limit counts as verified except for its headroom.
       const share = slots === null && !isFollowing ? adaptive.unverifiedShare : 1 - 1 / headroom;
       // More refusals than a burst may cost show a rate limit.
       return Math.min(share, 1 - burst.leaves);

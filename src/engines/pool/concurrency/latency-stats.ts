@@ -17,7 +17,7 @@ export interface LatencyEstimate {
 const quantile = 0.3;
 /** Correction for samples this small, which underestimate their own spread. */
 const smallSample = 4;
-/** Sample size from which answers of every kind are included. */
+/** Sample size at which answers of every kind are included. */
 const representative = 64;
 
 /** Latencies of answers relative to their work, and the concurrency at the server meanwhile. */

@@ -17,7 +17,7 @@ const mergeWithin = 0.03;
 const steadySpread = 0.15;
 /** Spread above which answers differ by themselves, not because they arrive in step and some wait for others. */
 const mixedSpread = 0.4;
-/** Answers from which the spread is known. */
+/** Number of answers at which the spread is known. */
 const manyAnswers = 50;
 /** Largest reduction of a step for its uncertainty. */
 const maxDoubt = 0.1;

@@ -106,7 +106,7 @@ export function createRateLimit(now: () => number) {
       const stretch = before && sentAt < current.begunAt ? before : current;
       stretch.sent--;
     },
-    /** Handles a `retry-after` of a server that was not given more at once than it processes. */
+    /** Handles a `retry-after` of a server that was not given more than it processes concurrently. */
     paused(ms: number) {
       const at = now();
       const begunAt = at + ms;

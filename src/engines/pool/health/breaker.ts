@@ -23,7 +23,7 @@ export interface RequestFailure {
   sentAt: number;
   /** Other requests in flight at the server. */
   others: number;
-  /** Share of the load that the server was never seen to handle at once, and so may refuse while it takes the rest. */
+  /** Share of the load that the server was never seen to handle concurrently, and so may refuse while it takes the rest. */
   unverifiedShare: number;
   /** True for a minimal request: a server that fails on it fails on everything. */
   isMinimal?: boolean;

@@ -1,4 +1,4 @@
-/** Unread bytes from which the socket is paused (backpressure). */
+/** Unread bytes at which the socket is paused (backpressure). */
 const maxUnread = 256 * 1024;
 
 /** Queue of chunks between a socket that pushes and a loop that pulls. */

@@ -123,7 +123,7 @@ export class Exchange implements Dispatcher.DispatchHandler, ListEntry {
     this.resume();
   }
 
-  /** Fails the call unless the answer, complete but for its end marker, ends in a moment. */
+  /** Fails the call unless the answer, complete except for its end marker, ends in a moment. */
   expectEnd(): void {
     if (this.#settled) return;
     const late = () => this.cancel(timedOut('did not end its complete answer'));

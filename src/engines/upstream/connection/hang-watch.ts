@@ -5,7 +5,7 @@ import type { Transport } from './transport.ts';
 /** Checks within `idleMs`, and checks without a sign of life that show a hang: the last sign fell between two checks. */
 const checksPerIdle = 10;
 const maxQuietChecks = 8;
-/** Quiet check from which requests that cost the server work are sent; its counters are read at each. */
+/** First quiet check that sends requests which cost the server work; its counters are read at each. */
 const askFrom = 4;
 
 export interface HangWatchDeps {

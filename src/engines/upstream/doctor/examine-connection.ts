@@ -62,7 +62,7 @@ export async function examineConnection(options: ConnectOptions): Promise<Findin
   }
 }
 
-/** Finds that a server which does not answer HTTP speaks HTTPS, with any certificate; null if not. */
+/** Fault if a server that does not answer HTTP speaks HTTPS, with any certificate; otherwise null. */
 export async function findHttps(options: ConnectOptions): Promise<Finding | null> {
   const { url } = options;
   if (!url.startsWith('http:')) return null;

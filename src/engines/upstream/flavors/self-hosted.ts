@@ -28,7 +28,7 @@ export const vllm: FlavorTraits = {
   report: 'vllm',
   // Loaded names and adapters are listed; an adapter loaded on demand appears with its first request.
   listsAll: true,
-  liveness: 'vllm', // its engine is a process of its own, so any reply proves little
+  liveness: 'vllm', // its engine is a separate process, so any reply proves little
   inputs: ['image', 'audio'], // other parts are refused
 };
 
@@ -51,7 +51,7 @@ export const sglang: FlavorTraits = {
   tokenCounters: ['text'], // /tokenize takes no messages
   // max_model_len is in /v1/models, num_queue_reqs in /metrics if started with them.
   report: 'sglang',
-  liveness: 'sglang', // its engine is a process of its own, so any reply proves little
+  liveness: 'sglang', // its engine is a separate process, so any reply proves little
   inputs: ['image', 'audio'], // no part for files exists
 };
 

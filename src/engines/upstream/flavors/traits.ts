@@ -25,7 +25,7 @@ export type LivenessProbe = 'vllm' | 'sglang' | 'slots' | 'chat' | 'door';
  * `count_tokens`: `/v1/messages/count_tokens` takes the request for a message (Anthropic).
  * `messages`: `/tokenize` takes messages and tools (vLLM).
  * `template`: `/apply-template` renders the prompt for `/tokenize` (older llama-server).
- * `text`: `/tokenize` takes only text (SGLang): exact but for the template around messages.
+ * `text`: `/tokenize` takes only text (SGLang): exact except for the template around messages.
  */
 export type TokenCounter = 'input_tokens' | 'count_tokens' | 'messages' | 'template' | 'text';
 

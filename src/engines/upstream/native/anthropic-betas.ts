@@ -1,9 +1,9 @@
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { NativeRequest } from '../../engines.ts';
 
-/** Betas that Anthropic requires. Others change prices or contents, so only the operator can permit them (`pass_through`). */
+/** Betas that request members need. Others change prices or contents, so only the operator can permit them (`pass_through`). */
 
-/** Betas by the type of a tool. Later versions of most need none. */
+/** Betas by the type of a tool. Later versions of most types need none. */
 const ofTools: readonly (readonly [type: RegExp, beta: string])[] = [
   [/^(?:computer|bash|text_editor)_20241022$/, 'computer-use-2024-10-22'],
   [/^computer_20250124$/, 'computer-use-2025-01-24'],
@@ -17,10 +17,10 @@ const ofTools: readonly (readonly [type: RegExp, beta: string])[] = [
   [/^mcp_toolset$/, 'mcp-client-2025-11-20'],
 ];
 
-/** Beta members of tools of any type. */
+/** Members that need a beta in a tool of any type. */
 const toolMembers = ['defer_loading', 'allowed_callers', 'input_examples'];
 
-/** Betas by members of a request; removed members count only where `pass_through` names them. */
+/** Betas by request member. Members that are not forwarded need none. */
 const ofMembers: Readonly<Record<string, (value: unknown, request: NativeRequest) => string[]>> = {
   tools: (value) => listed(value).flatMap(ofTool),
   context_management: (value) =>

@@ -27,7 +27,7 @@ const counters: Partial<Record<LivenessProbe, readonly string[]>> = {
   ],
 };
 
-/** Shorter times would take a server that is slow to reply for one that hangs. */
+/** Shorter times would mistake a slow server for one that hangs. */
 const minIdleMs = 60_000;
 
 export interface LivenessDeps {

@@ -1,7 +1,7 @@
 import type { Members, Shape } from '../../../wire/json/pick-members.ts';
 import type { FlavorTraits } from '../flavors/traits.ts';
 
-/** Allow-list of request members. Servers also accept other models, hosts to fetch from, code, priorities and grammars. */
+/** Allow-list of request members: others could choose models, hosts to fetch from, code, priorities and grammars. */
 
 /** Members with any content. */
 const plain = (names: string): [string, Shape][] => names.split(/\s+/).map((name) => [name, 'anything']);
@@ -33,7 +33,7 @@ const detailedThoughts = object('', {
 
 const functionMembers = object('name description parameters strict');
 
-/** Members that every server is sent, unless its flavor lacks them. */
+/** Members sent to every server, unless its flavor lacks them. */
 const forAll = object(
   `model stream stream_options max_tokens max_completion_tokens temperature top_p n stop seed logprobs top_logprobs
   logit_bias frequency_penalty presence_penalty parallel_tool_calls reasoning_effort`,
@@ -47,14 +47,14 @@ const forAll = object(
 
 const cacheControl: [string, Shape] = ['cache_control', object('type ttl')];
 
-/** Members of servers that read `cache_control`. */
+/** Members for servers that read `cache_control`. */
 const markedContent: [string, Shape] = ['content', new Map([...content, cacheControl])];
 const markedTools: [string, Shape] = [
   'tools',
   new Map([['type', 'anything'], ['function', new Map([...functionMembers, cacheControl])], cacheControl]),
 ];
 
-/** Members of tools, including those with free text. */
+/** Members of tools, including custom ones. */
 export const customToolMembers: Members = object('type', {
   function: functionMembers,
   custom: object('name description', {

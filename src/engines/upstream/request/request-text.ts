@@ -28,7 +28,7 @@ export interface RequestProfile {
   passThrough: readonly string[];
 }
 
-/** Text of a chat request: the client's bytes but for the necessary edits. @param place of system messages */
+/** Text of a chat request: the client's bytes except for necessary edits. @param place of system messages */
 export function chatText(
   request: JsonBody<ChatRequest>,
   stream: boolean,
@@ -174,7 +174,7 @@ export function embeddingsText(
   return editedText(body, edits);
 }
 
-/** Sets the server's model name and removes members that are not sent: top-level ones by edits, rarer nested ones at once. */
+/** Sets the server's model name and removes members that are not sent: top-level ones by edits, rarer nested ones together. */
 function permitted<T extends Record<string, unknown>>(
   request: JsonBody<T>,
   { model, members }: Pick<RequestProfile, 'model' | 'members'>,

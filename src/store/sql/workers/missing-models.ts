@@ -3,7 +3,7 @@ import type { WorkerLoad } from '../../../core/worker-load.ts';
 import type { MissingModel } from '../../contract/workers.ts';
 import { readyModels } from '../batches/chunks.ts';
 
-/** After this time without an observation no process was alive, and one that serves the model may start again. */
+/** Longer gaps between observations mean that no process was alive: `since` restarts, as a server of the model may be starting. */
 const unseenMs = 5 * 60_000;
 /** Interval of recorded observations. */
 const seenMs = 60_000;

@@ -20,7 +20,7 @@ import { type CallDelta, type CallItem, OutputBuilder, type OutputPiece } from '
 import { calledType, definedArguments } from '../defined-tools.ts';
 import type { OutputItem, ClientName, ResponseBody, ResponseEvent } from '../responses.ts';
 
-/** Events per list; all events of a long answer at once would block the event loop. */
+/** Events per list; all events of a long answer together would block the event loop. */
 const listLength = 200;
 
 /**

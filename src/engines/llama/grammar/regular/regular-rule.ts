@@ -35,7 +35,7 @@ const plain = intersection(wanted, [
 ]);
 
 const maxStates = 4_000;
-/** Most character classes: llama.cpp searches those of a rule for every character of every token. */
+/** Maximum character classes: llama.cpp searches those of a rule for every character of every token. */
 const maxClasses = 300;
 
 /** Rule for the texts of an automaton, as the inside of a JSON string, each in one spelling. @throws AutomatonTooLarge */

@@ -1,7 +1,7 @@
 /** Decodes `tokens` that follow `previous`; invalid UTF-8 becomes U+FFFD. */
 export type Detokenize = (tokens: readonly number[], previous: readonly number[]) => string;
 
-/** Most tokens of a UTF-8 character, which has at most four bytes. */
+/** Maximum tokens of a UTF-8 character, which has at most four bytes. */
 const maxCharacterTokens = 4;
 const rememberedTokens = 8;
 

@@ -27,7 +27,7 @@ export interface Loaded {
 /** Clock, and values that tests replace. */
 export interface LoadDeps {
   clock: Clock;
-  /** Size in bytes from which several numbers of threads are measured. */
+  /** Size in bytes at which several numbers of threads are measured. */
   calibrateFrom?: number;
   cores?: number;
 }

@@ -32,9 +32,9 @@ export function tokenLimit(
 
 const shorten = (param: string): string => `Shorten ${param === 'messages' ? 'the messages' : param}.`;
 
-/** Characters per token from which a text may be far too long. */
+/** Characters per token above which a text may be far too long. */
 const suspectCharacters = 6;
-/** Characters tokenized at once of such a text, because tokenizing it whole would block other requests. */
+/** Characters of such a text tokenized per call, because tokenizing it whole would block other requests. */
 const sliceLength = 16_384;
 
 /** Part of a prompt. */

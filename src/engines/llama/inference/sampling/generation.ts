@@ -18,7 +18,7 @@ export interface AnswersCall<D extends Delta> extends Pick<GenerateOptions, 'pri
 export interface GenerationInput {
   lease: SequenceLease;
   prompt: readonly number[];
-  /** Most tokens to generate, at least 1. */
+  /** Maximum tokens to generate, at least 1. */
   limit: number;
   /** @param generated the tokens so far, for the penalties */
   sampling: (generated: readonly number[]) => SequenceEvaluateOptions;
@@ -30,7 +30,7 @@ export interface GenerationInput {
   logprobs: LogprobOptions | undefined;
   /** True for a token that ends the answer; needed with `yieldEogToken`. */
   isEnd?: (token: number) => boolean;
-  /** Called after the prompt was read but for its last tokens, with the number of cached tokens. */
+  /** Called after the prompt was read except its last tokens, with the number of cached tokens. */
   onPrompt?: (cached: number) => unknown;
 }
 

@@ -6,7 +6,7 @@ import type { Vocabulary } from '../vocabulary.ts';
 
 /** Window of the multiplicative penalty of llama.cpp. */
 const repeatWindow = 64;
-/** Most tokens of an answer that count for the penalties. */
+/** Maximum tokens of an answer that count for the penalties. */
 const penaltyWindow = 4096;
 
 /** Ranks behind all other tokens, but stays possible where a grammar allows no other. */

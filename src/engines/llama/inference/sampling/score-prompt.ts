@@ -1,7 +1,7 @@
 import type { Token } from 'node-llama-cpp';
 import type { SequenceLease } from '../scheduling/runner.ts';
 
-/** Tokens evaluated at once: each yields a probability for every token of the vocabulary. */
+/** Tokens evaluated together: each yields a probability for every token of the vocabulary. */
 const chunk = 32;
 /** Probabilities of all tokens as the model has them. */
 const untouched = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 0 };

@@ -1,4 +1,4 @@
-/** Prompt tokens evaluated at once. */
+/** Prompt tokens evaluated together. */
 export const prefillChunk = 512;
 
 /** Tokens of a batch: a chunk of a prompt, and one token of each answer. */

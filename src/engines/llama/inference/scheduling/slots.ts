@@ -2,13 +2,13 @@
 export interface SlotView {
   /** Tokens in its cache. */
   tokens: readonly number[];
-  /** Prefix name of its last request; empty without. */
+  /** Prefix name of its last request; empty if none. */
   prefix: string;
   /** Grows with every use. */
   lastUsed: number;
 }
 
-/** Least common start, as a share of the prompt: a shorter one is only the header of the template. */
+/** Minimum common start, as a share of the prompt: a shorter one is only the header of the template. */
 const minCommonShare = 0.1;
 
 /**
