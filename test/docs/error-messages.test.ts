@@ -34,7 +34,9 @@ function writePage(): string {
     .filter((file) => !file.endsWith('.test.ts'))
     .flatMap((file) => collectMessages(readFileSync(join(root, file), 'utf8')));
   const section = (heading: string, code: string) => {
-    const texts = new Set(messages.filter((message) => message.code === code).map(({ text }) => text));
+    const texts = new Set(
+      messages.filter((message) => message.code === code && /\w/.test(message.text)).map(({ text }) => text),
+    );
     if (texts.size === 0) return '';
     return `\n## ${heading}\n\n${[...texts].map((text) => `- ${escaped(text)}\n`).join('')}`;
   };
