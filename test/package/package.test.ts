@@ -144,7 +144,7 @@ it('contains the embedded engine, built only for the CPU', () => {
 
 it('answers with its included model in an empty folder, and prints the command as it was called', async () => {
   const server = serve();
-  const text = await server.told(/Ctrl-C stops it/);
+  const text = await server.told(/Press Ctrl-C to stop/);
   const [, url] = /ready at (\S+)/.exec(text) ?? [];
   const [, key] = /API key +(\S+)/.exec(text) ?? [];
   expect(text).toContain('npx offpeak chat');
@@ -183,6 +183,6 @@ it('without its optional packages, explains what the embedded model needs, and s
     'models:\n  - { id: far, serves: [chat], engine: { kind: openai, flavor: openai, url: "http://127.0.0.1:9/v1", slots: 4 } }\n',
   );
   const server = serve();
-  expect(await server.told(/Ctrl-C stops it/)).toContain('far');
+  expect(await server.told(/Press Ctrl-C to stop/)).toContain('far');
   await server.end();
 });
