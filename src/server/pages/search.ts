@@ -51,8 +51,7 @@ function resultItem({ name, title, heading, anchor, text }: Omit<Entry, 'id'>, t
 
 /** The text around the first match, with the matches marked. */
 function excerpt(text: string, terms: string[]): string {
-  const escaped = terms.map((term) => term.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
-  const pattern = new RegExp(escaped.join('|'), 'gi');
+  const pattern = new RegExp(terms.map((term) => RegExp.escape(term)).join('|'), 'gi');
   const first = Math.max(0, text.search(pattern));
   const start = first < 60 ? 0 : text.lastIndexOf(' ', first - 40) + 1;
   const part = text.slice(start, start + excerptLength);

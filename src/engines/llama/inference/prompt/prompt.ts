@@ -90,10 +90,7 @@ function createShield(controlTexts: readonly string[]) {
     (a, b) => b.length - a.length,
   );
   const numbers = new Map(reserved.map((text, number) => [text, number]));
-  const anyReserved = new RegExp(
-    reserved.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'),
-    'gu',
-  );
+  const anyReserved = new RegExp(reserved.map((text) => RegExp.escape(text)).join('|'), 'gu');
   const covered = new RegExp(`${open}(\\d+)${close}`, 'u');
 
   function cover(value: unknown): unknown {
