@@ -425,7 +425,7 @@ describe('what is wrong', () => {
     ],
     ['a key of another engine', model('', 'kind: scripted, path: x'), 'models[0].engine.path: unknown key'],
     ['a negative price', model('    price: { input: -1 }\n'), 'models[0].price.input: must be from 0'],
-    ['dates of a form that nobody has', 'batch: { dates: rfc }\n', 'batch.dates: must be one of iso, unix'],
+    ['an unknown form of dates', 'batch: { dates: rfc }\n', 'batch.dates: must be one of iso, unix'],
     ['a bad duration', 'batch: { result_ttl: 30 }\n', 'batch.result_ttl: expected a duration, found 30'],
     [
       'hours of no place',
@@ -448,7 +448,7 @@ describe('what is wrong', () => {
       'batch.hours: batches would expire before their hours begin. Set a longer batch.completion_window',
     ],
     ['a database of another kind', 'database: mysql://x\n', 'database: must be sqlite or a postgres:// URL'],
-    ['a storage that nobody has', 'files: gs://b\n', 'files: must be disk or s3://bucket/prefix'],
+    ['an unknown storage', 'files: gs://b\n', 'files: must be disk or s3://bucket/prefix'],
     ['a way out of the bucket', 'files: s3://b0/../c\n', 'files: must be disk or s3://bucket/prefix'],
     [
       'a bucket without a key',

@@ -1,6 +1,6 @@
 import { isObject } from './fields.ts';
 
-/** Value at `reference` (`#` or `#/...`) in `root`; undefined if there is none. */
+/** Value at `reference` (`#` or `#/...`) in `root`; undefined if `root` lacks it. */
 export function resolvePointer(root: unknown, reference: string): unknown {
   let at: unknown = root;
   for (const part of reference.split('/').slice(1)) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chooseChunks, type OrgQueue, type ReadyChunk, type ClaimTarget } from './fair-queueing.ts';
 
-const nobody = { minKills: 2, max: 0, mayTakeAlone: false };
+const noSuspects = { minKills: 2, max: 0, mayTakeAlone: false };
 const wish = (fields: Partial<ClaimTarget>): ClaimTarget => ({
   lines: 0,
   chunks: 0,
@@ -30,7 +30,7 @@ function queue(orgId: string, chunks: number, fields: Partial<OrgQueue & ReadyCh
   };
 }
 
-const orgs = (queues: OrgQueue[], of: Partial<ClaimTarget>, suspects = { ...nobody }) =>
+const orgs = (queues: OrgQueue[], of: Partial<ClaimTarget>, suspects = { ...noSuspects }) =>
   chooseChunks(queues, wish(of), suspects)
     .chunks.map(({ orgId }) => orgId)
     .join('');
@@ -64,12 +64,16 @@ describe('chooseChunks', () => {
   });
 
   it('ends at an org that has more chunks than were passed', () => {
-    const cut = chooseChunks([queue('a', 1, { hasMore: true }), queue('b', 9)], wish({ chunks: 9 }), nobody);
+    const cut = chooseChunks(
+      [queue('a', 1, { hasMore: true }), queue('b', 9)],
+      wish({ chunks: 9 }),
+      noSuspects,
+    );
     expect(cut).toMatchObject({
       chunks: [{ orgId: 'a' }, { orgId: 'b' }, { orgId: 'b' }],
       isTruncated: true,
     });
-    const enough = chooseChunks([queue('a', 1, { hasMore: true })], wish({ chunks: 1 }), nobody);
+    const enough = chooseChunks([queue('a', 1, { hasMore: true })], wish({ chunks: 1 }), noSuspects);
     expect(enough).toMatchObject({ chunks: [{ orgId: 'a' }], isTruncated: false });
   });
 
@@ -98,7 +102,7 @@ describe('chooseChunks', () => {
       queue(`o${n}`, 200, { est: n % 2 === 0 ? 100 : 35, due: n }),
     );
     const given = new Map<string, number>();
-    for (const { orgId, est } of chooseChunks(queues, wish({ chunks: 3_000 }), nobody).chunks)
+    for (const { orgId, est } of chooseChunks(queues, wish({ chunks: 3_000 }), noSuspects).chunks)
       given.set(orgId, (given.get(orgId) ?? 0) + est);
     const shares = [...given.values()];
     const sum = shares.reduce((a, b) => a + b, 0);

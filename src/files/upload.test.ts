@@ -56,7 +56,7 @@ async function expectNothingStored(): Promise<void> {
 }
 
 describe('an upload', () => {
-  it('asks the other processes, once, before a model is refused that nobody knows', async () => {
+  it('asks the other processes once before it rejects an unknown model', async () => {
     const { catalog } = system;
     let asked = 0;
     const known = catalog.find.bind(catalog);
@@ -429,7 +429,7 @@ describe('the schemas in an upload', () => {
     expect(tried).toBe(256);
   });
 
-  it('keep nobody waiting for longer than five seconds', async () => {
+  it('delay an upload by at most five seconds', async () => {
     await checkedBy(() => new Promise(() => {}));
     const upload = await system.files.begin(caller);
     await upload.write(Buffer.from(line('a', withTool({}))));

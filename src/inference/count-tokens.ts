@@ -50,7 +50,7 @@ function requirePossible(bytes: number, contextLength: number): void {
   );
 }
 
-/** UTF-8 bytes of the messages' text, without images, audio and files. */
+/** UTF-8 bytes of the messages' text, without images, audio and files; for embeddings, characters of the input as JSON. */
 function textBytes(request: ChatRequest | EmbeddingsRequest): number {
   if (isEmbeddings(request)) return JSON.stringify(request.input).length;
   const { messages } = request;

@@ -38,7 +38,7 @@ describe('ClaimedChunks', () => {
     expect(chunks.leases).toHaveLength(1);
   });
 
-  it('takes nothing back into a chunk that was dropped', () => {
+  it('ignores lines returned to a dropped chunk', () => {
     const chunks = new ClaimedChunks();
     const chunk = claimedChunk({ lines: 1 });
     chunks.add(chunk);

@@ -36,7 +36,7 @@ function single(kills: number): ClaimedChunk {
 }
 
 describe('suspects', () => {
-  it('may be whatever they are when none is in hand', () => {
+  it('may be claimed one at a time, also to run alone, while none is claimed', () => {
     const { chunks, suspects } = setUp();
     chunks.add(single(0));
     expect(suspects.room).toEqual({ minKills: 2, max: 1, mayTakeAlone: true });

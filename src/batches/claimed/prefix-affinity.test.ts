@@ -5,7 +5,7 @@ import { ClaimedChunks } from './claimed-chunks.ts';
 import { nextChunk } from '../run/next-line.ts';
 import { PrefixAffinity } from './prefix-affinity.ts';
 
-const nobody = { served: () => 0 };
+const unserved = { served: () => 0 };
 const noLeaders = { shouldWait: () => false };
 
 describe('PrefixLanes', () => {
@@ -28,7 +28,7 @@ describe('PrefixLanes', () => {
 
   /** Sends the next line; the prefix it has, or null when none may be sent. */
   function send(): string | null {
-    const next = nextChunk(chunks, 'm', nobody, noLeaders, lanes.snapshot('m'));
+    const next = nextChunk(chunks, 'm', unserved, noLeaders, lanes.snapshot('m'));
     if (!next) return null;
     chunks.take(next);
     lanes.sent('m', next.chunk.prefix);

@@ -165,7 +165,7 @@ describe('createBatch', () => {
       403,
     ],
     [
-      'a model that nobody serves any more, which has no price',
+      'a model that is no longer served, which has no price',
       () => ((names = ['m', 'gone']), create()),
       'model_not_found',
       404,

@@ -3,7 +3,7 @@ import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.
 import { ClaimedChunks } from '../claimed/claimed-chunks.ts';
 import { nextChunk } from './next-line.ts';
 
-const nobody = { served: () => 0 };
+const unserved = { served: () => 0 };
 const noLeaders = { shouldWait: () => false };
 
 describe('nextChunk', () => {
@@ -16,10 +16,10 @@ describe('nextChunk', () => {
     chunks.add(claimedChunk({ seq: 1, model: 'other' }));
     chunks.add(claimedChunk({ seq: 2, lines: 0 }));
     chunks.add(claimedChunk({ seq: 3, batch: runningBatch({ id: 'batch_2', stopping: true }) }));
-    expect(nextChunk(chunks, 'm', nobody, noLeaders)).toBeUndefined();
+    expect(nextChunk(chunks, 'm', unserved, noLeaders)).toBeUndefined();
     const good = claimedChunk({ seq: 4 });
     chunks.add(good);
-    expect(nextChunk(chunks, 'm', nobody, noLeaders)).toBe(good);
+    expect(nextChunk(chunks, 'm', unserved, noLeaders)).toBe(good);
   });
 
   it('prefers the org served least, then the batch due first', () => {
@@ -36,7 +36,7 @@ describe('nextChunk', () => {
   it('goes round the chunks, so that each prefix finds its own slot', () => {
     for (const seq of [1, 2, 3]) chunks.add(claimedChunk({ seq }));
     const taken = Array.from({ length: 6 }, () => {
-      const next = nextChunk(chunks, 'm', nobody, noLeaders)!;
+      const next = nextChunk(chunks, 'm', unserved, noLeaders)!;
       chunks.take(next);
       return next.chunk.seq;
     });
@@ -49,8 +49,8 @@ describe('nextChunk', () => {
     chunks.add(following);
     chunks.add(free);
     const leaders = { shouldWait: (_model: string, prefix: string) => prefix === 'cold' };
-    expect(nextChunk(chunks, 'm', nobody, leaders)).toBe(free);
+    expect(nextChunk(chunks, 'm', unserved, leaders)).toBe(free);
     chunks.clearTodo(free);
-    expect(nextChunk(chunks, 'm', nobody, leaders)).toBe(following);
+    expect(nextChunk(chunks, 'm', unserved, leaders)).toBe(following);
   });
 });

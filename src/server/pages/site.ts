@@ -13,6 +13,7 @@ export async function loadSite() {
   const library = await readLibrary();
   const renderer = await createRenderer(library);
   const search = memoizeAsync(() => createSearch(library, ({ markdown }) => renderer.sections(markdown)));
+  const contents = contentsOf(library);
   const rendered = new Map<Page, string>();
 
   return async (path: string, method: string, query: string): Promise<Answer> => {
@@ -36,8 +37,8 @@ export async function loadSite() {
   function layOutPage({ name, title, markdown }: Page): string {
     const up = '../'.repeat(name.split('/').length - 1);
     const pages = linksToPages(name, up);
-    const contents = linksToHeadings(renderer.sections(markdown));
-    return layOut({ title, up, pages, contents, body: renderer.render(markdown, name) });
+    const headings = linksToHeadings(renderer.sections(markdown));
+    return layOut({ title, up, pages, contents: headings, body: renderer.render(markdown, name) });
   }
 
   async function resultPage(query: string): Promise<string> {
@@ -50,7 +51,7 @@ export async function loadSite() {
       const current = name === own ? ' aria-current="page"' : '';
       return `<li><a href="${up}${name.replace(/README$/, '') || './'}"${current}>${escape(label)}</a></li>`;
     };
-    const sections = contentsOf(library).map(
+    const sections = contents.map(
       ({ heading, pages }) =>
         `<h2>${escape(heading)}</h2><ul>${pages.map((each) => link(each.name, each.title)).join('')}</ul>`,
     );
