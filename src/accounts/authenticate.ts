@@ -48,7 +48,14 @@ export function createAuthenticate(deps: {
     if (key.expiresAt !== null && key.expiresAt <= clock.now())
       throw unauthorized('This API key has expired.');
     used(key.id);
-    return { orgId: key.orgId, keyId: key.id, scopes: key.scopes, models: key.models };
+    return {
+      orgId: key.orgId,
+      keyId: key.id,
+      scopes: key.scopes,
+      models: key.models,
+      limits: { org: key.org.limits, key: key.limits },
+      maxPriority: key.maxPriority,
+    };
   };
 }
 

@@ -4,7 +4,7 @@ import { createManualClock, type ManualClock } from '../../test/support/manual-c
 import { createIds } from '../base/ids.ts';
 import { type Log, silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
-import { defaultScopes } from '../core/org.ts';
+import { defaultScopes, orgDefaults } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import { createAccounts } from './create-accounts.ts';
 import { hashKey, makeKey } from './keys.ts';
@@ -57,7 +57,7 @@ describe('first start', () => {
   });
 
   it('continues a first start that was killed', async () => {
-    await store.orgs.insert({ id: 'org_1', name: 'default', createdAt: 1 });
+    await store.orgs.insert({ id: 'org_1', name: 'default', createdAt: 1, ...orgDefaults });
     const { firstKeys } = await started();
     expect(firstKeys).toEqual({ key: expect.any(String), adminKey: expect.any(String) });
     expect(await store.orgs.list()).toHaveLength(1);
@@ -261,7 +261,7 @@ describe('keys and orgs', () => {
       models: ['tiny'],
       revokedAt: null,
     });
-    expect(await accounts.authenticate(bearer(key))).toEqual({
+    expect(await accounts.authenticate(bearer(key))).toMatchObject({
       orgId: org.id,
       keyId: apiKey.id,
       scopes: ['files'],

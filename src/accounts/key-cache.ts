@@ -1,5 +1,8 @@
 import type { Clock } from '../base/clock.ts';
-import type { ApiKey } from '../core/org.ts';
+import type { ApiKey, KeyOrg } from '../core/org.ts';
+
+/** Key with what authentication needs of its org. */
+export type KnownKey = ApiKey & { org: KeyOrg };
 
 /** Longest time for which a process still accepts a revoked key, in milliseconds. */
 const lifeMs = 1000;
@@ -9,8 +12,8 @@ const capacity = 10_000;
  * Caches keys for a second, counted from the start of the query. Unknown keys are not cached, so that a new key works at once and
  * invalid ones cannot fill the cache.
  */
-export function createKeyCache(clock: Clock, load: (hash: string) => Promise<ApiKey | undefined>) {
-  const entries = new Map<string, { at: number; key: Promise<ApiKey | undefined> }>();
+export function createKeyCache(clock: Clock, load: (hash: string) => Promise<KnownKey | undefined>) {
+  const entries = new Map<string, { at: number; key: Promise<KnownKey | undefined> }>();
 
   const forget = (hash: string, entry: object) => {
     if (entries.get(hash) === entry) entries.delete(hash);

@@ -3,7 +3,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
 import type { Budget } from '../core/budget.ts';
 import { invalid, notFound } from '../core/errors.ts';
-import { type ApiKey, defaultScopes, type NewKey, type Org } from '../core/org.ts';
+import { type ApiKey, defaultScopes, keyDefaults, type NewKey, type Org, orgDefaults } from '../core/org.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts, BudgetedOrg } from './accounts.ts';
 import type { Budgets } from './budgets.ts';
@@ -18,7 +18,7 @@ export interface IssuerDeps {
 
 /** Creates an org. Names need not be unique. */
 export async function createOrg({ store, clock, ids }: IssuerDeps, name: string, budget?: Budget) {
-  const org: Org = { id: ids.next('org_'), name, createdAt: clock.now() };
+  const org: Org = { id: ids.next('org_'), name, createdAt: clock.now(), ...orgDefaults };
   await store.orgs.insert(org, budget);
   return org;
 }
@@ -44,6 +44,7 @@ export async function issueKey(
     expiresAt: input.expiresAt ?? null,
     revokedAt: null,
     lastUsedAt: null,
+    ...keyDefaults,
   };
   const isNew = await store.keys.insert(apiKey, hashKey(secret));
   return { apiKey: isNew ? apiKey : null, key: secret };

@@ -1,7 +1,15 @@
+import { type CallerLimits, type Limits, priorities } from './limits.ts';
+
 export interface Org {
   id: string;
   name: string;
   createdAt: number;
+  /** Limits that replace the defaults of the configuration. */
+  limits: Limits;
+  /** Share of the slots relative to other orgs: an org with weight 2 gets twice as much as one with weight 1. */
+  weight: number;
+  /** Epoch milliseconds; null for an org that works. Requests of a disabled org are refused, and its batches wait. */
+  disabledAt: number | null;
 }
 
 export const scopes = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
@@ -24,7 +32,19 @@ export interface ApiKey {
   expiresAt: number | null;
   revokedAt: number | null;
   lastUsedAt: number | null;
+  /** Epoch milliseconds; null for a key that works. Unlike a revoked key, a disabled one can be enabled again. */
+  disabledAt: number | null;
+  limits: Limits;
+  /** Highest priority that its batches may have. */
+  maxPriority: number;
 }
+
+/** Settings of a new org, and of a new key. */
+export const orgDefaults = { limits: {}, weight: 1, disabledAt: null } as const;
+export const keyDefaults = { limits: {}, disabledAt: null, maxPriority: priorities.max } as const;
+
+/** Org of a key, as far as authentication needs it. */
+export type KeyOrg = Pick<Org, 'limits' | 'disabledAt'>;
 
 export interface NewKey {
   orgId: string;
@@ -41,4 +61,8 @@ export interface Caller {
   keyId: string;
   scopes: readonly KeyScope[];
   models: readonly string[] | null;
+  /** None if absent. */
+  limits?: CallerLimits;
+  /** Highest priority of new batches; any if absent. */
+  maxPriority?: number;
 }

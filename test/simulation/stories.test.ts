@@ -4,6 +4,7 @@ import { BlobError } from '../../src/core/blob-error.ts';
 import { StoreError } from '../../src/core/store-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Database, openDatabase } from './database.ts';
+import { orgDefaults } from '../../src/core/org.ts';
 import { parseHours } from '../../src/core/hours.ts';
 import { nextPeriodStart } from '../../src/core/budget.ts';
 import { virtualEpoch } from '../support/virtual-clock.ts';
@@ -563,7 +564,10 @@ it('F48: keeps an org to its budget, except for lines in flight, and continues w
   const budget = (lines: number) => ({ amount: Math.floor(lines * cost), period: 'month' as const });
   const spent = async () =>
     (await orgs.budgets(virtualEpoch + single.time.elapsed)).map((each) => each.spent)[0]!;
-  await orgs.insert({ id: owner.orgId, name: '', createdAt: 0 }, { amount: 9e15, period: 'month' });
+  await orgs.insert(
+    { id: owner.orgId, name: '', createdAt: 0, ...orgDefaults },
+    { amount: 9e15, period: 'month' },
+  );
   for (const each of [single.budgets, ...single.all]) await single.settle(each.start());
   await single.create('one', 1);
   await single.pass(5_000);
@@ -607,7 +611,7 @@ it('F48: expires a batch whose org stays without budget', async () => {
   await single.settle(single.batches.start());
   const id = await single.create('b0', 10, { delayMs: 1_000 });
   await database.store.orgs.insert(
-    { id: owner.orgId, name: '', createdAt: 0 },
+    { id: owner.orgId, name: '', createdAt: 0, ...orgDefaults },
     { amount: 0, period: 'total' },
   );
   await single.pass(25_000);

@@ -1,7 +1,7 @@
 import type { Batch, Chunk } from '../../src/core/batch.ts';
 import type { SuspectAllowance } from '../../src/core/fair-queueing.ts';
 import type { StoredFile } from '../../src/core/file.ts';
-import type { ApiKey, Org } from '../../src/core/org.ts';
+import { type ApiKey, keyDefaults, type Org, orgDefaults } from '../../src/core/org.ts';
 import type { Webhook } from '../../src/core/webhook.ts';
 import type { IdPrefix } from '../../src/base/ids.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -22,7 +22,7 @@ export function nextId(prefix: IdPrefix): string {
 }
 
 export function makeOrg(fields: Partial<Org> = {}): Org {
-  return { id: nextId('org_'), name: 'Acme', createdAt: start, ...fields };
+  return { id: nextId('org_'), name: 'Acme', createdAt: start, ...orgDefaults, ...fields };
 }
 
 export function makeKey(fields: Partial<ApiKey> = {}): ApiKey {
@@ -37,6 +37,7 @@ export function makeKey(fields: Partial<ApiKey> = {}): ApiKey {
     expiresAt: null,
     revokedAt: null,
     lastUsedAt: null,
+    ...keyDefaults,
     ...fields,
   };
 }

@@ -9,7 +9,7 @@ CREATE TABLE api_keys (
   created_at bigint NOT NULL,
   expires_at bigint,
   revoked_at bigint,
-  last_used_at bigint);
+  last_used_at bigint, limits text NOT NULL DEFAULT '{}', disabled_at bigint, max_priority integer NOT NULL DEFAULT 9);
 
 CREATE INDEX api_keys_by_org ON api_keys (org_id, id);
 
@@ -88,7 +88,7 @@ CREATE TABLE batches (
   at_risk_at bigint,
   retry_of text,
   paused_at bigint,
-  paused_ms bigint NOT NULL DEFAULT 0);
+  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5);
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 
@@ -188,7 +188,7 @@ CREATE TABLE orgs (
   created_at bigint NOT NULL,
   budget bigint,
   budget_period text,
-  used_up_at bigint);
+  used_up_at bigint, limits text NOT NULL DEFAULT '{}', weight integer NOT NULL DEFAULT 1, disabled_at bigint);
 
 CREATE TABLE queue_shares (
   model text NOT NULL,

@@ -2,7 +2,7 @@ import { createIds } from '../../src/base/ids.ts';
 import { silent } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/system.ts';
 import { createCatalog } from '../../src/core/model.ts';
-import type { Caller } from '../../src/core/org.ts';
+import { type Caller, orgDefaults } from '../../src/core/org.ts';
 import { createFiles } from '../../src/files/create-files.ts';
 import type { CheckSchema } from '../../src/files/distinct-schemas.ts';
 import type { FileLimits } from '../../src/files/upload.ts';
@@ -41,8 +41,8 @@ export async function startFiles(
     limits: { fileBytes: 33_554_432, lines: 10_000, lineBytes: 8_388_608, ...limits },
   });
   await store.start();
-  await store.orgs.insert({ id: 'org_1', name: 'one', createdAt: 0 });
-  await store.orgs.insert({ id: 'org_2', name: 'two', createdAt: 0 });
+  await store.orgs.insert({ id: 'org_1', name: 'one', createdAt: 0, ...orgDefaults });
+  await store.orgs.insert({ id: 'org_2', name: 'two', createdAt: 0, ...orgDefaults });
   return {
     catalog,
     clock,

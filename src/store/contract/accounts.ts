@@ -1,5 +1,5 @@
 import type { Budget, SpentBudget } from '../../core/budget.ts';
-import type { ApiKey, Org } from '../../core/org.ts';
+import type { ApiKey, KeyOrg, Org } from '../../core/org.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { UsagePart, UsageCursor, UsageQuery } from '../../core/usage-report.ts';
 
@@ -24,7 +24,7 @@ export interface OrgChanges {
 export interface KeyStore {
   /** @param hash SHA-256 of the key, lower-case hex. Returns false if the hash exists. */
   insert(key: ApiKey, hash: string): Promise<boolean>;
-  findByHash(hash: string): Promise<ApiKey | undefined>;
+  findByHash(hash: string): Promise<(ApiKey & { org: KeyOrg }) | undefined>;
   /** Keys of all orgs or one, oldest first. */
   list(orgId?: string): Promise<ApiKey[]>;
   /** Returns the revoked key; a second revocation keeps the first instant. */

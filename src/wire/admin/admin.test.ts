@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiError } from '../../core/errors.ts';
-import type { ApiKey } from '../../core/org.ts';
+import { type ApiKey, keyDefaults, orgDefaults } from '../../core/org.ts';
 import { parseCreateKey, presentKey } from './keys.ts';
 import { parseCreateOrg, presentOrg } from './orgs.ts';
 
@@ -24,7 +24,9 @@ describe('orgs', () => {
   });
 
   it('are shown with the time they were made', () => {
-    expect(presentOrg({ id: 'org_1', name: 'acme', createdAt: instant, budget: null }, instant)).toEqual({
+    expect(
+      presentOrg({ id: 'org_1', name: 'acme', createdAt: instant, ...orgDefaults, budget: null }, instant),
+    ).toEqual({
       id: 'org_1',
       object: 'org',
       name: 'acme',
@@ -83,6 +85,7 @@ describe('keys', () => {
       expiresAt: instant,
       revokedAt: null,
       lastUsedAt: null,
+      ...keyDefaults,
     };
     expect(presentKey(key, 'sk-secret').key).toBe('sk-secret');
     expect(presentKey(key)).toEqual({

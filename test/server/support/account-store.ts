@@ -1,4 +1,4 @@
-import type { ApiKey, Org } from '../../../src/core/org.ts';
+import { type ApiKey, type Org, orgDefaults } from '../../../src/core/org.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 
@@ -45,7 +45,7 @@ export function createAccountStore(): AccountStore {
       async findByHash(hash) {
         lookups.push(hash);
         const row = keys.find((candidate) => candidate.hash === hash);
-        return row && { ...row.key };
+        return row && { ...row.key, org: orgDefaults };
       },
       list: async (orgId) =>
         keys.map((row) => row.key).filter((key) => orgId === undefined || key.orgId === orgId),

@@ -8,6 +8,7 @@ import {
   makeBatch,
   makeChunks,
   makeFile,
+  makeOrg,
   range,
   start,
   claimOf,
@@ -90,7 +91,7 @@ export function batchTests(on: Stores): void {
     });
 
     test('that are created concurrently never exceed the limit', async () => {
-      await on.store.orgs.insert({ id: 'org_a', name: 'Acme', createdAt: start });
+      await on.store.orgs.insert(makeOrg({ id: 'org_a' }));
       const file = makeFile();
       await on.store.files.insert(file, undefined, start);
       const outcomes = await Promise.all(

@@ -1,19 +1,27 @@
 import type { Db } from '../../db.ts';
 import type { KeyStore } from '../../contract/accounts.ts';
-import type { ApiKey } from '../../../core/org.ts';
+import type { ApiKey, KeyOrg } from '../../../core/org.ts';
 import { tableOf } from '../table.ts';
 
 const keys = tableOf<ApiKey & { hash: string }, 'hash'>('api_keys', {
-  json: ['scopes', 'models'],
+  json: ['scopes', 'models', 'limits'],
   unread: ['hash'],
-})('id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt hash');
+})(
+  'id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority hash',
+);
+
+const keyOrgs = tableOf<KeyOrg>('orgs', { json: ['limits'] })('limits disabledAt');
 
 export function createKeys(db: Db): KeyStore {
   return {
     insert: async (key, hash) =>
       (await keys.insert(db, [{ ...key, hash }], 'ON CONFLICT (hash) DO NOTHING RETURNING id')).length > 0,
 
-    findByHash: (hash) => keys.first(db, { hash }),
+    async findByHash(hash) {
+      const key = await keys.first(db, { hash });
+      const org = key && (await keyOrgs.first(db, { id: key.orgId }));
+      return org && { ...key, org };
+    },
     list: (orgId) => keys.all(db, { 'org_id = ?': orgId }, 'ORDER BY id'),
 
     async revoke(id, at) {

@@ -11,8 +11,9 @@ interface BudgetColumns {
 }
 
 const orgs = tableOf<Org & BudgetColumns, keyof BudgetColumns>('orgs', {
+  json: ['limits'],
   unread: ['budget', 'budgetPeriod', 'usedUpAt'],
-})('id name createdAt budget budgetPeriod usedUpAt');
+})('id name createdAt limits weight disabledAt budget budgetPeriod usedUpAt');
 
 export function createOrgs(db: Db): OrgStore {
   return {
