@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import type * as Driver from 'pg';
+import type { PoolClient } from 'pg';
 import { loadPackage } from '../../base/load-package.ts';
 import type { Log } from '../../base/log.ts';
 import type { Db, Queries, Value } from '../db.ts';
@@ -41,7 +42,7 @@ export interface PoolOptions {
 }
 
 export interface PostgresDb extends Db {
-  /** Connects, and reports the kind of connection. */
+  /** Connects, begins a transaction, and reports the kind of connection. */
   session(): Promise<Session>;
 }
 
@@ -125,7 +126,7 @@ export function openPostgres(
     async session() {
       try {
         const client = await pool.connect();
-        client.release();
+        await requireTransactions(client);
         return sessionOf(client);
       } catch (error) {
         throw translate(error, url);
@@ -146,6 +147,21 @@ export function openPostgres(
       for (const socket of sockets) socket.unref();
     },
   };
+}
+
+/**
+ * Rejects with the message of a pooler that allows no transactions, and releases the client. Each statement waits for its answer: a
+ * pooler that closes a connection with unread statements resets it, and the reset discards the message.
+ */
+async function requireTransactions(client: PoolClient): Promise<void> {
+  try {
+    await client.query(sessionOf(client).begin);
+    await client.query('ROLLBACK');
+    client.release();
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
 }
 
 function isRead(text: string): boolean {

@@ -37,7 +37,12 @@ describe('errors of a pooler', () => {
   test.each([
     'server conn crashed?',
     'server connection closed',
+    'server login has been failing, try again later (server_login_retry)',
+    'server login has been failing, cached error: connect failed (server_login_retry)',
+    'client_login_timeout (server down)',
     'server shutting down',
+    'invalid server parameter',
+    'suspend_timeout',
     'client_idle_timeout',
   ])('are a lost connection where it says so: %s', (message) => {
     const error = fault('08P01', message);

@@ -31,9 +31,26 @@ const endedMessage = /^Cannot use a pool after calling end/;
 
 /** protocol_violation: PgBouncer uses it for nearly every error of its own, and closes the connection. */
 const poolerCode = '08P01';
-/** PgBouncer's messages about a lost connection. */
-const poolerLost =
-  /^(server conn crashed|server connection closed|server lifetime over|server shutting down|pooler is shutting down|client_idle_timeout|admin forced disconnect)/;
+/** PgBouncer's messages about a connection that it lost, closes, or cannot make now (src/{client,server,objects,janitor,admin}.c). */
+const poolerLost = new RegExp(
+  `^(${[
+    'server conn crashed',
+    'server connection closed',
+    'server lifetime over',
+    // Followed by the error of the last attempt: connections are retried after server_login_retry.
+    'server login has been failing',
+    'pgbouncer cannot connect to server', // its words before 1.16
+    'client_login_timeout',
+    // Any error of a server connection on which PgBouncer sets the parameters of the client, also that the server ends it.
+    'invalid server parameter',
+    'server shutting down',
+    'pooler is shutting down',
+    'suspend_timeout',
+    'pause failed',
+    'client_idle_timeout',
+    'admin forced disconnect',
+  ].join('|')})`,
+);
 const nameCodes = new Set([
   '26000', // invalid_sql_statement_name
   '42P05', // duplicate_prepared_statement
