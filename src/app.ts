@@ -151,7 +151,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   });
   const responses = createResponses({ ...shared, store, inference, catalog, budgets, limits, exclusive });
   const egress = createEgress(config.egress);
-  const webhooks = createWebhooks({ ...shared, store, egress, exclusive });
+  const webhooks = createWebhooks({
+    ...shared,
+    store,
+    egress,
+    exclusive,
+    secretsKeys: { current: config.secretsKey, accepted: config.acceptedSecretsKeys },
+  });
   const ready = async () => {
     try {
       await Promise.all([store.ping(), blobs.ping()]);
@@ -287,5 +293,5 @@ function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts,
 /** Keys that take effect only at a start. */
 const unreadKeys = [
   ...words('server data database files modelFolder hub limits batch metrics egress'),
-  ...words('quarantineMs drainMs logLevel apiKey adminKey'),
+  ...words('quarantineMs drainMs logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
 ] satisfies (keyof Config)[];

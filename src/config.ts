@@ -102,6 +102,11 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
     apiKey: secret(variable('OFFPEAK_API_KEY', file.api_key), open, check),
     adminKey: secret(adminKeyAt, open, check),
+    // A stolen database can be attacked offline, on whatever address the server listens.
+    secretsKey: secret(variable('OFFPEAK_SECRETS_KEY', file.secrets_key), true, check),
+    acceptedSecretsKeys: (check.list(file.accepted_secrets_keys) ?? []).flatMap(
+      (at) => secret(at, true, check) ?? [],
+    ),
   });
   if (adminKeyAt !== undefined && config.adminKey !== undefined && config.apiKey === config.adminKey)
     check.fail(adminKeyAt, 'must differ from the API key');

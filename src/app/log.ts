@@ -56,7 +56,8 @@ const eachLine = (show: (line: string) => string) => (lines: string) =>
   lines.replaceAll(/[^\n]*\n|[^\n]+$/g, (line) => show(line));
 
 /** Returns all secrets in the configuration. */
-export function secretsOf({ apiKey, adminKey, hub, database, files, models }: Config): string[] {
+export function secretsOf(config: Config): string[] {
+  const { apiKey, adminKey, secretsKey, acceptedSecretsKeys, hub, database, files, models } = config;
   const engines = models.flatMap(({ engine }) =>
     engine.kind === 'openai'
       ? [...engine.replicas.map((replica) => replica.apiKey), ...Object.values(engine.headers ?? {})]
@@ -66,7 +67,8 @@ export function secretsOf({ apiKey, adminKey, hub, database, files, models }: Co
   const plain = querystring.unescape(password);
   const { secretKey, sessionToken } = files.bucket ?? {};
   // Removing secrets of fewer than 8 characters would make the log unreadable.
-  return [apiKey, adminKey, hub.token, secretKey, sessionToken, password, plain, ...engines].flatMap(
-    (secret) => (secret && secret.length >= 8 ? secret : []),
+  const all = [apiKey, adminKey, secretsKey, hub.token, secretKey, sessionToken, password, plain];
+  return [...all, ...acceptedSecretsKeys, ...engines].flatMap((secret) =>
+    secret && secret.length >= 8 ? secret : [],
   );
 }

@@ -11,6 +11,7 @@ import type {
   RemoteKey,
   RemoteModel,
   RemoteOrg,
+  RemoteSecretsKey,
   RemoteWebhook,
 } from './resources.ts';
 import { type Call, type TransportOptions, createTransport, readBytes, streamEvents } from './transport.ts';
@@ -153,6 +154,10 @@ export function createClient(options: TransportOptions) {
       create: (fields: NewKey) => post<RemoteKey>(apiPath('admin', 'keys'), fields),
       list: (org?: string) => get<Page<RemoteKey>>(apiPath('admin', 'keys'), { org_id: org }),
       revoke: (id: string) => remove<RemoteKey>(apiPath('admin', 'keys', id)),
+    },
+    secrets: {
+      list: () => get<Page<RemoteSecretsKey>>(apiPath('admin', 'secrets')),
+      rotate: () => post<Page<RemoteSecretsKey>>(apiPath('admin', 'secrets', 'rotate')),
     },
   };
 }

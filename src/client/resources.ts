@@ -1,5 +1,6 @@
 import type { presentKey } from '../wire/admin/keys.ts';
 import type { presentOrg } from '../wire/admin/orgs.ts';
+import type { presentSecrets } from '../wire/admin/secrets.ts';
 import type { presentBatch } from '../wire/batch/present.ts';
 import type { presentFile } from '../wire/file/present.ts';
 import type { presentModel } from '../wire/models/present.ts';
@@ -48,6 +49,9 @@ export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'pe
 
 /** API key. Only the answer that creates it contains `key`, the secret. */
 export type RemoteKey = ReturnType<typeof presentKey>;
+
+/** Key that seals stored secrets. */
+export type RemoteSecretsKey = ReturnType<typeof presentSecrets>;
 
 /** Only the answers that create a secret contain `signing_secret`. */
 export type RemoteWebhook = ReturnType<typeof presentWebhook>;

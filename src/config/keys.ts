@@ -6,7 +6,7 @@ export const logLevels = words('trace debug info warn error silent');
 export const configKeys = {
   root: [
     ...words('server data database files s3 models model_folder hub limits batch metrics egress'),
-    ...words('quarantine drain log_level api_key admin_key'),
+    ...words('quarantine drain log_level api_key admin_key secrets_key accepted_secrets_keys'),
   ],
   server: words('host port trusted_proxies'),
   hub: words('endpoint token'),
@@ -52,4 +52,5 @@ export const environmentKeys = {
   OFFPEAK_LOG_LEVEL: 'log_level',
   OFFPEAK_API_KEY: 'api_key',
   OFFPEAK_ADMIN_KEY: 'admin_key',
+  OFFPEAK_SECRETS_KEY: 'secrets_key',
 } as const;

@@ -62,6 +62,10 @@ export interface Config {
   /** Time for work in flight after SIGTERM. */
   drainMs: number;
   logLevel: string;
+  /** Seals stored secrets; absent to store them in clear. */
+  secretsKey?: string;
+  /** Other keys that open stored secrets. */
+  acceptedSecretsKeys: string[];
   /** Keys of the first org, if configured. */
   apiKey?: string;
   adminKey?: string;

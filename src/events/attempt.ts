@@ -3,6 +3,7 @@ import type { Random } from '../base/random.ts';
 import { toEventPayload } from '../core/webhook.ts';
 import type { AttemptOutcome, ClaimedDelivery } from '../store/contract/webhooks.ts';
 import { type Egress, type EgressAnswer, EgressError } from './egress.ts';
+import type { SecretBox } from './secret-box.ts';
 import { signedHeaders } from './signature.ts';
 
 const minute = 60_000;
@@ -19,21 +20,26 @@ export interface AttemptDeps {
   egress: Egress;
   clock: Clock;
   random: Random;
+  box: SecretBox;
 }
 
 /** Sends a delivery once and returns the next step. Never rejects; an aborted attempt is retried later. */
 export async function attempt(
-  { egress, clock, random }: AttemptDeps,
+  { egress, clock, random, box }: AttemptDeps,
   delivery: ClaimedDelivery,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
+  const [newest, ...older] = delivery.secrets.map((stored) => box.open(stored, delivery.webhookId));
+  // Never unsigned, and never signed with the previous secret alone.
+  if (newest === undefined) return failed(null, 'The server cannot open the signing secret of this webhook.');
+  const secrets = [newest, ...older.filter((secret) => secret !== undefined)];
   const late = new AbortController();
   const timer = clock.after(attemptMs, () => late.abort());
   const body = JSON.stringify(toEventPayload(delivery.event));
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'offpeak-webhooks',
-    ...signedHeaders(delivery.secrets, delivery.event.id, clock.now(), body),
+    ...signedHeaders(secrets, delivery.event.id, clock.now(), body),
   };
   const answer = await egress
     .post(delivery.url, { org: delivery.orgId, headers, body }, AbortSignal.any([signal, late.signal]))

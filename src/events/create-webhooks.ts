@@ -4,13 +4,16 @@ import { ApiError, invalid, notFound } from '../core/errors.ts';
 import { testEventType, type Webhook } from '../core/webhook.ts';
 import type { Store } from '../store/store.ts';
 import { EgressError } from './egress.ts';
+import { createSecretBox, type SecretsKeys } from './secret-box.ts';
 import { createSender, deliveryLeaseMs, type SenderDeps } from './sender.ts';
 import { makeSecret } from './signature.ts';
+import { createStoredSecrets, reportSecrets } from './stored-secrets.ts';
 import type { Webhooks } from './webhooks.ts';
 
-export interface WebhooksDeps extends Omit<SenderDeps, 'store' | 'worker'> {
-  store: Pick<Store, 'webhooks'>;
+export interface WebhooksDeps extends Omit<SenderDeps, 'store' | 'worker' | 'box'> {
+  store: Pick<Store, 'webhooks' | 'scrub'>;
   ids: Ids;
+  secretsKeys: SecretsKeys;
 }
 
 const maxPerOrg = 20;
@@ -20,11 +23,13 @@ const testLimits = { capacity: 64, maxPerOwner: 8 };
 const oldSecretMs = 86_400_000;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
-  const { egress, clock, random, ids } = deps;
+  const { egress, clock, random, ids, log } = deps;
   const store = deps.store.webhooks;
   const worker = ids.next('wrk_');
   const tests = createFairGate(testLimits);
-  const sender = createSender({ ...deps, store, worker });
+  const box = createSecretBox(deps.secretsKeys, { random, log });
+  const secrets = createStoredSecrets({ store, scrub: () => deps.store.scrub(), box, clock, log });
+  const sender = createSender({ ...deps, store, worker, box });
 
   async function checkUrl(url: string, orgId: string): Promise<void> {
     try {
@@ -50,8 +55,12 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   }
 
   return {
-    start: () => sender.start(),
+    async start() {
+      reportSecrets(await secrets.count(), box, log);
+      await sender.start();
+    },
     stop: () => sender.stop(),
+    secrets,
 
     async create({ orgId }, input) {
       // Saves a slow look-up; `insert` checks the limit again.
@@ -67,7 +76,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
         disabledReason: null,
       };
       const secret = makeSecret(random);
-      if (await store.insert(webhook, secret, maxPerOrg)) return { webhook, secret };
+      if (await store.insert(webhook, box.seal(secret, webhook.id), maxPerOrg)) return { webhook, secret };
       throw tooMany();
     },
 
@@ -95,7 +104,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
     async rotate({ orgId }, id) {
       const secret = makeSecret(random);
-      const webhook = required(await store.rotate(orgId, id, secret, clock.now() + oldSecretMs));
+      const sealed = box.seal(secret, id);
+      const webhook = required(await store.rotate(orgId, id, sealed, clock.now() + oldSecretMs));
       return { webhook, secret };
     },
 

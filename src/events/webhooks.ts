@@ -2,9 +2,11 @@ import type { Service } from '../base/service.ts';
 import type { Caller } from '../core/org.ts';
 import type { Delivery, NewWebhook, Webhook, WebhookChanges } from '../core/webhook.ts';
 import type { PageQuery } from '../store/contract/webhooks.ts';
+import type { StoredSecrets } from './stored-secrets.ts';
 
 /** Webhooks of orgs and their deliveries, signed and retried for three days. A webhook of another org is `not_found`. */
 export interface Webhooks extends Service {
+  readonly secrets: StoredSecrets;
   /**
    * Returns the secret, which cannot be read again.
    * @throws ApiError `validation_error` for a disallowed URL, `too_many_webhooks` (409)

@@ -63,7 +63,8 @@ const yamlSources = (text: string) => ({
   env: Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name]) => [name, 'x'.repeat(40)])),
   cwd: '/x',
   exists: () => true,
-  readFile: () => text,
+  // Files elsewhere are those of `${file:...}`.
+  readFile: (path: string) => (path.startsWith('/x/') ? text : 'abcdefghij0123456789'.repeat(2)),
 });
 
 /** Completes a fragment of a configuration. */

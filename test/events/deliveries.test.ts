@@ -57,6 +57,7 @@ function newProcess(exclusive = true): Webhooks {
     ids: createIds(clock, random),
     log: silent,
     exclusive,
+    secretsKeys: { current: undefined, accepted: [] },
   });
 }
 

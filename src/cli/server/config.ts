@@ -44,6 +44,8 @@ const hide = (secret: string | null) => secret && '(set)';
 const shownAs: Record<string, (value: never) => unknown> = {
   apiKey: hide,
   adminKey: hide,
+  secretsKey: hide,
+  acceptedSecretsKeys: (keys: string[]) => keys.map(hide),
   token: hide,
   secretKey: hide,
   sessionToken: hide,

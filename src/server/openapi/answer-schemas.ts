@@ -4,6 +4,7 @@ import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';
 import { scopes } from '../../core/org.ts';
 import { usageGroups } from '../../core/usage-report.ts';
+import { sealStates } from '../../core/secrets-key.ts';
 import { deliveryStatuses, eventTypes } from '../../core/webhook.ts';
 import { waitingReasons } from '../../core/waiting.ts';
 
@@ -196,6 +197,15 @@ const webhookFields = {
   disabled_reason: t.stringOrNull(),
   created_at: t.unixTime,
 };
+
+export const secretsKeySchema = titled('SecretsKey', {
+  id: t.string({ description: 'Id of the key, which is derived from it; `clear` for secrets in clear.' }),
+  object: t.literal('secrets_key'),
+  state: t.oneOf(sealStates, {
+    description: 'Whether the key seals new secrets, only opens them, or is not configured.',
+  }),
+  secrets: t.integer(),
+});
 
 export const webhookSchema = titled('Webhook', webhookFields);
 

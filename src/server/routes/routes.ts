@@ -9,6 +9,7 @@ import { messageBatchRoutes } from './message-batches.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
 import { responseRoutes } from './responses.ts';
+import { secretsRoutes } from './secrets.ts';
 import { serverRoutes } from './server.ts';
 import { usageRoutes } from './usage.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -27,5 +28,6 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...usageRoutes,
   ...adminRoutes,
+  ...secretsRoutes,
   ...serverRoutes,
 ];

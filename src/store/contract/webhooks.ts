@@ -8,6 +8,15 @@ export interface ClaimedDelivery extends Delivery {
   secrets: string[];
 }
 
+/** Signing secrets of a webhook, as they are stored: in clear or sealed. */
+export interface StoredSecret {
+  id: string;
+  secret: string;
+  /** Previous secret, in use until `oldSecretUntil`. */
+  oldSecret: string | null;
+  oldSecretUntil: number | null;
+}
+
 /** Outcome of an attempt. */
 export interface AttemptOutcome {
   status: DeliveryStatus;
@@ -44,6 +53,13 @@ export interface WebhookStore {
   ): Promise<Webhook | undefined>;
   /** Replaces the secret. The previous one is valid until `oldUntil`; older ones become invalid. */
   rotate(orgId: string, id: string, secret: string, oldUntil: number): Promise<Webhook | undefined>;
+  /** Secrets of all orgs' webhooks after an id, by id. */
+  secrets(after: string, limit: number): Promise<StoredSecret[]>;
+  /** Replaces the stored form of secrets. False if they differ from `known`. */
+  replaceSecrets(
+    known: Pick<StoredSecret, 'id' | 'secret' | 'oldSecret'>,
+    stored: Pick<StoredSecret, 'secret' | 'oldSecret'>,
+  ): Promise<boolean>;
   /** Removes a webhook with its deliveries. False if the org has no such webhook. */
   remove(orgId: string, id: string): Promise<boolean>;
   /** Deliveries of one webhook, newest first. */

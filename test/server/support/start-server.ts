@@ -192,6 +192,7 @@ export async function startServer(
     ids,
     log,
     exclusive: true,
+    secretsKeys: { current: undefined, accepted: [] },
   });
   const server = createServer({
     files,

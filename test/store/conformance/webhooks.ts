@@ -72,6 +72,29 @@ export function webhookTests(on: Stores): void {
       expect(await on.store.webhooks.list(org.id, { limit: 9 })).toHaveLength(3);
     });
 
+    test('C20: replace the stored form of their secrets, unless these changed meanwhile', async () => {
+      const webhook = await add({}, 'first');
+      await on.store.webhooks.rotate('org_a', webhook.id, 'second', start + hour);
+      const before = `${webhook.id.slice(0, -1)}/`;
+      const [row, ...others] = await on.store.webhooks.secrets(before, 1);
+      expect(others).toEqual([]);
+      expect(row).toEqual({
+        id: webhook.id,
+        secret: 'second',
+        oldSecret: 'first',
+        oldSecretUntil: start + hour,
+      });
+      const sealed = { secret: 'sealed second', oldSecret: null };
+      for (const stale of [
+        { ...row!, secret: 'first' },
+        { ...row!, oldSecret: null },
+      ])
+        expect(await on.store.webhooks.replaceSecrets(stale, sealed)).toBe(false);
+      expect(await on.store.webhooks.replaceSecrets(row!, sealed)).toBe(true);
+      expect(await on.store.webhooks.secrets(before, 1)).toEqual([{ ...row, ...sealed }]);
+      expect(await on.store.webhooks.secrets('wh_~', 9)).toEqual([]);
+    });
+
     test('are removed with their deliveries', async () => {
       const [webhook, kept] = [await add(), await add()];
       await cancelled();

@@ -5,7 +5,10 @@ import type { ClaimedDelivery, WebhookStore } from '../../contract/webhooks.ts';
 import { inLists } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
-type Deliveries = Omit<WebhookStore, 'insert' | 'get' | 'list' | 'update' | 'rotate' | 'remove'>;
+type Deliveries = Omit<
+  WebhookStore,
+  'insert' | 'get' | 'list' | 'update' | 'rotate' | 'secrets' | 'replaceSecrets' | 'remove'
+>;
 
 interface DeliveryRow extends Omit<Delivery, 'event' | 'nextAttemptAt'> {
   orgId: string;

@@ -1,15 +1,20 @@
 import type { Webhook } from '../../../core/webhook.ts';
 import type { Db } from '../../db.ts';
-import type { WebhookStore } from '../../contract/webhooks.ts';
+import type { StoredSecret, WebhookStore } from '../../contract/webhooks.ts';
 import { failPending } from './deliveries.ts';
 import { tableOf } from '../table.ts';
 
-type Webhooks = Pick<WebhookStore, 'insert' | 'get' | 'list' | 'update' | 'rotate' | 'remove'>;
+type Webhooks = Pick<
+  WebhookStore,
+  'insert' | 'get' | 'list' | 'update' | 'rotate' | 'secrets' | 'replaceSecrets' | 'remove'
+>;
 
 const webhooks = tableOf<Webhook & { secret: string }, 'secret'>('webhooks', {
   json: ['eventTypes'],
   unread: ['secret'],
 })('id orgId name url eventTypes createdAt disabledAt disabledReason secret');
+
+const secrets = tableOf<StoredSecret>('webhooks')('id secret oldSecret oldSecretUntil');
 
 export function createWebhooks(db: Db): Webhooks {
   return {
@@ -42,6 +47,12 @@ export function createWebhooks(db: Db): Webhooks {
       const set = { 'old_secret = secret, old_secret_until = ?': oldUntil, secret };
       const [webhook] = await webhooks.update(db, set, { id, orgId });
       return webhook;
+    },
+
+    secrets: (after, limit) => secrets.all(db, { 'id > ?': after }, 'ORDER BY id LIMIT ?', [limit]),
+
+    async replaceSecrets({ id, secret, oldSecret }, stored) {
+      return (await secrets.change(db, { ...stored }, { id, secret, oldSecret })) > 0;
     },
 
     remove: (orgId, id) =>
