@@ -1,17 +1,17 @@
 import type { Service } from '../base/service.ts';
-import type { Budget, SpentBudget } from '../core/budget.ts';
-import type { ApiKey, Caller, NewKey, Org, KeyScope } from '../core/org.ts';
+import type { SpentBudget } from '../core/budget.ts';
+import type { ApiKey, Caller, KeyChanges, KeyScope, NewKey, NewOrg, Org, OrgChanges } from '../core/org.ts';
 import type { Prices } from '../core/price.ts';
 import type { Usage } from '../core/usage.ts';
 import type { UsageQuery, UsageReport } from '../core/usage-report.ts';
-import type { OrgChanges } from '../store/contract/accounts.ts';
 import type { Budgets } from './budgets.ts';
 
 /** Orgs, keys and money. */
 export interface Accounts extends Service {
   /**
    * Returns the caller that a request belongs to. Each occurrence of a header is one raw value.
-   * @throws ApiError `duplicate_authorization` (400), `invalid_api_key` (401; says so when only `x-api-key` was sent)
+   * @throws ApiError `duplicate_authorization` (400), `invalid_api_key` (401; says so when only `x-api-key` was sent),
+   *   `org_disabled` (403)
    */
   authenticate(headers: { authorization: string[]; xApiKey: string[] }): Promise<Caller>;
   /** @throws ApiError `permission_denied` (403) */
@@ -21,7 +21,9 @@ export interface Accounts extends Service {
   /** Keys created by the first start, to be shown once; null later. */
   readonly firstKeys: { key: string | null; adminKey: string | null } | null;
   orgs: {
-    create(input: { name: string; budget?: Budget | null }): Promise<BudgetedOrg>;
+    create(input: NewOrg): Promise<BudgetedOrg>;
+    /** @throws ApiError `not_found` */
+    get(id: string): Promise<BudgetedOrg>;
     list(): Promise<BudgetedOrg[]>;
     /** @throws ApiError `not_found` */
     update(id: string, changes: OrgChanges): Promise<BudgetedOrg>;
@@ -29,7 +31,11 @@ export interface Accounts extends Service {
   keys: {
     /** Returns the only copy of the secret as `key`. */
     create(input: NewKey): Promise<{ apiKey: ApiKey; key: string }>;
+    /** @throws ApiError `not_found` */
+    get(id: string): Promise<ApiKey>;
     list(orgId?: string): Promise<ApiKey[]>;
+    /** @throws ApiError `not_found` */
+    update(id: string, changes: KeyChanges): Promise<ApiKey>;
     revoke(id: string): Promise<ApiKey>;
   };
   /**

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
 import type { Caller, KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
-import type { KeyCache } from './key-cache.ts';
+import type { KeyCache, KnownKey } from './key-cache.ts';
 import { hashKey, isKey } from './keys.ts';
 
 const unauthorized = (message: string) => new ApiError('invalid_api_key', message);
@@ -47,16 +47,28 @@ export function createAuthenticate(deps: {
     if (key.revokedAt !== null) throw unauthorized('This API key was revoked.');
     if (key.expiresAt !== null && key.expiresAt <= clock.now())
       throw unauthorized('This API key has expired.');
+    if (key.disabledAt !== null)
+      throw unauthorized('This API key is disabled. An administrator can enable it.');
     used(key.id);
     return {
       orgId: key.orgId,
       keyId: key.id,
-      scopes: key.scopes,
+      scopes: scopesOf(key),
       models: key.models,
       limits: { org: key.org.limits, key: key.limits },
       maxPriority: key.maxPriority,
     };
   };
+}
+
+/**
+ * Returns the scopes of a key. In a disabled org only administration remains, so that an admin can enable the org of its own key.
+ * @throws ApiError `org_disabled`
+ */
+function scopesOf({ scopes, org }: KnownKey): readonly KeyScope[] {
+  if (org.disabledAt === null) return scopes;
+  if (scopes.includes('admin')) return ['admin'];
+  throw new ApiError('org_disabled', 'The org of this API key is disabled. An administrator can enable it.');
 }
 
 /** @throws ApiError `permission_denied` */

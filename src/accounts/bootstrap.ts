@@ -65,7 +65,7 @@ export async function makeFirstKeys(
 async function defaultOrg(issuing: IssuerDeps): Promise<Org> {
   const [known] = await issuing.store.orgs.list();
   if (known) return known;
-  const made = await createOrg(issuing, 'default');
+  const made = await createOrg(issuing, { name: 'default' });
   const [oldest = made] = await issuing.store.orgs.list();
   return oldest;
 }

@@ -1,9 +1,18 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
-import type { Budget } from '../core/budget.ts';
 import { invalid, notFound } from '../core/errors.ts';
-import { type ApiKey, defaultScopes, keyDefaults, type NewKey, type Org, orgDefaults } from '../core/org.ts';
+import { changeLimits } from '../core/limits.ts';
+import {
+  type ApiKey,
+  defaultScopes,
+  type KeyChanges,
+  keyDefaults,
+  type NewKey,
+  type NewOrg,
+  type Org,
+  orgDefaults,
+} from '../core/org.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts, BudgetedOrg } from './accounts.ts';
 import type { Budgets } from './budgets.ts';
@@ -17,9 +26,18 @@ export interface IssuerDeps {
 }
 
 /** Creates an org. Names need not be unique. */
-export async function createOrg({ store, clock, ids }: IssuerDeps, name: string, budget?: Budget) {
-  const org: Org = { id: ids.next('org_'), name, createdAt: clock.now(), ...orgDefaults };
-  await store.orgs.insert(org, budget);
+export async function createOrg({ store, clock, ids }: IssuerDeps, input: NewOrg) {
+  const { name, limits = {}, weight = orgDefaults.weight, disabled = false, budget } = input;
+  const now = clock.now();
+  const org: Org = {
+    id: ids.next('org_'),
+    name,
+    createdAt: now,
+    limits: changeLimits({}, limits),
+    weight,
+    disabledAt: disabled ? now : null,
+  };
+  await store.orgs.insert(org, budget ?? undefined);
   return org;
 }
 
@@ -44,7 +62,9 @@ export async function issueKey(
     expiresAt: input.expiresAt ?? null,
     revokedAt: null,
     lastUsedAt: null,
-    ...keyDefaults,
+    disabledAt: null,
+    limits: changeLimits({}, input.limits ?? {}),
+    maxPriority: input.maxPriority ?? keyDefaults.maxPriority,
   };
   const isNew = await store.keys.insert(apiKey, hashKey(secret));
   return { apiKey: isNew ? apiKey : null, key: secret };
@@ -55,7 +75,11 @@ export async function requireOrg(orgs: Pick<Store['orgs'], 'get'>, orgId: string
   if (!(await orgs.get(orgId))) throw invalid('org_id', 'there is no such org');
 }
 
-/** Operations of the admin routes. `changed` is called after a key was revoked. */
+function requireFuture({ expiresAt = null }: KeyChanges, now: number): void {
+  if (expiresAt !== null && expiresAt <= now) throw invalid('expires_at', 'must be in the future');
+}
+
+/** Operations of the admin routes. `changed` is called after an org or a key has changed. */
 export function createIssuer(
   issuing: IssuerDeps & { budgets: Pick<Budgets, 'refresh'> },
   changed: () => void,
@@ -69,10 +93,16 @@ export function createIssuer(
   const withBudget = async (org: Org): Promise<BudgetedOrg> => (await withBudgets([org]))[0]!;
   return {
     orgs: {
-      create: async ({ name, budget }) => withBudget(await createOrg(issuing, name, budget ?? undefined)),
+      create: async (input) => withBudget(await createOrg(issuing, input)),
+      async get(id) {
+        const org = await store.orgs.get(id);
+        if (!org) throw notFound('org');
+        return withBudget(org);
+      },
       list: async () => withBudgets(await store.orgs.list()),
       async update(id, changes) {
-        const org = await store.orgs.update(id, changes);
+        const org = await store.orgs.update(id, changes, clock.now());
+        changed();
         if (!org) throw notFound('org');
         return withBudget(org);
       },
@@ -80,15 +110,26 @@ export function createIssuer(
     keys: {
       async create(input) {
         await requireOrg(store.orgs, input.orgId);
-        if (input.expiresAt !== undefined && input.expiresAt <= clock.now())
-          throw invalid('expires_at', 'must be in the future');
+        requireFuture(input, clock.now());
         const { apiKey, key } = await issueKey(issuing, input);
         if (!apiKey) throw new Error('a generated key exists already: the source of randomness is broken');
         return { apiKey, key };
       },
+      async get(id) {
+        const apiKey = await store.keys.get(id);
+        if (!apiKey) throw notFound('key');
+        return apiKey;
+      },
       async list(orgId) {
         if (orgId !== undefined) await requireOrg(store.orgs, orgId);
         return store.keys.list(orgId);
+      },
+      async update(id, changes) {
+        requireFuture(changes, clock.now());
+        const apiKey = await store.keys.update(id, changes, clock.now());
+        changed();
+        if (!apiKey) throw notFound('key');
+        return apiKey;
       },
       async revoke(id) {
         const apiKey = await store.keys.revoke(id, clock.now());

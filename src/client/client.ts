@@ -1,4 +1,5 @@
 import { isFinal, type ResultStream } from '../core/batch.ts';
+import type { LimitsBody } from '../wire/admin/limits.ts';
 import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
@@ -32,18 +33,24 @@ export interface NewBatch {
   idempotencyKey?: string | undefined;
 }
 
-export interface NewKey {
-  org_id: string;
-  name?: string | undefined;
-  scopes?: string[] | undefined;
-  models?: string[] | undefined;
-  expires_at?: string | undefined;
-}
-
 export interface OrgFields {
   name?: string | undefined;
   /** Null removes the budget. */
   budget?: RemoteBudget | null | undefined;
+  limits?: LimitsBody | undefined;
+  weight?: number | undefined;
+  disabled?: boolean | undefined;
+}
+
+export interface KeyFields {
+  name?: string | undefined;
+  scopes?: string[] | undefined;
+  /** Null allows all models. */
+  models?: string[] | null | undefined;
+  /** Null for a key that does not expire. */
+  expires_at?: string | null | undefined;
+  limits?: LimitsBody | undefined;
+  priority?: number | undefined;
 }
 
 export interface WebhookFields {
@@ -148,11 +155,15 @@ export function createClient(options: TransportOptions) {
     orgs: {
       create: (fields: OrgFields & { name: string }) => post<RemoteOrg>(apiPath('admin', 'orgs'), fields),
       list: () => get<Page<RemoteOrg>>(apiPath('admin', 'orgs')),
+      get: (id: string) => get<RemoteOrg>(apiPath('admin', 'orgs', id)),
       update: (id: string, fields: OrgFields) => patch<RemoteOrg>(apiPath('admin', 'orgs', id), fields),
     },
     keys: {
-      create: (fields: NewKey) => post<RemoteKey>(apiPath('admin', 'keys'), fields),
+      create: (fields: KeyFields & { org_id: string }) => post<RemoteKey>(apiPath('admin', 'keys'), fields),
       list: (org?: string) => get<Page<RemoteKey>>(apiPath('admin', 'keys'), { org_id: org }),
+      get: (id: string) => get<RemoteKey>(apiPath('admin', 'keys', id)),
+      update: (id: string, fields: KeyFields & { disabled?: boolean | undefined }) =>
+        patch<RemoteKey>(apiPath('admin', 'keys', id), fields),
       revoke: (id: string) => remove<RemoteKey>(apiPath('admin', 'keys', id)),
     },
     secrets: {

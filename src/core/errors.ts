@@ -16,6 +16,7 @@ export const errorCatalog = {
   budget_exceeded: { status: 402, kind: 'quota' },
   storage_quota_exceeded: { status: 402, kind: 'quota' },
   permission_denied: { status: 403, kind: 'permission' },
+  org_disabled: { status: 403, kind: 'permission' },
   model_not_allowed: { status: 403, kind: 'permission' },
   not_found: { status: 404, kind: 'missing' },
   previous_response_not_found: { status: 404, kind: 'missing' },

@@ -1,4 +1,5 @@
-import { type CallerLimits, type Limits, priorities } from './limits.ts';
+import type { Budget } from './budget.ts';
+import { type CallerLimits, type LimitChanges, type Limits, priorities } from './limits.ts';
 
 export interface Org {
   id: string;
@@ -46,14 +47,36 @@ export const keyDefaults = { limits: {}, disabledAt: null, maxPriority: prioriti
 /** Org of a key, as far as authentication needs it. */
 export type KeyOrg = Pick<Org, 'limits' | 'disabledAt'>;
 
-export interface NewKey {
-  orgId: string;
+/** Bounds of `weight`. */
+export const weights = { min: 1, max: 1_000 } as const;
+
+/** Settings of an org to change. */
+export interface OrgChanges {
+  name?: string;
+  /** Null removes the budget. */
+  budget?: Budget | null;
+  limits?: LimitChanges;
+  weight?: number;
+  /** Disabling again keeps the first instant. */
+  disabled?: boolean;
+}
+
+/** Settings of a key to change. */
+export interface KeyChanges {
   name?: string;
   scopes?: KeyScope[];
-  /** Ids of allowed models; all if absent. */
-  models?: string[];
-  expiresAt?: number;
+  /** Ids of allowed models; null for all. */
+  models?: string[] | null;
+  /** Null for a key that does not expire. */
+  expiresAt?: number | null;
+  limits?: LimitChanges;
+  maxPriority?: number;
+  /** Disabling again keeps the first instant. */
+  disabled?: boolean;
 }
+
+export type NewOrg = OrgChanges & { name: string };
+export type NewKey = Omit<KeyChanges, 'disabled'> & { orgId: string };
 
 /** Result of authentication, passed to every operation. */
 export interface Caller {

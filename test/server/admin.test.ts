@@ -18,6 +18,10 @@ describe('orgs', () => {
       object: 'org',
       name: 'third',
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+      disabled: false,
+      disabled_at: null,
+      weight: 1,
+      limits: {},
       budget: null,
     });
     const { json: list } = await admin('GET', 'orgs');
@@ -38,7 +42,125 @@ describe('orgs', () => {
   });
 });
 
+describe('settings of an org', () => {
+  const create = async (fields: object = {}) =>
+    (await admin('POST', 'orgs', { name: 'settings', ...fields })).json;
+
+  it('200: sets limits and lifts them one by one or all, and shows them', async () => {
+    const { id, limits } = await create({
+      weight: 2,
+      limits: { requests_per_minute: 100, queued_tokens: { default: 5 } },
+    });
+    expect(limits).toEqual({ requests_per_minute: 100, queued_tokens: { tiny: 5 } });
+    const changed = await admin('PATCH', `orgs/${id}`, {
+      name: 'renamed',
+      limits: { stored_bytes: 0, requests_per_minute: null },
+    });
+    expect(changed.json).toMatchObject({ name: 'renamed', weight: 2 });
+    expect(changed.json.limits).toEqual({ stored_bytes: 0, queued_tokens: { tiny: 5 } });
+    expect((await admin('GET', `orgs/${id}`)).json).toEqual(changed.json);
+    const lifted = await admin('PATCH', `orgs/${id}`, {
+      limits: { queued_tokens: { default: null, gone: null } },
+    });
+    expect(lifted.json.limits).toEqual({ stored_bytes: 0 });
+    expect((await admin('PATCH', `orgs/${id}`, { limits: null })).json.limits).toEqual({});
+  });
+
+  it.each<[object, string, string]>([
+    [{ limits: { rpm: 5 } }, 'limits.rpm', '"requests_per_minute", "input_tokens_per_minute"'],
+    [{ limits: { requests_per_minute: -1 } }, 'limits.requests_per_minute', 'at least 0'],
+    [{ limits: { requests_per_minute: 1.5 } }, 'limits.requests_per_minute', 'an integer'],
+    [{ limits: { open_batches: 1e300 } }, 'limits.open_batches', 'at most'],
+    [{ limits: { queued_tokens: 5 } }, 'limits.queued_tokens', 'an object'],
+    [{ limits: { queued_tokens: { nope: 5 } } }, 'limits.queued_tokens.nope', 'unknown model "nope"'],
+    [{ limits: { queued_tokens: { tiny: 5, default: 6 } } }, 'limits.queued_tokens.default', 'second name'],
+    [{ limits: [] }, 'limits', 'an object'],
+    [{ weight: 0 }, 'weight', 'at least 1'],
+    [{ disabled: 'yes' }, 'disabled', 'a boolean'],
+    [{ plan: 'gold' }, 'plan', 'unknown field'],
+  ])('422: %j', async (body, param, message) => {
+    const { id } = await create();
+    const { status, json } = await admin('PATCH', `orgs/${id}`, body);
+    expect([status, json.error.param]).toEqual([422, param]);
+    expect(json.error.message).toContain(message);
+    expect((await admin('GET', `orgs/${id}`)).json).toMatchObject({ limits: {}, weight: 1, disabled: false });
+  });
+
+  it('404: reports an unknown org', async () => {
+    for (const method of ['GET', 'PATCH'])
+      expect(
+        (await admin(method, `orgs/org_${'0'.repeat(32)}`, method === 'GET' ? undefined : {})).status,
+      ).toBe(404);
+  });
+
+  it('403: refuses the keys of a disabled org until it is enabled, except for administration', async () => {
+    const { id } = await create();
+    const { key } = (await admin('POST', 'keys', { org_id: id })).json;
+    const own = (await admin('POST', 'keys', { org_id: id, scopes: ['admin', 'inference'] })).json
+      .key as string;
+    const disabled = await admin('PATCH', `orgs/${id}`, { disabled: true });
+    expect([disabled.json.disabled, typeof disabled.json.disabled_at]).toEqual([true, 'string']);
+    const { status, json } = await app.call('GET', '/v1/files', { key });
+    expect([status, json.error.code, json.error.message]).toEqual([
+      403,
+      'org_disabled',
+      'The org of this API key is disabled. An administrator can enable it.',
+    ]);
+    const chat = { model: 'tiny', messages: [{ role: 'user', content: 'hi' }] };
+    expect((await app.call('POST', '/v1/chat/completions', { key: own, json: chat })).status).toBe(403);
+    expect(
+      (await app.call('PATCH', `/v1/admin/orgs/${id}`, { key: own, json: { disabled: false } })).status,
+    ).toBe(200);
+    expect((await app.call('GET', '/v1/files', { key })).status).toBe(200);
+  });
+});
+
 describe('keys', () => {
+  it('200: changes settings, and shows them', async () => {
+    const org = (await admin('GET', 'orgs')).json.data[0].id as string;
+    const made = await admin('POST', 'keys', {
+      org_id: org,
+      priority: 7,
+      limits: { concurrent_requests: 3 },
+      models: ['tiny'],
+      expires_at: '2100-01-01T00:00:00Z',
+    });
+    expect(made.json).toMatchObject({ priority: 7, limits: { concurrent_requests: 3 }, disabled: false });
+    const { key, ...shown } = made.json;
+    expect((await admin('GET', `keys/${shown.id}`)).json).toEqual(shown);
+    const changes = { name: 'ci', priority: 0, models: null, expires_at: null, scopes: ['files'] };
+    const limits = { concurrent_requests: null, queued_tokens: { default: 9 } };
+    const changed = await admin('PATCH', `keys/${shown.id}`, { ...changes, limits });
+    expect(changed.json).toEqual({ ...shown, ...changes, limits: { queued_tokens: { tiny: 9 } } });
+    expect((await app.call('GET', '/v1/batches', { key })).status).toBe(403);
+    expect((await app.call('GET', '/v1/files', { key })).status).toBe(200);
+  });
+
+  it('401: refuses a disabled key until it is enabled', async () => {
+    const org = (await admin('GET', 'orgs')).json.data[0].id as string;
+    const { id, key } = (await admin('POST', 'keys', { org_id: org })).json;
+    expect((await admin('PATCH', `keys/${id}`, { disabled: true })).json.disabled).toBe(true);
+    const { status, json } = await app.call('GET', '/v1/files', { key });
+    expect([status, json.error.message]).toEqual([
+      401,
+      'This API key is disabled. An administrator can enable it.',
+    ]);
+    await admin('PATCH', `keys/${id}`, { disabled: false });
+    expect((await app.call('GET', '/v1/files', { key })).status).toBe(200);
+  });
+
+  it.each<[object, string]>([
+    [{ priority: 10 }, 'priority'],
+    [{ limits: { weight: 1 } }, 'limits.weight'],
+    [{ models: ['nope'] }, 'models[0]'],
+    [{ expires_at: '2001-01-01T00:00:00Z' }, 'expires_at'],
+    [{ org_id: 'org_1' }, 'org_id'],
+  ])('422: rejects the change %j', async (body, param) => {
+    const { id } = (await admin('GET', 'keys')).json.data[0];
+    const { status, json } = await admin('PATCH', `keys/${id}`, body);
+    expect([status, json.error.param]).toEqual([422, param]);
+  });
+
   it('201: shows the secret once, accepts it, and never stores or lists it', async () => {
     const org = (await admin('POST', 'orgs', { name: 'fourth' })).json.id as string;
     const { status, json } = await admin('POST', 'keys', { org_id: org, name: 'ci', models: ['default'] });

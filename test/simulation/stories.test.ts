@@ -574,7 +574,7 @@ it('F48: keeps an org to its budget, except for lines in flight, and continues w
   const cost = await spent();
   expect(cost).toBeGreaterThan(0);
 
-  await orgs.update(owner.orgId, { budget: budget(100.5) });
+  await orgs.update(owner.orgId, { budget: budget(100.5) }, virtualEpoch + single.time.elapsed);
   const id = await single.create('b0', 400);
   const other = await single.create('b1', 300, {}, 'org_2');
   let inHand = 0;
@@ -597,7 +597,7 @@ it('F48: keeps an org to its budget, except for lines in flight, and continues w
   const late = single.create('b2', 1);
   await expect(late).rejects.toMatchObject({ code: 'budget_exceeded' });
 
-  await orgs.update(owner.orgId, { budget: budget(1_000) });
+  await orgs.update(owner.orgId, { budget: budget(1_000) }, virtualEpoch + single.time.elapsed);
   await single.pass(1_000);
   expect([single.running() > 0, (await single.see(id)).waiting]).toEqual([true, null]);
   await single.pass(60_000);

@@ -12,7 +12,8 @@ it('reads a budget of a month, in all, or none', () => {
 });
 
 it('shows what is spent of it', () => {
-  const org = { id: 'org_1', object: 'org' as const, name: 'a', created_at: '' };
+  const settings = { disabled: false, disabled_at: null, weight: 1, limits: {} };
+  const org = { id: 'org_1', object: 'org' as const, name: 'a', created_at: '', ...settings };
   const budget = { amount: '50', spent: '12.5', begins_again_at: null };
   expect(budgetText({ ...org, budget: { ...budget, period: 'month' } })).toBe('12.5 of 50/month');
   expect(budgetText({ ...org, budget: { ...budget, period: 'total' } })).toBe('12.5 of 50');

@@ -2,6 +2,7 @@ import * as t from '../../wire/schema/schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';
+import { limitFields } from '../../core/limits.ts';
 import { scopes } from '../../core/org.ts';
 import { usageGroups } from '../../core/usage-report.ts';
 import { sealStates } from '../../core/secrets-key.ts';
@@ -147,11 +148,25 @@ export const modelSchema = titled('Model', {
   ),
 });
 
+const limits = t.object(
+  Object.fromEntries(
+    Object.keys(limitFields).map((name) => [
+      `${name}?`,
+      name === 'queued_tokens' ? { type: 'object', additionalProperties: t.integer() } : t.integer(),
+    ]),
+  ),
+  { description: 'Limits that are set.', ...closed },
+);
+const disabled = { disabled: t.boolean(), disabled_at: instantOrNull };
+
 export const orgSchema = titled('Org', {
   id: t.string({ pattern: '^org_' }),
   object: t.literal('org'),
   name: t.string(),
   created_at: instant,
+  ...disabled,
+  weight: t.integer({ description: 'Share of the slots relative to other orgs.' }),
+  limits,
   budget: t.orNull(
     t.object(
       {
@@ -173,9 +188,12 @@ const keyFields = {
   prefix: t.string({ description: 'First characters and last four characters of the key.' }),
   scopes: t.array(t.oneOf(scopes)),
   models: t.orNull(t.array(t.string())),
+  limits,
+  priority: t.integer({ description: 'Highest priority that batches of the key may have.' }),
   created_at: instant,
   expires_at: instantOrNull,
   revoked_at: instantOrNull,
+  ...disabled,
   last_used_at: instantOrNull,
 };
 

@@ -1,6 +1,13 @@
 import { invalid } from '../../core/errors.ts';
 import type { Catalog } from '../../core/model.ts';
-import { createKeySchema, parseCreateKey, presentKey } from '../../wire/admin/keys.ts';
+import type { KeyChanges } from '../../core/org.ts';
+import {
+  createKeySchema,
+  parseCreateKey,
+  parseUpdateKey,
+  presentKey,
+  updateKeySchema,
+} from '../../wire/admin/keys.ts';
 import {
   createOrgSchema,
   parseCreateOrg,
@@ -8,6 +15,7 @@ import {
   presentOrg,
   updateOrgSchema,
 } from '../../wire/admin/orgs.ts';
+import { joinPath } from '../../wire/schema/explain.ts';
 import { quoted } from '../../wire/json/parse.ts';
 import { listBody } from '../../wire/shared/list-body.ts';
 import { textParam } from '../../wire/shared/query-params.ts';
@@ -25,8 +33,10 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     maxBytes: smallBody,
     status: 201,
     answer: orgSchema,
-    handle: async ({ body }, { accounts, clock }) =>
-      json(201, presentOrg(await accounts.orgs.create(parseCreateOrg(body.text)), clock.now())),
+    async handle({ body }, { accounts, clock, peers }) {
+      const org = await accounts.orgs.create(withModelIds(peers, parseCreateOrg(body.text)));
+      return json(201, presentOrg(org, clock.now()));
+    },
   },
   {
     on: 'GET /v1/admin/orgs',
@@ -46,14 +56,24 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     },
   },
   {
+    on: 'GET /v1/admin/orgs/:org_id',
+    name: 'Retrieve Org',
+    summary: 'Get an org with its settings and the state of its budget',
+    answer: orgSchema,
+    handle: async ({ param }, { accounts, clock }) =>
+      json(200, presentOrg(await accounts.orgs.get(param), clock.now())),
+  },
+  {
     on: 'PATCH /v1/admin/orgs/:org_id',
     name: 'Update Org',
-    summary: 'Change the name or the budget of an org. Takes effect on all processes within a second',
+    summary: 'Change settings of an org. Takes effect on all processes within a second',
     body: updateOrgSchema,
     maxBytes: smallBody,
     answer: orgSchema,
-    handle: async ({ param, body }, { accounts, clock }) =>
-      json(200, presentOrg(await accounts.orgs.update(param, parseUpdateOrg(body.text)), clock.now())),
+    async handle({ param, body }, { accounts, clock, peers }) {
+      const org = await accounts.orgs.update(param, withModelIds(peers, parseUpdateOrg(body.text)));
+      return json(200, presentOrg(org, clock.now()));
+    },
   },
   {
     on: 'POST /v1/admin/keys',
@@ -64,9 +84,7 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     status: 201,
     answer: newKeySchema,
     async handle({ body }, { accounts, peers }) {
-      const { models, ...input } = parseCreateKey(body.text);
-      const allowed = models && { models: resolveModels(peers, models) };
-      const { apiKey, key } = await accounts.keys.create({ ...input, ...allowed });
+      const { apiKey, key } = await accounts.keys.create(withModelIds(peers, parseCreateKey(body.text)));
       return json(201, presentKey(apiKey, key));
     },
   },
@@ -89,6 +107,25 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     },
   },
   {
+    on: 'GET /v1/admin/keys/:key_id',
+    name: 'Retrieve Key',
+    summary: 'Get a key with its settings, without its secret',
+    answer: keySchema,
+    handle: async ({ param }, { accounts }) => json(200, presentKey(await accounts.keys.get(param))),
+  },
+  {
+    on: 'PATCH /v1/admin/keys/:key_id',
+    name: 'Update Key',
+    summary: 'Change settings of a key. Takes effect on all processes within a second',
+    body: updateKeySchema,
+    maxBytes: smallBody,
+    answer: keySchema,
+    async handle({ param, body }, { accounts, peers }) {
+      const key = await accounts.keys.update(param, withModelIds(peers, parseUpdateKey(body.text)));
+      return json(200, presentKey(key));
+    },
+  },
+  {
     // Revoking again succeeds and keeps the first time.
     on: 'DELETE /v1/admin/keys/:key_id',
     name: 'Revoke Key',
@@ -98,11 +135,35 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   },
 ]);
 
-/** Ids of models given by id or alias. Rejects unknown names, which would make a key that allows no model. */
-function resolveModels(known: Pick<Catalog, 'find'>, names: string[]): string[] {
-  return names.map((name, index) => {
-    const model = known.find(name);
-    if (!model) throw invalid(`models[${index}]`, `unknown model ${quoted(name, 200)}`);
-    return model.id;
-  });
+/**
+ * Replaces names of models by ids. Rejects unknown names, because a key could then use no model, and a limit would have no effect. The
+ * limit of a model that is gone can be lifted by its id.
+ */
+function withModelIds<T extends Pick<KeyChanges, 'models' | 'limits'>>(known: Known, changes: T): T {
+  const { models, limits } = changes;
+  const queuedTokens = limits?.queuedTokens;
+  return {
+    ...changes,
+    ...(models && { models: models.map((name, index) => modelId(known, name, `models[${index}]`)) }),
+    ...(queuedTokens && { limits: { ...limits, queuedTokens: byModelId(known, queuedTokens) } }),
+  };
+}
+
+type Known = Pick<Catalog, 'find'>;
+
+function modelId(known: Known, name: string, param: string): string {
+  const model = known.find(name);
+  if (!model) throw invalid(param, `unknown model ${quoted(name, 200)}`);
+  return model.id;
+}
+
+function byModelId(known: Known, limits: Readonly<Record<string, number | null>>) {
+  const byId: Record<string, number | null> = {};
+  for (const [name, limit] of Object.entries(limits)) {
+    const param = joinPath('limits.queued_tokens', name);
+    const id = limit === null ? (known.find(name)?.id ?? name) : modelId(known, name, param);
+    if (Object.hasOwn(byId, id)) throw invalid(param, `a second name of the model ${quoted(id, 200)}`);
+    byId[id] = limit;
+  }
+  return byId;
 }

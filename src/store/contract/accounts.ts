@@ -1,5 +1,5 @@
 import type { Budget, SpentBudget } from '../../core/budget.ts';
-import type { ApiKey, KeyOrg, Org } from '../../core/org.ts';
+import type { ApiKey, KeyChanges, KeyOrg, Org, OrgChanges } from '../../core/org.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { UsagePart, UsageCursor, UsageQuery } from '../../core/usage-report.ts';
 
@@ -9,26 +9,23 @@ export interface OrgStore {
   /** All orgs, oldest first. */
   list(): Promise<Org[]>;
   /** Applies the changes and returns the org. A null budget removes the limit. */
-  update(id: string, changes: OrgChanges): Promise<Org | undefined>;
+  update(id: string, changes: OrgChanges, now: number): Promise<Org | undefined>;
   /** All budgets, with the spending in the ledger. */
   budgets(now: number): Promise<SpentBudget[]>;
   /** Records which budgets are used up as of now, and clears the others. */
   noteUsedUp(now: number): Promise<void>;
 }
 
-export interface OrgChanges {
-  name?: string;
-  budget?: Budget | null;
-}
-
 export interface KeyStore {
   /** @param hash SHA-256 of the key, lower-case hex. Returns false if the hash exists. */
   insert(key: ApiKey, hash: string): Promise<boolean>;
   findByHash(hash: string): Promise<(ApiKey & { org: KeyOrg }) | undefined>;
+  get(id: string): Promise<ApiKey | undefined>;
   /** Keys of all orgs or one, oldest first. */
   list(orgId?: string): Promise<ApiKey[]>;
   /** Returns the revoked key; a second revocation keeps the first instant. */
   revoke(id: string, at: number): Promise<ApiKey | undefined>;
+  update(id: string, changes: KeyChanges, now: number): Promise<ApiKey | undefined>;
   touch(uses: { id: string; at: number }[]): Promise<void>;
 }
 

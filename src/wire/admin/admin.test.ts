@@ -31,6 +31,10 @@ describe('orgs', () => {
       object: 'org',
       name: 'acme',
       created_at: '2026-11-21T09:30:00Z',
+      disabled: false,
+      disabled_at: null,
+      weight: 1,
+      limits: {},
       budget: null,
     });
   });
@@ -54,7 +58,7 @@ describe('keys', () => {
     });
     expect(
       parseCreateKey('{"org_id":"org_1","name":null,"scopes":null,"models":null,"expires_at":null}'),
-    ).toEqual({ orgId: 'org_1' });
+    ).toEqual({ orgId: 'org_1', models: null, expiresAt: null });
     expect(parseCreateKey(`{"org_id":"o","expires_at":${instant / 1000}}`).expiresAt).toBe(instant);
   });
 
@@ -96,9 +100,13 @@ describe('keys', () => {
       prefix: 'sk-offpeak-ab...wxyz',
       scopes: ['files'],
       models: null,
+      limits: {},
+      priority: 9,
       created_at: '2026-11-21T09:30:00Z',
       expires_at: '2026-11-21T09:30:00Z',
       revoked_at: null,
+      disabled: false,
+      disabled_at: null,
       last_used_at: null,
     });
   });

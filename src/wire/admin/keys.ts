@@ -1,59 +1,124 @@
-import { omitNullish } from '../../base/fields.ts';
-import { string, object, oneOf, stringOrNull, orNull, array, nameRule, titleRule } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
+import { omitNullish } from '../../base/fields.ts';
 import { invalid } from '../../core/errors.ts';
-import { type ApiKey, type NewKey, type KeyScope, scopes } from '../../core/org.ts';
+import { priorities } from '../../core/limits.ts';
+import {
+  type ApiKey,
+  type KeyChanges,
+  keyDefaults,
+  type KeyScope,
+  type NewKey,
+  scopes,
+} from '../../core/org.ts';
 import { describe } from '../schema/explain.ts';
-import { nullable, parseInstant } from '../shared/instant.ts';
+import {
+  string,
+  object,
+  oneOf,
+  stringOrNull,
+  orNull,
+  array,
+  nameRule,
+  titleRule,
+  booleanOrNull,
+  integerOrNull,
+} from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
+import { nullable, parseInstant } from '../shared/instant.ts';
+import { type LimitsBody, limitsSchema, presentLimits, readLimits } from './limits.ts';
+
+const settings = {
+  'name?': stringOrNull(titleRule),
+  'scopes?': orNull(
+    array(oneOf(scopes), {
+      minItems: 1,
+      maxItems: scopes.length,
+      uniqueItems: true,
+      description: 'All but admin for a new key.',
+    }),
+  ),
+  'models?': orNull(
+    array(string({ minLength: 1, maxLength: 256 }), {
+      minItems: 1,
+      maxItems: 1_000,
+      description: 'Ids or aliases of the models that the key may use; null for all.',
+    }),
+  ),
+  'expires_at?': {
+    type: ['string', 'integer', 'null'],
+    expected: 'a time such as 2026-11-21T09:30:00Z or Unix seconds',
+    description: 'ISO 8601, or Unix seconds; null for a key that does not expire.',
+  },
+  'limits?': limitsSchema,
+  'priority?': integerOrNull({
+    minimum: priorities.min,
+    maximum: priorities.max,
+    description: `Highest priority that batches of the key may have; ${keyDefaults.maxPriority} for a new key.`,
+  }),
+};
 
 /** Body of `POST /v1/admin/keys`. */
 export const createKeySchema = object(
-  {
-    org_id: string({ minLength: 1, maxLength: 100, ...nameRule }),
-    'name?': stringOrNull(titleRule),
-    'scopes?': orNull(
-      array(oneOf(scopes), {
-        minItems: 1,
-        maxItems: scopes.length,
-        uniqueItems: true,
-        description: 'All but admin if absent.',
-      }),
-    ),
-    'models?': orNull(
-      array(string({ minLength: 1, maxLength: 256 }), {
-        minItems: 1,
-        maxItems: 1_000,
-        description: 'Ids of the models that the key may use; all if absent.',
-      }),
-    ),
-    'expires_at?': {
-      type: ['string', 'integer', 'null'],
-      expected: 'a time such as 2026-11-21T09:30:00Z or Unix seconds',
-      description: 'ISO 8601, or Unix seconds.',
-    },
-  },
+  { org_id: string({ minLength: 1, maxLength: 200, ...nameRule }), ...settings },
   { additionalProperties: false, title: 'CreateKey' },
 );
 
-interface Body {
-  org_id: string;
+/** Body of `PATCH /v1/admin/keys/{id}`: absent fields stay unchanged. */
+export const updateKeySchema = object(
+  {
+    ...settings,
+    'disabled?': booleanOrNull({ description: 'True refuses the requests of the key until it is enabled.' }),
+  },
+  { additionalProperties: false, title: 'UpdateKey' },
+);
+
+interface Settings {
   name?: string | null;
   scopes?: KeyScope[] | null;
   models?: string[] | null;
   expires_at?: string | number | null;
+  limits?: LimitsBody;
+  priority?: number | null;
 }
 
-const check = validator(createKeySchema);
+const checks = { create: validator(createKeySchema), update: validator(updateKeySchema) };
 
 /** @throws ApiError `validation_error` */
 export function parseCreateKey(text: string): NewKey {
-  const { value } = parseBody<Body>(text, check);
-  const { org_id: orgId, name, scopes: named, models, expires_at: expiry } = value;
-  const expiresAt = expiry === undefined || expiry === null ? undefined : parseInstant(expiry);
-  if (expiry !== undefined && expiry !== null && expiresAt === undefined)
+  const { org_id: orgId, ...given } = parseBody<Settings & { org_id: string }>(text, checks.create).value;
+  return { orgId, ...readSettings(given) };
+}
+
+/** @throws ApiError `validation_error` */
+export function parseUpdateKey(text: string): KeyChanges {
+  const { disabled, ...given } = parseBody<Settings & { disabled?: boolean | null }>(
+    text,
+    checks.update,
+  ).value;
+  return { ...readSettings(given), ...omitNullish({ disabled }) };
+}
+
+function readSettings({
+  name,
+  scopes: named,
+  models,
+  expires_at: expiry,
+  limits,
+  priority,
+}: Settings): KeyChanges {
+  return {
+    ...omitNullish({ name, scopes: named, maxPriority: priority }),
+    ...(models !== undefined && { models }),
+    ...(expiry !== undefined && { expiresAt: expiry === null ? null : readExpiry(expiry) }),
+    ...(limits !== undefined && { limits: readLimits(limits) }),
+  };
+}
+
+function readExpiry(expiry: string | number): number {
+  const expiresAt = parseInstant(expiry);
+  if (expiresAt === undefined)
     throw invalid('expires_at', `expected a time such as 2026-11-21T09:30:00Z, got ${describe(expiry)}`);
-  return { orgId, ...omitNullish({ name, scopes: named, models, expiresAt }) };
+  return expiresAt;
 }
 
 const iso = nullable(isoSeconds);
@@ -68,9 +133,13 @@ export function presentKey(key: ApiKey, secret?: string) {
     prefix: key.prefix,
     scopes: key.scopes,
     models: key.models,
+    limits: presentLimits(key.limits),
+    priority: key.maxPriority,
     created_at: isoSeconds(key.createdAt),
     expires_at: iso(key.expiresAt),
     revoked_at: iso(key.revokedAt),
+    disabled: key.disabledAt !== null,
+    disabled_at: iso(key.disabledAt),
     last_used_at: iso(key.lastUsedAt),
     ...(secret !== undefined && { key: secret }),
   };

@@ -1,9 +1,21 @@
-import { string, object, oneOf, stringOrNull, orNull, titleRule } from '../schema/schema.ts';
+import { omitNullish } from '../../base/fields.ts';
+import {
+  string,
+  object,
+  oneOf,
+  stringOrNull,
+  orNull,
+  titleRule,
+  booleanOrNull,
+  integerOrNull,
+} from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
 import { nextPeriodStart, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
-import type { Org } from '../../core/org.ts';
+import { type NewOrg, type Org, type OrgChanges, weights } from '../../core/org.ts';
 import { formatDollars, parseDollars } from '../../core/price.ts';
+import { nullable } from '../shared/instant.ts';
 import { parseBody, validator } from '../schema/validate.ts';
+import { type LimitsBody, limitsSchema, presentLimits, readLimits } from './limits.ts';
 
 const nameRule = { ...titleRule, minLength: 1 };
 const budget = orNull(
@@ -20,35 +32,46 @@ const budget = orNull(
   ),
 );
 
+const settings = {
+  'budget?': budget,
+  'limits?': limitsSchema,
+  'weight?': integerOrNull({
+    minimum: weights.min,
+    maximum: weights.max,
+    description: 'Share of the slots relative to other orgs; 1 for a new org.',
+  }),
+  'disabled?': booleanOrNull({
+    description: 'True refuses the requests of the org until it is enabled.',
+  }),
+};
+
 /** Body of `POST /v1/admin/orgs`. */
 export const createOrgSchema = object(
-  { name: string(nameRule), 'budget?': budget },
+  { name: string(nameRule), ...settings },
   { additionalProperties: false, title: 'CreateOrg' },
 );
 
 /** Body of `PATCH /v1/admin/orgs/{id}`: absent fields stay unchanged. */
 export const updateOrgSchema = object(
-  { 'name?': stringOrNull(nameRule), 'budget?': budget },
+  { 'name?': stringOrNull(nameRule), ...settings },
   { additionalProperties: false, title: 'UpdateOrg' },
 );
 
 interface Body {
   name?: string | null;
   budget?: { amount: string; period: Budget['period'] } | null;
-}
-
-/** Fields to set; a null budget removes the limit. */
-export interface OrgInput {
-  name?: string;
-  budget?: Budget | null;
+  limits?: LimitsBody;
+  weight?: number | null;
+  disabled?: boolean | null;
 }
 
 const checks = { create: validator(createOrgSchema), update: validator(updateOrgSchema) };
 
-function read(text: string, as: keyof typeof checks): OrgInput {
-  const { name, budget: given } = parseBody<Body>(text, checks[as]).value;
+function read(text: string, as: keyof typeof checks): OrgChanges {
+  const { name, budget: given, limits, weight, disabled } = parseBody<Body>(text, checks[as]).value;
   return {
-    ...(typeof name === 'string' && { name }),
+    ...omitNullish({ name, weight, disabled }),
+    ...(limits !== undefined && { limits: readLimits(limits) }),
     ...(given !== undefined && {
       budget: given && { amount: Number(parseDollars(given.amount)), period: given.period },
     }),
@@ -56,12 +79,12 @@ function read(text: string, as: keyof typeof checks): OrgInput {
 }
 
 /** @throws ApiError `validation_error` */
-export function parseCreateOrg(text: string): OrgInput & { name: string } {
+export function parseCreateOrg(text: string): NewOrg {
   return { name: '', ...read(text, 'create') };
 }
 
 /** @throws ApiError `validation_error` */
-export function parseUpdateOrg(text: string): OrgInput {
+export function parseUpdateOrg(text: string): OrgChanges {
   return read(text, 'update');
 }
 
@@ -71,6 +94,10 @@ export function presentOrg(org: Org & { budget: SpentBudget | null }, now: numbe
     object: 'org',
     name: org.name,
     created_at: isoSeconds(org.createdAt),
+    disabled: org.disabledAt !== null,
+    disabled_at: nullable(isoSeconds)(org.disabledAt),
+    weight: org.weight,
+    limits: presentLimits(org.limits),
     budget: org.budget && presentBudget(org.budget, now),
   };
 }

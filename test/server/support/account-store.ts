@@ -47,6 +47,8 @@ export function createAccountStore(): AccountStore {
         const row = keys.find((candidate) => candidate.hash === hash);
         return row && { ...row.key, org: orgDefaults };
       },
+      get: async (id) => keys.find(({ key }) => key.id === id)?.key,
+      update: async (id) => keys.find(({ key }) => key.id === id)?.key,
       list: async (orgId) =>
         keys.map((row) => row.key).filter((key) => orgId === undefined || key.orgId === orgId),
       async revoke(id, at) {

@@ -58,16 +58,16 @@ export function budgetTests(on: Stores): void {
       const byId = async () =>
         (await on.store.orgs.budgets(start)).toSorted((a, b) => (a.orgId > b.orgId ? -1 : 1));
       expect(await byId()).toEqual([first]);
-      expect(await on.store.orgs.update(org.id, { name: 'New', budget: budgetOf(8) })).toEqual({
+      expect(await on.store.orgs.update(org.id, { name: 'New', budget: budgetOf(8) }, start)).toEqual({
         ...org,
         name: 'New',
       });
       const second = { orgId: org.id, amount: 8, period: 'month', spent: 0, usedUpAt: null };
       expect(await byId()).toEqual([first, second]);
-      expect(await on.store.orgs.update('org_a', { budget: null })).toMatchObject({ name: 'Acme' });
-      expect(await on.store.orgs.update(org.id, {})).toMatchObject({ name: 'New' });
+      expect(await on.store.orgs.update('org_a', { budget: null }, start)).toMatchObject({ name: 'Acme' });
+      expect(await on.store.orgs.update(org.id, {}, start)).toMatchObject({ name: 'New' });
       expect(await byId()).toEqual([second]);
-      expect(await on.store.orgs.update('org_unknown', { budget: null })).toBeUndefined();
+      expect(await on.store.orgs.update('org_unknown', { budget: null }, start)).toBeUndefined();
     });
 
     test('are charged with the entries of the ledger, each source once', async () => {
@@ -122,12 +122,12 @@ export function budgetTests(on: Stores): void {
       await on.store.orgs.noteUsedUp(nextMonth);
       expect(await since()).toEqual([null, null]);
       await on.store.orgs.noteUsedUp(start + 11);
-      await on.store.orgs.update('org_a', { budget: budgetOf(800) });
-      await on.store.orgs.update('org_b', { budget: budgetOf(1) });
+      await on.store.orgs.update('org_a', { budget: budgetOf(800) }, start);
+      await on.store.orgs.update('org_b', { budget: budgetOf(1) }, start);
       await on.store.orgs.noteUsedUp(start + 12);
       expect(await since()).toEqual([null, start + 12]);
-      await on.store.orgs.update('org_b', { budget: null });
-      await on.store.orgs.update('org_b', { budget: budgetOf(1) });
+      await on.store.orgs.update('org_b', { budget: null }, start);
+      await on.store.orgs.update('org_b', { budget: budgetOf(1) }, start);
       expect(await since()).toEqual([null, null]);
     });
 
@@ -159,12 +159,12 @@ export function budgetTests(on: Stores): void {
       expect(await spent()).toEqual([3 * line]);
       expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
       expect(await claimOf(on.store, 'w', other.id)).toHaveLength(1);
-      await on.store.orgs.update('org_a', { budget: budgetOf(3 * line + 1) });
+      await on.store.orgs.update('org_a', { budget: budgetOf(3 * line + 1) }, start);
       expect(await states(batch)).toBe(false);
       expect(await claimOf(on.store, 'w', batch.id)).toHaveLength(1);
-      await on.store.orgs.update('org_a', { budget: budgetOf(0) });
+      await on.store.orgs.update('org_a', { budget: budgetOf(0) }, start);
       expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
-      await on.store.orgs.update('org_a', { budget: budgetOf(3 * line) });
+      await on.store.orgs.update('org_a', { budget: budgetOf(3 * line) }, start);
       expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
       expect(await claimOf(on.store, 'w', batch.id, { now: nextMonth - 1 })).toEqual([]);
       expect([await states(batch, nextMonth), await states(batch, nextMonth - 1)]).toEqual([false, true]);

@@ -19,6 +19,36 @@ export function keyTests(on: Stores): void {
       await expect(on.store.orgs.insert({ ...org, name: 'Impostor' })).rejects.toThrow();
       expect(await on.store.orgs.list()).toEqual([org]);
     });
+
+    test('change only the settings that are given, and keep the first time of a disabling', async () => {
+      const org = makeOrg({ limits: { requestsPerMinute: 5, queuedTokens: { m1: 1, m2: 2 } } });
+      await on.store.orgs.insert(org);
+      const changes = { weight: 2, disabled: true, limits: { queuedTokens: { m1: null, m3: 3 } } };
+      const changed = {
+        ...org,
+        weight: 2,
+        disabledAt: start + 1,
+        limits: { requestsPerMinute: 5, queuedTokens: { m2: 2, m3: 3 } },
+      };
+      expect(await on.store.orgs.update(org.id, changes, start + 1)).toEqual(changed);
+      expect(await on.store.orgs.update(org.id, { disabled: true }, start + 2)).toEqual(changed);
+      expect(await on.store.orgs.get(org.id)).toEqual(changed);
+      expect(await on.store.orgs.update(org.id, { disabled: false, limits: null }, start)).toEqual({
+        ...changed,
+        disabledAt: null,
+        limits: {},
+      });
+    });
+
+    test('lose no limit of two concurrent changes', async () => {
+      const org = makeOrg();
+      await on.store.orgs.insert(org);
+      await Promise.all([
+        on.store.orgs.update(org.id, { limits: { openBatches: 1 } }, start),
+        on.store.orgs.update(org.id, { limits: { storedBytes: 2 } }, start),
+      ]);
+      expect((await on.store.orgs.get(org.id))?.limits).toEqual({ openBatches: 1, storedBytes: 2 });
+    });
   });
 
   describe('keys', () => {
@@ -62,6 +92,42 @@ export function keyTests(on: Stores): void {
       expect(await on.store.keys.revoke(key.id, start + 9)).toEqual({ ...key, revokedAt: start + 5 });
       expect((await on.store.keys.findByHash('h1'))?.revokedAt).toBe(start + 5);
       expect(await on.store.keys.revoke('key_unknown', start)).toBeUndefined();
+    });
+
+    test('change only the settings that are given', async () => {
+      const key = makeKey({ models: ['m1'], expiresAt: start + 9, limits: { openBatches: 1 } });
+      await on.store.keys.insert(key, 'h1');
+      expect(await on.store.keys.update(key.id, { name: 'ci', disabled: true }, start + 1)).toEqual({
+        ...key,
+        name: 'ci',
+        disabledAt: start + 1,
+      });
+      const open = { models: null, expiresAt: null, disabled: false, scopes: ['admin' as const] };
+      const others = { maxPriority: 3, limits: { openBatches: null, storedBytes: 2 } };
+      const changed = {
+        ...key,
+        name: 'ci',
+        models: null,
+        expiresAt: null,
+        scopes: ['admin'],
+        maxPriority: 3,
+      };
+      expect(await on.store.keys.update(key.id, { ...open, ...others }, start)).toEqual({
+        ...changed,
+        limits: { storedBytes: 2 },
+      });
+      expect(await on.store.keys.get(key.id)).toEqual({ ...changed, limits: { storedBytes: 2 } });
+      expect(await on.store.keys.update('key_unknown', {}, start)).toBeUndefined();
+      expect(await on.store.keys.get('key_unknown')).toBeUndefined();
+    });
+
+    test('bring the limits and the state of their org', async () => {
+      await on.store.keys.insert(makeKey(), 'h1');
+      await on.store.orgs.update('org_a', { disabled: true, limits: { openBatches: 1 } }, start + 1);
+      expect((await on.store.keys.findByHash('h1'))?.org).toEqual({
+        limits: { openBatches: 1 },
+        disabledAt: start + 1,
+      });
     });
 
     test('remember their latest use, in whatever order uses arrive', async () => {

@@ -2,6 +2,7 @@ import type { Db } from '../../db.ts';
 import type { KeyStore } from '../../contract/accounts.ts';
 import type { ApiKey, KeyOrg } from '../../../core/org.ts';
 import { tableOf } from '../table.ts';
+import { changedSettings } from './settings.ts';
 
 const keys = tableOf<ApiKey & { hash: string }, 'hash'>('api_keys', {
   json: ['scopes', 'models', 'limits'],
@@ -22,12 +23,22 @@ export function createKeys(db: Db): KeyStore {
       const org = key && (await keyOrgs.first(db, { id: key.orgId }));
       return org && { ...key, org };
     },
+    get: (id) => keys.first(db, { id }),
     list: (orgId) => keys.all(db, { 'org_id = ?': orgId }, 'ORDER BY id'),
 
     async revoke(id, at) {
       const [key] = await keys.update(db, { 'revoked_at = COALESCE(revoked_at, ?)': at }, { id });
       return key;
     },
+
+    update: (id, { limits, disabled, ...changes }, now) =>
+      db.tx(async (q) => {
+        const before = await keys.first(q, { id }, q.forUpdate);
+        if (!before) return undefined;
+        const settings = changedSettings(before, { limits, disabled }, now);
+        const [key] = await keys.update(q, { ...changes, ...settings }, { id });
+        return key;
+      }),
 
     // By id: one lock order for all processes.
     touch: (uses) =>

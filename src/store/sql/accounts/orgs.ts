@@ -2,6 +2,7 @@ import type { Org } from '../../../core/org.ts';
 import type { Db } from '../../db.ts';
 import type { OrgStore } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
+import { changedSettings } from './settings.ts';
 import { noteUsedUp, spentBudgets } from './spending.ts';
 
 interface BudgetColumns {
@@ -24,17 +25,25 @@ export function createOrgs(db: Db): OrgStore {
     },
     get: (id) => orgs.first(db, { id }),
     list: () => orgs.all(db, {}, 'ORDER BY id'),
-    async update(id, { name, budget }) {
-      const changed = budget === null ? { amount: null, period: null } : budget;
-      const changes = {
-        name,
-        budget: changed?.amount,
-        budgetPeriod: changed?.period,
-        usedUpAt: budget === null ? null : undefined,
-      };
-      const [org] = await orgs.update(db, changes, { id });
-      return org;
-    },
+    update: (id, { name, weight, budget, ...changes }, now) =>
+      db.tx(async (q) => {
+        const before = await orgs.first(q, { id }, q.forUpdate);
+        if (!before) return undefined;
+        const changed = budget === null ? { amount: null, period: null } : budget;
+        const [org] = await orgs.update(
+          q,
+          {
+            name,
+            weight,
+            ...changedSettings(before, changes, now),
+            budget: changed?.amount,
+            budgetPeriod: changed?.period,
+            usedUpAt: budget === null ? null : undefined,
+          },
+          { id },
+        );
+        return org;
+      }),
     budgets: (now) => spentBudgets(db, now),
     noteUsedUp: (now) => noteUsedUp(db, now),
   };
