@@ -195,7 +195,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       counts,
       catalog,
       capacity,
-      batches: store.batches,
+      openWork: () => batches.openWork(),
       isOutOfBudget: (orgId) => budgets.waiting(orgId) !== null,
       time,
       clock,

@@ -3,6 +3,7 @@ import type { BatchEndpoint, BatchStatus, CreateBatch, ResultStream } from '../c
 import type { Caller } from '../core/org.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
+import type { OpenWorkReport } from './read/open-work.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
 /** Batches from creation to their result files. Starting it starts the run loop. */
@@ -11,6 +12,8 @@ export interface Batches extends Service {
   readonly endpoints: readonly BatchEndpoint[];
   /** Milliseconds from creation to expiry. */
   readonly windowMs: number;
+  /** Open batches of all orgs and processes, and the work left that can run. At most a second old. */
+  openWork(): Promise<OpenWorkReport>;
   create(
     caller: Caller,
     input: CreateBatch,

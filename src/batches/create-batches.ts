@@ -27,6 +27,7 @@ import { estimateUsage } from './create/estimate.ts';
 import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
 import { ResultReaders, readResults } from './read/results.ts';
+import { OpenWork } from './read/open-work.ts';
 import { Runner } from './runner.ts';
 import { suspectKills } from './claimed/poison-suspects.ts';
 import { totalAmount, toBatchView } from './read/view.ts';
@@ -37,7 +38,7 @@ import { Maintenance } from './maintenance/maintenance.ts';
 export function createBatches(deps: BatchesDeps): Batches {
   const { store, catalog, peers, time, ids, log, batch: settings } = deps;
   const worker = ids.next('wrk_');
-  const load = () => currentLoad(deps);
+  const load = () => currentLoad(deps, runner.throughput.rates());
   // A heartbeat reads and writes without changing a batch.
   const probe = () => store.workers.beat(worker, load());
   if (!deps.exclusive) peers.refreshBy(async () => (await probe()).others);
@@ -54,7 +55,7 @@ export function createBatches(deps: BatchesDeps): Batches {
     holdsLeases: (since) => heartbeat.holds(since),
   };
   const finalizer = new Finalizer(context);
-  const runner = new Runner({ ...context, finalizer });
+  const runner: Runner = new Runner({ ...context, finalizer });
   // In an embedded database, a clock jump is this machine's: no time has passed for the batches.
   const moveWindows = async (by: number): Promise<void> => {
     const batches = await store.batches.moveWindows(by);
@@ -83,6 +84,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   let stopping: Promise<void> | null = null;
   let started = false;
 
+  const openWork = new OpenWork({ ...context, throughput: runner.throughput });
   const waitSources = createWaitSources({ ...context, storage: (id) => runner.storage(id) });
 
   const view = async ({ batch, ledger, running, errorSummary }: BatchSnapshot): Promise<BatchView> => {
@@ -147,6 +149,8 @@ export function createBatches(deps: BatchesDeps): Batches {
   return {
     endpoints: settings.endpoints ?? defaultEndpoints,
     windowMs: settings.completionWindowMs,
+
+    openWork: () => openWork.read(),
 
     async start() {
       if (deps.exclusive) {

@@ -14,6 +14,7 @@ import type { BatchContext } from './batch-context.ts';
 import { leaseOf } from './claimed/claimed-chunks.ts';
 import { PrefixAffinity } from './claimed/prefix-affinity.ts';
 import { PrefixWarmup } from './run/prefix-warmup.ts';
+import { Throughput } from './run/throughput.ts';
 import { Recorder } from './record/recorder.ts';
 import { storageUnavailable, BatchBackoff } from './claimed/batch-backoff.ts';
 import { PoisonSuspects } from './claimed/poison-suspects.ts';
@@ -34,6 +35,7 @@ export interface RunnerDeps extends BatchContext {
  */
 export class Runner {
   readonly work: LocalWork;
+  readonly throughput: Throughput;
   #backoff: BatchBackoff;
   #deps: RunnerDeps;
   #recorder: Recorder;
@@ -69,6 +71,7 @@ export class Runner {
       onRoom: () => this.#dispatcher.dispatch(),
     });
     this.work = work;
+    this.throughput = new Throughput(clock);
     this.#slots = slots;
     this.#recorder = recorder;
     this.#backoff = backoff;
@@ -81,6 +84,7 @@ export class Runner {
       recorder,
       backoff,
       warmup: new PrefixWarmup(clock),
+      throughput: this.throughput,
       slots,
       affinity,
       fetch: () => this.#claimer.fetch(),

@@ -1,3 +1,4 @@
+import { sum } from '../base/sum.ts';
 import type { Model } from './model.ts';
 import type { WaitingCause } from './waiting.ts';
 
@@ -11,4 +12,24 @@ export interface WorkerLoad {
   models?: readonly Model[];
   /** Reasons why models currently wait, by name. */
   waits?: Record<string, WaitingCause>;
+  /** Measured rates of batch lines, by model id; absent if unknown. */
+  rates?: Record<string, LineRate>;
+}
+
+/** Rate at which a process completes batch lines of a model. */
+export interface LineRate {
+  /** Estimated input and output tokens per second, over the time in which lines were in flight. */
+  tokensPerSecond: number;
+  /** Milliseconds since lines were last in flight; 0 while they are. */
+  idleMs: number;
+}
+
+/** Milliseconds without lines in flight after which a process counts as idle. */
+const idleAfterMs = 60_000;
+
+/** Rate of several processes together: that of the busy ones or, if all are idle, of all. Null if there is none. */
+export function totalRate(rates: readonly LineRate[]): number | null {
+  const busy = rates.filter(({ idleMs }) => idleMs < idleAfterMs);
+  const counted = busy.length > 0 ? busy : rates;
+  return counted.length === 0 ? null : sum(counted.map(({ tokensPerSecond }) => tokensPerSecond));
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type Catalog, createCatalog, type SharedCatalog, type Model } from '../core/model.ts';
 import type { WaitingCause } from '../core/waiting.ts';
-import type { WorkerLoad } from '../core/worker-load.ts';
+import type { LineRate, WorkerLoad } from '../core/worker-load.ts';
 
 /** Models of a silent process are remembered for this long: it may be restarting. */
 const rememberMs = 600_000;
@@ -86,6 +86,11 @@ export class Peers implements SharedCatalog {
     const sharing = this.#serving(id);
     const interactive = sharing.reduce((sum, peer) => sum + (peer.interactive[id] ?? 0), 0);
     return { processes: sharing.length, interactive };
+  }
+
+  /** Measured rates of batch lines of a model in the other processes. */
+  ratesElsewhere(id: string): LineRate[] {
+    return this.#peers.flatMap(({ rates = {} }) => (Object.hasOwn(rates, id) ? [rates[id]!] : []));
   }
 
   /** True if any process serves a model of this name. */

@@ -1,23 +1,30 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import { sum } from '../base/sum.ts';
+import { words } from '../base/words.ts';
 import { toWaiting } from '../core/waiting.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Capacity } from '../inference/capacity.ts';
-import type { BatchStore, OpenBatch } from '../store/contract/batches.ts';
+import type { ModelWork } from '../core/work-left.ts';
+import type { OpenBatch } from '../store/contract/batches.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 
 export interface GaugesDeps {
   catalog: Catalog;
   capacity: Pick<Capacity, 'replicas' | 'interactiveLoad' | 'waiting'>;
-  /** Store with the batches of all processes. */
-  batches: Pick<BatchStore, 'listOpen'>;
+  /** Reads the open batches of all processes, and the work left in those that can run. */
+  openWork(): Promise<OpenWork>;
   /** True for an org that has used up its budget. */
   isOutOfBudget(orgId: string): boolean;
   /** Clock of the database. */
   time: Pick<Clock, 'now'>;
   clock: Clock;
   version: string;
+}
+
+interface OpenWork {
+  batches: readonly OpenBatch[];
+  models: readonly ModelWork[];
 }
 
 /** Timeout after which a scrape reports only the figures of this process. */
@@ -27,7 +34,7 @@ const healths = ['up', 'draining', 'half-open', 'open'] as const satisfies Repli
 
 /** Gauges of the current state. `read` updates them in the registry, at each scrape. */
 export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Promise<void> } {
-  const { catalog, capacity, batches: stored, time, clock, version } = deps;
+  const { catalog, capacity, time, clock, version } = deps;
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]): Gauge<Label> =>
     new Gauge({ name, help, labelNames, registers: [registry] });
 
@@ -69,6 +76,17 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
     ]),
   };
 
+  const work = {
+    requests: gauge('offpeak_work_left_requests', 'Batch lines without a result that can run', ['model']),
+    tokens: gauge('offpeak_work_left_tokens', 'Estimated input and output tokens of these lines', ['model']),
+    seconds: gauge('offpeak_work_left_seconds', 'Time to finish these lines at the measured rate', ['model']),
+    slackSeconds: gauge(
+      'offpeak_slack_seconds',
+      'Time that the batch with the least can spare within its window, at the measured rate',
+      ['model'],
+    ),
+  };
+
   function readModels(): void {
     for (const each of [...Object.values(ofModel), ...Object.values(ofServer)]) each.reset();
     const load = capacity.interactiveLoad();
@@ -88,21 +106,20 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
     }
   }
 
-  /** Query in flight, shared by concurrent scrapes. */
-  let pending: Promise<readonly OpenBatch[] | null> | undefined;
-
-  async function openBatches(): Promise<readonly OpenBatch[] | null> {
-    pending ??= readOpenBatches(stored)
-      .catch(() => null)
-      .finally(() => (pending = undefined));
+  async function openWork(): Promise<OpenWork | null> {
     const { promise: timeout, resolve } = Promise.withResolvers<null>();
     const timer = clock.after(databaseTimeoutMs, () => resolve(null));
-    const answer = await Promise.race([pending, timeout]);
+    const answer = await Promise.race([deps.openWork().catch(() => null), timeout]);
     timer.cancel();
     return answer;
   }
 
-  function set(batches: readonly OpenBatch[]): void {
+  function set({ batches, models }: OpenWork): void {
+    for (const { model, ...figures } of models)
+      for (const name of words('requests tokens seconds slackSeconds')) {
+        const figure = figures[name];
+        if (figure !== null) work[name].set({ model }, figure);
+      }
     const now = time.now();
     for (const [model, all] of Map.groupBy(batches, ({ model: one }) => one ?? 'several')) {
       open.batches.set({ model }, all.length);
@@ -117,24 +134,13 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
 
   return {
     async read() {
-      const batches = await openBatches();
-      database.set(Number(batches !== null));
-      for (const each of Object.values(open)) each.reset();
-      set(batches ?? []);
+      const found = await openWork();
+      database.set(Number(found !== null));
+      for (const each of [...Object.values(open), ...Object.values(work)]) each.reset();
+      if (found) set(found);
       readModels();
     },
   };
-}
-
-const openPageSize = 2_000;
-
-async function readOpenBatches(stored: GaugesDeps['batches']): Promise<OpenBatch[]> {
-  const all: OpenBatch[] = [];
-  for (;;) {
-    const page = await stored.listOpen(openPageSize, all.at(-1));
-    all.push(...page);
-    if (page.length < openPageSize) return all;
-  }
 }
 
 function earliest(batches: readonly OpenBatch[], of: 'createdAt' | 'expiresAt'): number {

@@ -8,15 +8,20 @@ const prices = { input: 0, cachedInput: 0, output: 0 };
 const model = { id: 'mine', aliases: ['my-alias'], serves: ['chat' as const], prices, createdAt: 0 };
 const cause: WaitingCause = { scope: 'account', code: 'upstream_error', message: 'here', since: 5 };
 
-it('a process reports its models, and why it sends none of their requests, under every name', () => {
-  const load = (waiting: WaitingCause | null) =>
-    currentLoad({
-      catalog: createCatalog([model]),
-      capacity: {
-        interactiveLoad: () => ({ mine: 2 }),
-        waiting: (id) => (id === 'mine' ? waiting : null),
-      } as Partial<Capacity> as Capacity,
-    });
+it('a process reports its models, its rates, and why it sends none of their requests, under every name', () => {
+  const load = (waiting: WaitingCause | null, rates = {}) =>
+    currentLoad(
+      {
+        catalog: createCatalog([model]),
+        capacity: {
+          interactiveLoad: () => ({ mine: 2 }),
+          waiting: (id) => (id === 'mine' ? waiting : null),
+        } as Partial<Capacity> as Capacity,
+      },
+      rates,
+    );
   expect(load(null)).toEqual({ interactive: { mine: 2 }, serves: ['mine', 'my-alias'], models: [model] });
+  const rates = { mine: { tokensPerSecond: 7, idleMs: 0 } };
+  expect(load(null, rates).rates).toEqual(rates);
   expect(load(cause).waits).toEqual({ mine: cause, 'my-alias': cause });
 });

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../base/clock.ts';
-import type { WorkerLoad } from '../../core/worker-load.ts';
+import type { LineRate, WorkerLoad } from '../../core/worker-load.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -174,8 +174,14 @@ export class Heartbeat {
   }
 }
 
-/** Load of this process, which its heartbeat reports to the peers. */
-export function currentLoad({ catalog, capacity }: Pick<BatchContext, 'catalog' | 'capacity'>): WorkerLoad {
+/**
+ * Load of this process, which its heartbeat reports to the peers.
+ * @param rates measured rates of batch lines
+ */
+export function currentLoad(
+  { catalog, capacity }: Pick<BatchContext, 'catalog' | 'capacity'>,
+  rates: Record<string, LineRate>,
+): WorkerLoad {
   const served = catalog.list().flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ id, name })));
   const waits = served.flatMap(({ id, name }) => {
     const cause = capacity.waiting(id);
@@ -185,6 +191,7 @@ export function currentLoad({ catalog, capacity }: Pick<BatchContext, 'catalog' 
     interactive: capacity.interactiveLoad(),
     serves: served.map(({ name }) => name),
     models: catalog.list(),
+    ...(Object.keys(rates).length > 0 && { rates }),
     ...(waits.length > 0 && { waits: Object.fromEntries(waits) }),
   };
 }

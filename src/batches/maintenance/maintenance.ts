@@ -1,15 +1,15 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
-import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
+import type { WatchedBatch } from '../../store/contract/batches.ts';
 import type { BatchContext } from '../batch-context.ts';
 import { batchesAtRisk, runTimes, type TimesDeps } from '../deadline-risk.ts';
+import { listOpen } from '../list-open.ts';
 import type { LocalWork } from '../claimed/local-work.ts';
 
 const roundMs = 500;
 const expireMs = 1_000;
 const purgeMs = 2_000;
 const riskMs = 30_000;
-const openPage = 2_000;
 const maxExpired = 100;
 const maxPurged = 4;
 const reopenMs = 60_000;
@@ -113,21 +113,12 @@ export class Maintenance {
   async #warnOfRisks(): Promise<void> {
     const { store, time, log } = this.#deps;
     const now = time.now();
-    const open = await this.#open();
+    // The risk of a batch depends on those before it.
+    const open = await listOpen(store.batches);
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     for (const id of batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model)))
       if (!warned.has(id) && (await store.batches.markAtRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
-  }
-
-  /** All open batches: the risk of one depends on those before it. */
-  async #open(): Promise<OpenBatch[]> {
-    const open: OpenBatch[] = [];
-    for (;;) {
-      const page = await this.#deps.store.batches.listOpen(openPage, open.at(-1));
-      open.push(...page);
-      if (page.length < openPage) return open;
-    }
   }
 
   /** Purges finished batches; one that fails does not keep the others. */

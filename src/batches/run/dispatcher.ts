@@ -27,6 +27,7 @@ import { nextChunk } from './next-line.ts';
 import { SendPacer } from './send-pacer.ts';
 import type { PrefixAffinity } from '../claimed/prefix-affinity.ts';
 import type { PrefixWarmup } from './prefix-warmup.ts';
+import type { Throughput } from './throughput.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { BatchBackoff } from '../claimed/batch-backoff.ts';
 import { poisonKills, type PoisonSuspects } from '../claimed/poison-suspects.ts';
@@ -38,6 +39,7 @@ export interface DispatcherDeps extends BatchContext {
   demand: ClaimDemand;
   fairness: Fairness;
   warmup: PrefixWarmup;
+  throughput: Throughput;
   affinity: PrefixAffinity;
   slots: Pick<SlotLeases, 'look' | 'isAsking'>;
   recorder: Recorder;
@@ -133,9 +135,11 @@ export class Dispatcher {
     fairness.charge(claimed.batch.orgId, estimate(claimed));
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
+    this.#deps.throughput.sent(model);
     demand.starting(model, 1);
     void this.#run(claimed, ref).finally(() => {
       work.chunks.landed(claimed);
+      this.#deps.throughput.landed(model);
       work.settle(claimed);
       this.dispatch();
     });
@@ -296,10 +300,11 @@ export class Dispatcher {
   }
 
   #resolve(claimed: ClaimedChunk, ref: LineRef, result: LineResult): void {
-    const { recorder, demand, work, suspects } = this.#deps;
+    const { recorder, demand, throughput, work, suspects } = this.#deps;
     claimed.lines.forget(ref.line);
     recorder.add(result);
     demand.answered(claimed.model);
+    throughput.answered(claimed.model, estimate(claimed));
     claimed.remaining--;
     if (claimed.remaining !== 0) return;
     work.chunks.retire(claimed);

@@ -30,6 +30,16 @@ export type OpenBatch = Pick<
   Words<'id orgId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
 >;
 
+/** Lines of the unfinished chunks of a batch for one model. */
+export interface OpenLines {
+  batchId: string;
+  /** Name of the model, as the batch froze it. */
+  model: string;
+  requests: number;
+  /** Estimated input and output tokens. */
+  tokens: number;
+}
+
 export interface BatchStore {
   /**
    * Inserts the batch, its chunks (`ready`, seq from 1), the held closing chunk (seq 0, model `#close`) and the row of
@@ -99,6 +109,8 @@ export interface BatchStore {
   split(worker: string, lease: Lease): Promise<boolean>;
   /** Batches without a decided end by expiry, after one of them. */
   listOpen(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
+  /** Lines of unfinished chunks of these batches, summed by batch and model name. */
+  openLines(ids: readonly string[]): Promise<OpenLines[]>;
   /** Number of claimable batches of the org with lines for one of these models that are ahead of this one. */
   countAhead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
   /** Lowest `kills` among ready chunks; null without any. */

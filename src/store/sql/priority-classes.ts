@@ -33,7 +33,7 @@ export const operations: {
   batches: {
     ...requests('create get find snapshot list remove cancel pause resume countAhead minKills'),
     ...engine(
-      'expire fail markAtRisk moveWindows reopen states claim claimClosings release split listOpen closeGate publish',
+      'expire fail markAtRisk moveWindows reopen states claim claimClosings release split listOpen openLines closeGate publish',
     ),
   },
   results: {

@@ -5,10 +5,12 @@ import {
   addBatch,
   closeBatch,
   hour,
+  lease,
   makeBatch,
   makeChunks,
   makeFile,
   makeOrg,
+  output,
   range,
   start,
   claimOf,
@@ -209,6 +211,34 @@ export function batchTests(on: Stores): void {
       expect(await on.store.batches.listOpen(10)).toEqual([short, ...rest]);
       expect(await on.store.batches.listOpen(1)).toEqual([short]);
       expect(await on.store.batches.listOpen(10, short)).toEqual(rest);
+    });
+
+    test('have their unfinished lines summed by batch and model', async () => {
+      const several = await addBatch(on.store, { model: null, total: 8 }, (batch) =>
+        makeChunks(batch).map((chunk, at) => ({
+          ...chunk,
+          model: at === 0 ? 'other' : chunk.model,
+          est: 10 * (at + 1),
+        })),
+      );
+      const claimed = await addBatch(on.store, { total: 8 });
+      const paused = await addBatch(on.store);
+      await on.store.batches.pause('org_a', paused.id, start);
+      const [chunk] = await claimOf(on.store, 'w', claimed.id, { count: 1 });
+      const sums = async () => {
+        const rows = await on.store.batches.openLines([several.id, claimed.id, paused.id]);
+        return rows.toSorted((x, y) => (x.batchId + x.model < y.batchId + y.model ? -1 : 1));
+      };
+      const ofSeveral = [
+        { batchId: several.id, model: 'm1', requests: 4, tokens: 20 },
+        { batchId: several.id, model: 'other', requests: 4, tokens: 10 },
+      ];
+      const whole = { batchId: claimed.id, model: 'm1', requests: 8, tokens: 200 };
+      expect(await sums()).toEqual([...ofSeveral, whole]);
+      const results = chunk!.lines.map(({ line }) => output(claimed, line));
+      await on.store.results.record('w', results, [lease(chunk!)], start);
+      expect(await sums()).toEqual([...ofSeveral, { ...whole, requests: 4, tokens: 100 }]);
+      expect(await on.store.batches.openLines([])).toEqual([]);
     });
 
     test('return their states', async () => {

@@ -1,7 +1,13 @@
 import { type Batch, type Chunk, closeModel } from '../../../core/batch.ts';
 import { utcMonth } from '../../../core/budget.ts';
 import type { Db, Queries } from '../../db.ts';
-import type { BatchState, BatchStore, CreateBatchOutcome, OpenBatch } from '../../contract/batches.ts';
+import type {
+  BatchState,
+  BatchStore,
+  CreateBatchOutcome,
+  OpenBatch,
+  OpenLines,
+} from '../../contract/batches.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { freezeAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
@@ -12,7 +18,7 @@ import { tableOf } from '../table.ts';
 
 type BatchRows = Pick<
   BatchStore,
-  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'listOpen' | 'countAhead'
+  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'listOpen' | 'openLines' | 'countAhead'
 >;
 
 /** Creates, reads and lists batches; `chunks.ts`, `record.ts` and `ending.ts` change them. */
@@ -82,6 +88,15 @@ export function createBatchRows(db: Db): BatchRows {
       const where = { [undecided]: [], '(expires_at, id) > (?, ?)': after && [after.expiresAt, after.id] };
       return openBatches.all(db, where, 'ORDER BY expires_at, id LIMIT ?', [limit]);
     },
+
+    openLines: (ids) =>
+      allIn<OpenLines>(
+        db,
+        ids,
+        (list) =>
+          `SELECT batch_id AS "batchId", model, CAST(sum(n) AS bigint) AS requests, CAST(sum(est) AS bigint) AS tokens FROM batch_chunks
+           WHERE batch_id IN ${list} AND seq > 0 AND state IN ('ready', 'leased') GROUP BY batch_id, model`,
+      ),
 
     async countAhead({ id, orgId, due }, models) {
       const [list] = inLists(models);

@@ -1,0 +1,119 @@
+import { type BatchWork, type ModelWork, workByModel } from '../../core/work-left.ts';
+import { type LineRate, totalRate } from '../../core/worker-load.ts';
+import type { Peers } from '../../inference/peers.ts';
+import type { BatchStore, OpenBatch, OpenLines } from '../../store/contract/batches.ts';
+import { runTimes, timeLeft, type TimesDeps } from '../deadline-risk.ts';
+import { listOpen } from '../list-open.ts';
+
+/** Age up to which a report is given again. */
+const currentMs = 1_000;
+/** Batches whose chunks one statement sums: some milliseconds of an embedded database. */
+const batchesPerStatement = 8;
+
+/** Open batches of all processes, and the work left that can run. */
+export interface OpenWorkReport {
+  batches: readonly OpenBatch[];
+  /** Without batches that are paused or whose org may not spend. */
+  models: readonly ModelWork[];
+}
+
+export interface OpenWorkDeps extends TimesDeps {
+  store: { batches: Pick<BatchStore, 'listOpen' | 'openLines'> };
+  peers: Pick<Peers, 'idOf' | 'ratesElsewhere'>;
+  /** Rates of this process, by model id. */
+  throughput: { rates(): Record<string, LineRate> };
+  clock: { monotonic(): number };
+}
+
+interface Sums {
+  /** Lines without a result when the sums were read. */
+  left: number;
+  models: readonly OpenLines[];
+}
+
+/** Reads the work left by model, for operators and autoscalers. */
+export class OpenWork {
+  #deps: OpenWorkDeps;
+  /** Sums of the chunks, by batch. */
+  #sums = new Map<string, Sums>();
+  #reading: Promise<OpenWorkReport> | null = null;
+  #last: { report: OpenWorkReport; at: number } | null = null;
+
+  constructor(deps: OpenWorkDeps) {
+    this.#deps = deps;
+  }
+
+  /** Report that is at most a second old; concurrent callers share one. */
+  async read(): Promise<OpenWorkReport> {
+    const at = this.#deps.clock.monotonic();
+    if (this.#last && at - this.#last.at < currentMs) return this.#last.report;
+    this.#reading ??= this.#read().finally(() => (this.#reading = null));
+    const report = await this.#reading;
+    this.#last = { report, at };
+    return report;
+  }
+
+  async #read(): Promise<OpenWorkReport> {
+    const { store, peers, throughput } = this.#deps;
+    const batches = await listOpen(store.batches);
+    const runnable = batches.filter((batch) => this.#isRunnable(batch));
+    await this.#update(runnable);
+    const own = throughput.rates();
+    const rateOf = (model: string) =>
+      totalRate([...(Object.hasOwn(own, model) ? [own[model]!] : []), ...peers.ratesElsewhere(model)]);
+    return {
+      batches,
+      models: workByModel(
+        runnable.flatMap((batch) => this.#workOf(batch)),
+        rateOf,
+      ),
+    };
+  }
+
+  #isRunnable({ orgId, model, pausedAt }: OpenBatch): boolean {
+    const { now, from } = runTimes(this.#deps, orgId, model);
+    return pausedAt === null && from <= now;
+  }
+
+  /**
+   * Reads the sums of batches that are new, or have several models and new results. The tokens of one model fall with its lines, but
+   * the share of each of several models is known only from the chunks.
+   */
+  async #update(batches: readonly OpenBatch[]): Promise<void> {
+    const open = new Set(batches.map(({ id }) => id));
+    for (const id of this.#sums.keys()) if (!open.has(id)) this.#sums.delete(id);
+    const stale = batches.filter((batch) => {
+      const sums = this.#sums.get(batch.id);
+      return !sums || (sums.models.length > 1 && sums.left !== leftOf(batch));
+    });
+    for (let at = 0; at < stale.length; at += batchesPerStatement) {
+      const part = stale.slice(at, at + batchesPerStatement);
+      const rows = await this.#deps.store.batches.openLines(part.map(({ id }) => id));
+      const byBatch = Map.groupBy(rows, ({ batchId }) => batchId);
+      for (const batch of part) {
+        const models = byBatch.get(batch.id);
+        if (models) this.#sums.set(batch.id, { left: leftOf(batch), models });
+      }
+    }
+  }
+
+  /** Chunks in work count whole in the sums: the lines left are distributed over the models in proportion. */
+  #workOf(batch: OpenBatch): BatchWork[] {
+    const { models } = this.#sums.get(batch.id) ?? { models: [] };
+    const scale = leftOf(batch) / models.reduce((sum, { requests }) => sum + requests, 0);
+    return models.map(({ model: name, requests, tokens }) => {
+      const model = this.#deps.peers.idOf(name);
+      return {
+        model,
+        orgId: batch.orgId,
+        requests: Math.round(requests * scale),
+        tokens: Math.round(tokens * scale),
+        msLeft: timeLeft(batch, runTimes(this.#deps, batch.orgId, model)),
+      };
+    });
+  }
+}
+
+function leftOf({ total, ok, err }: OpenBatch): number {
+  return total - ok - err;
+}

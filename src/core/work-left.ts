@@ -1,0 +1,68 @@
+import { sum } from '../base/sum.ts';
+
+/** Lines of one open batch for one model, without a result. */
+export interface BatchWork {
+  model: string;
+  orgId: string;
+  requests: number;
+  /** Estimated input and output tokens. */
+  tokens: number;
+  /** Milliseconds that the batch may still run before its window ends; 0 outside the model's hours. */
+  msLeft: number;
+}
+
+/** Work left for one model, over all processes. */
+export interface ModelWork {
+  model: string;
+  requests: number;
+  /** Estimated input and output tokens. */
+  tokens: number;
+  /** Time to finish the work at the measured rate; null while no rate is known. */
+  seconds: number | null;
+  /**
+   * Least time to spare of any batch: its time left minus the work that is due before or with it. Negative if it will miss its window
+   * at the measured rate; null while no rate is known.
+   */
+  slackSeconds: number | null;
+  /** Shares of the orgs, largest first. */
+  orgs: { orgId: string; requests: number; tokens: number }[];
+}
+
+/**
+ * Sums the work of open batches by model.
+ * @param rateOf tokens per second that all processes together complete of a model; null while unknown
+ */
+export function workByModel(
+  work: readonly BatchWork[],
+  rateOf: (model: string) => number | null,
+): ModelWork[] {
+  return [...Map.groupBy(work, ({ model }) => model)].map(([model, all]) => {
+    const tokens = sumOf(all, 'tokens');
+    const rate = rateOf(model);
+    return {
+      model,
+      requests: sumOf(all, 'requests'),
+      tokens,
+      seconds: rate === null ? null : tokens / rate,
+      slackSeconds: rate === null ? null : leastSlack(all, rate),
+      orgs: [...Map.groupBy(all, ({ orgId }) => orgId)]
+        .map(([orgId, own]) => ({ orgId, requests: sumOf(own, 'requests'), tokens: sumOf(own, 'tokens') }))
+        .toSorted((a, b) => b.tokens - a.tokens),
+    };
+  });
+}
+
+/** Seconds to spare of the batch with the least, if batches run in the order of their deadlines. */
+function leastSlack(work: readonly BatchWork[], rate: number): number {
+  let ahead = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (const { tokens, msLeft } of work.toSorted((a, b) => a.msLeft - b.msLeft)) {
+    ahead += tokens;
+    least = Math.min(least, msLeft / 1_000 - ahead / rate);
+  }
+  return least;
+}
+
+function sumOf(work: readonly BatchWork[], field: 'requests' | 'tokens'): number {
+  return sum(work.map((each) => each[field]));
+}
