@@ -96,7 +96,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     limits: caps,
     batch: batches,
     metrics: metrics(file.metrics, check),
-    egress: { allow: opened(check.object(file.egress, configKeys.egress).allow, check) },
+    egress: egress(file.egress, check),
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',
@@ -158,6 +158,13 @@ function metrics(at: SourceValue | undefined, check: Checker): Config['metrics']
     host: check.text(fields.host) ?? '127.0.0.1',
     port: check.whole(fields.port, { min: 0, max: 65_535 }) ?? 9464,
   };
+}
+
+function egress(at: SourceValue | undefined, check: Checker): Config['egress'] {
+  const fields = check.object(at, configKeys.egress);
+  const ports = check.list(fields.ports)?.flatMap((item) => check.whole(item, { min: 1, max: 65_535 }) ?? []);
+  if (ports?.length === 0) check.fail(fields.ports!, 'must name at least one port');
+  return { allow: opened(fields.allow, check), ...(ports && { ports }) };
 }
 
 function opened(at: SourceValue | undefined, check: Checker): string[] {

@@ -55,8 +55,8 @@ export interface Config {
   };
   /** Address of the Prometheus endpoint; disabled if absent. */
   metrics?: { host: string; port: number };
-  /** Non-public addresses, CIDR ranges and hosts that webhooks may reach. */
-  egress: { allow: string[] };
+  /** Non-public addresses, CIDR ranges and hosts that webhooks may reach, and the ports of public ones. */
+  egress: { allow: string[]; ports?: number[] };
   /** Time that unreferenced blobs stay in quarantine before deletion. */
   quarantineMs: number;
   /** Time for work in flight after SIGTERM. */

@@ -47,9 +47,14 @@ export class EgressError extends Error {
 export interface EgressOptions {
   /** Non-public addresses, ranges (base/addresses.ts) and host names that may be reached. */
   allow: readonly string[];
+  /** Ports of public addresses that may be reached; any port of the allowed ones. Default: `defaultPorts`. */
+  ports?: readonly number[];
   /** Replaceable for tests. */
   resolve?: HostLookup;
 }
+
+/** Usual ports of web servers: others are those of mail, databases and caches, which a client could disturb from here. */
+export const defaultPorts: readonly number[] = [443, 80, 8443, 8080];
 
 const connectMs = 10_000;
 /** Concurrent look-ups in total and for one org. */
@@ -61,7 +66,11 @@ const maxAnswerBytes = 65_536;
  * Parses a URL once, resolves its host once, checks every address and connects to one of them, so that a changed DNS
  * record (DNS rebinding) has no effect. Proxies of the environment are not used.
  */
-export function createEgress({ allow, resolve = createHostLookup() }: EgressOptions): Egress {
+export function createEgress({
+  allow,
+  ports = defaultPorts,
+  resolve = createHostLookup(),
+}: EgressOptions): Egress {
   const lookups = createFairGate(lookupLimits);
   const isAllowed = addressMatcher(allow.filter(isAddressRange));
   const allowedHosts = new Set(allow.filter((item) => !isAddressRange(item)).map(plainHost));
@@ -100,8 +109,11 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
     // The same message for an unknown and an internal host, so that clients cannot probe the internal network.
     if (addresses.length === 0 || !addresses.every(mayReach))
       throw refuseUrl(`${url.hostname} has no public address and is not in egress.allow`);
-    if (url.protocol === 'http:' && !addresses.every(isAllowedTarget))
+    if (addresses.every(isAllowedTarget)) return { url, addresses };
+    if (url.protocol === 'http:')
       throw refuseUrl('expected an https:// URL; http:// is allowed only for hosts in egress.allow');
+    const port = Number(url.port || 443);
+    if (!ports.includes(port)) throw refuseUrl(`port ${port} is not allowed; use ${alternatives(ports)}`);
     return { url, addresses };
   }
 
@@ -146,6 +158,11 @@ export function createEgress({ allow, resolve = createHostLookup() }: EgressOpti
 
 function refuseUrl(message: string): EgressError {
   return new EgressError(message, true);
+}
+
+/** `443, 80 or 8080, or a host in egress.allow`. */
+function alternatives(ports: readonly number[]): string {
+  return [...ports, 'a host in egress.allow'].join(', ').replace(/, (?=[^,]*$)/, ' or ');
 }
 
 function plainHost(host: string): string {

@@ -19,6 +19,8 @@ it.each([
   ['unique local', 'fc00::1', 'fdff::1', 'fec0::1'],
   ['IPv4 in IPv6', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:8.8.8.8x', '::7f00:1', '64:ff9b::7f00:1'],
   ['IPv4 in a tunnel', '2002:7f00:1::', '2001:0:7f00:1::'],
+  ['AS112 (attack 12)', '192.31.196.1', '192.175.48.6', '2001:4:112::1', '2620:4f:8000::6'],
+  ['multicast relays', '192.52.193.1', '2001:3::1'],
   ['none at all', '', 'localhost', '1.2.3', '127.1', '0x7f.1'],
 ])('%s is not public', (_, ...addresses) => {
   expect(addresses.filter(isPublicAddress)).toEqual([]);

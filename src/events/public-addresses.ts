@@ -12,8 +12,11 @@ const isSpecial = addressMatcher([
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  '192.31.196.0/24', // AS112: answered by whoever runs a copy nearby, so also by hosts of a private network
+  '192.52.193.0/24', // multicast relays
   '192.88.99.0/24',
   '192.168.0.0/16',
+  '192.175.48.0/24', // AS112
   '198.18.0.0/15',
   '198.51.100.0/24',
   '203.0.113.0/24',
@@ -22,6 +25,7 @@ const isSpecial = addressMatcher([
   '2001::/23', // includes Teredo, which embeds an IPv4 address, as 6to4 does
   '2001:db8::/32',
   '2002::/16',
+  '2620:4f:8000::/48', // AS112
   '3fff::/20',
 ]);
 

@@ -81,6 +81,27 @@ describe('a URL', () => {
     await expect(egress().post(url, message, never)).rejects.toMatchObject({ refused: true });
   });
 
+  it.each([
+    ['https://1.1.1.1:5432/', undefined, 'port 5432 is not allowed; use 443, 80, 8443, 8080 or a host in egress.allow'],
+    ['https://public.test:25', undefined, 'port 25 is not allowed; use 443, 80, 8443, 8080 or a host in egress.allow'],
+    ['https://[2606:4700::1]:6379/', undefined, /^port 6379 is not allowed/],
+    ['https://public.test', [8443], 'port 443 is not allowed; use 8443 or a host in egress.allow'],
+    // An internal host is refused as such, whatever its port.
+    ['https://inside.test:5432/', undefined, /no public address/],
+  ])('to another port of a public address is refused (attack 12): %s', async (url, ports, message) => {
+    const limited = createEgress({ allow: [], resolve, ...(ports && { ports }) });
+    const refused = { refused: true, message: expect.stringMatching(message) };
+    await expect(limited.check(url, org)).rejects.toMatchObject(refused);
+    await expect(limited.post(url, { org, headers: {}, body: '' }, never)).rejects.toMatchObject(refused);
+  });
+
+  it('may lead to a configured port, and to any port that egress.allow opens', async () => {
+    const configured = createEgress({ allow: ['public.test', '10.0.0.0/8'], ports: [8443, 9443], resolve });
+    for (const url of ['https://1.1.1.1:9443/', 'https://public.test:5432', 'http://inside.test:6379/'])
+      await expect(configured.check(url, org)).resolves.toBeUndefined();
+    await expect(configured.check('https://1.1.1.1/', org)).rejects.toMatchObject({ refused: true });
+  });
+
   it('gets the same message for an internal host and for one that does not exist', async () => {
     const messageFor = (host: string) =>
       egress()

@@ -99,7 +99,7 @@ describe('a host', () => {
   });
 });
 
-describe('a silent name server of one org', () => {
+describe('a silent name server of one org (attack 1)', () => {
   let app: RunningServer;
   let upstream: FakeUpstream;
   let receiver: WebhookReceiver;

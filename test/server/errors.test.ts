@@ -213,13 +213,13 @@ describe('requests that no client library sends', () => {
       /^HTTP\/1.1 400 /,
     ],
     [
-      'a transfer coding in HTTP/1.0',
+      'a transfer coding in HTTP/1.0 (attack 11)',
       () =>
         `POST /v1/files HTTP/1.0\r\n${head()}Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       /^HTTP\/1.1 400 [^]*HTTP\/1.0 does not support Transfer-Encoding/,
     ],
     [
-      'a transfer coding in HTTP/1.0 without a key',
+      'a transfer coding in HTTP/1.0 without a key (attack 11)',
       () => 'GET /nothing HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       /^HTTP\/1.1 400 /,
     ],
