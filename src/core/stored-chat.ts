@@ -21,3 +21,8 @@ export interface ChatQuery {
   /** Pairs that the metadata must contain. */
   metadata: Record<string, string>;
 }
+
+/** True if a query selects among the rows of an org, so that rows are read in vain. */
+export function isFiltered({ model, metadata }: Pick<ChatQuery, 'model' | 'metadata'>): boolean {
+  return model !== undefined || Object.keys(metadata).length > 0;
+}

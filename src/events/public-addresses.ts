@@ -12,7 +12,7 @@ const isSpecial = addressMatcher([
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
-  '192.31.196.0/24', // AS112: answered by whoever runs a copy nearby, so also by hosts of a private network
+  '192.31.196.0/24', // AS112: a private network may run a copy of its own
   '192.52.193.0/24', // multicast relays
   '192.88.99.0/24',
   '192.168.0.0/16',

@@ -1,3 +1,4 @@
+import { wholePage } from '../base/page-slices.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { callerFor, startFiles } from '../../test/support/files.ts';
 import type { ByteRange } from './files.ts';
@@ -91,21 +92,18 @@ describe('files', () => {
       ids.push(file.id);
     }
     const page = async (order: 'asc' | 'desc', after?: string) => {
-      const { files, hasMore } = await system.files.list(one, {
-        order,
-        limit: 2,
-        ...(after !== undefined && { after }),
-      });
-      return [files.map(({ id }) => ids.indexOf(id)), hasMore];
+      const query = { order, limit: 2, ...(after !== undefined && { after }) };
+      const { items, hasMore } = await wholePage(system.files.list(one, query));
+      return [items.map(({ id }) => ids.indexOf(id)), hasMore];
     };
     expect(await page('asc')).toEqual([[0, 1], true]);
     expect(await page('asc', ids[3])).toEqual([[4], false]);
     expect(await page('desc', ids[4])).toEqual([[3, 2], true]);
     await system.files.remove(one, ids[2]!);
     expect(await page('desc', ids[2])).toEqual([[1, 0], false]);
-    expect((await system.files.list(two, { order: 'asc', limit: 10 })).files).toEqual([]);
+    expect((await wholePage(system.files.list(two, { order: 'asc', limit: 10 }))).items).toEqual([]);
     expect(
-      (await system.files.list(one, { order: 'asc', limit: 10, purpose: 'batch_output' })).files,
+      (await wholePage(system.files.list(one, { order: 'asc', limit: 10, purpose: 'batch_output' }))).items,
     ).toEqual([]);
   });
 
@@ -124,7 +122,7 @@ describe('files', () => {
     await system.clock.advance(1);
     await expect(system.files.get(one, file.id)).rejects.toMatchObject(missing);
     await expect(read(one, file.id)).rejects.toMatchObject(missing);
-    expect((await system.files.list(one, { order: 'asc', limit: 10 })).files).toEqual([]);
+    expect((await wholePage(system.files.list(one, { order: 'asc', limit: 10 }))).items).toEqual([]);
   });
 
   it('F45: a repeated creation returns the first file and leaves no second blob', async () => {

@@ -1,3 +1,4 @@
+import { createFairGate } from '../base/fair-gate.ts';
 import { isId } from '../base/ids.ts';
 import { isBlobLost, lostBlob } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
@@ -12,11 +13,17 @@ import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sw
 import { SpooledUpload, type UploadDeps, indexName } from './upload.ts';
 import { createVerifiedReads, requireLength } from './verified-bytes.ts';
 
+/** Files that one statement of a list reads. */
+const sliceFiles = 200;
+/** Slices of long lists that are read at a time, in total and for one org. */
+const longListLimits = { capacity: 2, maxPerOwner: 1 };
+
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */
 export function createFiles(deps: UploadDeps & SweeperDeps): Files {
   const { store, blobs, clock, ids, log } = deps;
   const sweeper = createSweeper(deps);
   const read = createVerifiedReads(blobs);
+  const longLists = createFairGate(longListLimits);
 
   const find = async (orgId: string, id: string): Promise<StoredFile | undefined> =>
     isId('file-', id) ? store.files.get(orgId, id, clock.now()) : undefined;
@@ -90,10 +97,19 @@ export function createFiles(deps: UploadDeps & SweeperDeps): Files {
       return new SpooledUpload(deps, { caller, source, purpose, sealed }, blobId, writer);
     },
 
-    async list(caller, query) {
-      const page = { ...query, limit: query.limit + 1, now: clock.now() };
-      const found = await store.files.list(caller.orgId, page);
-      return { files: found.slice(0, query.limit), hasMore: found.length > query.limit };
+    async *list({ orgId }, query, signal) {
+      let { after, limit: left } = query;
+      const isLong = left > sliceFiles;
+      for (;;) {
+        const size = Math.min(left, sliceFiles);
+        const page = { ...query, ...(after !== undefined && { after }), limit: size + 1, now: clock.now() };
+        const slice = () => store.files.list(orgId, page);
+        const found = await (isLong ? longLists.within(orgId, 1, signal, slice) : slice());
+        yield found.slice(0, size);
+        left -= size;
+        if (left === 0 || found.length <= size) return found.length > size;
+        after = found[size - 1]!.id;
+      }
     },
 
     async remove(caller, id) {

@@ -1,3 +1,4 @@
+import type { PageSlices } from '../base/page-slices.ts';
 import type { Service } from '../base/service.ts';
 import type { StoredFile, UploadPurpose } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
@@ -21,7 +22,7 @@ export interface Files extends Service {
    */
   inline(orgId: string, text: string, maxBytes: number, hold: Hold): Promise<string>;
   get(caller: Caller, id: string): Promise<StoredFile>;
-  list(caller: Caller, query: FileListParams): Promise<{ files: StoredFile[]; hasMore: boolean }>;
+  list(caller: Caller, query: FileListParams, signal?: AbortSignal): PageSlices<StoredFile>;
   remove(caller: Caller, id: string): Promise<void>;
   /**
    * Verified content of a file: a reader that reaches the end has exactly the stored bytes. A range is verified by reading the

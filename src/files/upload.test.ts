@@ -1,3 +1,4 @@
+import { wholePage } from '../base/page-slices.ts';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerFor, startFiles } from '../../test/support/files.ts';
@@ -52,7 +53,7 @@ async function refusal(
 /** Nothing of a refused upload is left anywhere. */
 async function expectNothingStored(): Promise<void> {
   expect([...system.blobs.stored.keys()]).toEqual([]);
-  expect((await system.files.list(caller, { order: 'desc', limit: 10 })).files).toEqual([]);
+  expect((await wholePage(system.files.list(caller, { order: 'desc', limit: 10 }))).items).toEqual([]);
 }
 
 describe('an upload', () => {

@@ -56,6 +56,8 @@ const ttlMs = 30 * 86_400_000;
 const maxConversations = 16;
 /** Requests of one org that may wait for memory. */
 const maxWaiting = 1_000;
+/** Slices of searches that are read at a time, in total and for one org. */
+const searchLimits = { capacity: 2, maxPerOwner: 1 };
 /** Maximum responses per transaction; each may have some MB. */
 const groupRows = 64;
 
@@ -88,7 +90,17 @@ export function createResponses(deps: ResponsesDeps): Responses {
     const turns = writes.flatMap(({ turn }) => turn ?? []);
     quota.note(await store.insert(rows, turns));
   }, groupRows);
-  const context: ResponsesContext = { store: deps.store, clock, ids, quota, memory, maxBytes, ttlMs };
+  const searches = createFairGate(searchLimits);
+  const context: ResponsesContext = {
+    store: deps.store,
+    clock,
+    ids,
+    quota,
+    memory,
+    searches,
+    maxBytes,
+    ttlMs,
+  };
   const prepare = createPreparer(context, catalog);
   const stored = createStoredResponses(context, background);
   const newCallId = () => ids.next('call_');

@@ -15,3 +15,17 @@ export function cutPage(sizes: readonly { bytes: number }[], limit: number) {
   }
   return { count, bytes, hasMore: sizes.length > count };
 }
+
+/** Bytes of a slice of a page, which is presented in one turn of the event loop. */
+const sliceBytes = 256 * 1024;
+
+/** Slices of the entries of a page, each with its bytes. */
+export function* pageSlices<T extends { bytes: number }>(entries: readonly T[]) {
+  for (let from = 0; from < entries.length;) {
+    let [to, bytes] = [from, 0];
+    do bytes += entries[to++]!.bytes;
+    while (to < entries.length && bytes + entries[to]!.bytes <= sliceBytes);
+    yield { entries: entries.slice(from, to), bytes };
+    from = to;
+  }
+}

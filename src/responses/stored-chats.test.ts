@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../test/support/manual-clock.ts';
+import { wholePage } from '../base/page-slices.ts';
 import { createFairGate, type FairGate } from '../base/fair-gate.ts';
 import type { ChatWithoutMessages, ChatStore } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatResponse } from '../wire/chat/chat.ts';
@@ -20,6 +21,7 @@ const chatsOf = (chats: Partial<ChatStore>, quota: Partial<Quota>, memory: FairG
     clock: createManualClock(),
     quota,
     memory,
+    searches: createFairGate({ capacity: 2, maxPerOwner: 1 }),
     ttlMs: 1,
   } as unknown as ResponsesContext);
 
@@ -79,8 +81,8 @@ describe('a list of chat completions', () => {
   const memory = roomFor(pageBytes);
   const chats = chatsOf(store, {}, memory);
   const list = async (limit: number) => {
-    const { data, hasMore } = await chats.list(caller, { ...query, limit }, signal);
-    return [data.map(({ id }) => id), hasMore];
+    const { items, hasMore } = await wholePage(chats.list(caller, { ...query, limit }, signal));
+    return [items.map(({ id }) => id), hasMore];
   };
 
   it('ends with as many as were asked for, or where its bytes are full', async () => {
@@ -89,8 +91,46 @@ describe('a list of chat completions', () => {
     expect(await list(9)).toEqual([ids.slice(0, 2), true]);
   });
 
+  it('is searched slice by slice, one at a time for an org, and no further once its client has gone (attack 4)', async () => {
+    const waiting: ((next: string | null) => void)[] = [];
+    const asked: (string | undefined)[] = [];
+    const search: ChatStore['search'] = async (_org, { after }) => {
+      asked.push(after);
+      const next = await new Promise<string | null>((resolve) => waiting.push(resolve));
+      return { found: next === null ? [] : [{ id: next, bytes: 1 }], next };
+    };
+    const searched = chatsOf({ ...store, search }, {}, memory);
+    const gone = new AbortController();
+    const find = (signalled = signal) =>
+      wholePage(searched.list(caller, { ...query, metadata: { a: 'b' }, limit: 9 }, signalled));
+    const [one, two] = [find(), find(gone.signal)];
+    const refused = expect(two).rejects.toThrow('gone');
+    const answerNext = async (next: string | null) => {
+      await expect.poll(() => waiting.length).toBe(1);
+      waiting.shift()!(next);
+    };
+    // In turns: the first slice of each, then the next of each.
+    for (const next of ['chatcmpl_1', 'chatcmpl_2', 'chatcmpl_3']) await answerNext(next);
+    await expect.poll(() => asked).toEqual([undefined, undefined, 'chatcmpl_1', 'chatcmpl_2']);
+    gone.abort(new Error('gone'));
+    await answerNext('chatcmpl_4');
+    await refused;
+    await answerNext(null);
+    expect((await one).items.map(({ id }) => id)).toEqual(['chatcmpl_1', 'chatcmpl_3']);
+    expect(asked).toHaveLength(5);
+  });
+
+  it('is presented in slices of few bytes (attack 7)', async () => {
+    const sizes = [100_000, 100_000, 100_000, 300_000, 5];
+    const many = sizes.map((bytes, at) => ({ id: `chatcmpl_${at}`, bytes }));
+    const sliced = chatsOf({ ...store, list: async () => many }, {}, memory);
+    const slices: number[] = [];
+    for await (const part of sliced.list(caller, { ...query, limit: 9 }, signal)) slices.push(part.length);
+    expect(slices).toEqual([2, 1, 1, 1]);
+  });
+
   it('is read once there is room for its bytes, and so are messages', async () => {
-    const leave = await memory.enter(caller.orgId, 1);
+    const leave = await memory.enter(caller.orgId, pageBytes);
     await expect(list(9)).rejects.toThrow('full');
     const messages = () => chats.messages(caller, `chatcmpl_${'0'.repeat(32)}`, signal);
     await expect(messages()).rejects.toThrow('full');

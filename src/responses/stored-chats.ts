@@ -1,11 +1,12 @@
+import type { PageSlices } from '../base/page-slices.ts';
 import { isId } from '../base/ids.ts';
 import { notFound } from '../core/errors.ts';
-import type { ChatQuery } from '../core/stored-chat.ts';
+import { type ChatQuery, isFiltered } from '../core/stored-chat.ts';
 import type { Caller } from '../core/org.ts';
-import type { ChatWithoutMessages } from '../store/contract/chats.ts';
+import type { ChatWithoutMessages, SizedChat } from '../store/contract/chats.ts';
 import type { ChatChunks, ChatMessage, ChatResponse } from '../wire/chat/chat.ts';
 import { ChunkFolder } from '../wire/chat/stream/fold-chunks.ts';
-import { cutPage } from './page.ts';
+import { cutPage, pageSlices } from './page.ts';
 import type { ResponsesContext } from './context.ts';
 
 interface ChatToStore {
@@ -19,14 +20,27 @@ interface ChatToStore {
 
 /** Stored chat completions. Those of other orgs are `not_found`. */
 export function createStoredChats(context: ResponsesContext) {
-  const { clock, quota, memory, ttlMs } = context;
+  const { clock, quota, memory, searches, ttlMs } = context;
   const store = context.store.chats;
-  const found = <T>(chat: T | undefined): T => {
+  const required = <T>(chat: T | undefined): T => {
     if (chat === undefined) throw notFound('chat completion');
     return chat;
   };
   const ifOurs = <T>(id: string, find: () => Promise<T | undefined>) =>
     isId('chatcmpl_', id) ? find() : Promise.resolve(undefined);
+
+  /** Chats of a page with their sizes, found slice by slice, so that other operations of the database run in between. */
+  async function matching(orgId: string, query: ChatQuery, signal: AbortSignal): Promise<SizedChat[]> {
+    if (!isFiltered(query)) return store.list(orgId, query, clock.now());
+    const found: SizedChat[] = [];
+    for (let after = query.after; ;) {
+      const slice = { ...query, ...(after !== undefined && { after }), limit: query.limit - found.length };
+      const part = await searches.within(orgId, 1, signal, () => store.search(orgId, slice, clock.now()));
+      found.push(...part.found);
+      if (part.next === null || found.length === query.limit) return found;
+      after = part.next;
+    }
+  }
 
   return {
     /**
@@ -74,27 +88,32 @@ export function createStoredChats(context: ResponsesContext) {
     },
 
     get: async ({ orgId }: Caller, id: string) =>
-      present(found(await ifOurs(id, () => store.get(orgId, id, clock.now())))),
+      present(required(await ifOurs(id, () => store.get(orgId, id, clock.now())))),
 
     async messages({ orgId }: Caller, id: string, signal: AbortSignal) {
-      const bytes = found(await ifOurs(id, () => store.messagesBytes(orgId, id, clock.now())));
+      const bytes = required(await ifOurs(id, () => store.messagesBytes(orgId, id, clock.now())));
       return memory.within(orgId, bytes, signal, async () => {
-        const text = found(await store.messages(orgId, id, clock.now()));
+        const text = required(await store.messages(orgId, id, clock.now()));
         return JSON.parse(text) as ChatMessage[];
       });
     },
 
-    async list({ orgId }: Caller, query: ChatQuery, signal: AbortSignal) {
-      const listed = await store.list(orgId, { ...query, limit: query.limit + 1 }, clock.now());
-      const { count, bytes, hasMore } = cutPage(listed, query.limit);
-      const ids = listed.slice(0, count).map(({ id }) => id);
-      return memory.within(orgId, bytes, signal, async () => {
-        return { data: (await store.read(orgId, ids, clock.now())).map(present), hasMore };
-      });
+    async *list({ orgId }: Caller, query: ChatQuery, signal: AbortSignal): PageSlices<{ id: string }> {
+      const listed = await matching(orgId, { ...query, limit: query.limit + 1 }, signal);
+      const { count, hasMore } = cutPage(listed, query.limit);
+      for (const { entries, bytes } of pageSlices(listed.slice(0, count))) {
+        const ids = entries.map(({ id }) => id);
+        yield await memory.within(orgId, bytes, signal, async () =>
+          (await store.read(orgId, ids, clock.now())).map(present),
+        );
+      }
+      return hasMore;
     },
 
     update: async ({ orgId }: Caller, id: string, metadata: Record<string, string>) =>
-      present(found(await ifOurs(id, () => store.update(orgId, id, JSON.stringify(metadata), clock.now())))),
+      present(
+        required(await ifOurs(id, () => store.update(orgId, id, JSON.stringify(metadata), clock.now()))),
+      ),
 
     async remove({ orgId }: Caller, id: string) {
       if (!isId('chatcmpl_', id) || !(await store.remove(orgId, id, clock.now())))

@@ -82,15 +82,23 @@ describe('a URL', () => {
   });
 
   it.each([
-    ['https://1.1.1.1:5432/', undefined, 'port 5432 is not allowed; use 443, 80, 8443, 8080 or a host in egress.allow'],
-    ['https://public.test:25', undefined, 'port 25 is not allowed; use 443, 80, 8443, 8080 or a host in egress.allow'],
+    [
+      'https://1.1.1.1:5432/',
+      undefined,
+      'port 5432 is not allowed; use 443, 80, 8443, 8080 or a host in egress.allow',
+    ],
+    [
+      'https://public.test:25',
+      undefined,
+      'port 25 is not allowed; use 443, 80, 8443, 8080 or a host in egress.allow',
+    ],
     ['https://[2606:4700::1]:6379/', undefined, /^port 6379 is not allowed/],
     ['https://public.test', [8443], 'port 443 is not allowed; use 8443 or a host in egress.allow'],
     // An internal host is refused as such, whatever its port.
     ['https://inside.test:5432/', undefined, /no public address/],
-  ])('to another port of a public address is refused (attack 12): %s', async (url, ports, message) => {
+  ])('to another port of a public address is refused (attack 12): %s', async (url, ports, reason) => {
     const limited = createEgress({ allow: [], resolve, ...(ports && { ports }) });
-    const refused = { refused: true, message: expect.stringMatching(message) };
+    const refused = { refused: true, message: expect.stringMatching(reason) };
     await expect(limited.check(url, org)).rejects.toMatchObject(refused);
     await expect(limited.post(url, { org, headers: {}, body: '' }, never)).rejects.toMatchObject(refused);
   });

@@ -19,6 +19,7 @@ import { parseItemsQuery } from '../../wire/shared/query-params.ts';
 import { tokenCountSchema } from '../../wire/messages/answer/response-schema.ts';
 import { remapError } from '../../wire/shared/path-map.ts';
 import { type Answer, events, json } from '../answer.ts';
+import { listAnswer } from '../list-answer.ts';
 import { pageOf } from '../openapi/answer-schemas.ts';
 import { chatListQuery, chatMessagesQuery } from '../openapi/query-schemas.ts';
 import { interactiveCall, type Incoming, type Services } from '../route.ts';
@@ -58,10 +59,8 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
     summary: 'List chat completions that were created with store: true',
     query: chatListQuery,
     answer: pageOf(chatResponseSchema),
-    async handle({ caller, query, signal }, { responses }) {
-      const { data, hasMore } = await responses.chats.list(caller, parseChatList(query), signal);
-      return json(200, listBody(data, hasMore));
-    },
+    handle: ({ caller, query, signal }, { responses }) =>
+      listAnswer(responses.chats.list(caller, parseChatList(query), signal), (chat) => chat),
   },
   {
     on: 'GET /v1/chat/completions/:completion_id',

@@ -2,10 +2,10 @@ import { create as contentDisposition } from 'content-disposition';
 import type { StoredFile, UploadPurpose } from '../../core/file.ts';
 import { parseFileListQuery } from '../../wire/file/list.ts';
 import { presentDeletedFile, presentFile } from '../../wire/file/present.ts';
-import { listBody } from '../../wire/shared/list-body.ts';
 import { type Answer, bytes, json } from '../answer.ts';
 import { readRange } from '../byte-range.ts';
 import { idempotencyTokens, formHash, replayHeaders } from '../idempotency.ts';
+import { listAnswer } from '../list-answer.ts';
 import { deletedFileSchema, fileSchema, pageOf } from '../openapi/answer-schemas.ts';
 import { fileListQuery } from '../openapi/query-schemas.ts';
 import { receiveUpload, uploadFormSchema } from '../receive-upload.ts';
@@ -29,10 +29,8 @@ export const fileRoutes = defineRoutes({ access: 'files', tag: 'Files' }, [
     query: fileListQuery,
     strictQuery: true,
     answer: pageOf(fileSchema),
-    async handle({ caller, query }, { files }) {
-      const page = await files.list(caller, parseFileListQuery(query));
-      return json(200, listBody(page.files.map(presentFile), page.hasMore));
-    },
+    handle: ({ caller, query, signal }, { files }) =>
+      listAnswer(files.list(caller, parseFileListQuery(query), signal), presentFile),
   },
   {
     on: 'GET /v1/files/:file_id',

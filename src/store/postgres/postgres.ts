@@ -19,7 +19,9 @@ const shares: Record<PriorityClass, PoolOptions> = {
   beat: { connections: 1, bounds: { connect: 8_000, statement: 7_000, lock: 5_000, answer: 8_000 } },
   record: { connections: 1, bounds: defaultTimeLimits },
   engine: { connections: 3, bounds: defaultTimeLimits },
-  request: defaultPool,
+  request: { ...defaultPool, connections: 4 },
+  // Slices of scans of all orgs, one after the other.
+  scan: { ...defaultPool, connections: 1 },
 };
 
 /**

@@ -6,9 +6,9 @@ import type { StoreOperations } from './sql-store.ts';
  * stops sending, so neither may queue behind a thousand requests.
  *
  * `beat`: heartbeat, one row. `record`: results, one group at a time. `engine`: other work of the batch engine. `request`: operations
- * for clients.
+ * for clients. `scan`: reads of many rows, in slices, each after all waiting operations of the other classes.
  */
-export type PriorityClass = 'beat' | 'record' | 'engine' | 'request';
+export type PriorityClass = 'beat' | 'record' | 'engine' | 'request' | 'scan';
 
 export type Group = Exclude<keyof StoreOperations, 'ping' | 'scrub'>;
 
@@ -19,6 +19,7 @@ const inLane =
 
 const requests = inLane('request');
 const engine = inLane('engine');
+const scan = inLane('scan');
 
 /** Priority class of every operation; the type makes it complete. */
 export const operations: {
@@ -45,9 +46,12 @@ export const operations: {
   conversations: requests(
     'insert get update append items sizes positionOf item texts removeItem remove removeExpired',
   ),
-  chats: requests('insert get messages messagesBytes list read update remove removeExpired'),
+  chats: {
+    ...requests('insert get messages messagesBytes list read update remove removeExpired'),
+    ...scan('search'),
+  },
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
-  ledger: requests('add forSource forSources usage'),
+  ledger: { ...requests('add forSource forSources'), ...scan('usage') },
   webhooks: requests(
     'insert get list update rotate secrets replaceSecrets remove deliveries replay addClaimed claim finish release removeDeliveries',
   ),

@@ -25,9 +25,11 @@ let db: Db | undefined;
 
 type Call = Extract<Request, { type: 'call' }>;
 
-/** Waiting calls by priority: all calls of an urgent class go before the others. */
-const urgent: readonly PriorityClass[] = ['beat', 'record'];
-const waiting: Call[][] = [...urgent, 'others'].map(() => []);
+/** Waiting calls by priority: all calls of one queue go before those of the next. */
+const waiting = { beat: [] as Call[], record: [] as Call[], others: [] as Call[], scan: [] as Call[] };
+/** Calls that may overtake a scan, so that it also ends on a busy thread. */
+const maxOvertaking = 100;
+let overtaking = 0;
 let working = false;
 let stopping = false;
 
@@ -60,7 +62,18 @@ function take(request: Request): void {
   now = request.now;
   const { group, operation } = request;
   const lane = group && (operations[group] as Record<string, PriorityClass>)[operation];
-  waiting.at(urgent.findIndex((name) => name === lane))!.push(request);
+  const queue = lane === 'beat' || lane === 'record' || lane === 'scan' ? lane : 'others';
+  waiting[queue].push(request);
+}
+
+function next(): Call | undefined {
+  const { beat, record, others, scan } = waiting;
+  const isScanDue = scan.length > 0 && ++overtaking > maxOvertaking;
+  const queue = [beat, record, ...(isScanDue ? [scan, others] : [others, scan])].find(
+    ({ length }) => length > 0,
+  );
+  if (queue === scan) overtaking = 0;
+  return queue?.shift();
 }
 
 function serve(store: Record<string, unknown>): void {
@@ -78,9 +91,9 @@ function serve(store: Record<string, unknown>): void {
     for (;;) {
       // New calls may be more urgent.
       for (let more; (more = receiveMessageOnPort(port));) take(more.message as Request);
-      const next = waiting.find((calls) => calls.length > 0)?.shift();
-      if (!next) break;
-      await answer(next);
+      const call = next();
+      if (!call) break;
+      await answer(call);
     }
     working = false;
     if (stopping) await close();

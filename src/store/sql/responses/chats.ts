@@ -1,15 +1,21 @@
-import type { StoredChat } from '../../../core/stored-chat.ts';
+import type { ChatQuery, StoredChat } from '../../../core/stored-chat.ts';
 import type { Db } from '../../db.ts';
 import type { ChatWithoutMessages, ChatStore } from '../../contract/chats.ts';
+import { sliceEnd } from '../scan.ts';
 import { conditions, tableOf } from '../table.ts';
 import { createExpiring, unexpired } from './expiring.ts';
 import { addBytes } from './stored-bytes.ts';
+
+/** Rows that a slice of a search reads for one condition: about 2 ms. */
+const scannedRows = 200;
 
 type SizedRow = Pick<ChatWithoutMessages, 'id' | 'metadata'> & { bytes: number };
 
 const chats = tableOf<StoredChat, 'messages'>('chats', { unread: ['messages'] })(
   'id orgId createdAt expiresAt model metadata body messages',
 );
+/** SQL: size of a chat in a list. */
+const shownBytes = 'octet_length(metadata) + octet_length(body)';
 const bytes = 'octet_length(metadata) + octet_length(body) + octet_length(messages)';
 
 export function createChats(db: Db): ChatStore {
@@ -18,6 +24,8 @@ export function createChats(db: Db): ChatStore {
     table: chats,
     bytes,
   });
+
+  const position = db.types.dialect === 'sqlite' ? 'instr' : 'strpos';
 
   async function fieldOf<T>(what: string, orgId: string, id: string, now: number): Promise<T | undefined> {
     const { sql, params } = conditions(unexpired(orgId, id, now));
@@ -37,31 +45,38 @@ export function createChats(db: Db): ChatStore {
     messages: (orgId, id, now) => fieldOf<string>('messages', orgId, id, now),
     messagesBytes: (orgId, id, now) => fieldOf<number>('octet_length(messages)', orgId, id, now),
 
-    async list(orgId, { order, limit, after, model, metadata }, now) {
+    list(orgId, { order, limit, after }, now) {
+      const { sql, params } = conditions({ orgId, 'expires_at > ?': now, [placeIn(order)]: after });
+      return db.all(
+        `SELECT id, ${shownBytes} AS bytes FROM chats WHERE ${sql} ORDER BY id ${order} LIMIT ?`,
+        [...params, limit],
+      );
+    },
+
+    async search(orgId, { order, limit, after, model, metadata }, now) {
       const marks = Object.entries(metadata);
-      const place = order === 'asc' ? 'id > ?' : 'id < ?';
-      const marked = marks.map(() => "replace(metadata, ?, '') <> metadata").join(' AND ');
+      const rows = { orgId, [placeIn(order)]: after };
+      const sliceRows = Math.ceil(scannedRows / Math.max(1, marks.length));
+      const last = await sliceEnd(db, 'chats', rows, order, sliceRows);
+      const marked = marks.map(() => `${position}(metadata, ?) > 0`).join(' AND ');
       const texts = marks.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-      const pageAfter = (id: string | undefined) => {
-        const { sql, params } = conditions({
-          orgId,
-          'expires_at > ?': now,
-          'model = ?': model,
-          ...(marks.length > 0 && { [marked]: texts }),
-          [place]: id,
-        });
-        return db.all<SizedRow>(
-          `SELECT id, metadata, octet_length(body) AS bytes FROM chats WHERE ${sql} ORDER BY id ${order} LIMIT ?`,
-          [...params, limit],
-        );
+      const { sql, params } = conditions({
+        ...rows,
+        [order === 'asc' ? 'id <= ?' : 'id >= ?']: last,
+        'expires_at > ?': now,
+        'model = ?': model,
+        ...(marks.length > 0 && { [marked]: texts }),
+      });
+      const found = await db.all<SizedRow>(
+        `SELECT id, metadata, ${shownBytes} AS bytes FROM chats WHERE ${sql} ORDER BY id ${order} LIMIT ?`,
+        [...params, limit],
+      );
+      return {
+        found: found
+          .filter((row) => isMarked(row, marks))
+          .map(({ id, bytes: size }) => ({ id, bytes: size })),
+        next: found.length === limit ? found.at(-1)!.id : (last ?? null),
       };
-      const found: SizedRow[] = [];
-      let rows = await pageAfter(after);
-      for (;;) {
-        found.push(...rows.filter((row) => isMarked(row, marks)));
-        if (rows.length < limit || found.length >= limit) return found.slice(0, limit);
-        rows = await pageAfter(rows.at(-1)!.id);
-      }
     },
 
     async read(orgId, ids, now) {
@@ -74,6 +89,10 @@ export function createChats(db: Db): ChatStore {
     remove,
     removeExpired,
   };
+}
+
+function placeIn(order: ChatQuery['order']): string {
+  return order === 'asc' ? 'id > ?' : 'id < ?';
 }
 
 /** The text that is searched for may also be the end of a longer name: `x"a` ends like `a`. */

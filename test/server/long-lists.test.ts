@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { StoredFile } from '../../src/core/file.ts';
+import { nextId } from '../store/fixtures.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
+
+// Attack 7: pages of up to 10,000 files, many at once, must not hold up other requests.
+
+const count = 1_000;
+
+let app: RunningServer;
+let ids: string[];
+/** Reads of the database: their rows, and how many ran together. */
+let reads: { rows: number; together: number }[];
+
+beforeAll(async () => {
+  app = await startServer();
+  const { json } = await app.call('GET', '/v1/files?limit=10000');
+  expect(json).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false });
+  const orgId = (await app.accounts.authenticate({ authorization: [`Bearer ${app.keys.a}`], xApiKey: [] }))
+    .orgId;
+  const files: StoredFile[] = Array.from({ length: count }, () => ({
+    id: nextId('file-'),
+    orgId,
+    purpose: 'batch',
+    filename: 'planted "é".jsonl',
+    bytes: 1,
+    blobId: nextId('blob_'),
+    sha256: '0'.repeat(64),
+    requests: 1,
+    endpoint: '/v1/chat/completions',
+    createdAt: 1_700_000_000_000,
+    expiresAt: null,
+  }));
+  for (const file of files) await app.store.files.insert(file, undefined, 0);
+  ids = files.map(({ id }) => id);
+  const list = app.store.files.list.bind(app.store.files);
+  let running = 0;
+  app.store.files.list = async (...given) => {
+    const together = ++running;
+    const found = await list(...given);
+    await new Promise((resolve) => setImmediate(resolve));
+    running--;
+    reads.push({ rows: found.length, together });
+    return found;
+  };
+});
+afterAll(() => app?.stop());
+
+describe('a long list', () => {
+  const list = async (query: string) => {
+    reads = [];
+    const { status, json } = await app.call('GET', `/v1/files?order=asc&${query}`);
+    expect([status, json.object]).toEqual([200, 'list']);
+    const data = json.data as { id: string }[];
+    expect([json.first_id, json.last_id]).toEqual([data[0]?.id, data.at(-1)?.id]);
+    return [data.map(({ id }) => id), json.has_more];
+  };
+
+  it.each([
+    [10_000, count, false],
+    [count, count, false],
+    [count - 1, count - 1, true],
+    [201, 201, true],
+    [200, 200, true],
+    [1, 1, true],
+  ])('of up to %i files is one page, read in slices (attack 7)', async (limit, length, hasMore) => {
+    expect(await list(`limit=${limit}`)).toEqual([ids.slice(0, length), hasMore]);
+    expect(Math.max(...reads.map(({ rows }) => rows))).toBeLessThanOrEqual(201);
+  });
+
+  it('begins after a cursor', async () => {
+    expect(await list(`limit=10000&after=${ids[300]}`)).toEqual([ids.slice(301), false]);
+  });
+
+  it('is read one slice at a time, however many an org requests (attack 7)', async () => {
+    reads = [];
+    const answers = Array.from({ length: 20 }, () => app.call('GET', '/v1/files?limit=10000'));
+    for (const { json } of await Promise.all(answers)) expect(json.data).toHaveLength(count);
+    expect(reads).toHaveLength(20 * (count / 200));
+    expect(Math.max(...reads.map(({ together }) => together))).toBe(1);
+  });
+
+  it('answers HEAD, and has an ordinary error if its first slice fails', async () => {
+    expect((await app.call('HEAD', '/v1/files?limit=10000')).status).toBe(200);
+    const working = app.store.files.list.bind(app.store.files);
+    app.store.files.list = () => Promise.reject(new Error('gone'));
+    expect((await app.call('GET', '/v1/files?limit=10000')).status).toBe(500);
+    app.store.files.list = working;
+  });
+});
