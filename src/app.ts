@@ -30,9 +30,11 @@ import { createInstallation } from './files/installation.ts';
 import { restrictPermissions } from './files/restrict-permissions.ts';
 import { createInference } from './inference/create-inference.ts';
 import { withFallbacks } from './inference/fallbacks.ts';
+import { withLimits } from './inference/with-limits.ts';
 import { withLineFallbacks } from './inference/line-fallbacks.ts';
 import { createSchemaRefusal, createSchemas } from './inference/schemas/schemas.ts';
 import type { Counters } from './metrics/counters.ts';
+import { createRequestLimiter } from './limits/create-limiter.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
@@ -114,9 +116,13 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     schemas,
   });
   const { catalog, peers, capacity } = service;
-  const inference = withFallbacks(service);
   const { budgets } = accounts;
   const { limits, drainMs } = config;
+  const limiter = createRequestLimiter({
+    clock,
+    defaults: { org: limits.perOrg, key: limits.perKey },
+  });
+  const inference = withLimits(withFallbacks(service), limiter);
   const files = createFiles({
     ...shared,
     store,
@@ -212,7 +218,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   };
 
   // Started in the order of their dependencies, stopped in reverse.
-  const parts: Service[] = [store, timing, blobs, installation, pulls, service, accounts];
+  const parts: Service[] = [store, timing, blobs, installation, pulls, service, accounts, limiter];
   if (metrics) parts.push(metrics);
   parts.push(files, responses, webhooks, batches, server);
   let stopping: Promise<void> | null = null;

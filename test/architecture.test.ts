@@ -30,8 +30,12 @@ const table: Record<string, Row> = {
     may: ['store', 'core', 'base'],
     because: 'permissions do not depend on the content of requests',
   },
+  limits: {
+    may: ['store', 'core', 'base'],
+    because: 'rates count requests and tokens, whatever the requests contain',
+  },
   inference: {
-    may: ['accounts', 'engines', 'wire', 'core', 'base'],
+    may: ['limits', 'accounts', 'engines', 'wire', 'core', 'base'],
     because: 'a request runs the same way for HTTP and for batches, so inference imports neither',
   },
   files: {
@@ -85,6 +89,7 @@ const table: Record<string, Row> = {
       'events',
       'metrics',
       'inference',
+      'limits',
       'accounts',
       'engines',
       'store',

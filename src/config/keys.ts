@@ -28,8 +28,11 @@ export const configKeys = {
   limits: [
     ...words('requests_per_batch bytes_per_batch line_bytes open_batches_per_org body_bytes'),
     ...words('conversation_bytes response_bytes_per_org body_bytes_in_flight'),
-    ...words('connections connections_per_address'),
+    ...words('connections connections_per_address per_org per_key'),
   ],
+  requestLimits: words(
+    'requests_per_minute input_tokens_per_minute output_tokens_per_minute concurrent_requests',
+  ),
   files: words('store purposes bytes'),
   s3: words('endpoint region path_style access_key secret_key session_token'),
   metrics: words('host port'),

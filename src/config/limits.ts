@@ -3,6 +3,8 @@ import { batchEndpoints, dateForms, defaultEndpoints, defaultLimits } from '../c
 import type { Config } from '../core/config.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Hours } from '../core/hours.ts';
+import type { RequestLimits } from '../core/limits.ts';
+import { omitUndefined } from './context.ts';
 import { hours } from './hours.ts';
 import { configKeys } from './keys.ts';
 
@@ -22,7 +24,21 @@ export function limits(at: SourceValue | undefined, check: Checker): Config['lim
     bodyBytesInFlight: check.whole(fields.body_bytes_in_flight, { min: 1_048_576 }) ?? 268_435_456,
     connections: check.whole(fields.connections, { min: 16, max: 1_000_000 }) ?? 10_000,
     connectionsPerAddress: check.whole(fields.connections_per_address, atLeastOne) ?? 1000,
+    perOrg: requestLimits(fields.per_org, check),
+    perKey: requestLimits(fields.per_key, check),
   };
+}
+
+/** Limits on single requests of each org or key that has none of its own. */
+function requestLimits(at: SourceValue | undefined, check: Checker): RequestLimits {
+  const fields = check.object(at, configKeys.requestLimits);
+  const atLeastOne = { min: 1, max: 1_000_000_000 };
+  return omitUndefined({
+    requestsPerMinute: check.whole(fields.requests_per_minute, atLeastOne),
+    inputTokensPerMinute: check.whole(fields.input_tokens_per_minute, atLeastOne),
+    outputTokensPerMinute: check.whole(fields.output_tokens_per_minute, atLeastOne),
+    concurrentRequests: check.whole(fields.concurrent_requests, atLeastOne),
+  });
 }
 
 /** Settings of `batch`, with the default hours of models. */

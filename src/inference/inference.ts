@@ -2,7 +2,9 @@ import type { Service } from '../base/service.ts';
 import type { CallTrace } from '../core/call-trace.ts';
 import type { Catalog, Model } from '../core/model.ts';
 import type { Caller } from '../core/org.ts';
+import type { RateState } from '../core/rates.ts';
 import type { Usage } from '../core/usage.ts';
+import type { Admission } from '../limits/limiter.ts';
 import type { NativeEvent, NativeRequest, ApiFormat } from '../engines/engines.ts';
 import type { AnswerIdentity, PreparedRequest, NativeAnswer } from '../wire/prepared/prepared-request.ts';
 import type { ChatChunks, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
@@ -22,6 +24,12 @@ import type { PooledModel } from './served-models.ts';
  * (schemas, forced tools), meter. Bodies are validated by their wire schema before.
  */
 export interface Inference {
+  /**
+   * Admits a request that runs later, within the limits of its caller. The returned call runs it; its admission ends with the run, or
+   * by hand if nothing runs.
+   * @throws ApiError `rate_limit_exceeded` (429)
+   */
+  admit(chat: ChatRequest, call: InteractiveCall): Promise<InteractiveCall>;
   chat(request: JsonBody<ChatRequest>, call: InteractiveCall): Promise<ChatResponse>;
   /**
    * Chunks as the client sees them. The usage chunk always comes last; the route drops it unless the client asked for it.
@@ -93,6 +101,10 @@ export interface InteractiveCall {
   onModel?: (model: string) => void;
   /** Collects what the log line of the call says. */
   trace?: CallTrace;
+  /** Called with the state of the limited rates when the request is admitted or refused. */
+  onRates?: (rates: readonly RateState[]) => void;
+  /** Admission of a request that was admitted before. */
+  admission?: Admission;
   /** The client's `anthropic-beta`. */
   betas?: string;
 }

@@ -184,10 +184,17 @@ export function createResponses(deps: ResponsesDeps): Responses {
       };
       const { begun } = prepared;
       const row = rowOf(prepared, begun);
+      const admitted = await inference.admit(prepared.chat, call);
+      const { admission } = admitted;
+      leave = () => {
+        release();
+        prepared.leave();
+        admission?.end({ inputTokens: 0, outputTokens: 0 });
+      };
       await insert({ row: { ...row, aliveUntil: background.aliveUntil() }, turn: undefined });
       background.run(
         begun,
-        (signal) => answer(prepared, { ...call, signal }).finally(leave),
+        (signal) => answer(prepared, { ...admitted, signal }).finally(leave),
         (finished) => turnOf(prepared, finished),
       );
       return { ...begun, status: 'queued' };

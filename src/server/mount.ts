@@ -4,6 +4,7 @@ import { isId } from '../base/ids.ts';
 import { runCooperatively } from '../base/loop-slices.ts';
 import { notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
+import { rateHeaders } from '../wire/errors/rate-headers.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
 import { headerValues, refuseDuplicateHeaders } from './headers.ts';
 import type { Connections } from './plugins/connection-limits.ts';
@@ -11,7 +12,7 @@ import type { TrackedRequest, Traffic } from './plugins/traffic.ts';
 import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body.ts';
 import { readForm } from './read-form.ts';
 import type { Incoming, MountedRoute, Services } from './route.ts';
-import { sendAnswer, sendError } from './send.ts';
+import { errorFormat, sendAnswer, sendError } from './send.ts';
 import { noSuchRoute } from './to-api-error.ts';
 
 export interface MountDeps {
@@ -65,6 +66,10 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       recheck,
       // Work that continues in the background can report after the answer was sent.
       onModel: (model) => void (reply.sent || reply.header('x-offpeak-model', model)),
+      onRates: (rates) =>
+        void (
+          reply.sent || reply.headers(rateHeaders(rates, errorFormat(request.url), services.clock.now()))
+        ),
       trace: tracked.trace,
       signal: tracked.signal,
     };

@@ -9,6 +9,7 @@ import type { ResourceName } from '../core/errors.ts';
 import type { DateForm } from '../core/batch.ts';
 import type { Catalog } from '../core/model.ts';
 import type { Caller, KeyScope } from '../core/org.ts';
+import type { RateState } from '../core/rates.ts';
 import type { Webhooks } from '../events/webhooks.ts';
 import type { Files } from '../files/files.ts';
 import type { Capacity } from '../inference/capacity.ts';
@@ -140,6 +141,8 @@ export interface Incoming {
   recheck: () => Promise<void>;
   /** Sets the model for the `x-offpeak-model` header. Has no effect once the answer has begun. */
   onModel: (model: string) => void;
+  /** Adds headers about the rate limits. Has no effect once the answer has begun. */
+  onRates: (rates: readonly RateState[]) => void;
   /** Details of the engine call, for the log. */
   trace: CallTrace;
   /** Aborts when the client disconnects or the server shuts down. */
@@ -147,6 +150,7 @@ export interface Incoming {
 }
 
 /** Engine call on behalf of the client of a request. */
-export function interactiveCall({ caller, requestId, signal, onModel, trace }: Incoming): InteractiveCall {
-  return { caller, requestId, signal, onModel, trace };
+export function interactiveCall(incoming: Incoming): InteractiveCall {
+  const { caller, requestId, signal, onModel, onRates, trace } = incoming;
+  return { caller, requestId, signal, onModel, onRates, trace };
 }

@@ -89,7 +89,7 @@ export function sendError(
   void reply.code(status).headers(headers).type(jsonType).send(JSON.stringify(body));
 }
 
-/** Error format of a path. Requests that are rejected early have no route to read it from. */
-function errorFormat(url: string): ErrorFormat {
+/** Format of errors and of rate limit headers for a path. Requests that are rejected early have no route to read it from. */
+export function errorFormat(url: string): ErrorFormat {
   return /^\/v1\/messages(\/|\?|$)/.test(url) ? 'messages' : 'chat';
 }

@@ -1,5 +1,6 @@
 import { array, integer, literal, object, string, stringOrNull } from '../../wire/schema/schema.ts';
 import type { Route } from '../route.ts';
+import { errorFormat } from '../send.ts';
 import type { QueryDocs } from './query-schemas.ts';
 
 /** Error body of every route (docs/errors.md). */
@@ -131,10 +132,11 @@ function operation(route: Route): object {
     responses: {
       [status]: {
         description: status === 201 ? 'Created' : 'OK',
+        ...(isLimited(route) && { headers: rateLimitHeaders(path) }),
         content: { [type]: schema ? { schema } : {}, ...(docs.orType && { [docs.orType]: {} }) },
       },
       ...otherResponse(docs.otherAnswer),
-      ...Object.fromEntries(statusesOf(route).map((code) => [code, errorResponse(code)])),
+      ...Object.fromEntries(statusesOf(route).map((code) => [code, errorResponse(code, route)])),
     },
   };
 }
@@ -177,7 +179,43 @@ function statusesOf({ access, method, body, path, docs }: Route): number[] {
   return statuses.toSorted((a, b) => a - b);
 }
 
-function errorResponse(code: number): object {
+function errorResponse(code: number, route: Route): object {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
-  return { description: errors[code] ?? 'Error', content };
+  const headers = code === 429 && {
+    headers: { ...retryHeaders, ...(isLimited(route) && rateLimitHeaders(route.path)) },
+  };
+  return { description: errors[code] ?? 'Error', ...headers, content };
+}
+
+/** True for routes whose requests count against rates (inference/with-limits.ts). */
+function isLimited({ docs, method, path }: Route): boolean {
+  return docs.tag === 'Generation' && method === 'POST' && !path.endsWith('_tokens');
+}
+
+const retryHeaders = {
+  'retry-after': header('Seconds until a retry may succeed, at most 60.', 'integer'),
+  'retry-after-ms': header('The same in milliseconds.', 'integer'),
+};
+
+/** Headers of `wire/errors/rate-headers.ts`. */
+function rateLimitHeaders(path: string): object {
+  if (errorFormat(path) === 'messages')
+    return Object.fromEntries(
+      ['requests', 'tokens', 'input-tokens', 'output-tokens'].flatMap((name) => [
+        [`anthropic-ratelimit-${name}-limit`, header('Limit per minute.', 'integer')],
+        [`anthropic-ratelimit-${name}-remaining`, header('What is left of the limit.', 'integer')],
+        [`anthropic-ratelimit-${name}-reset`, header('Time at which all of it is left.', 'string')],
+      ]),
+    );
+  return Object.fromEntries(
+    ['requests', 'tokens'].flatMap((name) => [
+      [`x-ratelimit-limit-${name}`, header('Limit per minute.', 'integer')],
+      [`x-ratelimit-remaining-${name}`, header('What is left of the limit.', 'integer')],
+      [`x-ratelimit-reset-${name}`, header('Time until all of it is left, such as 6m0s.', 'string')],
+    ]),
+  );
+}
+
+function header(description: string, type: 'integer' | 'string'): object {
+  return { description, schema: { type } };
 }

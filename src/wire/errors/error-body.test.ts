@@ -94,6 +94,11 @@ describe('errorBody', () => {
     expect(headers(new ApiError('file_in_use', 'x'))).toEqual({ 'x-should-retry': 'false' });
     expect(headers(new ApiError('rate_limit_exceeded', 'x', { retryAfter: 0.2 }))).toEqual({
       'retry-after': '1',
+      'retry-after-ms': '200',
+    });
+    expect(headers(new ApiError('rate_limit_exceeded', 'x', { retryAfter: 61.5 }))).toEqual({
+      'retry-after': '60',
+      'retry-after-ms': '60000',
     });
     expect(headers(new ApiError('engine_overloaded', 'x'))).toEqual({ 'retry-after': '1' });
     expect(headers(new ApiError('engine_overloaded', 'x', { retryAfter: 86_400 }))).toEqual({

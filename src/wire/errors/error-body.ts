@@ -97,6 +97,9 @@ function headersOf(error: ApiError): Record<string, string> {
   const seconds = error.retryAfter ?? (error.kind === 'overloaded' ? 1 : undefined);
   if (seconds !== undefined)
     headers['retry-after'] = `${Math.min(maxRetryAfter, Math.max(1, Math.ceil(seconds)))}`;
+  // SDKs prefer milliseconds, and wait no longer than necessary.
+  if (error.code === 'rate_limit_exceeded' && seconds !== undefined)
+    headers['retry-after-ms'] = `${Math.min(maxRetryAfter * 1000, Math.max(1, Math.ceil(seconds * 1000)))}`;
   if (error.shouldRetry !== undefined) headers['x-should-retry'] = `${error.shouldRetry}`;
   if (error.allow !== undefined) headers['allow'] = error.allow;
   if (error.contentRange !== undefined) headers['content-range'] = error.contentRange;

@@ -12,6 +12,7 @@ import { createIds } from '../../../src/base/ids.ts';
 import type { Log } from '../../../src/base/log.ts';
 import { systemClock, systemRandom } from '../../../src/base/system.ts';
 import { batchEndpoints, defaultLimits } from '../../../src/core/batch.ts';
+import type { CallerLimits } from '../../../src/core/limits.ts';
 import type { Model } from '../../../src/core/model.ts';
 import type { Engine } from '../../../src/engines/engines.ts';
 import { createDirectedEngine, type DirectedEngine } from '../../support/scripted/directed-engine.ts';
@@ -22,6 +23,8 @@ import { createFiles } from '../../../src/files/create-files.ts';
 import type { UserFiles } from '../../../src/files/upload.ts';
 import { createInference } from '../../../src/inference/create-inference.ts';
 import type { Capacity } from '../../../src/inference/capacity.ts';
+import { withLimits } from '../../../src/inference/with-limits.ts';
+import { createRequestLimiter } from '../../../src/limits/create-limiter.ts';
 import type { Peers } from '../../../src/inference/peers.ts';
 import { createSchemaRefusal, createSchemas } from '../../../src/inference/schemas/schemas.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
@@ -101,6 +104,8 @@ interface StartOptions {
   /** Wraps the scripted engine; absent: the scripted engine serves the models. */
   engine?: (scripted: DirectedEngine) => Engine;
   lookupHost?: HostLookup;
+  /** Limits of orgs and keys without limits of their own; none if absent. */
+  requestLimits?: Partial<CallerLimits>;
 }
 
 /** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
@@ -108,7 +113,8 @@ export async function startServer(
   options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates'>> &
     StartOptions = {},
 ): Promise<RunningServer> {
-  const { clock = systemClock, engine: around = (scripted) => scripted, lookupHost, ...overrides } = options;
+  const { clock = systemClock, engine: around = (scripted) => scripted, ...given } = options;
+  const { lookupHost, requestLimits, ...overrides } = given;
   const logged: RunningServer['logged'] = [];
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
@@ -128,7 +134,9 @@ export async function startServer(
     ids,
     log,
   });
-  const { inference, capacity, catalog, peers } = service;
+  const { capacity, catalog, peers } = service;
+  const limiter = createRequestLimiter({ clock, defaults: { org: {}, key: {}, ...requestLimits } });
+  const inference = withLimits(service.inference, limiter);
   const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
   const blobs = createDiskBlobs({ folder, log });
   const limits = { ...testLimits, ...options.limits };
@@ -151,7 +159,7 @@ export async function startServer(
     store,
     blobs,
     files,
-    inference,
+    inference: service.inference,
     capacity,
     catalog,
     peers,

@@ -1,0 +1,145 @@
+import type { RequestLimiter, Admission, TokenAmounts } from '../limits/limiter.ts';
+import { estimatePrompt, estimateText } from '../wire/chat/request/estimate-prompt.ts';
+import type { ChatRequest } from '../wire/chat/chat.ts';
+import type { CompletionsRequest } from '../wire/completions/completions.ts';
+import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
+import { answersPerPrompt, estimateTextPrompt } from '../wire/completions/request.ts';
+import { splitTextInputs } from '../wire/shared/text-inputs.ts';
+import type { Inference, InteractiveCall } from './inference.ts';
+
+/** Output tokens reserved for a chat request without a maximum. */
+const defaultChatTokens = 1_024;
+/** Default maximum of text completions. */
+const defaultCompletionTokens = 16;
+
+/**
+ * Inference for single requests within the limits of their org and key. Tokens are reserved by an estimate, and replaced by the
+ * charged usage at the end. A request counts once, whatever number of fallbacks it tries.
+ */
+export function withLimits(inference: Inference, limiter: RequestLimiter): Inference {
+  const admit = (call: InteractiveCall, estimate: () => TokenAmounts) =>
+    call.admission ?? limiter.admit(call.caller, estimate, call.onRates);
+
+  const isLimited = ({ admission, caller }: InteractiveCall) =>
+    admission !== undefined || limiter.apply(caller);
+
+  async function answered<T>(
+    asked: InteractiveCall,
+    estimate: () => TokenAmounts,
+    run: (call: InteractiveCall) => Promise<T>,
+  ): Promise<T> {
+    if (!isLimited(asked)) return run(asked);
+    const admission = await admit(asked, estimate);
+    const call = traced(asked);
+    try {
+      return await run(call);
+    } finally {
+      end(admission, call);
+    }
+  }
+
+  /** Admits when the client begins to read. A stream without limits costs nothing more per chunk. */
+  const streamed = <T>(
+    asked: InteractiveCall,
+    estimate: () => TokenAmounts,
+    run: (call: InteractiveCall) => AsyncIterable<T>,
+  ): AsyncIterable<T> => ({
+    [Symbol.asyncIterator]: () =>
+      (isLimited(asked) ? limitedStream(asked, estimate, run) : run(asked))[Symbol.asyncIterator](),
+  });
+
+  async function* limitedStream<T>(
+    asked: InteractiveCall,
+    estimate: () => TokenAmounts,
+    run: (call: InteractiveCall) => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const admission = await admit(asked, estimate);
+    const call = traced(asked);
+    try {
+      yield* run(call);
+    } finally {
+      end(admission, call);
+    }
+  }
+
+  return {
+    ...inference,
+    async admit(chat, call) {
+      if (!limiter.apply(call.caller)) return call;
+      return { ...call, admission: await admit(call, () => chatTokens(chat)) };
+    },
+    chat: (request, asked) =>
+      answered(
+        asked,
+        () => chatTokens(request.value),
+        (call) => inference.chat(request, call),
+      ),
+    chatStream: (request, asked) =>
+      streamed(
+        asked,
+        () => chatTokens(request.value),
+        (call) => inference.chatStream(request, call),
+      ),
+    native: (op, native, asked, present) =>
+      answered(
+        asked,
+        () => chatTokens(native.chat),
+        (call) => inference.native(op, native, call, present),
+      ),
+    nativeStream: (op, native, asked, present) =>
+      streamed(
+        asked,
+        () => chatTokens(native.chat),
+        (call) => inference.nativeStream(op, native, call, present),
+      ),
+    embeddings: (request, asked) =>
+      answered(
+        asked,
+        () => embeddingTokens(request.value),
+        (call) => inference.embeddings(request, call),
+      ),
+    completions: (request, asked) =>
+      answered(
+        asked,
+        () => completionTokens(request.value),
+        (call) => inference.completions(request, call),
+      ),
+    completionsStream: (request, asked) =>
+      streamed(
+        asked,
+        () => completionTokens(request.value),
+        (call) => inference.completionsStream(request, call),
+      ),
+  };
+}
+
+/** The call with a trace, in which inference notes the charged usage. */
+function traced(call: InteractiveCall): InteractiveCall & { trace: object } {
+  return call.trace ? (call as InteractiveCall & { trace: object }) : { ...call, trace: {} };
+}
+
+function end(admission: Admission, { trace }: InteractiveCall): void {
+  const { inputTokens = 0, outputTokens = 0 } = trace?.billed ?? {};
+  admission.end({ inputTokens, outputTokens });
+}
+
+function chatTokens(chat: ChatRequest): TokenAmounts {
+  const most = chat.max_completion_tokens ?? chat.max_tokens ?? defaultChatTokens;
+  return { inputTokens: estimatePrompt(chat), outputTokens: most * (chat.n ?? 1) };
+}
+
+function embeddingTokens({ input }: EmbeddingsRequest): TokenAmounts {
+  const tokens = splitTextInputs('input', input).map(({ input: text }) =>
+    typeof text === 'string' ? estimateText(text) : text.length,
+  );
+  return { inputTokens: tokens.reduce((sum, count) => sum + count, 0), outputTokens: 0 };
+}
+
+function completionTokens(request: CompletionsRequest): TokenAmounts {
+  const prompts = splitTextInputs('prompt', request.prompt).length;
+  const most = request.max_tokens ?? defaultCompletionTokens;
+  return {
+    inputTokens: estimateTextPrompt(request),
+    outputTokens: most * prompts * answersPerPrompt(request),
+  };
+}

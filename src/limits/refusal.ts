@@ -1,0 +1,29 @@
+import { ApiError } from '../core/errors.ts';
+import type { Need } from './admit.ts';
+
+const units = {
+  requests: ['requests per minute', 'requests_per_minute'],
+  inputTokens: ['input tokens per minute', 'input_tokens_per_minute'],
+  outputTokens: ['output tokens per minute', 'output_tokens_per_minute'],
+  concurrent: ['concurrent requests', 'concurrent_requests'],
+} as const;
+
+/** Error for a request that the limit of `need` refuses for `waitMs`. */
+export function refusal(need: Need, waitMs: number, now: number): ApiError {
+  return new ApiError('rate_limit_exceeded', message(need, waitMs, now), { retryAfter: waitMs / 1000 });
+}
+
+function message({ owner, kind, limit, amount, bucket }: Need, waitMs: number, now: number): string {
+  const [unit, field] = units[kind];
+  const whose = owner === 'org' ? 'organization' : 'API key';
+  if (limit === 0)
+    return `The limit of this ${whose}, 0 ${unit} (${field}), allows no requests. Ask the operator to raise it.`;
+  const used = limit - bucket.state(limit, now).remaining;
+  if (kind === 'concurrent')
+    return `The limit of this ${whose}, ${limit} ${unit} (${field}), is reached: ${used} are in flight. Try again when one has ended.`;
+  return `The limit of this ${whose}, ${limit} ${unit} (${field}), is used up: ${used} used, ${amount} needed. Try again in ${seconds(waitMs)}.`;
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Math.ceil(ms / 100) / 10} s`;
+}
