@@ -1,9 +1,11 @@
 import type { Service } from '../base/service.ts';
+import type { Actor } from '../core/audit.ts';
 import type { SpentBudget } from '../core/budget.ts';
 import type { ApiKey, Caller, KeyChanges, KeyScope, NewKey, NewOrg, Org, OrgChanges } from '../core/org.ts';
 import type { Prices } from '../core/price.ts';
 import type { Usage } from '../core/usage.ts';
 import type { UsageQuery, UsageReport } from '../core/usage-report.ts';
+import type { Audit } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 
 /** Orgs, keys and money. */
@@ -21,23 +23,24 @@ export interface Accounts extends Service {
   /** Keys created by the first start, to be shown once; null later. */
   readonly firstKeys: { key: string | null; adminKey: string | null } | null;
   orgs: {
-    create(input: NewOrg): Promise<BudgetedOrg>;
+    create(actor: Actor, input: NewOrg): Promise<BudgetedOrg>;
     /** @throws ApiError `not_found` */
     get(id: string): Promise<BudgetedOrg>;
     list(): Promise<BudgetedOrg[]>;
     /** @throws ApiError `not_found` */
-    update(id: string, changes: OrgChanges): Promise<BudgetedOrg>;
+    update(actor: Actor, id: string, changes: OrgChanges): Promise<BudgetedOrg>;
   };
   keys: {
     /** Returns the only copy of the secret as `key`. */
-    create(input: NewKey): Promise<{ apiKey: ApiKey; key: string }>;
+    create(actor: Actor, input: NewKey): Promise<{ apiKey: ApiKey; key: string }>;
     /** @throws ApiError `not_found` */
     get(id: string): Promise<ApiKey>;
     list(orgId?: string): Promise<ApiKey[]>;
     /** @throws ApiError `not_found` */
-    update(id: string, changes: KeyChanges): Promise<ApiKey>;
-    revoke(id: string): Promise<ApiKey>;
+    update(actor: Actor, id: string, changes: KeyChanges): Promise<ApiKey>;
+    revoke(actor: Actor, id: string): Promise<ApiKey>;
   };
+  readonly audit: Audit;
   /**
    * Usage of all orgs for an admin key, otherwise of the caller's org.
    * @throws ApiError `permission_denied` for another org, `validation_error` for one that does not exist

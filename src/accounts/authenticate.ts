@@ -53,6 +53,7 @@ export function createAuthenticate(deps: {
     return {
       orgId: key.orgId,
       keyId: key.id,
+      keyName: key.name,
       scopes: scopesOf(key),
       models: key.models,
       limits: { org: key.org.limits, key: key.limits },

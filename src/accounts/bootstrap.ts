@@ -1,4 +1,5 @@
 import type { Log } from '../base/log.ts';
+import { serverActor } from '../core/audit.ts';
 import { defaultScopes, type Org, type KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import { hashKey, keyPrefix } from './keys.ts';
@@ -65,14 +66,14 @@ export async function makeFirstKeys(
 async function defaultOrg(issuing: IssuerDeps): Promise<Org> {
   const [known] = await issuing.store.orgs.list();
   if (known) return known;
-  const made = await createOrg(issuing, { name: 'default' });
+  const made = await createOrg(issuing, serverActor, { name: 'default' });
   const [oldest = made] = await issuing.store.orgs.list();
   return oldest;
 }
 
 function issue(issuing: IssuerDeps, org: Org, role: keyof EnvironmentKeys, secret?: string) {
   const { name, scopes } = roles[role];
-  return issueKey(issuing, { orgId: org.id, name, scopes: [...scopes] }, secret);
+  return issueKey(issuing, serverActor, { orgId: org.id, name, scopes: [...scopes] }, secret);
 }
 
 async function ensure(

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { serverActor } from '../core/audit.ts';
 import { createAccountStore, type AccountStore } from '../../test/server/support/account-store.ts';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { createIds } from '../base/ids.ts';
@@ -65,7 +66,7 @@ describe('first start', () => {
 
   it('creates no new key when all were revoked', async () => {
     const accounts = await started();
-    for (const key of await accounts.keys.list()) await accounts.keys.revoke(key.id);
+    for (const key of await accounts.keys.list()) await accounts.keys.revoke(serverActor, key.id);
     expect((await started()).firstKeys).toBeNull();
   });
 });
@@ -96,7 +97,7 @@ describe('keys given by environment', () => {
   it('stay revoked, and the log says so', async () => {
     const accounts = await started({ apiKey: secret });
     const [key] = (await accounts.keys.list()).filter((candidate) => candidate.name === 'first key');
-    await accounts.keys.revoke(key!.id);
+    await accounts.keys.revoke(serverActor, key!.id);
     const warnings: string[] = [];
     const again = await started(
       { apiKey: secret },
@@ -191,7 +192,9 @@ describe('authenticate', () => {
   });
 
   it('rejects a key revoked by another process within a second, and one revoked here at once', async () => {
-    const { apiKey, key: other } = await accounts.keys.create({ orgId: (await accounts.orgs.list())[0]!.id });
+    const { apiKey, key: other } = await accounts.keys.create(serverActor, {
+      orgId: (await accounts.orgs.list())[0]!.id,
+    });
     await accounts.authenticate(bearer(key));
     await accounts.authenticate(bearer(other));
     const mine = (await accounts.keys.list())[0]!;
@@ -199,13 +202,13 @@ describe('authenticate', () => {
     await clock.advance(1000);
     await expect(accounts.authenticate(bearer(key))).rejects.toMatchObject({ status: 401 });
     await accounts.authenticate(bearer(other));
-    await accounts.keys.revoke(apiKey.id);
+    await accounts.keys.revoke(serverActor, apiKey.id);
     await expect(accounts.authenticate(bearer(other))).rejects.toMatchObject({ status: 401 });
   });
 
   it('rejects a key from the millisecond of its expiry', async () => {
     const orgId = (await accounts.orgs.list())[0]!.id;
-    const { key: short } = await accounts.keys.create({ orgId, expiresAt: clock.now() + 500 });
+    const { key: short } = await accounts.keys.create(serverActor, { orgId, expiresAt: clock.now() + 500 });
     await clock.advance(499);
     await accounts.authenticate(bearer(short));
     await clock.advance(1);
@@ -246,8 +249,8 @@ describe('keys and orgs', () => {
 
   it('create keys with the requested scopes, models and expiry', async () => {
     const accounts = await started();
-    const org = await accounts.orgs.create({ name: 'second' });
-    const { apiKey, key } = await accounts.keys.create({
+    const org = await accounts.orgs.create(serverActor, { name: 'second' });
+    const { apiKey, key } = await accounts.keys.create(serverActor, {
       orgId: org.id,
       name: 'ci',
       scopes: ['files', 'files'],
@@ -273,14 +276,14 @@ describe('keys and orgs', () => {
   it('answer 422 to an unknown org or a past expiry, and 404 to an unknown key', async () => {
     const accounts = await started();
     const orgId = (await accounts.orgs.list())[0]!.id;
-    await expect(accounts.keys.create({ orgId: 'org_none' })).rejects.toMatchObject({
+    await expect(accounts.keys.create(serverActor, { orgId: 'org_none' })).rejects.toMatchObject({
       status: 422,
       param: 'org_id',
     });
-    await expect(accounts.keys.create({ orgId, expiresAt: clock.now() })).rejects.toMatchObject({
+    await expect(accounts.keys.create(serverActor, { orgId, expiresAt: clock.now() })).rejects.toMatchObject({
       status: 422,
       param: 'expires_at',
     });
-    await expect(accounts.keys.revoke('key_none')).rejects.toMatchObject({ status: 404 });
+    await expect(accounts.keys.revoke(serverActor, 'key_none')).rejects.toMatchObject({ status: 404 });
   });
 });

@@ -5,6 +5,7 @@ import type { Random } from '../base/random.ts';
 import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
+import { createAudit } from './audit.ts';
 import { createAuthenticate, requireScope } from './authenticate.ts';
 import {
   checkEnvironmentKeys,
@@ -21,7 +22,7 @@ import { createIssuer, requireOrg } from './orgs.ts';
 import { readUsage } from './usage.ts';
 
 export interface AccountsDeps {
-  store: Pick<Store, 'orgs' | 'keys' | 'ledger' | 'ping'>;
+  store: Pick<Store, 'orgs' | 'keys' | 'audit' | 'ledger' | 'ping'>;
   clock: Clock;
   random: Random;
   ids: Ids;
@@ -49,6 +50,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   return {
     ...createIssuer({ ...deps, budgets }, () => cache.clear()),
     budgets,
+    audit: createAudit(deps),
     authenticate: createAuthenticate({ clock, cache, environmentHashes, used }),
     require: requireScope,
     async usage(caller, query) {

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Random } from '../base/random.ts';
+import type { Actor } from '../core/audit.ts';
 import { invalid, notFound } from '../core/errors.ts';
 import { changeLimits } from '../core/limits.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../core/org.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts, BudgetedOrg } from './accounts.ts';
+import { stamp } from './audit.ts';
 import type { Budgets } from './budgets.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 
@@ -26,7 +28,7 @@ export interface IssuerDeps {
 }
 
 /** Creates an org. Names need not be unique. */
-export async function createOrg({ store, clock, ids }: IssuerDeps, input: NewOrg) {
+export async function createOrg({ store, clock, ids }: IssuerDeps, actor: Actor, input: NewOrg) {
   const { name, limits = {}, weight = orgDefaults.weight, disabled = false, budget } = input;
   const now = clock.now();
   const org: Org = {
@@ -37,7 +39,7 @@ export async function createOrg({ store, clock, ids }: IssuerDeps, input: NewOrg
     weight,
     disabledAt: disabled ? now : null,
   };
-  await store.orgs.insert(org, budget ?? undefined);
+  await store.orgs.insert(org, budget ?? undefined, { actor, at: now });
   return org;
 }
 
@@ -48,6 +50,7 @@ export async function createOrg({ store, clock, ids }: IssuerDeps, input: NewOrg
  */
 export async function issueKey(
   { store, clock, random, ids }: IssuerDeps,
+  actor: Actor,
   input: NewKey,
   secret = makeKey(random),
 ): Promise<{ apiKey: ApiKey | null; key: string }> {
@@ -66,7 +69,7 @@ export async function issueKey(
     limits: changeLimits({}, input.limits ?? {}),
     maxPriority: input.maxPriority ?? keyDefaults.maxPriority,
   };
-  const isNew = await store.keys.insert(apiKey, hashKey(secret));
+  const isNew = await store.keys.insert(apiKey, hashKey(secret), stamp(clock, actor));
   return { apiKey: isNew ? apiKey : null, key: secret };
 }
 
@@ -93,25 +96,25 @@ export function createIssuer(
   const withBudget = async (org: Org): Promise<BudgetedOrg> => (await withBudgets([org]))[0]!;
   return {
     orgs: {
-      create: async (input) => withBudget(await createOrg(issuing, input)),
+      create: async (actor, input) => withBudget(await createOrg(issuing, actor, input)),
       async get(id) {
         const org = await store.orgs.get(id);
         if (!org) throw notFound('org');
         return withBudget(org);
       },
       list: async () => withBudgets(await store.orgs.list()),
-      async update(id, changes) {
-        const org = await store.orgs.update(id, changes, clock.now());
+      async update(actor, id, changes) {
+        const org = await store.orgs.update(id, changes, clock.now(), stamp(clock, actor));
         changed();
         if (!org) throw notFound('org');
         return withBudget(org);
       },
     },
     keys: {
-      async create(input) {
+      async create(actor, input) {
         await requireOrg(store.orgs, input.orgId);
         requireFuture(input, clock.now());
-        const { apiKey, key } = await issueKey(issuing, input);
+        const { apiKey, key } = await issueKey(issuing, actor, input);
         if (!apiKey) throw new Error('a generated key exists already: the source of randomness is broken');
         return { apiKey, key };
       },
@@ -124,15 +127,15 @@ export function createIssuer(
         if (orgId !== undefined) await requireOrg(store.orgs, orgId);
         return store.keys.list(orgId);
       },
-      async update(id, changes) {
+      async update(actor, id, changes) {
         requireFuture(changes, clock.now());
-        const apiKey = await store.keys.update(id, changes, clock.now());
+        const apiKey = await store.keys.update(id, changes, clock.now(), stamp(clock, actor));
         changed();
         if (!apiKey) throw notFound('key');
         return apiKey;
       },
-      async revoke(id) {
-        const apiKey = await store.keys.revoke(id, clock.now());
+      async revoke(actor, id) {
+        const apiKey = await store.keys.revoke(id, clock.now(), stamp(clock, actor));
         changed();
         if (!apiKey) throw notFound('key');
         return apiKey;

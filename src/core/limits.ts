@@ -51,6 +51,13 @@ export const limitFields = {
 } as const satisfies Record<string, keyof Limits>;
 
 export type LimitName = keyof typeof limitFields;
+export const limitNames = Object.keys(limitFields) as LimitName[];
+
+/** Limits that are set, by their names in the API. */
+export function namedLimits(limits: Limits): { [Name in LimitName]?: Limits[(typeof limitFields)[Name]] } {
+  const set = limitNames.filter((name) => limits[limitFields[name]] !== undefined);
+  return Object.fromEntries(set.map((name) => [name, limits[limitFields[name]]]));
+}
 
 /** New values of limits: null lifts a limit, and absent ones stay. Null for all of them lifts every limit. */
 export type LimitChanges =

@@ -82,6 +82,7 @@ export type NewKey = Omit<KeyChanges, 'disabled'> & { orgId: string };
 export interface Caller {
   orgId: string;
   keyId: string;
+  keyName?: string;
   scopes: readonly KeyScope[];
   models: readonly string[] | null;
   /** None if absent. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { normalizeAddress } from '../base/addresses.ts';
 import { isId } from '../base/ids.ts';
 import { runCooperatively } from '../base/loop-slices.ts';
 import { notFound } from '../core/errors.ts';
@@ -55,6 +56,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     const incoming: Incoming = {
       requestId: tracked.requestId,
       caller,
+      address: addressOf(request),
       method: request.method,
       ...readParams(request, route),
       query: request.query as Record<string, unknown>,
@@ -104,6 +106,11 @@ export async function authenticate(
   });
   if (route.access !== 'key') services.accounts.require(caller, route.access);
   return caller;
+}
+
+function addressOf({ raw }: FastifyRequest): string | null {
+  const { remoteAddress } = raw.socket;
+  return remoteAddress === undefined ? null : normalizeAddress(remoteAddress);
 }
 
 /** Path parameters, decoded from the raw path so that `%2F` stays inside its segment. */

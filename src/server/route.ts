@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { IdPrefix } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Batches } from '../batches/batches.ts';
+import type { Actor } from '../core/audit.ts';
 import type { CallTrace } from '../core/call-trace.ts';
 import type { ResourceName } from '../core/errors.ts';
 import type { DateForm } from '../core/batch.ts';
@@ -113,6 +114,8 @@ export interface Incoming {
   requestId: string;
   /** On an open route: a caller with empty ids and no scopes. */
   caller: Caller;
+  /** Address of the connection: behind a reverse proxy, that of the proxy. */
+  address: string | null;
   method: string;
   /** Decoded path parameter, or ''. */
   param: string;
@@ -153,4 +156,9 @@ export interface Incoming {
 export function interactiveCall(incoming: Incoming): InteractiveCall {
   const { caller, requestId, signal, onModel, onRates, trace } = incoming;
   return { caller, requestId, signal, onModel, onRates, trace };
+}
+
+/** Caller of a request, for the audit log. */
+export function actorOf({ caller, requestId, address }: Incoming): Actor {
+  return { keyId: caller.keyId, name: caller.keyName ?? '', address, requestId };
 }

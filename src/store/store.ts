@@ -1,5 +1,6 @@
 import type { Service } from '../base/service.ts';
 import type { KeyStore, LedgerStore, OrgStore } from './contract/accounts.ts';
+import type { AuditStore } from './contract/audit.ts';
 import type { BatchStore } from './contract/batches.ts';
 import type { ChatStore } from './contract/chats.ts';
 import type { ConversationStore } from './contract/conversations.ts';
@@ -22,6 +23,7 @@ export interface Store extends Service {
   installation: InstallationStore;
   orgs: OrgStore;
   keys: KeyStore;
+  audit: AuditStore;
   files: FileStore;
   batches: BatchStore;
   results: ResultStore;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import { makeKey } from '../../src/accounts/keys.ts';
 import { systemRandom } from '../../src/base/system.ts';
 import { routes } from '../../src/server/routes/routes.ts';
@@ -136,7 +137,7 @@ describe('scopes', () => {
   it.each(scoped)('403: rejects %s with every scope except %s', async (call, scope) => {
     const [org] = await app.accounts.orgs.list();
     const all = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
-    const { key } = await app.accounts.keys.create({
+    const { key } = await app.accounts.keys.create(serverActor, {
       orgId: org!.id,
       // Admins can see the usage of every org.
       scopes: all.filter((each) => each !== scope && !(scope === 'usage' && each === 'admin')),
@@ -149,9 +150,9 @@ describe('scopes', () => {
 
   it('401: rejects a revoked key at once', async () => {
     const [org] = await app.accounts.orgs.list();
-    const { key, apiKey } = await app.accounts.keys.create({ orgId: org!.id });
+    const { key, apiKey } = await app.accounts.keys.create(serverActor, { orgId: org!.id });
     expect((await app.call('GET', '/v1/models', { key })).status).toBe(200);
-    await app.accounts.keys.revoke(apiKey.id);
+    await app.accounts.keys.revoke(serverActor, apiKey.id);
     expect((await app.call('GET', '/v1/models', { key })).status).toBe(401);
   });
 });
@@ -159,14 +160,18 @@ describe('scopes', () => {
 describe('a key that is revoked while a body arrives', () => {
   async function begin(to: RunningServer, path: string, type: string, body: string) {
     const [org] = await to.accounts.orgs.list();
-    const { key, apiKey } = await to.accounts.keys.create({ orgId: org!.id });
+    const { key, apiKey } = await to.accounts.keys.create(serverActor, { orgId: org!.id });
     const connection = await openRaw(to.url);
     connection.write(
       `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${type}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
     await connection.until('100 Continue');
     connection.write(body.slice(0, -10));
-    return { connection, revoke: () => to.accounts.keys.revoke(apiKey.id), rest: body.slice(-10) };
+    return {
+      connection,
+      revoke: () => to.accounts.keys.revoke(serverActor, apiKey.id),
+      rest: body.slice(-10),
+    };
   }
 
   it('401: stores nothing of an upload', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import { openRaw } from './support/raw-http.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
@@ -129,9 +130,9 @@ describe('POST /v1/chat/completions', () => {
 
   it('403: a model that the key may not use, and a key without the scope', async () => {
     const [org] = await app.accounts.orgs.list();
-    const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['vectors'] });
+    const { key } = await app.accounts.keys.create(serverActor, { orgId: org!.id, models: ['vectors'] });
     expect((await app.call('POST', path, { json: ask('x'), key })).json.error.code).toBe('model_not_allowed');
-    const { key: files } = await app.accounts.keys.create({ orgId: org!.id, scopes: ['files'] });
+    const { key: files } = await app.accounts.keys.create(serverActor, { orgId: org!.id, scopes: ['files'] });
     expect((await app.call('POST', path, { json: ask('x'), key: files })).json.error.code).toBe(
       'permission_denied',
     );

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import type { MessageEvent } from '../../src/wire/messages/messages.ts';
 import { collectMessage } from '../support/collect-message.ts';
 import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
@@ -196,7 +197,7 @@ describe('POST /v1/messages', () => {
 
   it('403: a model that the key may not use', async () => {
     const [org] = await app.accounts.orgs.list();
-    const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['vectors'] });
+    const { key } = await app.accounts.keys.create(serverActor, { orgId: org!.id, models: ['vectors'] });
     for (const at of [path, `${path}/count_tokens`]) {
       const { status, json } = await app.call('POST', at, { json: ask('x'), key });
       expect([status, json.error.type, json.error.code]).toEqual([

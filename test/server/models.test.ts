@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
 let app: RunningServer;
@@ -69,7 +70,7 @@ describe('GET /v1/models/{model}', () => {
     const unknown = await app.call('GET', '/v1/models/nope');
     expect([unknown.status, unknown.json.error.code]).toEqual([404, 'model_not_found']);
     const [org] = await app.accounts.orgs.list();
-    const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['tiny'] });
+    const { key } = await app.accounts.keys.create(serverActor, { orgId: org!.id, models: ['tiny'] });
     const hidden = await app.call('GET', '/v1/models/vectors', { key });
     expect(hidden.status).toBe(404);
     expect(hidden.json.message).toBe(unknown.json.message.replace('nope', 'vectors'));
@@ -104,12 +105,15 @@ describe('a model that only other processes serve', () => {
 
   it('404: names the processes that serve it, and the models that this process serves to the key', async () => {
     const [org] = await app.accounts.orgs.list();
-    const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['theirs', 'tiny'] });
+    const { key } = await app.accounts.keys.create(serverActor, {
+      orgId: org!.id,
+      models: ['theirs', 'tiny'],
+    });
     const { status, json } = await chat('far', key);
     expect([status, json.error.code]).toEqual([404, 'model_not_found']);
     expect(json.error.message).toContain("'theirs' is served by other Offpeak servers");
     expect(json.error.message).toContain("This server has 'tiny'.");
-    const hidden = await app.accounts.keys.create({ orgId: org!.id, models: ['tiny'] });
+    const hidden = await app.accounts.keys.create(serverActor, { orgId: org!.id, models: ['tiny'] });
     expect((await chat('far', hidden.key)).json.error.code).toBe('model_not_allowed');
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import type { ChatChunk, ChatChunks } from '../../src/wire/chat/chat.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { openRaw } from './support/raw-http.ts';
@@ -65,7 +66,7 @@ describe('POST /v1/responses', () => {
 
   it('403: a model that the key may not use, in the background too', async () => {
     const [org] = await app.accounts.orgs.list();
-    const { key } = await app.accounts.keys.create({ orgId: org!.id, models: ['vectors'] });
+    const { key } = await app.accounts.keys.create(serverActor, { orgId: org!.id, models: ['vectors'] });
     for (const more of [{}, { background: true }])
       expect((await app.call('POST', path, { json: ask('x', more), key })).json.error.code).toBe(
         'model_not_allowed',

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
+import type { NewKey } from '../../src/core/org.ts';
 import { openRaw, sendRaw } from './support/raw-http.ts';
 import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
@@ -139,12 +141,12 @@ describe('a WebSocket', () => {
     for (let n = 0; n < 11; n++) many.send({ ...create, input: '[[hang]]' });
     expect(last(await many.turn())).toMatchObject({ status: 429 });
     expect(await many.closed).toEqual({ code: 1008 });
-    const { id: orgId } = await app.accounts.orgs.create({ name: 'third' });
-    const made = await app.accounts.keys.create({ orgId });
+    const { id: orgId } = await app.accounts.orgs.create(serverActor, { name: 'third' });
+    const made = await app.accounts.keys.create(serverActor, { orgId });
     const revoked = await open(made.key);
     revoked.send({ ...create, input: 'x' });
     expect(last(await revoked.turn()).type).toBe('response.completed');
-    await app.accounts.keys.revoke(made.apiKey.id);
+    await app.accounts.keys.revoke(serverActor, made.apiKey.id);
     revoked.send({ ...create, input: 'x' });
     expect(last(await revoked.turn())).toMatchObject({ status: 401, code: 'invalid_api_key' });
     revoked.close();
@@ -181,9 +183,9 @@ describe('a WebSocket', () => {
     return answer;
   }
   const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`;
-  async function keyWith(more: Omit<Parameters<typeof app.accounts.keys.create>[0], 'orgId'>) {
+  async function keyWith(more: Omit<NewKey, 'orgId'>) {
     const [org] = await app.accounts.orgs.list();
-    return app.accounts.keys.create({ orgId: org!.id, ...more });
+    return app.accounts.keys.create(serverActor, { orgId: org!.id, ...more });
   }
 
   it('403: rejects a key without the scope inference', async () => {
@@ -195,7 +197,7 @@ describe('a WebSocket', () => {
 
   it('401 and 400: rejects invalid credentials before the upgrade', async () => {
     const { key, apiKey } = await keyWith({});
-    await app.accounts.keys.revoke(apiKey.id);
+    await app.accounts.keys.revoke(serverActor, apiKey.id);
     expect(await refusalOf(bearer(key))).toMatch(/^HTTP\/1.1 401 [^]*"code":"invalid_api_key"/);
     expect(await refusalOf(bearer(app.keys.a) + bearer(app.keys.b))).toMatch(
       /^HTTP\/1.1 400 [^]*"code":"duplicate_authorization"/,
@@ -212,8 +214,11 @@ describe('a WebSocket', () => {
     expect(last(await listed.turn())).toMatchObject({ status: 403, code: 'model_not_allowed' });
     listed.close();
 
-    const poor = await app.accounts.orgs.create({ name: 'poor', budget: { amount: 1, period: 'total' } });
-    const { key: poorKey } = await app.accounts.keys.create({ orgId: poor.id });
+    const poor = await app.accounts.orgs.create(serverActor, {
+      name: 'poor',
+      budget: { amount: 1, period: 'total' },
+    });
+    const { key: poorKey } = await app.accounts.keys.create(serverActor, { orgId: poor.id });
     const client = await open(poorKey);
     client.send({ ...create, input: 'x' });
     expect(last(await client.turn()).type).toBe('response.completed');

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import { systemClock } from '../../src/base/system.ts';
 import type { KeyScope } from '../../src/core/org.ts';
 import { usageSchema } from '../../src/server/openapi/answer-schemas.ts';
@@ -36,7 +37,7 @@ afterAll(() => app.stop());
 
 const usage = (query = '', options?: CallOptions) => app.call('GET', `/v1/usage${query}`, options);
 const keyWith = async (scopes: KeyScope[], orgId = orgs.a) =>
-  (await app.accounts.keys.create({ orgId, scopes })).key;
+  (await app.accounts.keys.create(serverActor, { orgId, scopes })).key;
 const once = {
   requests: 1,
   input_tokens: 10,

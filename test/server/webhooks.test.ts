@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import type { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { type Json, type RunningServer, startServer } from './support/start-server.ts';
@@ -124,7 +125,7 @@ describe('a webhook', () => {
   });
 
   it('requires the scope batches', async () => {
-    const { key } = await app.accounts.keys.create({
+    const { key } = await app.accounts.keys.create(serverActor, {
       orgId: (await app.accounts.orgs.list())[0]!.id,
       scopes: ['inference', 'files'],
     });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
+import { auditTests } from './conformance/audit.ts';
 import { batchTests } from './conformance/batches.ts';
 import { budgetTests } from './conformance/budgets.ts';
 import { chatTests } from './conformance/chats.ts';
@@ -60,6 +61,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
 
     installationTests(stores);
     keyTests(stores);
+    auditTests(stores);
     fileTests(stores);
     creationTests(stores);
     batchTests(stores);

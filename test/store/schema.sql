@@ -13,6 +13,28 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_by_org ON api_keys (org_id, id);
 
+CREATE TABLE audit_head (id integer PRIMARY KEY, sequence bigint NOT NULL, hash text NOT NULL);
+
+CREATE TABLE audit_log (
+  sequence bigint PRIMARY KEY,
+  at bigint NOT NULL,
+  actor text,
+  actor_name text NOT NULL,
+  action text NOT NULL,
+  target text NOT NULL,
+  old_value text,
+  new_value text,
+  address text,
+  request_id text,
+  previous_hash text NOT NULL,
+  hash text NOT NULL);
+
+CREATE INDEX audit_log_by_action ON audit_log (action, sequence);
+
+CREATE INDEX audit_log_by_actor ON audit_log (actor, sequence);
+
+CREATE INDEX audit_log_by_target ON audit_log (target, sequence);
+
 CREATE TABLE batch_chunks (
   batch_id text NOT NULL,
   seq integer NOT NULL,

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { serverActor } from '../../src/core/audit.ts';
 import { createAccounts } from '../../src/accounts/create-accounts.ts';
 import { createIds } from '../../src/base/ids.ts';
 import { silent as log } from '../../src/base/log.ts';
@@ -27,8 +28,8 @@ export async function seedKeys(data: string, wanted: SeedKey[]): Promise<string[
     const secrets: string[] = [];
     for (const { org, ...rights } of wanted) {
       const known = (await accounts.orgs.list()).find(({ name }) => name === org);
-      const { id } = known ?? (await accounts.orgs.create({ name: org }));
-      secrets.push((await accounts.keys.create({ orgId: id, ...rights })).key);
+      const { id } = known ?? (await accounts.orgs.create(serverActor, { name: org }));
+      secrets.push((await accounts.keys.create(serverActor, { orgId: id, ...rights })).key);
     }
     return secrets;
   } finally {

@@ -2,6 +2,7 @@ import * as t from '../../wire/schema/schema.ts';
 import { batchEndpoints, batchStatuses } from '../../core/batch.ts';
 import { budgetPeriods } from '../../core/budget.ts';
 import { filePurposes } from '../../core/file.ts';
+import { auditActions } from '../../core/audit.ts';
 import { limitFields } from '../../core/limits.ts';
 import { scopes } from '../../core/org.ts';
 import { usageGroups } from '../../core/usage-report.ts';
@@ -202,6 +203,37 @@ export const keySchema = titled('ApiKey', keyFields);
 export const newKeySchema = t.object(
   { ...keyFields, key: t.string({ description: 'Secret key, shown only once.' }) },
   { title: 'NewApiKey', ...closed },
+);
+
+const changedFields = {
+  type: ['object', 'null'],
+  additionalProperties: true,
+  description: 'Changed fields without secrets.',
+};
+
+export const auditEntrySchema = titled('AuditEntry', {
+  id: t.string({ pattern: '^audit_' }),
+  object: t.literal('audit_entry'),
+  at: instant,
+  actor: t.object(
+    {
+      key_id: t.stringOrNull({ description: 'Null for the server.' }),
+      name: t.string(),
+    },
+    closed,
+  ),
+  action: t.oneOf(auditActions),
+  target: t.string({ description: 'Id of what was changed.' }),
+  before: changedFields,
+  after: changedFields,
+  address: t.stringOrNull({ description: 'Address of the connection.' }),
+  request_id: t.stringOrNull(),
+  previous_hash: t.string(),
+  hash: t.string({ description: 'SHA-256 of the other fields as canonical JSON (RFC 8785).' }),
+});
+
+export const auditHeadSchema = t.orNull(
+  t.object({ id: t.string(), hash: t.string() }, { description: 'Last entry of the log.', ...closed }),
 );
 
 const webhookFields = {

@@ -1,5 +1,7 @@
 import { batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
+import { auditActions } from '../../core/audit.ts';
+import { auditListLimits } from '../../wire/admin/audit.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
@@ -66,6 +68,15 @@ export const resultsQuery: QueryDocs = {
 };
 
 export const keyListQuery: QueryDocs = { org_id: text('Only keys of this org.') };
+
+export const auditListQuery: QueryDocs = {
+  limit: limit(auditListLimits),
+  after,
+  order: order('desc', 'Order by time.'),
+  actor: text('Only changes by the key with this id.'),
+  action: { type: 'string', enum: auditActions, description: 'Only changes of this kind.' },
+  target: text('Only changes of what has this id.'),
+};
 
 export const usageQuery: QueryDocs = {
   start: { ...text('First day (UTC); by default, 30 days are reported.'), format: 'date' },

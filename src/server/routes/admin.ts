@@ -19,9 +19,18 @@ import { joinPath } from '../../wire/schema/explain.ts';
 import { quoted } from '../../wire/json/parse.ts';
 import { listBody } from '../../wire/shared/list-body.ts';
 import { textParam } from '../../wire/shared/query-params.ts';
+import { parseAuditQuery, presentHead } from '../../wire/admin/audit.ts';
 import { json } from '../answer.ts';
-import { keySchema, newKeySchema, orgSchema, pageOf } from '../openapi/answer-schemas.ts';
-import { keyListQuery } from '../openapi/query-schemas.ts';
+import {
+  auditEntrySchema,
+  auditHeadSchema,
+  keySchema,
+  newKeySchema,
+  orgSchema,
+  pageOf,
+} from '../openapi/answer-schemas.ts';
+import { auditListQuery, keyListQuery } from '../openapi/query-schemas.ts';
+import { actorOf } from '../route.ts';
 import { smallBody, defineRoutes } from './define-routes.ts';
 
 export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
@@ -33,8 +42,9 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     maxBytes: smallBody,
     status: 201,
     answer: orgSchema,
-    async handle({ body }, { accounts, clock, peers }) {
-      const org = await accounts.orgs.create(withModelIds(peers, parseCreateOrg(body.text)));
+    async handle(incoming, { accounts, clock, peers }) {
+      const input = withModelIds(peers, parseCreateOrg(incoming.body.text));
+      const org = await accounts.orgs.create(actorOf(incoming), input);
       return json(201, presentOrg(org, clock.now()));
     },
   },
@@ -70,8 +80,9 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     body: updateOrgSchema,
     maxBytes: smallBody,
     answer: orgSchema,
-    async handle({ param, body }, { accounts, clock, peers }) {
-      const org = await accounts.orgs.update(param, withModelIds(peers, parseUpdateOrg(body.text)));
+    async handle(incoming, { accounts, clock, peers }) {
+      const changes = withModelIds(peers, parseUpdateOrg(incoming.body.text));
+      const org = await accounts.orgs.update(actorOf(incoming), incoming.param, changes);
       return json(200, presentOrg(org, clock.now()));
     },
   },
@@ -83,8 +94,9 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     maxBytes: smallBody,
     status: 201,
     answer: newKeySchema,
-    async handle({ body }, { accounts, peers }) {
-      const { apiKey, key } = await accounts.keys.create(withModelIds(peers, parseCreateKey(body.text)));
+    async handle(incoming, { accounts, peers }) {
+      const input = withModelIds(peers, parseCreateKey(incoming.body.text));
+      const { apiKey, key } = await accounts.keys.create(actorOf(incoming), input);
       return json(201, presentKey(apiKey, key));
     },
   },
@@ -120,8 +132,9 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     body: updateKeySchema,
     maxBytes: smallBody,
     answer: keySchema,
-    async handle({ param, body }, { accounts, peers }) {
-      const key = await accounts.keys.update(param, withModelIds(peers, parseUpdateKey(body.text)));
+    async handle(incoming, { accounts, peers }) {
+      const changes = withModelIds(peers, parseUpdateKey(incoming.body.text));
+      const key = await accounts.keys.update(actorOf(incoming), incoming.param, changes);
       return json(200, presentKey(key));
     },
   },
@@ -131,7 +144,20 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Revoke Key',
     summary: 'Revoke a key. Takes effect on all processes within a second',
     answer: keySchema,
-    handle: async ({ param }, { accounts }) => json(200, presentKey(await accounts.keys.revoke(param))),
+    handle: async (incoming, { accounts }) =>
+      json(200, presentKey(await accounts.keys.revoke(actorOf(incoming), incoming.param))),
+  },
+  {
+    on: 'GET /v1/admin/audit',
+    name: 'List Audit Log',
+    summary: 'List the changes that administrators made, newest first by default',
+    query: auditListQuery,
+    strictQuery: true,
+    answer: pageOf(auditEntrySchema, { head: auditHeadSchema }),
+    async handle({ query }, { accounts }) {
+      const { entries, hasMore, head } = await accounts.audit.list(parseAuditQuery(query));
+      return json(200, { ...listBody(entries, hasMore), head: presentHead(head) });
+    },
   },
 ]);
 

@@ -1,31 +1,34 @@
+import type { AuditStamp } from '../../core/audit.ts';
 import type { Budget, SpentBudget } from '../../core/budget.ts';
 import type { ApiKey, KeyChanges, KeyOrg, Org, OrgChanges } from '../../core/org.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { UsagePart, UsageCursor, UsageQuery } from '../../core/usage-report.ts';
 
+/** Changes with a stamp add an entry to the audit log. */
 export interface OrgStore {
-  insert(org: Org, budget?: Budget): Promise<void>;
+  insert(org: Org, budget?: Budget, stamp?: AuditStamp): Promise<void>;
   get(id: string): Promise<Org | undefined>;
   /** All orgs, oldest first. */
   list(): Promise<Org[]>;
   /** Applies the changes and returns the org. A null budget removes the limit. */
-  update(id: string, changes: OrgChanges, now: number): Promise<Org | undefined>;
+  update(id: string, changes: OrgChanges, now: number, stamp?: AuditStamp): Promise<Org | undefined>;
   /** All budgets, with the spending in the ledger. */
   budgets(now: number): Promise<SpentBudget[]>;
   /** Records which budgets are used up as of now, and clears the others. */
   noteUsedUp(now: number): Promise<void>;
 }
 
+/** Changes with a stamp add an entry to the audit log. */
 export interface KeyStore {
   /** @param hash SHA-256 of the key, lower-case hex. Returns false if the hash exists. */
-  insert(key: ApiKey, hash: string): Promise<boolean>;
+  insert(key: ApiKey, hash: string, stamp?: AuditStamp): Promise<boolean>;
   findByHash(hash: string): Promise<(ApiKey & { org: KeyOrg }) | undefined>;
   get(id: string): Promise<ApiKey | undefined>;
   /** Keys of all orgs or one, oldest first. */
   list(orgId?: string): Promise<ApiKey[]>;
   /** Returns the revoked key; a second revocation keeps the first instant. */
-  revoke(id: string, at: number): Promise<ApiKey | undefined>;
-  update(id: string, changes: KeyChanges, now: number): Promise<ApiKey | undefined>;
+  revoke(id: string, at: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
+  update(id: string, changes: KeyChanges, now: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
   touch(uses: { id: string; at: number }[]): Promise<void>;
 }
 

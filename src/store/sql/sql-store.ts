@@ -1,6 +1,7 @@
 import type { Service } from '../../base/service.ts';
 import type { Db } from '../db.ts';
 import type { Store } from '../store.ts';
+import { createAuditLog } from './accounts/audit.ts';
 import { createBatchRows } from './batches/batches.ts';
 import { createChats } from './responses/chats.ts';
 import { createClaiming } from './batches/claim.ts';
@@ -30,6 +31,7 @@ export function createSqlStore(db: Db): StoreOperations {
     installation: createInstallation(db),
     orgs: createOrgs(db),
     keys: createKeys(db),
+    audit: createAuditLog(db),
     files: createFiles(db),
     batches: {
       ...createBatchRows(db),

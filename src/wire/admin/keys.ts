@@ -10,6 +10,7 @@ import {
   type NewKey,
   scopes,
 } from '../../core/org.ts';
+import { keySettings } from '../../core/settings.ts';
 import { describe } from '../schema/explain.ts';
 import {
   string,
@@ -25,7 +26,7 @@ import {
 } from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import { nullable, parseInstant } from '../shared/instant.ts';
-import { type LimitsBody, limitsSchema, presentLimits, readLimits } from './limits.ts';
+import { type LimitsBody, limitsSchema, readLimits } from './limits.ts';
 
 const settings = {
   'name?': stringOrNull(titleRule),
@@ -128,18 +129,11 @@ export function presentKey(key: ApiKey, secret?: string) {
   return {
     id: key.id,
     object: 'api_key',
-    org_id: key.orgId,
-    name: key.name,
     prefix: key.prefix,
-    scopes: key.scopes,
-    models: key.models,
-    limits: presentLimits(key.limits),
-    priority: key.maxPriority,
     created_at: isoSeconds(key.createdAt),
-    expires_at: iso(key.expiresAt),
-    revoked_at: iso(key.revokedAt),
-    disabled: key.disabledAt !== null,
+    ...keySettings(key),
     disabled_at: iso(key.disabledAt),
+    revoked_at: iso(key.revokedAt),
     last_used_at: iso(key.lastUsedAt),
     ...(secret !== undefined && { key: secret }),
   };

@@ -1,17 +1,16 @@
-import { type LimitChanges, limitFields, type LimitName, type Limits } from '../../core/limits.ts';
+import { type LimitChanges, limitFields, type LimitName, limitNames } from '../../core/limits.ts';
 import { integerOrNull, orNull } from '../schema/schema.ts';
 
 const amount = integerOrNull({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const names = Object.keys(limitFields) as LimitName[];
 
 /** `limits` of an org or a key in a request body: null lifts a limit, and absent ones stay. */
 export const limitsSchema = orNull({
   type: 'object',
   description: 'Limits to set. Null lifts one, or all of them.',
   // Unlike `additionalProperties`, a fault of `propertyNames` lists the known names.
-  propertyNames: { enum: names },
+  propertyNames: { enum: limitNames },
   properties: Object.fromEntries(
-    names.map((name) => [
+    limitNames.map((name) => [
       name,
       name === 'queued_tokens'
         ? {
@@ -33,12 +32,6 @@ export type LimitsBody =
 
 export function readLimits(body: LimitsBody): LimitChanges {
   if (body === null) return null;
-  const named = names.filter((name) => body[name] !== undefined);
+  const named = limitNames.filter((name) => body[name] !== undefined);
   return Object.fromEntries(named.map((name) => [limitFields[name], body[name]]));
-}
-
-/** Limits that are set, by their names in the API. */
-export function presentLimits(limits: Limits): { [Name in LimitName]?: Limits[(typeof limitFields)[Name]] } {
-  const set = names.filter((name) => limits[limitFields[name]] !== undefined);
-  return Object.fromEntries(set.map((name) => [name, limits[limitFields[name]]]));
 }

@@ -13,9 +13,10 @@ import { isoSeconds } from '../../base/clock.ts';
 import { nextPeriodStart, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
 import { type NewOrg, type Org, type OrgChanges, weights } from '../../core/org.ts';
 import { formatDollars, parseDollars } from '../../core/price.ts';
+import { budgetSettings, orgSettings } from '../../core/settings.ts';
 import { nullable } from '../shared/instant.ts';
 import { parseBody, validator } from '../schema/validate.ts';
-import { type LimitsBody, limitsSchema, presentLimits, readLimits } from './limits.ts';
+import { type LimitsBody, limitsSchema, readLimits } from './limits.ts';
 
 const nameRule = { ...titleRule, minLength: 1 };
 const budget = orNull(
@@ -92,22 +93,17 @@ export function presentOrg(org: Org & { budget: SpentBudget | null }, now: numbe
   return {
     id: org.id,
     object: 'org',
-    name: org.name,
     created_at: isoSeconds(org.createdAt),
-    disabled: org.disabledAt !== null,
+    ...orgSettings(org),
     disabled_at: nullable(isoSeconds)(org.disabledAt),
-    weight: org.weight,
-    limits: presentLimits(org.limits),
     budget: org.budget && presentBudget(org.budget, now),
   };
 }
 
 function presentBudget(spent: SpentBudget, now: number) {
-  const again = nextPeriodStart(spent, now);
   return {
-    amount: formatDollars(BigInt(spent.amount)),
-    period: spent.period,
+    ...budgetSettings(spent),
     spent: formatDollars(BigInt(spent.spent)),
-    begins_again_at: again === null ? null : isoSeconds(again),
+    begins_again_at: nullable(isoSeconds)(nextPeriodStart(spent, now)),
   };
 }

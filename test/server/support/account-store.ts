@@ -1,8 +1,9 @@
+import { emptyAuditLog } from '../../../src/core/audit.ts';
 import { type ApiKey, type Org, orgDefaults } from '../../../src/core/org.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 
-export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'ledger' | 'ping'> {
+export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'audit' | 'ledger' | 'ping'> {
   /** Hashes looked up so far. */
   readonly lookups: string[];
   readonly touched: { id: string; at: number }[][];
@@ -58,6 +59,10 @@ export function createAccountStore(): AccountStore {
         return { ...row.key };
       },
       touch: async (uses) => void touched.push(uses),
+    },
+    audit: {
+      append: () => Promise.reject(new Error('no change is added here')),
+      list: async () => ({ entries: [], hasMore: false, head: emptyAuditLog }),
     },
     ledger: {
       async add(rows) {

@@ -1,3 +1,4 @@
+import { serverActor } from '../../../src/core/audit.ts';
 import { StoreTime } from '../../../src/base/store-time.ts';
 import { createTestPool } from '../../support/test-pool.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -224,10 +225,10 @@ export async function startServer(
   const services = [store, blobs, accounts, service, files, responses, webhooks, batches, server];
   for (const each of services) await each.start();
   await accounts.makeFirstKeys();
-  const second = await accounts.orgs.create({ name: 'second' });
+  const second = await accounts.orgs.create(serverActor, { name: 'second' });
   const keys = {
     a: accounts.firstKeys?.key ?? '',
-    b: (await accounts.keys.create({ orgId: second.id })).key,
+    b: (await accounts.keys.create(serverActor, { orgId: second.id })).key,
     admin: accounts.firstKeys?.adminKey ?? '',
   };
 

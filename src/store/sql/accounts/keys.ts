@@ -1,6 +1,10 @@
 import type { Db } from '../../db.ts';
 import type { KeyStore } from '../../contract/accounts.ts';
 import type { ApiKey, KeyOrg } from '../../../core/org.ts';
+import { append } from './audit.ts';
+import { isoSeconds } from '../../../base/clock.ts';
+import { changedFields } from '../../../core/audit.ts';
+import { keySettings } from '../../../core/settings.ts';
 import { tableOf } from '../table.ts';
 import { changedSettings } from './settings.ts';
 
@@ -15,8 +19,18 @@ const keyOrgs = tableOf<KeyOrg>('orgs', { json: ['limits'] })('limits disabledAt
 
 export function createKeys(db: Db): KeyStore {
   return {
-    insert: async (key, hash) =>
-      (await keys.insert(db, [{ ...key, hash }], 'ON CONFLICT (hash) DO NOTHING RETURNING id')).length > 0,
+    insert: (key, hash, stamp) =>
+      db.tx(async (q) => {
+        const made = await keys.insert(q, [{ ...key, hash }], 'ON CONFLICT (hash) DO NOTHING RETURNING id');
+        const change = {
+          action: 'key.create',
+          target: key.id,
+          before: null,
+          after: keySettings(key),
+        } as const;
+        if (made.length > 0 && stamp) await append(q, stamp, change);
+        return made.length > 0;
+      }),
 
     async findByHash(hash) {
       const key = await keys.first(db, { hash });
@@ -26,17 +40,24 @@ export function createKeys(db: Db): KeyStore {
     get: (id) => keys.first(db, { id }),
     list: (orgId) => keys.all(db, { 'org_id = ?': orgId }, 'ORDER BY id'),
 
-    async revoke(id, at) {
-      const [key] = await keys.update(db, { 'revoked_at = COALESCE(revoked_at, ?)': at }, { id });
-      return key;
-    },
+    revoke: (id, at, stamp) =>
+      db.tx(async (q) => {
+        const before = await keys.first(q, { id }, q.forUpdate);
+        if (!before || before.revokedAt !== null) return before;
+        const [key] = await keys.update(q, { revokedAt: at }, { id });
+        const changed = { before: { revoked_at: null }, after: { revoked_at: isoSeconds(at) } };
+        if (stamp) await append(q, stamp, { action: 'key.revoke', target: id, ...changed });
+        return key;
+      }),
 
-    update: (id, { limits, disabled, ...changes }, now) =>
+    update: (id, { limits, disabled, ...changes }, now, stamp) =>
       db.tx(async (q) => {
         const before = await keys.first(q, { id }, q.forUpdate);
         if (!before) return undefined;
         const settings = changedSettings(before, { limits, disabled }, now);
         const [key] = await keys.update(q, { ...changes, ...settings }, { id });
+        const changed = changedFields(keySettings(before), keySettings(key!));
+        if (stamp && changed) await append(q, stamp, { action: 'key.update', target: id, ...changed });
         return key;
       }),
 

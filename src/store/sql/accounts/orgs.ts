@@ -1,50 +1,88 @@
+import { type AuditStamp, changedFields } from '../../../core/audit.ts';
+import type { Budget, BudgetPeriod } from '../../../core/budget.ts';
 import type { Org } from '../../../core/org.ts';
-import type { Db } from '../../db.ts';
+import { budgetSettings, orgSettings } from '../../../core/settings.ts';
+import type { Db, Queries } from '../../db.ts';
 import type { OrgStore } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
+import { append } from './audit.ts';
 import { changedSettings } from './settings.ts';
 import { noteUsedUp, spentBudgets } from './spending.ts';
 
-interface BudgetColumns {
+interface OrgRow extends Org {
   budget: number | null;
-  budgetPeriod: string | null;
+  budgetPeriod: BudgetPeriod | null;
   usedUpAt: number | null;
 }
 
-const orgs = tableOf<Org & BudgetColumns, keyof BudgetColumns>('orgs', {
-  json: ['limits'],
-  unread: ['budget', 'budgetPeriod', 'usedUpAt'],
-})('id name createdAt limits weight disabledAt budget budgetPeriod usedUpAt');
+const rows = tableOf<OrgRow>('orgs', { json: ['limits'] })(
+  'id name createdAt limits weight disabledAt budget budgetPeriod usedUpAt',
+);
 
 export function createOrgs(db: Db): OrgStore {
   return {
-    async insert(org, budget) {
-      await orgs.insert(db, [
-        { ...org, budget: budget?.amount ?? null, budgetPeriod: budget?.period ?? null, usedUpAt: null },
-      ]);
-    },
-    get: (id) => orgs.first(db, { id }),
-    list: () => orgs.all(db, {}, 'ORDER BY id'),
-    update: (id, { name, weight, budget, ...changes }, now) =>
+    insert: (org, budget, stamp) =>
       db.tx(async (q) => {
-        const before = await orgs.first(q, { id }, q.forUpdate);
+        const row = {
+          ...org,
+          budget: budget?.amount ?? null,
+          budgetPeriod: budget?.period ?? null,
+          usedUpAt: null,
+        };
+        await rows.insert(q, [row]);
+        const change = {
+          action: 'org.create',
+          target: org.id,
+          before: null,
+          after: settingsOf(row),
+        } as const;
+        if (stamp) await append(q, stamp, change);
+      }),
+
+    async get(id) {
+      const row = await rows.first(db, { id });
+      return row && toOrg(row);
+    },
+    list: async () => (await rows.all(db, {}, 'ORDER BY id')).map(toOrg),
+
+    update: (id, { name, weight, budget, ...changes }, now, stamp) =>
+      db.tx(async (q) => {
+        const before = await rows.first(q, { id }, q.forUpdate);
         if (!before) return undefined;
         const changed = budget === null ? { amount: null, period: null } : budget;
-        const [org] = await orgs.update(
-          q,
-          {
-            name,
-            weight,
-            ...changedSettings(before, changes, now),
-            budget: changed?.amount,
-            budgetPeriod: changed?.period,
-            usedUpAt: budget === null ? null : undefined,
-          },
-          { id },
-        );
-        return org;
+        const set = {
+          name,
+          weight,
+          ...changedSettings(before, changes, now),
+          budget: changed?.amount,
+          budgetPeriod: changed?.period,
+          usedUpAt: budget === null ? null : undefined,
+        };
+        const [after] = await rows.update(q, set, { id });
+        await appendUpdate(q, stamp, before, after!);
+        return toOrg(after!);
       }),
+
     budgets: (now) => spentBudgets(db, now),
     noteUsedUp: (now) => noteUsedUp(db, now),
   };
+}
+
+async function appendUpdate(q: Queries, stamp: AuditStamp | undefined, before: OrgRow, after: OrgRow) {
+  const changed = changedFields(settingsOf(before), settingsOf(after));
+  if (stamp && changed) await append(q, stamp, { action: 'org.update', target: after.id, ...changed });
+}
+
+function settingsOf(row: OrgRow) {
+  const budget = budgetOf(row);
+  return { ...orgSettings(row), budget: budget && budgetSettings(budget) };
+}
+
+function budgetOf({ budget, budgetPeriod }: OrgRow): Budget | null {
+  return budget === null || budgetPeriod === null ? null : { amount: budget, period: budgetPeriod };
+}
+
+function toOrg(row: OrgRow): Org {
+  const { budget: _, budgetPeriod: _period, usedUpAt: _at, ...org } = row;
+  return org;
 }
