@@ -108,7 +108,12 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     scripted,
   });
   const schemas = createSchemas(shared);
-  const counts = config.metrics && (await import('./metrics/counters.ts')).createCounters();
+  const nameOf = async (orgId: string) => (await store.orgs.get(orgId))?.name;
+  const counts =
+    config.metrics &&
+    (await import('./metrics/counters.ts')).createCounters(
+      config.metrics.orgs > 0 ? { max: config.metrics.orgs, nameOf, clock } : undefined,
+    );
   const service = createInference({
     ...shared,
     models: serving.models,
@@ -162,6 +167,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     store,
     egress,
     exclusive,
+    onAttempt: counts?.recordAttempt,
     secretsKeys: { current: config.secretsKey, accepted: config.acceptedSecretsKeys },
   });
   const ready = async () => {
@@ -202,6 +208,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       catalog,
       capacity,
       openWork: () => batches.openWork(),
+      waitingDeliveries: (max) => store.webhooks.waiting(max),
       isOutOfBudget: (orgId) => budgets.waiting(orgId) !== null,
       time,
       clock,
@@ -291,7 +298,7 @@ function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts,
     budgets: accounts.budgets,
     charge(entry) {
       accounts.charge(entry);
-      recordUsage(entry.model, entry.usage);
+      recordUsage(entry.caller.orgId, entry.model, entry.usage);
     },
   };
 }

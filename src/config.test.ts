@@ -575,9 +575,9 @@ it('a flavor of its own is checked, too', () => {
 
 describe('metrics', () => {
   it.each([
-    ['metrics: {}', { host: '127.0.0.1', port: 9464 }],
-    ['metrics: { host: 0.0.0.0 }', { host: '0.0.0.0', port: 9464 }],
-    ['metrics: { port: 0 }', { host: '127.0.0.1', port: 0 }],
+    ['metrics: {}', { host: '127.0.0.1', port: 9464, orgs: 0 }],
+    ['metrics: { host: 0.0.0.0 }', { host: '0.0.0.0', port: 9464, orgs: 0 }],
+    ['metrics: { port: 0, orgs: 20 }', { host: '127.0.0.1', port: 0, orgs: 20 }],
     ['metrics:', undefined],
   ])('are read where the file says: %s', (yaml, where) => {
     expect(load(`${yaml}\n`).metrics).toEqual(where);
@@ -586,6 +586,7 @@ describe('metrics', () => {
   it.each([
     ['metrics: true', 'metrics'],
     ['metrics: { port: 70000 }', 'metrics.port'],
+    ['metrics: { orgs: 1001 }', 'metrics.orgs'],
     ['metrics: { path: /x }', 'metrics.path'],
   ])('are refused: %s', (yaml, where) => {
     expect(problems(`${yaml}\n`)).toEqual([expect.stringMatching(`offpeak.yaml:1: ${where}\\b`)]);

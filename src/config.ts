@@ -157,6 +157,7 @@ function metrics(at: SourceValue | undefined, check: Checker): Config['metrics']
   return {
     host: check.text(fields.host) ?? '127.0.0.1',
     port: check.whole(fields.port, { min: 0, max: 65_535 }) ?? 9464,
+    orgs: check.whole(fields.orgs, { min: 0, max: 1_000 }) ?? 0,
   };
 }
 

@@ -13,8 +13,7 @@ import { errorCatalog } from '../src/core/errors.ts';
 import { scopes } from '../src/core/org.ts';
 import { waitingReasons } from '../src/core/waiting.ts';
 import { deliveryStatuses, eventTypes, testEventType } from '../src/core/webhook.ts';
-import { createCounters } from '../src/metrics/counters.ts';
-import { createGauges, type GaugesDeps } from '../src/metrics/gauges.ts';
+import { listMetrics } from './support/metric-names.ts';
 import { buildOpenApi } from '../src/server/openapi/build-openapi.ts';
 import { routes } from '../src/server/routes/routes.ts';
 
@@ -97,12 +96,5 @@ function propertyNames(node: unknown): string[] {
 }
 
 function metricNames(): string[] {
-  const { registry } = createCounters();
-  createGauges(registry, { version: '' } as GaugesDeps);
-  return registry.getMetricsAsArray().map((metric) => {
-    const { name, type, labelNames } = metric as unknown as Record<'name' | 'type', string> & {
-      labelNames: string[];
-    };
-    return ['metric', name, type, ...labelNames].join(' ');
-  });
+  return listMetrics().map(({ name, type, labelNames }) => ['metric', name, type, ...labelNames].join(' '));
 }

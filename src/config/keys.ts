@@ -35,7 +35,7 @@ export const configKeys = {
   ),
   files: words('store purposes bytes'),
   s3: words('endpoint region path_style access_key secret_key session_token'),
-  metrics: words('host port'),
+  metrics: words('host port orgs'),
   egress: words('allow ports'),
   batch: words(
     'endpoints price_factor result_ttl completion_window cancel_grace lost_model_after hours share dates',

@@ -57,8 +57,8 @@ export interface Config {
     /** Lines fail after no process has served their model for this long. */
     lostModelAfterMs: number;
   };
-  /** Address of the Prometheus endpoint; disabled if absent. */
-  metrics?: { host: string; port: number };
+  /** Address of the Prometheus endpoint, and the maximum number of orgs with a label of their own; disabled if absent. */
+  metrics?: { host: string; port: number; orgs: number };
   /** Non-public addresses, CIDR ranges and hosts that webhooks may reach, and the ports of public ones. */
   egress: { allow: string[]; ports?: number[] };
   /** Time that unreferenced blobs stay in quarantine before deletion. */

@@ -1,5 +1,6 @@
 import { createTimeBounds, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import type { DeliveryStatus } from '../core/webhook.ts';
 import type { AttemptOutcome, ClaimedDelivery, WebhookStore } from '../store/contract/webhooks.ts';
 import { attempt, attemptMs, type AttemptDeps } from './attempt.ts';
 
@@ -8,6 +9,8 @@ export interface SenderDeps extends AttemptDeps {
   log: Log;
   /** Id of the lease holder, this process. */
   worker: string;
+  /** Called after each attempt of an event, except tests. */
+  onAttempt?: ((status: DeliveryStatus) => void) | undefined;
   /** True when no other process uses the database: leases found at start-up are stale. */
   exclusive: boolean;
 }
@@ -87,6 +90,7 @@ export function createSender(deps: SenderDeps) {
     else if (ended.status === 'failed')
       log.warn({ ...fields, error: ended.error }, 'webhook delivery failed');
     else log.debug({ ...fields, ...ended }, 'webhook delivery attempted');
+    if (tries === 'all' && !aborted.signal.aborted) deps.onAttempt?.(ended.status);
     // A stop releases aborted deliveries together.
     if (!aborted.signal.aborted)
       await store

@@ -17,6 +17,7 @@ const row = (batchId: string, line: number, code: string | null = null): LineRes
 
 const outcome = (batchId: string, kept: number): RecordOutcome => ({
   batchId,
+  orgId: `org of ${batchId}`,
   kept,
   closed: false,
   complete: false,

@@ -1,6 +1,8 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import type { AnsweredCall } from '../core/call-trace.ts';
 import type { Usage } from '../core/usage.ts';
+import type { DeliveryStatus } from '../core/webhook.ts';
+import { createOrgMetrics, type OrgMetricsDeps, type Tier } from './org-metrics.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
 
 export type Counters = ReturnType<typeof createCounters>;
@@ -9,8 +11,11 @@ export type Counters = ReturnType<typeof createCounters>;
 const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];
 const waitSeconds = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-/** Creates the counters of this process. docs/metrics.md lists their names and labels. */
-export function createCounters() {
+/**
+ * Creates the counters of this process. docs/metrics.md lists their names and labels.
+ * @param orgs settings of the metrics by org; absent if they are off
+ */
+export function createCounters(byOrg?: OrgMetricsDeps) {
   const registry = new Registry();
   const registers = [registry];
   const histogram = <Label extends string>(
@@ -50,11 +55,12 @@ export function createCounters() {
     'code',
   ]);
 
-  function paid(
-    model: string,
-    tier: 'interactive' | 'batch',
-    { inputTokens, cachedTokens, outputTokens }: Usage,
-  ): void {
+  const attempts = counter('offpeak_webhook_attempts_total', 'Attempts to deliver an event to a webhook', [
+    'result',
+  ]);
+  const orgs = byOrg && createOrgMetrics(registry, byOrg);
+
+  function paid(model: string, tier: Tier, { inputTokens, cachedTokens, outputTokens }: Usage): void {
     tokens.inc({ model, tier, type: 'input' }, inputTokens);
     tokens.inc({ model, tier, type: 'cached_input' }, cachedTokens);
     tokens.inc({ model, tier, type: 'output' }, outputTokens);
@@ -68,16 +74,18 @@ export function createCounters() {
 
   /** Counts only the results that the store kept: a line may be reported twice. */
   function recorded(rows: readonly LineResult[], outcomes: readonly RecordOutcome[]): void {
-    const left = new Map(outcomes.map(({ batchId, kept }) => [batchId, kept]));
+    const left = new Map(outcomes.map(({ batchId, kept, orgId }) => [batchId, { kept, orgId }]));
     for (const row of rows) {
-      const kept = left.get(row.batchId) ?? 0;
-      if (kept > 0) ended(row);
-      left.set(row.batchId, kept - 1);
+      const batch = left.get(row.batchId);
+      if (!batch || batch.kept-- <= 0) continue;
+      ended(row);
+      if (batch.orgId !== null) orgs?.charged(batch.orgId, 'batch', row.usage);
     }
   }
 
   return {
     registry,
+    orgs,
 
     recordCall: ({ method, route, status, ms, trace }: AnsweredCall) => {
       const { model, queuedMs = 0, firstOutputMs } = trace;
@@ -88,7 +96,14 @@ export function createCounters() {
     },
 
     /** Counts the tokens of an interactive request. */
-    recordUsage: (model: string, usage: Usage) => paid(model, 'interactive', usage),
+    recordUsage: (orgId: string, model: string, usage: Usage): void => {
+      paid(model, 'interactive', usage);
+      orgs?.charged(orgId, 'interactive', usage);
+    },
+
+    /** Counts an attempt to deliver an event. */
+    recordAttempt: (status: DeliveryStatus) =>
+      attempts.inc({ result: status === 'pending' ? 'retried' : status }),
 
     /** Wraps a store to count the results that it records. */
     instrument: (results: ResultStore): ResultStore => ({

@@ -6,7 +6,7 @@ import type { Service } from '../base/service.ts';
 import type { Counters } from './counters.ts';
 import { createGauges, type GaugesDeps } from './gauges.ts';
 
-export interface MetricsDeps extends GaugesDeps {
+export interface MetricsDeps extends Omit<GaugesDeps, 'orgs'> {
   host: string;
   /** 0 for any free port. */
   port: number;
@@ -20,7 +20,7 @@ export interface MetricsDeps extends GaugesDeps {
  */
 export function createMetrics({ host, port, counts, log, ...deps }: MetricsDeps): Service {
   const { registry } = counts;
-  const gauges = createGauges(registry, deps);
+  const gauges = createGauges(registry, { ...deps, orgs: counts.orgs });
 
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0];

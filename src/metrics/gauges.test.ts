@@ -44,6 +44,7 @@ function read(
   const readings = createGauges(registry, {
     catalog,
     capacity,
+    waitingDeliveries: () => Promise.resolve({ count: 3, oldestAt: clock.now() - 30_000 }),
     openWork: async () => ({ batches: await open(), models }),
     isOutOfBudget: (orgId) => orgId === 'spent',
     time: clock,
@@ -140,9 +141,16 @@ describe('readings', () => {
     expect(text).toContain('offpeak_info{version="1.2.3"} 1\n');
   });
 
+  it('tell how many webhook deliveries wait, and for how long', async () => {
+    const text = await read(() => Promise.resolve([]))();
+    expect(text).toContain('offpeak_webhook_deliveries_waiting 3\n');
+    expect(text).toContain('offpeak_webhook_oldest_delivery_age_seconds 30\n');
+  });
+
   it('tell that the database refuses', async () => {
     const text = await read(() => Promise.reject(new Error('no')))();
     expect(text).toContain('offpeak_database_up 0\n');
+    expect(text).not.toMatch(/^offpeak_webhook_deliveries_waiting /m);
     expect(text).toContain('offpeak_server_slots{model="tiny",server="http://gpu"} 8\n');
   });
 });

@@ -7,6 +7,7 @@ import type { Catalog } from '../core/model.ts';
 import type { Capacity } from '../inference/capacity.ts';
 import type { ModelWork } from '../core/work-left.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
+import type { OrgMetrics } from './org-metrics.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
 
 export interface GaugesDeps {
@@ -14,6 +15,9 @@ export interface GaugesDeps {
   capacity: Pick<Capacity, 'replicas' | 'interactiveLoad' | 'waiting'>;
   /** Reads the open batches of all processes, and the work left in those that can run. */
   openWork(): Promise<OpenWork>;
+  /** Counts the unfinished deliveries of webhooks, up to a maximum. */
+  waitingDeliveries(max: number): Promise<{ count: number; oldestAt: number | null }>;
+  orgs?: Pick<OrgMetrics, 'read'> | undefined;
   /** True for an org that has used up its budget. */
   isOutOfBudget(orgId: string): boolean;
   /** Clock of the database. */
@@ -29,6 +33,9 @@ interface OpenWork {
 
 /** Timeout after which a scrape reports only the figures of this process. */
 const databaseTimeoutMs = 2_000;
+
+/** Number of waiting deliveries at which counting stops, because each is read. */
+const maxDeliveries = 10_000;
 
 const healths = ['up', 'draining', 'half-open', 'open'] as const satisfies ReplicaState['health'][];
 
@@ -87,6 +94,15 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
     ),
   };
 
+  const webhooks = {
+    waiting: gauge('offpeak_webhook_deliveries_waiting', 'Deliveries that wait for an attempt', []),
+    age: gauge(
+      'offpeak_webhook_oldest_delivery_age_seconds',
+      'Age of the oldest of them; 0 if there are none',
+      [],
+    ),
+  };
+
   function readModels(): void {
     for (const each of [...Object.values(ofModel), ...Object.values(ofServer)]) each.reset();
     const load = capacity.interactiveLoad();
@@ -106,10 +122,12 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
     }
   }
 
-  async function openWork(): Promise<OpenWork | null> {
+  /** Figures of the database; null if it does not answer in time. */
+  async function readDatabase() {
     const { promise: timeout, resolve } = Promise.withResolvers<null>();
     const timer = clock.after(databaseTimeoutMs, () => resolve(null));
-    const answer = await Promise.race([deps.openWork().catch(() => null), timeout]);
+    const reading = Promise.all([deps.openWork(), deps.waitingDeliveries(maxDeliveries)]);
+    const answer = await Promise.race([reading.catch(() => null), timeout]);
     timer.cancel();
     return answer;
   }
@@ -132,12 +150,24 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
     }
   }
 
+  function setDeliveries({ count, oldestAt }: { count: number; oldestAt: number | null }): void {
+    webhooks.waiting.set(count);
+    webhooks.age.set(oldestAt === null ? 0 : Math.max(0, time.now() - oldestAt) / 1000);
+  }
+
   return {
     async read() {
-      const found = await openWork();
+      const found = await readDatabase();
       database.set(Number(found !== null));
       for (const each of [...Object.values(open), ...Object.values(work)]) each.reset();
-      if (found) set(found);
+      // A reset would set a gauge without labels to 0.
+      for (const each of Object.values(webhooks)) each.remove();
+      if (found) {
+        const [batches, deliveries] = found;
+        set(batches);
+        setDeliveries(deliveries);
+      }
+      await deps.orgs?.read(found && found[0]);
       readModels();
     },
   };

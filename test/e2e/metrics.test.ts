@@ -18,13 +18,13 @@ afterEach(async () => {
   await upstream?.close();
 });
 
-async function start(answer: Responder = complete()) {
+async function start(answer: Responder = complete(), orgs = 0) {
   upstream = await startFakeUpstream(answer);
   const port = await freePort();
   at = `http://127.0.0.1:${port}`;
   running = await startApp({
     models: [testModel(upstreamEngine(upstream.url, 4))],
-    metrics: { host: '127.0.0.1', port },
+    metrics: { host: '127.0.0.1', port, orgs },
   });
 }
 
@@ -79,6 +79,29 @@ describe('/metrics', () => {
     });
     expect([...figures.keys()].filter((name) => name.startsWith('offpeak_open_batches'))).toEqual([]);
     expect([...figures.keys()].some((name) => name.startsWith('process_resident_memory_bytes'))).toBe(true);
+  });
+
+  it('counts by org where configured', async () => {
+    await start(complete(), 5);
+    const { id } = await running.api.createBatch({ requests: [chatLine('a'), chatLine('b')] });
+    await running.api.finished(id);
+    await running.api.send('/v1/chat/completions', chat());
+    const ofOrg = (tier: string) => (seen: Map<string, number>) =>
+      [...seen].filter(
+        ([name]) => name.startsWith('offpeak_org_requests') && name.includes(`tier="${tier}"`),
+      );
+    const figures = await until('both tiers are counted', async () => {
+      const seen = await scrape();
+      return ofOrg('interactive')(seen).length > 0 ? seen : undefined;
+    });
+    const [[name, lines] = ['', 0]] = ofOrg('batch')(figures);
+    const org = /org="(org_[0-9a-f]+)"/.exec(name)?.[1];
+    expect(lines).toBe(2);
+    expect(ofOrg('interactive')(figures)).toEqual([[expect.stringContaining(`org="${org}"`), 1]]);
+    expect(Object.fromEntries(figures)).toMatchObject({
+      [`offpeak_org_tokens_total{org="${org}",tier="batch",type="input"}`]: 18,
+      [`offpeak_org_info{org="${org}",name="default"}`]: 1,
+    });
   });
 
   it('shows a batch whose upstream is unavailable', async () => {

@@ -108,7 +108,7 @@ describe('Recorder', () => {
     await calls[0]!.succeed();
     await calls[1]!.succeed();
     await clock.advance(50);
-    await calls[2]!.succeed([{ batchId: 'b', kept: 89, closed: false, complete: false }]);
+    await calls[2]!.succeed([{ batchId: 'b', orgId: 'org', kept: 89, closed: false, complete: false }]);
     expect(calls.map((call) => call.rows.length)).toEqual([256, 256, 89]);
     expect(calls.map((call) => call.finished)).toEqual([[], [], [1]]);
     expect(recorded.map((each) => each.finished)).toEqual([[], [], [1]]);
@@ -216,8 +216,8 @@ describe('Recorder', () => {
     add(0, 1);
     await clock.advance(50);
     await calls[0]!.succeed([
-      { batchId: 'b', kept: 0, closed: true, complete: false },
-      { batchId: 'c', kept: 1, closed: false, complete: false },
+      { batchId: 'b', orgId: 'org', kept: 0, closed: true, complete: false },
+      { batchId: 'c', orgId: 'org', kept: 1, closed: false, complete: false },
     ]);
     expect(recorded).toEqual([{ closed: ['b'], finished: [] }]);
   });

@@ -17,6 +17,8 @@ export interface LineResult {
 
 export interface RecordOutcome {
   batchId: string;
+  /** Null if the batch is gone. */
+  orgId: string | null;
   /** Results written; the others were duplicates or too late. */
   kept: number;
   /** True if the batch accepts no more results. */

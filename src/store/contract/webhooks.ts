@@ -94,6 +94,8 @@ export interface WebhookStore {
   ): Promise<boolean>;
   /** Releases the leases of a worker, or of all if null; the deliveries become due. Returns their number. */
   release(worker: string | null): Promise<number>;
+  /** Deliveries that are not finished: their number, up to `max`, and the earliest creation among them. */
+  waiting(max: number): Promise<{ count: number; oldestAt: number | null }>;
   /** Removes up to `limit` deliveries created before an instant. Returns their number. */
   removeDeliveries(before: number, limit: number): Promise<number>;
 }

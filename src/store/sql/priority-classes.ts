@@ -54,7 +54,7 @@ export const operations: {
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
   ledger: { ...requests('add forSource forSources'), ...scan('usage') },
   webhooks: requests(
-    'insert get list update rotate secrets replaceSecrets remove deliveries replay addClaimed claim finish release removeDeliveries',
+    'insert get list update rotate secrets replaceSecrets remove deliveries replay addClaimed claim finish release waiting removeDeliveries',
   ),
 };
 

@@ -38,7 +38,7 @@ export function recordTests(on: Stores): void {
     test('counts, numbers and stores results', async () => {
       const { batch } = await running();
       expect(await record([output(batch, 5), failure(batch, 1), output(batch, 0)])).toEqual([
-        { batchId: batch.id, kept: 3, closed: false, complete: false },
+        { batchId: batch.id, orgId: batch.orgId, kept: 3, closed: false, complete: false },
       ]);
       await record([failure(batch, 2), output(batch, 7)]);
       expect(await on.store.batches.find(batch.id)).toMatchObject({
@@ -83,7 +83,7 @@ export function recordTests(on: Stores): void {
         { kept: 1 },
       ]);
       expect(await record([output(batch, 3, twin)])).toEqual([
-        { batchId: batch.id, kept: 0, closed: false, complete: false },
+        { batchId: batch.id, orgId: batch.orgId, kept: 0, closed: false, complete: false },
       ]);
       expect((await tail(batch)).map(({ n, body }) => [n, text(body)])).toEqual([
         [1, '{"line":1}'],
@@ -98,7 +98,7 @@ export function recordTests(on: Stores): void {
       await record(range(0, 7).map((line) => (line < 3 ? output(batch, line) : failure(batch, line))));
       expect(await batchesToClose(on.store)).toEqual([]);
       expect(await on.store.results.record('w', [output(batch, 7)], leases, start)).toEqual([
-        { batchId: batch.id, kept: 1, closed: false, complete: true },
+        { batchId: batch.id, orgId: batch.orgId, kept: 1, closed: false, complete: true },
       ]);
       expect(await on.store.batches.find(batch.id)).toMatchObject({
         ok: 4,
@@ -128,7 +128,7 @@ export function recordTests(on: Stores): void {
 
     test('is refused after the gate, before the start, after the end, and for unknown batches', async () => {
       const { batch } = await running();
-      const closed = [{ batchId: batch.id, kept: 0, closed: true, complete: false }];
+      const closed = [{ batchId: batch.id, orgId: batch.orgId, kept: 0, closed: true, complete: false }];
       expect(await record([output(batch, 0)], batch.acceptUntil)).toEqual(closed);
       await on.store.batches.cancel('org_a', batch.id, start, 2_000);
       expect(await record([output(batch, 0)], start + 2_000)).toEqual(closed);
@@ -141,10 +141,10 @@ export function recordTests(on: Stores): void {
       expect(await tail(batch)).toEqual([]);
       const waiting = await addBatch(on.store);
       expect(await record([output(waiting, 0)])).toEqual([
-        { batchId: waiting.id, kept: 0, closed: true, complete: false },
+        { batchId: waiting.id, orgId: waiting.orgId, kept: 0, closed: true, complete: false },
       ]);
       expect(await record([output('batch_unknown', 0)])).toEqual([
-        { batchId: 'batch_unknown', kept: 0, closed: true, complete: false },
+        { batchId: 'batch_unknown', orgId: null, kept: 0, closed: true, complete: false },
       ]);
       expect(await record([])).toEqual([]);
     });
@@ -159,9 +159,9 @@ export function recordTests(on: Stores): void {
         start,
       );
       expect(outcomes).toEqual([
-        { batchId: a.batch.id, kept: 1, closed: false, complete: false },
-        { batchId: b.batch.id, kept: 0, closed: true, complete: false },
-        { batchId: c.batch.id, kept: 2, closed: false, complete: false },
+        { batchId: a.batch.id, orgId: a.batch.orgId, kept: 1, closed: false, complete: false },
+        { batchId: b.batch.id, orgId: b.batch.orgId, kept: 0, closed: true, complete: false },
+        { batchId: c.batch.id, orgId: c.batch.orgId, kept: 2, closed: false, complete: false },
       ]);
     });
 

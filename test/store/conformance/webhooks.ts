@@ -333,6 +333,18 @@ export function webhookTests(on: Stores): void {
       expect(await finish(claimed!)).toBe(true);
     });
 
+    test('are counted while they wait, up to a maximum, with the time of the oldest', async () => {
+      const { count: before, oldestAt } = await on.store.webhooks.waiting(1_000);
+      await add();
+      for (let i = 0; i < 3; i++) await cancelled();
+      const after = await on.store.webhooks.waiting(1_000);
+      expect(after.count).toBe(before + 3);
+      expect(after.oldestAt).toBe(oldestAt ?? start + ends - 2);
+      expect((await on.store.webhooks.waiting(2)).count).toBe(2);
+      for (const delivery of await claim()) await finish(delivery);
+      expect(await on.store.webhooks.waiting(1_000)).toEqual({ count: 0, oldestAt: null });
+    });
+
     test('are swept when they are old', async () => {
       const webhook = await add();
       for (let i = 0; i < 3; i++) await cancelled();

@@ -24,14 +24,15 @@ export function createRecording(db: Db): Pick<ResultStore, 'record' | 'recordMis
       db.tx(async (q) => {
         const ids = [...new Set([...results, ...finished].map(({ batchId }) => batchId))].toSorted();
         // Ordered by id: one lock order for all processes.
-        const open = (await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.forUpdate}`)).filter(
-          (batch) => accepts(batch, now),
-        );
+        const found = await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.forUpdate}`);
+        const open = found.filter((batch) => accepts(batch, now));
         const kept = await keep(q, open, results, now);
         await finishChunks(q, worker, finished);
         const openIds = new Set(open.map(({ id }) => id));
+        const orgs = new Map(found.map(({ id, orgId }) => [id, orgId]));
         return ids.map((batchId) => ({
           batchId,
+          orgId: orgs.get(batchId) ?? null,
           ...(kept.get(batchId) ?? { kept: 0, complete: false }),
           closed: !openIds.has(batchId),
         }));

@@ -118,6 +118,15 @@ export function createDeliveries(db: Db): Deliveries {
       return deliveries.change(db, { owner: null, dueAt: await db.now() }, mine);
     },
 
+    async waiting(max) {
+      const [row] = await db.all<{ count: number; oldestAt: number | null }>(
+        `SELECT count(*) AS count, min(created_at) AS "oldestAt" FROM (
+           SELECT created_at FROM webhook_deliveries WHERE due_at IS NOT NULL LIMIT ?) AS first`,
+        [max],
+      );
+      return row!;
+    },
+
     async removeDeliveries(before, limit) {
       const removed = await db.all(
         `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE created_at < ?
