@@ -91,10 +91,10 @@ export function createBatches(deps: BatchesDeps): Batches {
     const waiting =
       findWaiting(batch, running - runner.work.chunks.unsentOf(batch.id), waitSources) ??
       (running === 0 && (await isSuspected(batch)) ? crashSuspected(batch) : null);
-    const ahead =
-      waiting?.reason === 'queued' ? await store.batches.countAhead(batch, namedModels(batch)) : null;
+    const place =
+      waiting?.reason === 'queued' ? await store.batches.queuePlace(batch, namedModels(batch)) : null;
     const times = runTimes(context, batch.orgId, batch.model);
-    return toBatchView(batch, ledger, { running, errorSummary, waiting, ahead, times });
+    return toBatchView(batch, ledger, { running, errorSummary, waiting, place, times });
   };
 
   const isSuspected = async ({ id, status, closing }: Batch) =>

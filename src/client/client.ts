@@ -30,6 +30,7 @@ export interface NewBatch {
   endpoint: string;
   inputFileId: string;
   metadata?: Record<string, unknown> | undefined;
+  priority?: number | undefined;
   idempotencyKey?: string | undefined;
 }
 
@@ -103,8 +104,8 @@ export function createClient(options: TransportOptions) {
     },
 
     batches: {
-      create({ endpoint, inputFileId, metadata, idempotencyKey }: NewBatch) {
-        const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata };
+      create({ inputFileId, idempotencyKey, ...fields }: NewBatch) {
+        const json = { completion_window: '24h', input_file_id: inputFileId, ...fields };
         const path = apiPath('batches');
         return transport.json<RemoteBatch>({ method: 'POST', path, json, idempotencyKey });
       },

@@ -73,6 +73,8 @@ export interface CreateBatch {
   /** JSON text of the metadata object, as received. */
   metadata?: string;
   outputExpiresAfterSeconds?: number;
+  /** 0 to 9, higher first among the batches of the org; 5 if absent. */
+  priority?: number;
 }
 
 /** Stored batch. Instants are epoch milliseconds, null for states not reached. */
@@ -86,7 +88,9 @@ export interface Batch {
   /** Lines with a 2xx result and lines with an error; always exact. */
   ok: number;
   err: number;
-  /** Urgency: batches with a lower value are claimed first. */
+  /** 0 to 9, higher first, within the org. */
+  priority: number;
+  /** Order within the org: batches with a lower value are claimed first (core/urgency.ts). */
   due: number;
   /** Decided final state; set once, then the closing chunk finishes the batch. */
   closing: FinalStatus | null;

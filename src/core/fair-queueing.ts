@@ -1,5 +1,7 @@
+import { compareUrgency } from './urgency.ts';
+
 /**
- * Choice of the next chunks: start-time fair queueing between orgs, earliest `due` first within an org. Pure; the store calls it in the
+ * Choice of the next chunks: start-time fair queueing between orgs, lowest `due` first within an org. Pure; the store calls it in the
  * transaction that leases the chosen chunks.
  */
 
@@ -73,7 +75,7 @@ export function chooseChunks(
       }
       if (isFull && chunk.due >= (wish.claimedDue[queue.orgId] ?? Number.NEGATIVE_INFINITY)) continue;
       const turn = queue.start - (chunk.late ? lateCredit : 0);
-      if (!best || turn < best.turn || (turn === best.turn && chunk.due < best.chunk.due))
+      if (!best || turn < best.turn || (turn === best.turn && compareUrgency(chunk, best.chunk) < 0))
         best = { queue, chunk, turn };
     }
     if (!isFull && cutAt < (best?.turn ?? Number.POSITIVE_INFINITY))

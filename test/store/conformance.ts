@@ -13,6 +13,7 @@ import { fileTests } from './conformance/files.ts';
 import { installationTests } from './conformance/installation.ts';
 import { keyTests } from './conformance/keys.ts';
 import { ledgerTests } from './conformance/ledger.ts';
+import { placeTests } from './conformance/places.ts';
 import { queueTests } from './conformance/queue.ts';
 import { recordTests } from './conformance/record.ts';
 import { responseTests } from './conformance/responses.ts';
@@ -66,6 +67,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     creationTests(stores);
     batchTests(stores);
     chunkTests(stores);
+    placeTests(stores);
     queueTests(stores);
     recordTests(stores);
     endingTests(stores);

@@ -83,6 +83,7 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     total: 8,
     ok: 0,
     err: 0,
+    priority: 5,
     due: start,
     closing: null,
     acceptUntil: start + 24 * hour + 2_000,

@@ -7,6 +7,7 @@ export function runningBatch(change: Partial<RunningBatch> = {}): RunningBatch {
   return {
     id: 'batch_1',
     orgId: 'org_1',
+    weight: 1,
     endpoint: '/v1/chat/completions',
     due: 0,
     expiresAt: 0,

@@ -7,6 +7,8 @@ import type { ChunkLines } from '../lines/chunk-lines.ts';
 export interface RunningBatch {
   id: string;
   orgId: string;
+  /** Weight of the org. */
+  weight: number;
   endpoint: BatchEndpoint;
   due: number;
   expiresAt: number;

@@ -51,6 +51,12 @@ export class LocalWork {
     if (batch) batch.yielding = false;
   }
 
+  /** Takes over a change of the order of batches. */
+  reorderBatch(batchId: string, due: number): void {
+    const batch = this.batch(batchId);
+    if (batch) batch.due = due;
+  }
+
   /** Sends no more lines of a chunk, and releases it when its lines in flight have ended. */
   yieldChunk(claimed: ClaimedChunk): void {
     if (claimed.yielding || claimed.batch.stopping) return;

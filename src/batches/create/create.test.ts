@@ -6,6 +6,7 @@ import { systemRandom } from '../../base/system.ts';
 import type { Batch, Chunk } from '../../core/batch.ts';
 import type { StoredFile } from '../../core/file.ts';
 import { createCatalog } from '../../core/model.ts';
+import { dueAt } from '../../core/urgency.ts';
 import type { Caller } from '../../core/org.ts';
 import type { Files } from '../../files/files.ts';
 import { prefixLevels } from '../../files/input-index.ts';
@@ -112,6 +113,31 @@ describe('createBatch', () => {
     est = 4_000_000_000;
     await create();
     expect(created.map(({ batch }) => batch.due - 1_000_000)).toEqual([100, 12 * hour]);
+  });
+
+  it('orders the batches of an org by priority first', async () => {
+    await create({ priority: 9 });
+    await create({ priority: 0 });
+    await create();
+    expect(created.map(({ batch }) => [batch.priority, batch.due])).toEqual([
+      [9, dueAt(1_000_100, 9)],
+      [0, dueAt(1_000_100, 0)],
+      [5, 1_000_100],
+    ]);
+  });
+
+  it('takes no priority above that of the key, which also caps the default', async () => {
+    const limited = { ...caller, maxPriority: 3 };
+    const make = (more: object) =>
+      createBatch(deps, limited, { endpoint, inputFileId: file.id, ...more }, undefined);
+    await expect(make({ priority: 4 })).rejects.toMatchObject({
+      code: 'permission_denied',
+      param: 'priority',
+      message: 'This key may create batches with a priority of at most 3, not 4.',
+    });
+    await make({ priority: 3 });
+    await make({});
+    expect(created.map(({ batch }) => batch.priority)).toEqual([3, 3]);
   });
 
   it.each([

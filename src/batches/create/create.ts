@@ -5,6 +5,8 @@ import { budgetExceeded } from '../../core/budget.ts';
 import { ApiError, invalid } from '../../core/errors.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { Catalog, SharedCatalog, Model } from '../../core/model.ts';
+import { priorities } from '../../core/limits.ts';
+import { dueAt } from '../../core/urgency.ts';
 import { fallbacksFor, modelFor } from '../../core/model-access.ts';
 import type { Caller } from '../../core/org.ts';
 import type { FrozenPrices } from '../../core/price.ts';
@@ -16,7 +18,7 @@ import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { inlineFilename } from '../remove.ts';
 import { planChunks } from './plan.ts';
 
-/** Priority of small batches: `due` is this many milliseconds per estimated token after creation, at most half the window. */
+/** Advantage of small batches: `due` is this many milliseconds per estimated token after creation, at most half the window. */
 const msPerToken = 1;
 /** Results of lines in flight at the end of the window are accepted for this long. */
 const drainGraceMs = 2_000;
@@ -51,6 +53,7 @@ const pieceBytes = 65_536;
 
 /** Opens the requests of a new batch: the uploaded file, or the inline requests, validated and written to a file. */
 export async function openInput(deps: CreateDeps, caller: Caller, input: CreateBatch): Promise<BatchInput> {
+  requirePriority(caller, input);
   const opened = input.requests
     ? await newInput(deps, caller, jsonLines(input.requests), 'inline')
     : await storedInput(deps, caller, input);
@@ -63,6 +66,16 @@ export async function openInput(deps: CreateDeps, caller: Caller, input: CreateB
     );
   }
   return opened;
+}
+
+/** @throws ApiError `permission_denied` for a priority above that of the key */
+function requirePriority({ maxPriority = priorities.max }: Caller, { priority }: CreateBatch): void {
+  if (priority !== undefined && priority > maxPriority)
+    throw new ApiError(
+      'permission_denied',
+      `This key may create batches with a priority of at most ${maxPriority}, not ${priority}.`,
+      { param: 'priority' },
+    );
 }
 
 async function storedInput(
@@ -160,6 +173,8 @@ export async function retryBatch(
     endpoint: of.endpoint,
     ...(of.metadata !== null && { metadata: of.metadata }),
     outputExpiresAfterSeconds: of.resultTtlMs / 1000,
+    // An operator may have raised it above that of the key.
+    priority: Math.min(of.priority, caller.maxPriority ?? priorities.max),
   };
   const opened = await newInput(deps, caller, lines, 'file');
   return insertBatch(deps, caller, opened, { input, creation, retryOf: of.id });
@@ -197,7 +212,7 @@ async function insertBatch(
   }
 
   function newBatch(): Batch {
-    const { orgId, keyId } = caller;
+    const { orgId, keyId, maxPriority = priorities.max } = caller;
     const { endpoint, metadata, outputExpiresAfterSeconds } = input;
     const { file, index } = opened;
     const now = clock.now();
@@ -205,6 +220,7 @@ async function insertBatch(
     const window = settings.completionWindowMs;
     const modelIds = new Set(index.models.map(catalog.idOf));
     const expiresAt = now + window;
+    const priority = input.priority ?? Math.min(priorities.default, maxPriority);
     return {
       id: ids.next('batch_'),
       orgId,
@@ -214,7 +230,8 @@ async function insertBatch(
       total: index.count,
       ok: 0,
       err: 0,
-      due: now + Math.min(est * msPerToken, window / 2),
+      priority,
+      due: dueAt(now + Math.min(est * msPerToken, window / 2), priority),
       closing: null,
       acceptUntil: expiresAt + drainGraceMs,
       inputFileId: file.id,

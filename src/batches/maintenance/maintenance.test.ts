@@ -3,6 +3,7 @@ import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.
 import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
+import { dueAt } from '../../core/urgency.ts';
 import type { Store } from '../../store/store.ts';
 import type { BatchState, OpenBatch } from '../../store/contract/batches.ts';
 import type { Waiting } from '../../core/waiting.ts';
@@ -55,6 +56,7 @@ describe('Maintenance', () => {
           const from = open.findIndex(({ id }) => id === after?.id) + 1;
           return open.slice(from, from + limit);
         },
+        hurry: async (ids: string[]) => said.push(`hurry ${ids.join()}`),
         markAtRisk: async (id: string) => said.push(`at risk ${id}`),
         states: async (ids: string[]) => (state ? ids.map((id) => ({ id, ...state })) : []),
       },
@@ -145,6 +147,24 @@ describe('Maintenance', () => {
     open = [{ ...soon, atRiskAt: clock.now() }];
     await clock.advance(90_000);
     expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
+  });
+
+  it('lets a late batch pass those with a higher priority', async () => {
+    const window = { createdAt: clock.now() - 80_000_000, expiresAt: clock.now() + 6_400_000 };
+    const high = makeBatch({ due: dueAt(0, 9), createdAt: clock.now(), expiresAt: clock.now() + 86_400_000 });
+    open = [makeBatch({ ...window, id: 'batch_low', due: dueAt(0, 2) }), high];
+    await clock.advance(1_000);
+    expect(said).toContain('hurry batch_low');
+    open = [high];
+    said = [];
+    await clock.advance(60_000);
+    expect(said.filter((each) => each.startsWith('hurry'))).toEqual([]);
+  });
+
+  it('takes over a new order of the batches that it runs', async () => {
+    state = { closing: null, pausedAt: null, due: 42 };
+    await clock.advance(500);
+    expect(batch.due).toBe(42);
   });
 
   it('judges all that are open, however many', async () => {

@@ -1,5 +1,6 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
+import { lateBehindPriorities } from '../../core/urgency.ts';
 import type { WatchedBatch } from '../../store/contract/batches.ts';
 import type { BatchContext } from '../batch-context.ts';
 import { batchesAtRisk, runTimes, type TimesDeps } from '../deadline-risk.ts';
@@ -109,13 +110,15 @@ export class Maintenance {
     for (const id of ids) this.#follow(id, states.get(id));
   }
 
-  /** Warns once of each batch that will miss its window. */
+  /** Lets late batches go first, and warns once of each batch that will miss its window. */
   async #warnOfRisks(): Promise<void> {
     const { store, time, log } = this.#deps;
     const now = time.now();
     // The risk of a batch depends on those before it.
     const open = await listOpen(store.batches);
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
+    const late = lateBehindPriorities(open, now);
+    if (late.length > 0) await store.batches.hurry(late);
     for (const id of batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model)))
       if (!warned.has(id) && (await store.batches.markAtRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
@@ -142,6 +145,7 @@ export class Maintenance {
     const { work, time } = this.#deps;
     if (!state) return work.stopBatch(id, 0);
     const isSuspended = state.pausedAt !== null || state.isBudgetUsedUp;
+    work.reorderBatch(id, state.due);
     if (state.closing === null) return isSuspended ? work.yieldBatch(id) : work.resumeBatch(id);
     if (state.closing === 'completed') return;
     // After expires_at, only results that are on their way are accepted.

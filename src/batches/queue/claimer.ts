@@ -238,9 +238,10 @@ export class Claimer {
   /** Returns the running batch, updated or new; undefined if its input is gone. */
   #toRunning({ blobId, ...claimed }: ClaimedBatch): RunningBatch | undefined {
     const running = this.#deps.work.batch(claimed.id);
-    // The window may have been moved.
+    // The window, the priority or the weight may have changed.
     if (running) {
       running.due = claimed.due;
+      running.weight = claimed.weight;
       running.expiresAt = claimed.expiresAt;
     }
     if (running || blobId === null) return running;

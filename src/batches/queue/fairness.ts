@@ -1,5 +1,5 @@
 /**
- * Virtual time per org, in tokens: a line is charged its estimate when it is sent, and corrected to its usage. An org that
+ * Virtual time per org, in tokens divided by the weight of the org: a line is charged its estimate when it is sent, and corrected to its usage. An org that
  * returns starts at the least time of the active orgs, so that idling earns no credit. Soft state, which may be lost.
  */
 export class Fairness {
@@ -10,8 +10,8 @@ export class Fairness {
     return this.#time.get(orgId) ?? this.#floor();
   }
 
-  charge(orgId: string, tokens: number): void {
-    this.#time.set(orgId, this.served(orgId) + tokens);
+  charge({ orgId, weight }: { orgId: string; weight: number }, tokens: number): void {
+    this.#time.set(orgId, this.served(orgId) + tokens / weight);
   }
 
   /** Sets the orgs with work; the others lose their time. */

@@ -102,9 +102,9 @@ export class BatchEventStreams {
 }
 
 /** The part of a view whose change is an event; rate and ETA differ at every read. */
-function stateOf({ batch, running, waiting, ahead, atRisk }: BatchView): string {
-  const { status, ok, err }: Batch = batch;
-  return JSON.stringify([status, ok, err, running, waiting, ahead, atRisk]);
+function stateOf({ batch, running, waiting, place, atRisk }: BatchView): string {
+  const { status, ok, err, priority }: Batch = batch;
+  return JSON.stringify([status, ok, err, priority, running, waiting, place, atRisk]);
 }
 
 function newChange(): PromiseWithResolvers<void> {

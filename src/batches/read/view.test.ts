@@ -15,7 +15,7 @@ const row = (model: string, day: string, input: number, cached: number, output: 
   amount: null,
 });
 const at = (now: number, hours?: Hours) => ({ times: { now, from: now, hours } });
-const extra = { running: 0, errorSummary: [], waiting: null, ahead: null, ...at(0) };
+const extra = { running: 0, errorSummary: [], waiting: null, place: null, ...at(0) };
 
 describe('money', () => {
   const prices = { m: { input: 150_000_000, cachedInput: 75_000_000, output: 600_000_000 } };
@@ -140,9 +140,11 @@ describe('viewOf', () => {
     const waiting = { reason: 'queued', message: 'Wait.', since: 5 } as const;
     const batch = storedBatch({ status: 'in_progress', inProgressAt: 0, total: 10, ok: 5 });
     expect(toBatchView(batch, [], { ...extra, ...at(9) })).toMatchObject({ waiting: null, eta: 18 });
-    expect(toBatchView(batch, [], { ...extra, ...at(9), waiting, ahead: 3 })).toMatchObject({
+    expect(
+      toBatchView(batch, [], { ...extra, ...at(9), waiting, place: { ahead: 3, weight: 1 } }),
+    ).toMatchObject({
       waiting,
-      ahead: 3,
+      place: { ahead: 3, weight: 1 },
       eta: null,
     });
   });

@@ -4,6 +4,7 @@ import { cost, type Prices } from '../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import type { LedgerRow } from '../../store/contract/accounts.ts';
+import type { QueuePlace } from '../../store/contract/batches.ts';
 import type { ErrorSummary } from '../../store/contract/results.ts';
 import { missesWindow, type RunTimes, timeLeft, workingTime } from '../deadline-risk.ts';
 import type { BatchView } from '../../wire/batch/present.ts';
@@ -38,13 +39,13 @@ export function toBatchView(
     running: number;
     errorSummary: ErrorSummary[];
     waiting: Waiting | null;
-    /** Number of batches before a queued batch; else null. */
-    ahead: number | null;
+    /** Place of a queued batch; else null. */
+    place: QueuePlace | null;
     times: RunTimes;
   },
 ): BatchView {
   const byModel = usageByModel(ledger);
-  const { running, errorSummary, waiting, ahead, times } = extra;
+  const { running, errorSummary, waiting, place, times } = extra;
   const { ratePerMinute, eta } = pace(batch, times);
   return {
     batch,
@@ -54,7 +55,7 @@ export function toBatchView(
     running,
     errorSummary,
     waiting,
-    ahead,
+    place,
     atRisk: isAtRisk(batch, times),
     ratePerMinute,
     // The rate so far does not tell when a model takes requests again; hours do.

@@ -132,7 +132,7 @@ export class Dispatcher {
     if (shouldWait && demand.wants(model)) return false;
     const ref = work.chunks.take(claimed);
     if (!ref) return false;
-    fairness.charge(claimed.batch.orgId, estimate(claimed));
+    fairness.charge(claimed.batch, estimate(claimed));
     this.#deps.warmup.sent(model, prefix);
     this.#deps.affinity.sent(model, prefix);
     this.#deps.throughput.sent(model);
@@ -205,7 +205,7 @@ export class Dispatcher {
     const { warmup, fairness, backoff } = this.#deps;
     const { model, chunk, batch } = claimed;
     warmup.failed(model, chunk.prefix);
-    fairness.charge(batch.orgId, -estimate(claimed));
+    fairness.charge(batch, -estimate(claimed));
     return backoff.add(batch.id, error, lostInputMessage(error));
   }
 
@@ -246,7 +246,7 @@ export class Dispatcher {
   #result(claimed: ClaimedChunk, ref: LineRef, line: BatchLine, answer: LineAnswer): LineResult {
     const { batch, chunk } = claimed;
     this.#deps.fairness.charge(
-      batch.orgId,
+      batch,
       answer.usage.inputTokens + answer.usage.outputTokens - estimate(claimed),
     );
     const { made } = claimed.attempts.get(ref.line) ?? noAttempts;
@@ -261,7 +261,7 @@ export class Dispatcher {
     if (isStorageUnavailable(thrown)) return void this.#unreadable(claimed, thrown);
     warmup.failed(claimed.model, chunk.prefix);
     // The line was not served; it is charged again when it is sent again.
-    fairness.charge(batch.orgId, -estimate(claimed));
+    fairness.charge(batch, -estimate(claimed));
     if (batch.abort.signal.aborted) return;
     const error = asApiError(thrown);
     if (error.status === 500) log.error({ err: thrown, batch: batch.id }, 'a line failed inside the server');

@@ -1,3 +1,4 @@
+import { compareUrgency } from '../../core/urgency.ts';
 import type { Fairness } from '../queue/fairness.ts';
 import type { ClaimedChunk, ClaimedChunks, RunningBatch } from '../claimed/claimed-chunks.ts';
 import type { SlotPrefixes } from '../claimed/prefix-affinity.ts';
@@ -31,7 +32,7 @@ export function nextChunk(
   /** Runs for every candidate of every line, so it stops at the first difference and allocates nothing. */
   function comesBefore(a: ClaimedChunk, b: ClaimedChunk): boolean {
     const order =
-      (a.batch === b.batch ? 0 : served(a) - served(b) || a.batch.due - b.batch.due) ||
+      (a.batch === b.batch ? 0 : served(a) - served(b) || compareUrgency(a.batch, b.batch)) ||
       (prefixes
         ? prefixes.inFlight(a) - prefixes.inFlight(b) ||
           Number(prefixes.isCold(a)) - Number(prefixes.isCold(b))

@@ -4,7 +4,14 @@ import { type Command, Option } from 'commander';
 import type { RemoteBatch } from '../../client/resources.ts';
 import { isFinal } from '../../core/batch.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import { queryCommand, clientCommand, examples, group, metadataOption } from '../shared/commands.ts';
+import {
+  queryCommand,
+  clientCommand,
+  examples,
+  group,
+  metadataOption,
+  priorityOption,
+} from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { exitCodes } from '../shared/exit-codes.ts';
 import { existingFile, openBlob } from '../shared/local-file.ts';
@@ -20,6 +27,7 @@ import { exitCodeOf, showBatch } from './show-batch.ts';
 interface NewBatch {
   endpoint?: string;
   metadata?: Record<string, string>;
+  priority?: number;
 }
 
 const create = queryCommand({
@@ -31,15 +39,16 @@ const create = queryCommand({
       'endpoint of the requests (default: that of the file, else /v1/chat/completions)',
     ),
     metadataOption,
+    priorityOption,
   ],
   examples: ['in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'],
-  async ask({ files, batches }, input, { endpoint, metadata }: NewBatch, { cwd }) {
+  async ask({ files, batches }, input, { endpoint, ...more }: NewBatch, { cwd }) {
     if (input.startsWith('file-') && !existsSync(resolve(cwd, input)))
-      return batches.create({ endpoint: endpoint ?? '/v1/chat/completions', inputFileId: input, metadata });
+      return batches.create({ endpoint: endpoint ?? '/v1/chat/completions', inputFileId: input, ...more });
     const path = existingFile(input, cwd);
     const named = endpoint ?? (await readInput(path)).endpoint;
     const file = await files.upload({ content: await openBlob(path), filename: basename(path) });
-    return batches.create({ endpoint: named, inputFileId: file.id, metadata });
+    return batches.create({ endpoint: named, inputFileId: file.id, ...more });
   },
   show: showBatch,
 });

@@ -20,6 +20,7 @@ export function showBatch(batch: RemoteBatch, terminal: Terminal): void {
   terminal.record([
     ['endpoint', batch.endpoint],
     ['model', batch.model],
+    ['priority', batch.priority?.toString()],
     ['requests', `${counts.completed} completed, ${counts.failed} failed, of ${counts.total}`],
     ['tokens', usage && `${usage.input_tokens} in (${cached} cached), ${usage.output_tokens} out`],
     ['cost', costText(batch)],

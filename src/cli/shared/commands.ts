@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Client } from '../../client/client.ts';
 import type { Page } from '../../client/resources.ts';
+import { priorities } from '../../core/limits.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Cli, ClientOptions } from './cli.ts';
 import { connect, connectAdmin } from './connect.ts';
@@ -134,6 +135,11 @@ export function keyValue(option: string, pair: string): [string, string] {
   if (at < 1) throw new CliError(`${option} must be key=value, not '${pair}'.`);
   return [pair.slice(0, at), pair.slice(at + 1)];
 }
+
+export const priorityOption = new Option(
+  '--priority <n>',
+  `0 to 9: batches of your org with a higher priority run first (default: ${priorities.default})`,
+).argParser(wholeNumber('--priority', priorities.min, priorities.max));
 
 /** Option that reads `-m team=search run=7` as `{ team: 'search', run: '7' }`. */
 export const metadataOption = new Option('-m, --metadata <key=value...>', 'metadata of the batch').argParser(

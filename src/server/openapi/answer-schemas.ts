@@ -43,6 +43,10 @@ const waiting = t.orNull(
       message: t.string(),
       since: batchInstant,
       until: { ...batchInstantOrNull, description: 'Time at which the wait ends, if known.' },
+      'priority?': t.integer({ description: 'Priority of a queued batch within its org.' }),
+      'weight?': t.integer({
+        description: 'Share of the slots that the org of a queued batch gets, relative to other orgs.',
+      }),
     },
     { description: 'Reason why no requests are sent to the model; null while it takes requests.', ...closed },
   ),
@@ -66,6 +70,7 @@ export const batchSchema = titled('Batch', {
   object: t.literal('batch'),
   endpoint: t.oneOf(batchEndpoints),
   model: t.stringOrNull({ description: 'Model of all requests; null where they name several.' }),
+  priority: t.integer({ description: '0 to 9; batches of the org with a higher priority run first.' }),
   status: t.oneOf(batchStatuses),
   input_file_id: t.string(),
   output_file_id: t.stringOrNull(),

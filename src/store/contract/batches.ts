@@ -103,6 +103,10 @@ export interface BatchStore {
   pause(orgId: string, id: string, now: number): Promise<boolean>;
   /** False unless the batch is open and paused. */
   resume(orgId: string, id: string, now: number): Promise<boolean>;
+  /** Changes the priority of a batch, and its place in the queue. False for an unknown id, or if the end is decided. */
+  setPriority(id: string, priority: number): Promise<boolean>;
+  /** Puts batches before all priorities of their org, because they are late. Skips those whose end is decided. */
+  hurry(ids: readonly string[]): Promise<void>;
   /** Returns chunks leased by `worker` to the queue, without counting a kill. Returns their number. */
   release(worker: string, leases: Lease[]): Promise<number>;
   /** Replaces a leased suspect by one ready chunk per remaining line, with the same `kills`. False if the lease is lost. */
@@ -111,8 +115,8 @@ export interface BatchStore {
   listOpen(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
   /** Lines of unfinished chunks of these batches, summed by batch and model name. */
   openLines(ids: readonly string[]): Promise<OpenLines[]>;
-  /** Number of claimable batches of the org with lines for one of these models that are ahead of this one. */
-  countAhead(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<number>;
+  /** Place of a batch in the queue for these models. */
+  queuePlace(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<QueuePlace>;
   /** Lowest `kills` among ready chunks; null without any. */
   minKills(id: string): Promise<number | null>;
   /** Stops recording for a closing batch, except by `recordMissing`. False if the lease is lost. */
@@ -130,6 +134,13 @@ export interface BatchStore {
     now: number,
     fault?: BatchFault,
   ): Promise<'published' | 'fenced' | 'incomplete'>;
+}
+
+export interface QueuePlace {
+  /** Number of claimable batches of the org with lines for one of the models that go first. */
+  ahead: number;
+  /** Weight of the org. */
+  weight: number;
 }
 
 export interface BatchSnapshot {

@@ -20,6 +20,8 @@ export interface ClaimOptions {
 
 /** Fields of a batch for running its lines. */
 export interface ClaimedBatch extends Pick<Batch, 'id' | 'orgId' | 'endpoint' | 'due' | 'expiresAt'> {
+  /** Weight of the org. */
+  weight: number;
   /** Models with frozen prices. */
   priced: string[];
   /** Input blob; null if the file is gone. */

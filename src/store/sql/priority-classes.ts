@@ -33,10 +33,9 @@ export const operations: {
     'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',
   ),
   batches: {
-    ...requests('create get find snapshot list remove cancel pause resume countAhead minKills'),
-    ...engine(
-      'expire fail markAtRisk moveWindows reopen states claim claimClosings release split listOpen openLines closeGate publish',
-    ),
+    ...requests('create get find snapshot list remove cancel pause resume setPriority queuePlace minKills'),
+    ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen openLines'),
+    ...engine('claim claimClosings release split closeGate publish'),
   },
   results: {
     record: 'record',

@@ -14,6 +14,7 @@ import { createInstallation } from './installation.ts';
 import { createKeys } from './accounts/keys.ts';
 import { createLedger } from './accounts/ledger.ts';
 import { createOrgs } from './accounts/orgs.ts';
+import { createPlaces } from './batches/places.ts';
 import { createSnapshots } from './batches/snapshots.ts';
 import { createRecording } from './batches/record.ts';
 import { createReopening } from './batches/reopen.ts';
@@ -38,6 +39,7 @@ export function createSqlStore(db: Db): StoreOperations {
       ...createChunks(db),
       ...createClaiming(db),
       ...createEnding(db),
+      ...createPlaces(db),
       ...createReopening(db),
       ...createSnapshots(db),
     },

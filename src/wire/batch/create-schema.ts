@@ -1,4 +1,5 @@
 import * as t from '../schema/schema.ts';
+import { priorities } from '../../core/limits.ts';
 import { batchEndpoints, defaultEndpoints } from '../../core/batch.ts';
 
 export const metadataLimits = { bytes: 16_384, levels: 8 } as const;
@@ -38,6 +39,13 @@ const fields = {
       },
       { additionalProperties: false },
     ),
+  ),
+  'priority?': t.orNull(
+    t.integer({
+      minimum: priorities.min,
+      maximum: priorities.max,
+      description: `Batches of the org with a higher priority run first; ${priorities.default} by default.`,
+    }),
   ),
   'dry_run?': t.booleanOrNull({ description: 'Only validates the batch and estimates its cost.' }),
 };

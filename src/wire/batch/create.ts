@@ -40,6 +40,7 @@ interface Frame {
   requests?: [] | null;
   metadata?: Record<string, unknown> | null;
   output_expires_after?: { seconds: number } | null;
+  priority?: number | null;
   dry_run?: boolean | null;
 }
 
@@ -83,7 +84,8 @@ export function* parseCreateBatch(
     throw invalid('requests', 'cannot be combined with input_file_id');
   if (inputFileId?.includes('\0')) throw invalid('input_file_id', 'has a NUL character');
   const outputExpiresAfterSeconds = frame.output_expires_after?.seconds;
-  const given = omitNullish({ inputFileId, requests, metadata, outputExpiresAfterSeconds });
+  const { priority } = frame;
+  const given = omitNullish({ inputFileId, requests, metadata, outputExpiresAfterSeconds, priority });
   return { input: { endpoint: endpoint!, ...given }, dryRun: frame.dry_run === true };
 }
 

@@ -21,8 +21,8 @@ export interface BatchView {
   eta: number | null;
   /** Reason why no requests are being sent, or null. */
   waiting: Waiting | null;
-  /** Number of batches of the org that are ahead of a queued one; else null. */
-  ahead: number | null;
+  /** Place of a queued batch: the batches of the org that are ahead, and the weight of the org; else null. */
+  place: { ahead: number; weight: number } | null;
   /** True if the batch will miss its window. */
   atRisk: boolean;
   errorSummary: readonly { code: string; count: number; example: string }[];
@@ -50,6 +50,7 @@ export function presentBatch(view: BatchView, dates: DateForm) {
     object: 'batch',
     endpoint: batch.endpoint,
     model: batch.model,
+    priority: batch.priority,
     status: batch.status,
     input_file_id: batch.inputFileId,
     output_file_id: batch.outputFileId,
@@ -71,14 +72,20 @@ export function presentBatch(view: BatchView, dates: DateForm) {
       running: view.running,
       rate_per_minute: view.ratePerMinute === null ? null : Math.round(view.ratePerMinute * 10) / 10,
       eta: instantOrNull(view.eta),
-      batches_ahead: view.ahead,
+      batches_ahead: view.place?.ahead ?? null,
     },
-    waiting: presentWaiting(view.waiting, instant),
+    waiting: presentBatchWaiting(view, instant),
     at_risk: view.atRisk,
     usage: presentBatchUsage(view.usage),
     cost: presentCost(view),
     error_summary: view.errorSummary.map(({ code, count, example }) => ({ code, count, example })),
   };
+}
+
+/** A wait in the queue says what decides its length besides the other requests. */
+function presentBatchWaiting({ batch, waiting, place }: BatchView, instant: (ms: number) => string | number) {
+  const shown = presentWaiting(waiting, instant);
+  return shown && place ? { ...shown, priority: batch.priority, weight: place.weight } : shown;
 }
 
 /** Window of a batch, rounded to minutes from one hour on, because a clock that jumped shifts it. */

@@ -57,6 +57,7 @@ export function queueTests(on: Stores): void {
         endpoint: early.endpoint,
         due: early.due,
         expiresAt: early.expiresAt,
+        weight: 1,
         blobId: file!.blobId,
       });
       expect(faults).toEqual([]);

@@ -23,6 +23,7 @@ export interface PartsDeps {
   filename: string;
   endpoint: string;
   metadata: Record<string, unknown> | undefined;
+  priority: number | undefined;
   note(text: string): void;
   /** Downloads the results of a finished batch; called in the order of the parts. */
   collect(batch: RemoteBatch, part: InputPart): Promise<void>;
@@ -67,9 +68,9 @@ export function runParts(deps: PartsDeps) {
   async function create(index: number): Promise<void> {
     if (state.parts[index]!.file_id === null) await upload(index);
     const { token, file_id: inputFileId } = state.parts[index]!;
-    const { endpoint, metadata } = deps;
+    const { endpoint, metadata, priority } = deps;
     try {
-      const fields = { endpoint, inputFileId: inputFileId!, metadata };
+      const fields = { endpoint, inputFileId: inputFileId!, metadata, priority };
       const batch = await client.batches.create({ ...fields, idempotencyKey: `${token}-batch` });
       run.remember(index, { batch_id: batch.id });
       seen[index] = batch;

@@ -16,7 +16,7 @@ import { runParts } from './run-parts.ts';
 import { openRunFile, type Collected, type RunFile } from './run-state.ts';
 import { waitForEnd } from './wait.ts';
 import { costText, exitCodeOf, paintStatus } from '../show-batch.ts';
-import { clientCommand, examples, metadataOption } from '../../shared/commands.ts';
+import { clientCommand, examples, metadataOption, priorityOption } from '../../shared/commands.ts';
 import { connect } from '../../shared/connect.ts';
 import type { Cli, ClientOptions } from '../../shared/cli.ts';
 import { CliError, exitCodes } from '../../shared/exit-codes.ts';
@@ -31,6 +31,7 @@ interface Options extends ClientOptions {
   raw?: boolean;
   force?: boolean;
   metadata?: Record<string, string>;
+  priority?: number;
   model?: string;
   set?: string[];
   endpoint?: string;
@@ -52,6 +53,7 @@ export function batchRun(cli: Cli): Command {
     .option('--endpoint <path>', 'endpoint of every request (default: that of the first line)')
     .option('--wrap', 'treat each line as a request body, such as {"messages": [...]}')
     .addOption(metadataOption)
+    .addOption(priorityOption)
     .addHelpText(
       'after',
       `
@@ -130,6 +132,7 @@ async function runInput(cli: Cli, client: Client, { input, output, format, filen
     filename,
     endpoint: options.endpoint ?? input.endpoint,
     metadata: options.metadata,
+    priority: options.priority,
     note: (text) => progress.note(text),
     collect: (batch, part) => results.collect(batch, part),
   });

@@ -13,12 +13,12 @@ import { freezeAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
 import { lockFile } from '../files.ts';
 import { batches, batchStates, chunks, files, packLines } from '../rows.ts';
-import { allIn, inLists, Rollback, withRollback } from '../statement.ts';
+import { allIn, Rollback, withRollback } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
 type BatchRows = Pick<
   BatchStore,
-  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'listOpen' | 'openLines' | 'countAhead'
+  'create' | 'get' | 'find' | 'list' | 'remove' | 'states' | 'listOpen' | 'openLines'
 >;
 
 /** Creates, reads and lists batches; `chunks.ts`, `record.ts` and `ending.ts` change them. */
@@ -97,24 +97,11 @@ export function createBatchRows(db: Db): BatchRows {
           `SELECT batch_id AS "batchId", model, CAST(sum(n) AS bigint) AS requests, CAST(sum(est) AS bigint) AS tokens FROM batch_chunks
            WHERE batch_id IN ${list} AND seq > 0 AND state IN ('ready', 'leased') GROUP BY batch_id, model`,
       ),
-
-    async countAhead({ id, orgId, due }, models) {
-      const [list] = inLists(models);
-      if (!list) return 0;
-      const [row] = await db.all<{ ahead: number }>(
-        `SELECT count(*) AS ahead FROM batches b
-         WHERE org_id = ? AND ${open} AND closing IS NULL AND paused_at IS NULL AND (due < ? OR due = ? AND id < ?)
-           AND (model IN ${list.sql} OR model IS NULL AND EXISTS (
-             SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.state <> 'done' AND c.model IN ${list.sql}))`,
-        [orgId, due, due, id, ...list.params, ...list.params],
-      );
-      return row!.ahead;
-    },
   };
 }
 
 /** SQL: unfinished batches. */
-const open = "status IN ('validating', 'in_progress', 'cancelling')";
+export const open = "status IN ('validating', 'in_progress', 'cancelling')";
 
 /** SQL: batches without a decided end, spelled as in the partial index `batches_by_expiry`. */
 export const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";

@@ -25,8 +25,6 @@ const looks = [
 const minLook = 8;
 /** Attempts: another process may lease the chosen chunks first. */
 const maxTries = 3;
-/** Equal for all orgs. */
-const weight = 1;
 
 /** Claims chunks: chosen among all orgs and batches, and leased in sets (docs/design/batch-engine.md). */
 export function createClaiming(db: Db): Pick<BatchStore, 'claim' | 'claimClosings'> {
@@ -83,6 +81,7 @@ interface Share {
   orgId: string;
   names: string[];
   start: number;
+  weight: number;
   /** True if a chunk of it is claimable. */
   atWork: boolean;
 }
@@ -151,14 +150,14 @@ async function sharesOf(
   const modelOf = new Map(wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
   const rows = await readyOrgs(q, modelOf, options.now);
   const shares = new Map<string, Map<string, Share>>();
-  for (const { name, org_id: orgId, served } of rows) {
+  for (const { name, org_id: orgId, served, weight } of rows) {
     const model = modelOf.get(name)!;
     const ofModel = shares.get(model) ?? new Map<string, Share>();
     shares.set(model, ofModel);
     const share = ofModel.get(orgId);
     // An org that was idle starts at the current virtual time.
     const start = Math.max(served ?? 0, clocks.get(model)!);
-    if (!share) ofModel.set(orgId, { orgId, names: [name], start, atWork: true });
+    if (!share) ofModel.set(orgId, { orgId, names: [name], start, weight: weight ?? 1, atWork: true });
     else share.names.push(name);
   }
   return new Map(
@@ -203,7 +202,7 @@ async function lookAt(
     if (isLast)
       for (const queue of queues) queue.hasMore &&= queue.chunks.some((chunk) => mayTake(chunk, suspects));
     const next = ofModel[each];
-    if (next) queues.push({ orgId: next.orgId, start: next.start, weight, chunks: [], hasMore: true });
+    if (next) queues.push({ ...next, chunks: [], hasMore: true });
     const choice = chooseChunks(queues, wish, suspects);
     chosen.push(...choice.chunks.map((chunk) => ({ ...chunk, model: wish.model })));
     cut ||= choice.isTruncated;
@@ -230,7 +229,7 @@ async function charge(
     for (const share of ofModel) {
       const est = ests.get(`${model} ${share.orgId}`);
       if (est === undefined) continue;
-      share.start += advance(est, weight);
+      share.start += advance(est, share.weight);
       charged.push(model, share.orgId, share.start);
     }
     const starts = ofModel.filter(({ atWork }) => atWork).map(({ start }) => start);
@@ -249,7 +248,7 @@ async function charge(
 }
 
 function queueOf(
-  { orgId, names, start }: Share,
+  { orgId, names, start, weight }: Share,
   heads: ReadonlyMap<string, ReadyChunk[]>,
   look: number,
 ): OrgQueue {
@@ -267,18 +266,19 @@ const claimable = tableOf<Claimable>('batches', { json: ['prices'] })(
   'id orgId endpoint status closing due expiresAt pausedAt prices',
 );
 
-type BatchRow = Claimable & Pick<ClaimedBatch, 'blobId'>;
+type BatchRow = Claimable & Pick<ClaimedBatch, 'blobId' | 'weight'>;
 
 const claimables = {
   fields: `${claimable.fields},
-    (SELECT f.blob_id FROM files f WHERE f.id = batches.input_file_id) AS "blobId"`,
+    (SELECT f.blob_id FROM files f WHERE f.id = batches.input_file_id) AS "blobId",
+    COALESCE((SELECT o.weight FROM orgs o WHERE o.id = batches.org_id), 1) AS weight`,
   read: (row: object) => claimable.read(row) as BatchRow,
 };
 
 const isOpen = ({ closing, pausedAt }: BatchRow) => closing === null && pausedAt === null;
 
-function toClaimed({ id, orgId, endpoint, due, expiresAt, prices, blobId }: BatchRow): ClaimedBatch {
-  return { id, orgId, endpoint, due, expiresAt, priced: Object.keys(prices), blobId };
+function toClaimed({ id, orgId, endpoint, due, expiresAt, prices, blobId, weight }: BatchRow): ClaimedBatch {
+  return { id, orgId, endpoint, due, expiresAt, weight, priced: Object.keys(prices), blobId };
 }
 
 /** Locks the batches that are free; if none is, waits for the writers. */

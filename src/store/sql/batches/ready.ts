@@ -63,7 +63,7 @@ export function readyOrgs(
   q: Queries,
   modelOf: ReadonlyMap<string, string>,
   now: number,
-): Promise<{ name: string; org_id: string; served: number | null }[]> {
+): Promise<{ name: string; org_id: string; served: number | null; weight: number | null }[]> {
   const next = (after: string) =>
     `(SELECT min(c.org_id) FROM batch_chunks c
       WHERE c.model = ${after} AND c.state = 'ready' AND c.seq > 0`;
@@ -74,7 +74,8 @@ export function readyOrgs(
        UNION ALL
        SELECT name, model, ${next('found.name')} AND c.org_id > found.org_id) FROM found WHERE org_id IS NOT NULL)
      SELECT name, org_id,
-       (SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id) AS served
+       (SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id) AS served,
+       (SELECT o.weight FROM orgs o WHERE o.id = found.org_id) AS weight
      FROM found WHERE org_id IS NOT NULL AND NOT ${isUsedUp('found.org_id')}`,
     [...[...modelOf].flat(), utcMonth(now)],
   );

@@ -1,0 +1,46 @@
+import { asLate, withPriority } from '../../../core/urgency.ts';
+import type { BatchStore } from '../../contract/batches.ts';
+import type { Db, Queries } from '../../db.ts';
+import { batchStates } from '../rows.ts';
+import { inLists } from '../statement.ts';
+import { open, undecided } from './batches.ts';
+
+/** Reads and changes the places of batches in the queue of their org. */
+export function createPlaces(db: Db): Pick<BatchStore, 'setPriority' | 'hurry' | 'queuePlace'> {
+  return {
+    setPriority: (id, priority) =>
+      db.tx(async (q) => {
+        const moved = await move(q, id, (due) => withPriority(due, priority));
+        if (moved) await q.all('UPDATE batches SET priority = ? WHERE id = ?', [priority, id]);
+        return moved;
+      }),
+
+    async hurry(ids) {
+      for (const id of ids) await db.tx((q) => move(q, id, asLate));
+    },
+
+    async queuePlace({ id, orgId, due }, models) {
+      // An empty list is invalid in Postgres.
+      const [list] = inLists(models.length > 0 ? models : ['']);
+      const [row] = await db.all<{ ahead: number; weight: number }>(
+        `SELECT count(*) AS ahead, COALESCE((SELECT o.weight FROM orgs o WHERE o.id = ?), 1) AS weight FROM batches b
+         WHERE org_id = ? AND ${open} AND closing IS NULL AND paused_at IS NULL AND (due < ? OR due = ? AND id < ?)
+           AND (model IN ${list!.sql} OR model IS NULL AND EXISTS (
+             SELECT 1 FROM batch_chunks c WHERE c.batch_id = b.id AND c.state <> 'done' AND c.model IN ${list!.sql}))`,
+        [orgId, orgId, due, due, id, ...list!.params, ...list!.params],
+      );
+      return row!;
+    },
+  };
+}
+
+/** Moves a batch and the chunks that repeat its `due`, under its lock. False if its end is decided. */
+async function move(q: Queries, id: string, to: (due: number) => number): Promise<boolean> {
+  const batch = await batchStates.first(q, { id, [undecided]: [] }, q.forUpdate);
+  if (!batch) return false;
+  const by = to(batch.due) - batch.due;
+  if (by === 0) return true;
+  await q.all('UPDATE batches SET due = due + ? WHERE id = ?', [by, id]);
+  await q.all("UPDATE batch_chunks SET due = due + ? WHERE batch_id = ? AND state <> 'done'", [by, id]);
+  return true;
+}
