@@ -1,14 +1,17 @@
 # Node and the npm package built from this checkout. The image contains no build tools.
-FROM node:24-bookworm-slim AS build
+# For repeatable builds, give the base image by digest: docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY . .
-RUN npm ci --include=dev --no-audit --no-fund \
+RUN npm ci --ignore-scripts --include=dev --no-audit --no-fund \
  && npm pack --pack-destination /tmp \
  && mv /tmp/offpeak-*.tgz /tmp/offpeak.tgz
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 RUN --mount=type=bind,from=build,source=/tmp/offpeak.tgz,target=/tmp/offpeak.tgz \
-    npm install --global --no-audit --no-fund /tmp/offpeak.tgz \
+    npm install --global --ignore-scripts --no-audit --no-fund /tmp/offpeak.tgz \
  && npm cache clean --force \
  && install --directory --owner node --group node --mode 0700 /data
 # Save memory for a little more CPU (docs/sizing.md).

