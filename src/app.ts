@@ -118,6 +118,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...shared,
     models: serving.models,
     accounts: counts ? charging(accounts, counts) : accounts,
+    usageTag: config.usageTag,
     schemas,
   });
   const { catalog, peers, capacity } = service;
@@ -158,6 +159,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     limits,
     drainMs,
     batch: config.batch,
+    usageTag: config.usageTag,
     exclusive,
   });
   const responses = createResponses({ ...shared, store, inference, catalog, budgets, limits, exclusive });
@@ -306,5 +308,5 @@ function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts,
 /** Keys that take effect only at a start. */
 const unreadKeys = [
   ...words('server data database files modelFolder hub limits batch metrics egress'),
-  ...words('quarantineMs drainMs logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
+  ...words('quarantineMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
 ] satisfies (keyof Config)[];

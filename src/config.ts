@@ -12,6 +12,7 @@ import { builtInModel, models } from './config/models.ts';
 import { folder, type ConfigContext, omitUndefined } from './config/context.ts';
 import type { Config } from './core/config.ts';
 import { isTrusted } from './core/model-source.ts';
+import { defaultTagName } from './core/usage-tag.ts';
 
 export type { Config, EngineConfig } from './core/config.ts';
 
@@ -97,6 +98,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     batch: batches,
     metrics: metrics(file.metrics, check),
     egress: egress(file.egress, check),
+    usageTag: check.text(file.usage_tag) ?? defaultTagName,
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
     drainMs: check.duration(file.drain) ?? 25_000,
     logLevel: check.choice(outer('logLevel', 'OFFPEAK_LOG_LEVEL', file.log_level), logLevels) ?? 'info',

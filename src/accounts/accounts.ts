@@ -47,8 +47,15 @@ export interface Accounts extends Service {
    */
   usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
   readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
-  /** Adds a synchronous request to the ledger, in a group commit a moment later. The log names requests that could not be added. */
-  charge(entry: { caller: Caller; requestId: string; model: string; usage: Usage; prices: Prices }): void;
+  /** Adds a synchronous request to the ledger, in a group commit a moment later. The log has charges that could not be added. */
+  charge(charge: {
+    caller: Pick<Caller, 'orgId' | 'keyId'>;
+    model: string;
+    endpoint: string;
+    tag: string;
+    usage: Usage;
+    prices: Prices;
+  }): void;
 }
 
 export interface BudgetedOrg extends Org {

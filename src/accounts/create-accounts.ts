@@ -19,6 +19,7 @@ import { hashKey } from './keys.ts';
 import { createLastUsed } from './last-used.ts';
 import { createLedger } from './ledger.ts';
 import { createIssuer, requireOrg } from './orgs.ts';
+import { createRollUp } from './roll-up.ts';
 import { readUsage } from './usage.ts';
 
 export interface AccountsDeps {
@@ -41,7 +42,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const cache = createKeyCache(clock, (hash) => store.keys.findByHash(hash));
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
   const isAway = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
-  const ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
+  const writer = deps.ids.next('wrk_');
+  const ledger = createLedger({ ledger: store.ledger, writer, clock, log, isAway });
+  const rollUp = createRollUp({ ledger: store.ledger, clock, log });
   const budgets = createBudgets({ orgs: store.orgs, clock, log });
   const used = (keyId: string) => lastUsed.note(keyId);
   const environmentHashes = new Set(given.map(hashKey));
@@ -62,18 +65,20 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }
       return readUsage(store.ledger, { ...query, orgId });
     },
-    charge: (entry) => ledger.charge(entry),
+    charge: (charge) => void ledger.charge(charge),
     get firstKeys() {
       return firstKeys;
     },
     async start() {
       await ensureEnvironmentKeys(deps, config);
       await budgets.start();
+      await rollUp.start();
     },
     async makeFirstKeys() {
       firstKeys = await makeFirstKeys(deps, config);
     },
     async stop() {
+      await rollUp.stop();
       await budgets.stop();
       await ledger.stop();
       await lastUsed.stop();

@@ -1,187 +1,191 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAccountStore, type AccountStore } from '../../test/server/support/account-store.ts';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { type Log, silent } from '../base/log.ts';
+import type { LedgerCommit } from '../store/contract/accounts.ts';
 import { createLedger } from './ledger.ts';
+import { otherTag } from './tag-limit.ts';
 
 let clock: ManualClock;
 let store: AccountStore;
 let ledger: ReturnType<typeof createLedger>;
 let away: boolean;
-const isAway = async () => away;
-const caller = { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null };
+let commits: LedgerCommit[];
+let settled: number;
+let errors: { charges: { model: string; requests: number; amount: string }[] }[];
+const caller = { orgId: 'org_1', keyId: 'key_1' };
 const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
-const usage = { inputTokens: 1000, cachedTokens: 200, outputTokens: 50, reasoningTokens: 0 };
+const usage = {
+  inputTokens: 1000,
+  cachedTokens: 200,
+  cacheWriteTokens: 0,
+  outputTokens: 50,
+  reasoningTokens: 0,
+};
+const endpoint = '/v1/chat/completions';
 
-const charge = (requestId: string) => ledger.charge({ caller, requestId, model: 'tiny', usage, prices });
+const charge = (model = 'tiny', fields = {}) =>
+  ledger.charge({ caller, model, endpoint, tag: '', usage, prices, ...fields });
+const written = () => store.written.flat().map(({ model, requests }) => [model, requests]);
 
 beforeEach(() => {
-  clock = createManualClock(Date.UTC(2026, 10, 21, 23, 59, 59, 990));
+  clock = createManualClock(Date.UTC(2026, 10, 21, 23, 59, 59, 950));
   store = createAccountStore();
   away = false;
-  ledger = createLedger({ ledger: store.ledger, clock, log: silent, isAway });
+  commits = [];
+  errors = [];
+  settled = 0;
+  const log: Log = { ...silent, error: (fields) => void errors.push(fields as (typeof errors)[0]) };
+  ledger = createLedger({
+    ledger: {
+      add(entries, commit) {
+        commits.push(commit);
+        return store.ledger.add(entries, commit);
+      },
+    },
+    writer: 'wrk_1',
+    clock,
+    log,
+    isAway: async () => away,
+    onSettled: (entries) => (settled += entries.length),
+  });
 });
 
 describe('the ledger of synchronous requests', () => {
-  it('writes one row per request with its day and its full price', async () => {
-    charge('req_1');
+  it('adds requests up by hour, key, model, endpoint and tag, at their full price', async () => {
+    charge();
+    charge();
+    charge('tiny', { tag: 'red' });
+    charge('tiny', { caller: { ...caller, keyId: 'key_2' } });
+    charge('tiny', { endpoint: '/v1/messages' });
+    charge('other');
     await clock.advance(50);
-    expect(store.written).toEqual([
-      [
-        {
-          sourceId: 'req_1',
-          orgId: 'org_1',
-          keyId: 'key_1',
-          model: 'tiny',
-          day: '2026-11-21',
-          requests: 1,
-          usage,
-          // 800 x 0.10 + 200 x 0.025 + 50 x 0.40 USD per million
-          amount: 105_000,
-        },
-      ],
-    ]);
+    charge();
+    await clock.advance(50);
+    const [first, ...others] = store.written[0]!;
+    expect(first).toEqual({
+      sourceId: 'single:key_1:/v1/chat/completions:',
+      orgId: 'org_1',
+      keyId: 'key_1',
+      model: 'tiny',
+      day: '2026-11-21T23',
+      endpoint,
+      tag: '',
+      requests: 2,
+      usage: { ...usage, inputTokens: 2000, cachedTokens: 400, outputTokens: 100 },
+      // 800 x 0.10 + 200 x 0.025 + 50 x 0.40 USD per million, twice
+      cost: { nano: 210_000, parts: 0 },
+    });
+    expect(others.map(({ requests }) => requests)).toEqual([1, 1, 1, 1]);
+    expect(store.written[1]).toMatchObject([{ day: '2026-11-22T00', requests: 1 }]);
+    expect(settled).toBe(6);
+  });
+
+  it('writes no more rows than a few, whatever tags a client makes up', async () => {
+    for (let n = 0; n < 1_000; n++) charge('tiny', { tag: `t${n}` });
+    await clock.advance(50);
+    const rows = store.written.flat();
+    expect(rows).toHaveLength(101);
+    expect(rows.find(({ tag }) => tag === otherTag)?.requests).toBe(900);
   });
 
   it('writes a group 50 ms after its first charge', async () => {
-    charge('req_1');
+    charge();
     await clock.advance(30);
-    charge('req_2');
+    charge('b');
     await clock.advance(19);
     expect(store.written).toEqual([]);
     await clock.advance(1);
     expect(store.written.map((group) => group.length)).toEqual([2]);
   });
 
-  it('writes a group of 256 at once', async () => {
-    for (let n = 0; n < 300; n++) charge(`req_${n}`);
-    await clock.advance(0);
-    expect(store.written.map((group) => group.length)).toEqual([256]);
-    await clock.advance(50);
-    expect(store.written.map((group) => group.length)).toEqual([256, 44]);
-  });
-
-  it('tries again while the database is unavailable', async () => {
+  it('repeats a commit unchanged, with its number, while the database is unavailable', async () => {
     store.failLedger(3);
-    charge('req_1');
-    for (const ms of [50, 100, 400, 1600]) {
-      await clock.advance(ms);
-    }
-    expect(store.written.flat()).toHaveLength(1);
+    charge();
+    await clock.advance(60);
+    charge();
+    for (const ms of [100, 400, 1600, 50]) await clock.advance(ms);
+    expect(written()).toEqual([
+      ['tiny', 1],
+      ['tiny', 1],
+    ]);
+    expect(commits.map(({ number }) => number)).toEqual([1, 1, 1, 1, 2]);
   });
 
-  it('logs the requests that the database rejects, and continues with the next', async () => {
-    const errors: object[] = [];
-    const log: Log = { ...silent, error: (fields) => void errors.push(fields) };
-    ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
+  it('logs the charges that the database rejects, and continues with the next', async () => {
     store.failLedger(4);
-    charge('req_1');
-    for (const ms of [50, 100, 400, 1600]) {
-      await clock.advance(ms);
-    }
-    expect(errors).toEqual([expect.objectContaining({ requests: ['req_1'] })]);
-    charge('req_2');
+    charge('a');
+    for (const ms of [50, 100, 400, 1600]) await clock.advance(ms);
+    expect(errors).toMatchObject([{ charges: [{ model: 'a', requests: 1, amount: '0.000105' }] }]);
+    charge('b');
     await clock.advance(50);
-    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_2']);
+    expect(written()).toEqual([['b', 1]]);
+    expect(settled).toBe(2);
   });
 
-  it('F35, F36: keeps charges while the database is unavailable, and writes them in order', async () => {
+  it('F35, F36: adds up charges while the database is unavailable', async () => {
     away = true;
     store.failLedger(Infinity);
-    charge('req_0');
+    charge();
     for (let n = 1; n <= 300; n++) {
       await clock.advance(1_000);
-      charge(`req_${n}`);
+      charge();
     }
     expect(store.written).toEqual([]);
     store.failLedger(0);
     await clock.advance(5_000);
-    const names = Array.from({ length: 301 }, (_, n) => `req_${n}`);
-    expect(store.written.flat().map((row) => row.sourceId)).toEqual(names);
-    expect(store.written).toHaveLength(3);
+    expect(written()).toEqual([
+      ['tiny', 1],
+      ['tiny', 300],
+    ]);
     expect(clock.pending).toBe(0);
   });
 
   it('writes charges that a recovered database rejected at first', async () => {
     away = true;
     store.failLedger(Infinity);
-    charge('req_1');
+    charge();
     await clock.advance(10_000);
     away = false;
     store.failLedger(3);
     await clock.advance(10_000);
-    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1']);
+    expect(written()).toEqual([['tiny', 1]]);
   });
 
-  it('logs all waiting requests when it stops while the database is unavailable', async () => {
-    const named: unknown[] = [];
-    const log: Log = {
-      ...silent,
-      error: (fields) => void named.push((fields as { requests: string[] }).requests),
-    };
-    ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
+  it('logs all waiting charges when it stops while the database is unavailable', async () => {
     away = true;
     store.failLedger(Infinity);
-    charge('req_1');
+    charge('a');
     await clock.advance(10_000);
-    charge('req_2');
+    charge('b');
     await ledger.stop();
-    expect([named, clock.pending]).toEqual([[['req_1', 'req_2']], 0]);
+    expect(errors).toMatchObject([{ charges: [{ model: 'a' }, { model: 'b' }] }]);
+    expect(clock.pending).toBe(0);
   });
 
-  it('logs the requests that exceed the queue', async () => {
-    const named: string[] = [];
-    const log: Log = {
-      ...silent,
-      error: (fields) => void named.push(...(fields as { requests: string[] }).requests),
-    };
-    ledger = createLedger({ ledger: store.ledger, clock, log, isAway });
+  it('logs the charges for which there is no room', async () => {
     away = true;
     store.failLedger(Infinity);
-    for (let n = 0; n < 51_000; n++) charge(`req_${n}`);
+    for (let n = 0; n < 50_010; n++) charge(`m${n}`);
     await clock.advance(50);
     store.failLedger(0);
     await clock.advance(100);
-    const written = store.written.flat().map((row) => row.sourceId);
-    expect([new Set([...written, ...named]).size, written.length + named.length]).toEqual([51_000, 51_000]);
-    expect(written.length).toBeGreaterThan(49_000);
-    expect(named.length).toBeGreaterThan(0);
+    expect([written().length, errors.length]).toEqual([50_000, 10]);
   });
 
   it('writes waiting charges when it stops, and later ones at once', async () => {
-    charge('req_1');
+    charge('a');
     await ledger.stop();
-    charge('req_2');
+    charge('b');
     await clock.advance(0);
-    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1', 'req_2']);
+    await ledger.stop();
+    charge('c');
+    await clock.advance(0);
+    expect(written()).toEqual([
+      ['a', 1],
+      ['b', 1],
+      ['c', 1],
+    ]);
     expect(clock.pending).toBe(0);
-  });
-
-  it('writes charges after a stop without waiting ones, however often it is stopped', async () => {
-    await ledger.stop();
-    charge('req_1');
-    await clock.advance(0);
-    await ledger.stop();
-    charge('req_2');
-    await clock.advance(0);
-    expect(store.written.flat().map((row) => row.sourceId)).toEqual(['req_1', 'req_2']);
-    expect(clock.pending).toBe(0);
-  });
-
-  it('holds only the row of a request while it waits', async () => {
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc') as () => void;
-    const asked = () => {
-      const whole = { ...caller, body: 'of its request' };
-      ledger.charge({ caller: whole, requestId: 'req_1', model: 'tiny', usage, prices });
-      return new WeakRef(whole);
-    };
-    const kept = asked();
-    // A WeakRef keeps its target until the end of the current turn of the event loop.
-    await new Promise(setImmediate);
-    collectGarbage();
-    expect([kept.deref(), store.written]).toEqual([undefined, []]);
   });
 });

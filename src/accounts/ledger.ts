@@ -1,54 +1,68 @@
-import { type Clock, sleep, type Timer, utcDay } from '../base/clock.ts';
+import { type Clock, sleep, type Timer, utcHour } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { cost } from '../core/price.ts';
-import type { LedgerRow, LedgerStore } from '../store/contract/accounts.ts';
+import { addCosts, exactCost, formatDollars, roundCost } from '../core/price.ts';
+import { singlesOf } from '../core/usage-report.ts';
+import { addUsage } from '../core/usage.ts';
+import type { LedgerCommit, LedgerEntry, LedgerStore } from '../store/contract/accounts.ts';
 import type { Accounts } from './accounts.ts';
+import { createTagLimit } from './tag-limit.ts';
 
-const groupRows = 256;
 const groupMs = 50;
-/** Back-off between attempts. A row that a failed attempt did write is not billed twice, because its source is unique. */
+/** Back-off between attempts. */
 const retryMs = [100, 400, 1600];
 /** Interval of further attempts while the database is unavailable. */
 const awayMs = 5_000;
-/** Maximum rows that wait for an unavailable database, about 20 MB. */
+/** Maximum entries that wait for an unavailable database, about 20 MB. */
 const maxWaiting = 50_000;
 
 export interface LedgerDeps {
-  ledger: LedgerStore;
+  ledger: Pick<LedgerStore, 'add'>;
+  /** Id of this process in the ledger. */
+  writer: string;
+  /** Time of charges. */
   clock: Clock;
   log: Log;
-  /** True if the ledger's error means that the database is unavailable, false if it rejected the rows. */
+  /** True if the ledger's error means that the database is unavailable, false if it rejected the entries. */
   isAway: (error: unknown) => Promise<boolean>;
+  /** Called with the entries of each commit, once it is durable or given up. */
+  onSettled?: (entries: readonly LedgerEntry[]) => void;
 }
 
 /**
- * Group commit of the charges for synchronous requests: up to 256 of them, or those of 50 ms, in one transaction. Groups are written
- * one after another and wait while the database is unavailable. A waiting charge holds only its row, to save memory.
+ * Charges for synchronous requests, added up by hour, key, model, endpoint and tag, and written every 50 ms in one transaction. A
+ * commit is numbered, so that a repeated one is not billed twice. Commits are written one after another; while the database is
+ * unavailable, charges go on adding up in the next one.
  */
-export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
-  /** The open group, and the rows of closed groups. */
-  let open: LedgerRow[] = [];
-  const due: LedgerRow[] = [];
+export function createLedger({ ledger, writer, clock, log, isAway, onSettled }: LedgerDeps) {
+  let open = new Map<string, LedgerEntry>();
+  let number = 0;
   let timer: Timer | undefined;
   let writing: Promise<void> | undefined;
+  const tags = createTagLimit();
   const stopping = new AbortController();
 
-  function giveUp(rows: LedgerRow[], error: unknown): void {
-    // The log names the requests, so that they can be billed by hand.
-    const requests = rows.map((row) => row.sourceId);
-    log.error({ err: error, requests }, 'requests were served but could not be added to the ledger');
+  function giveUp(entries: readonly LedgerEntry[], error: unknown): void {
+    // The log has the sums, so that they can be billed by hand.
+    const charges = entries.map(({ usage, cost, ...fields }) => ({
+      ...fields,
+      ...usage,
+      amount: formatDollars(BigInt(roundCost(cost))),
+    }));
+    log.error({ err: error, charges }, 'requests were served but could not be added to the ledger');
+    onSettled?.(entries);
   }
 
-  /** Tries until the database accepts or rejects the rows, or the process stops while it is unavailable. */
-  async function writeGroup(rows: LedgerRow[]): Promise<void> {
+  /** Tries until the database accepts or rejects the entries, or the process stops while it is unavailable. */
+  async function writeCommit(entries: LedgerEntry[], commit: LedgerCommit): Promise<void> {
     for (let tries = 0; ; tries++) {
       try {
-        return await ledger.add(rows);
+        await ledger.add(entries, commit);
+        return onSettled?.(entries);
       } catch (error) {
         const wait = retryMs[tries];
-        if (wait === undefined && !(await isAway(error))) return giveUp(rows, error);
-        if (wait === undefined && stopping.signal.aborted) return giveUp([...rows, ...due.splice(0)], error);
-        log.warn({ err: error, rows: rows.length }, 'could not write to the ledger; trying again');
+        if (wait === undefined && !(await isAway(error))) return giveUp(entries, error);
+        if (wait === undefined && stopping.signal.aborted) return giveUp([...entries, ...takeOpen()], error);
+        log.warn({ err: error, entries: entries.length }, 'could not write to the ledger; trying again');
         if (wait !== undefined) await sleep(clock, wait);
         else {
           await sleep(clock, awayMs, stopping.signal);
@@ -59,38 +73,49 @@ export function createLedger({ ledger, clock, log, isAway }: LedgerDeps) {
     }
   }
 
+  function takeOpen(): LedgerEntry[] {
+    const entries = [...open.values()];
+    open = new Map();
+    return entries;
+  }
+
   async function write(): Promise<void> {
-    while (due.length > 0) await writeGroup(due.splice(0, groupRows));
+    while (open.size > 0) await writeCommit(takeOpen(), { writer, number: ++number });
     writing = undefined;
   }
 
   async function flush(): Promise<void> {
     timer?.cancel();
     timer = undefined;
-    const rows = open;
-    open = [];
-    if (due.length + rows.length > maxWaiting)
-      giveUp(rows, new Error('too many charges wait for the database'));
-    else due.push(...rows);
-    // `write` with nothing due would end before the assignment, which then would never be cleared.
-    if (due.length > 0) writing ??= write();
+    // `write` with nothing open would end before the assignment, which then would never be cleared.
+    if (open.size > 0) writing ??= write();
     await writing;
   }
 
+  function add(entry: LedgerEntry): void {
+    const { sourceId, model, day, usage, cost } = entry;
+    const name = `${sourceId} ${model} ${day}`;
+    const known = open.get(name);
+    if (known) {
+      known.requests++;
+      known.usage = addUsage(known.usage, usage);
+      known.cost = addCosts(known.cost, cost);
+    } else if (open.size >= maxWaiting) giveUp([entry], new Error('too many charges wait for the database'));
+    else open.set(name, entry);
+  }
+
   return {
-    charge({ caller, requestId, model, usage, prices }: Parameters<Accounts['charge']>[0]): void {
-      open.push({
-        sourceId: requestId,
-        orgId: caller.orgId,
-        keyId: caller.keyId,
-        model,
-        day: utcDay(clock.now()),
-        requests: 1,
-        usage,
-        amount: Number(cost(usage, prices)),
-      });
-      if (stopping.signal.aborted || open.length >= groupRows) void flush();
+    /** Returns the exact cost. */
+    charge({ caller, model, endpoint, tag, usage, prices }: Parameters<Accounts['charge']>[0]): LedgerEntry {
+      const { orgId, keyId } = caller;
+      const day = utcHour(clock.now());
+      const source = { keyId, endpoint, tag: tags.admit(orgId, day, tag) };
+      const cost = exactCost(usage, prices);
+      const entry = { ...source, sourceId: singlesOf(source), orgId, model, day, requests: 1, usage, cost };
+      add({ ...entry });
+      if (stopping.signal.aborted) void flush();
       else timer ??= clock.after(groupMs, () => void flush());
+      return entry;
     },
     /** Writes the waiting charges. Later ones are written at once. */
     stop() {

@@ -28,14 +28,14 @@ export async function readUsage(ledger: Ledger, query: UsageQuery): Promise<Usag
  */
 function* spansAfter(
   after: readonly string[],
-  { start, end, groups }: UsageQuery,
-): Generator<Pick<UsageQuery, 'start' | 'end'>> {
-  if (groups[0] !== 'day') return yield { start, end };
-  const last = Date.parse(end);
+  { start, before, groups }: UsageQuery,
+): Generator<Pick<UsageQuery, 'start' | 'before'>> {
+  if (groups[0] !== 'day') return yield { start, before };
+  const end = Date.parse(before);
   let from = Date.parse(start);
-  while (from <= last && utcDay(from) < after[0]!) from += dayMs;
-  for (let days = 1; from <= last; from += days * dayMs, days *= 2)
-    yield { start: utcDay(from), end: utcDay(Math.min(from + (days - 1) * dayMs, last)) };
+  while (from < end && utcDay(from) < after[0]!) from += dayMs;
+  for (let days = 1; from < end; from += days * dayMs, days *= 2)
+    yield { start: utcDay(from), before: utcDay(Math.min(from + days * dayMs, end)) };
 }
 
 /** Sums all parts of the ledger by group, in ascending order. */

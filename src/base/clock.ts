@@ -60,7 +60,15 @@ export function unixSeconds(ms: number): number {
 
 export const dayMs = 86_400_000;
 
-/** `2026-11-21`, the UTC day of a ledger row. */
+export const hourMs = 3_600_000;
+
+/** `2026-11-21T09`, the UTC hour of a ledger row. */
+export function utcHour(ms: number): string {
+  const hour = Math.floor(ms / hourMs) % 24;
+  return `${utcDay(ms)}T${hour < 10 ? '0' : ''}${hour}`;
+}
+
+/** `2026-11-21`, the UTC day. */
 export function utcDay(ms: number): string {
   const day = Math.floor(ms / dayMs);
   if (day !== lastDay) {

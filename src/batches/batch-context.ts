@@ -40,6 +40,8 @@ export interface BatchesDeps {
     cancelGraceMs: number;
     lostModelAfterMs: number;
   };
+  /** Metadata member whose value is the tag of the usage. */
+  usageTag?: string;
   /** Milliseconds that `stop` waits for lines in flight. */
   drainMs: number;
   /** True if no other process uses the database. */

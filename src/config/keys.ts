@@ -6,7 +6,7 @@ export const logLevels = words('trace debug info warn error silent');
 export const configKeys = {
   root: [
     ...words('server data database files s3 models model_folder hub limits batch metrics egress'),
-    ...words('quarantine drain log_level api_key admin_key secrets_key accepted_secrets_keys'),
+    ...words('quarantine drain usage_tag log_level api_key admin_key secrets_key accepted_secrets_keys'),
   ],
   server: words('host port trusted_proxies'),
   hub: words('endpoint token'),

@@ -103,6 +103,8 @@ export interface Batch {
   model: string | null;
   /** JSON text of the metadata, as received. */
   metadata: string | null;
+  /** Value of the metadata member by which usage is grouped, or empty. */
+  tag: string;
   /** Prices at creation, by model id. */
   prices: Record<string, FrozenPrices>;
   priceFactor: number;

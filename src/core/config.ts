@@ -65,6 +65,8 @@ export interface Config {
   quarantineMs: number;
   /** Time for work in flight after SIGTERM. */
   drainMs: number;
+  /** Metadata member whose value is the tag of the usage. */
+  usageTag: string;
   logLevel: string;
   /** Seals stored secrets; absent to store them in clear. */
   secretsKey?: string;

@@ -13,17 +13,57 @@ export interface FrozenPrices extends Prices {
   isFallback?: true;
 }
 
-/** Cost in nano-dollars, rounded half up once. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
+/** A nano-dollar has this many parts: prices are per million tokens, and factors have six decimals. */
+export const costParts = 1_000_000_000_000;
+
+/** Cost without rounding. Plain numbers, because it is stored, and sent between threads. */
+export interface ExactCost {
+  /** Whole nano-dollars. */
+  nano: number;
+  /** Below `costParts`. */
+  parts: number;
+}
+
+export const noCost: ExactCost = Object.freeze({ nano: 0, parts: 0 });
+
+/** Cost of a usage. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
+export function exactCost(usage: Usage, prices: Prices, factor = 1): ExactCost {
+  const all = inParts(usage, prices, factor);
+  const divisor = BigInt(costParts);
+  return { nano: Number(all / divisor), parts: Number(all % divisor) };
+}
+
+export function addCosts(a: ExactCost, b: ExactCost): ExactCost {
+  const parts = a.parts + b.parts;
+  const carry = parts >= costParts ? 1 : 0;
+  return { nano: a.nano + b.nano + carry, parts: parts - carry * costParts };
+}
+
+/** Rounds half up to nano-dollars. */
+export function roundCost({ nano, parts }: ExactCost): number {
+  return nano + (parts * 2 >= costParts ? 1 : 0);
+}
+
+/** Increase of the rounded cost when `by` was added, which made it `sum`. */
+export function roundedIncrease(sum: ExactCost, by: ExactCost): number {
+  const borrow = sum.parts < by.parts ? 1 : 0;
+  const before = { nano: sum.nano - by.nano - borrow, parts: sum.parts - by.parts + borrow * costParts };
+  return roundCost(sum) - roundCost(before);
+}
+
+/** Cost in nano-dollars, rounded half up once; may exceed the safe integers. Parameters as for `exactCost`. */
 export function cost(usage: Usage, prices: Prices, factor = 1): bigint {
+  const divisor = BigInt(costParts);
+  return (inParts(usage, prices, factor) * 2n + divisor) / (divisor * 2n);
+}
+
+function inParts(usage: Usage, prices: Prices, factor: number): bigint {
   const fresh = BigInt(usage.inputTokens - usage.cachedTokens);
   const millionths =
     fresh * BigInt(prices.input) +
     BigInt(usage.cachedTokens) * BigInt(prices.cachedInput) +
     BigInt(usage.outputTokens) * BigInt(prices.output);
-  const scale = 1_000_000n;
-  const parts = BigInt(Math.round(factor * 1_000_000));
-  const divisor = scale * scale;
-  return (millionths * parts * 2n + divisor) / (divisor * 2n);
+  return millionths * BigInt(Math.round(factor * 1_000_000));
 }
 
 /** Converts USD to nano-dollars. */

@@ -1,18 +1,48 @@
 import type { Usage } from './usage.ts';
 
-export const usageGroups = ['day', 'model', 'org', 'key', 'batch'] as const;
+export const usageGroups = ['day', 'hour', 'model', 'org', 'key', 'endpoint', 'batch', 'tag'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
-/** Query of a range of UTC days such as `2026-11-21`, both included. */
+/** Days for which usage is known by the hour. */
+export const hourlyDays = 40;
+
+/** Source of the ledger rows of the single requests of a key. */
+export function singlesOf({
+  keyId,
+  endpoint,
+  tag,
+}: {
+  keyId: string | null;
+  endpoint: string;
+  tag: string;
+}): string {
+  return `single:${keyId ?? ''}:${endpoint}:${tag}`;
+}
+
+/** Query of a range of time: UTC days such as `2026-11-21`, or hours such as `2026-11-21T09`. */
 export interface UsageQuery {
   start: string;
-  end: string;
+  /** Excluded. */
+  before: string;
   groups: readonly UsageGroup[];
   /** All orgs if absent. */
   orgId?: string;
+  filter?: UsageFilter;
   /** Group values of the last row of the previous page. */
   after?: readonly string[];
   limit: number;
+}
+
+/** Values that rows must have. */
+export interface UsageFilter {
+  orgs?: readonly string[];
+  keys?: readonly string[];
+  models?: readonly string[];
+  endpoints?: readonly string[];
+  /** Excludes these endpoints. */
+  exceptEndpoints?: readonly string[];
+  /** Only batches, or only single requests. */
+  batch?: boolean;
 }
 
 export interface UsageSum extends Usage {
@@ -33,7 +63,7 @@ export interface UsagePart {
   next: UsageCursor | null;
 }
 
-/** Start of a part: after a row of a day of an org. */
+/** Start of a part: after a row of a day or hour of an org. */
 export interface UsageCursor {
   org: string;
   day: string;

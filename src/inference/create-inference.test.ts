@@ -61,6 +61,7 @@ describe('createInference', () => {
     call = {
       caller: { orgId: 'org_1', keyId: 'key_1', scopes: [], models: null },
       requestId: 'req_1',
+      endpoint: '/v1/chat/completions',
       signal: new AbortController().signal,
     };
   });
@@ -87,8 +88,8 @@ describe('createInference', () => {
     const given = { request: { value: {}, text: '{}' }, chat: chatRequest().value };
     const counted = usageOf(60, 7, 30);
     const charge = {
-      usage: { inputTokens: 60, cachedTokens: 30, outputTokens: 7, reasoningTokens: 0 },
-      requestId: 'req_1',
+      usage: { inputTokens: 60, cachedTokens: 30, cacheWriteTokens: 0, outputTokens: 7, reasoningTokens: 0 },
+      endpoint: '/v1/chat/completions',
     };
     const begun = { type: 'message_start', data: '{"message":{"id":"x","model":"y"}}', promptTokens: 60 };
     const events: NativeEvent[] = [begun, { type: 'ping', data: '{}' }];
@@ -142,7 +143,15 @@ describe('createInference', () => {
       for await (const _ of service.inference.nativeStream('messages', given, call, typeOf))
         if (++lists === 2) break;
       expect(charged).toMatchObject([
-        { usage: { inputTokens: 60, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 } },
+        {
+          usage: {
+            inputTokens: 60,
+            cachedTokens: 0,
+            cacheWriteTokens: 0,
+            outputTokens: 3,
+            reasoningTokens: 0,
+          },
+        },
       ]);
     });
 
@@ -167,9 +176,16 @@ describe('createInference', () => {
       expect(charged).toEqual([
         {
           caller: call.caller,
-          requestId: 'req_1',
+          endpoint: '/v1/chat/completions',
+          tag: '',
           model: 'm',
-          usage: { inputTokens: 7, cachedTokens: 2, outputTokens: 5, reasoningTokens: 0 },
+          usage: {
+            inputTokens: 7,
+            cachedTokens: 2,
+            cacheWriteTokens: 0,
+            outputTokens: 5,
+            reasoningTokens: 0,
+          },
           prices,
         },
       ]);
@@ -258,7 +274,15 @@ describe('createInference', () => {
       const seen = await read(service.inference.chatStream(chatRequest(), call), 2);
       expect(seen).toHaveLength(2);
       expect(charged).toMatchObject([
-        { usage: { inputTokens: 11, cachedTokens: 0, outputTokens: 4, reasoningTokens: 0 } },
+        {
+          usage: {
+            inputTokens: 11,
+            cachedTokens: 0,
+            cacheWriteTokens: 0,
+            outputTokens: 4,
+            reasoningTokens: 0,
+          },
+        },
       ]);
       expect(service.capacity.interactiveLoad()).toEqual({});
     });
@@ -268,7 +292,15 @@ describe('createInference', () => {
       const request = chatRequest({ response_format: { type: 'json_object' } });
       await read(service.inference.chatStream(request, call), 1);
       expect(charged).toMatchObject([
-        { usage: { inputTokens: 14, cachedTokens: 4, outputTokens: 10, reasoningTokens: 0 } },
+        {
+          usage: {
+            inputTokens: 14,
+            cachedTokens: 4,
+            cacheWriteTokens: 0,
+            outputTokens: 10,
+            reasoningTokens: 0,
+          },
+        },
       ]);
     });
 
@@ -333,7 +365,15 @@ describe('createInference', () => {
         data: [{ index: 0, embedding: [0.5, -1] }, { index: 1 }],
       });
       expect(charged).toMatchObject([
-        { usage: { inputTokens: 3, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 } },
+        {
+          usage: {
+            inputTokens: 3,
+            cachedTokens: 0,
+            cacheWriteTokens: 0,
+            outputTokens: 0,
+            reasoningTokens: 0,
+          },
+        },
       ]);
     });
 
@@ -384,7 +424,13 @@ describe('createInference', () => {
       const { value } = chatRequest();
       const { body, usage } = await line('/v1/chat/completions', 'm', { ...value });
       expect(body).toMatchObject({ model: 'm', id: expect.stringMatching(/^chatcmpl_/) });
-      expect(usage).toEqual({ inputTokens: 7, cachedTokens: 2, outputTokens: 5, reasoningTokens: 0 });
+      expect(usage).toEqual({
+        inputTokens: 7,
+        cachedTokens: 2,
+        cacheWriteTokens: 0,
+        outputTokens: 5,
+        reasoningTokens: 0,
+      });
       expect(engine.calls[0]?.call).toEqual({
         signal: call.signal,
         priority: 'batch',
@@ -398,7 +444,13 @@ describe('createInference', () => {
     it('runs embeddings', async () => {
       const { body, usage } = await line('/v1/embeddings', 'vectors', { model: 'vectors', input: 'a' });
       expect(body).toMatchObject({ object: 'list', model: 'vectors' });
-      expect(usage).toEqual({ inputTokens: 3, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 });
+      expect(usage).toEqual({
+        inputTokens: 3,
+        cachedTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 0,
+        reasoningTokens: 0,
+      });
     });
 
     it('counts embeddings lines, too', async () => {

@@ -4,6 +4,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { modelFor, servedElsewhereError } from '../core/model-access.ts';
 import type { Model, Serves } from '../core/model.ts';
+import { defaultTagName, tagOf } from '../core/usage-tag.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { EngineCall } from '../engines/engines.ts';
 import { generatedText } from '../wire/chat/answer/generated-text.ts';
@@ -25,6 +26,8 @@ import type { Schemas } from './schemas/schemas.ts';
 export interface InferenceDeps {
   models: PooledModel[];
   accounts: Pick<Accounts, 'charge' | 'budgets'>;
+  /** Metadata member whose value is the tag of the usage. */
+  usageTag?: string;
   /** Stopped with the service. */
   schemas: Schemas;
   clock: Clock;
@@ -34,18 +37,19 @@ export interface InferenceDeps {
 
 /** Builds inference over the engines of a configuration. */
 export function createInference(deps: InferenceDeps): InferenceService {
-  const { accounts, schemas, clock, ids, log } = deps;
+  const { accounts, schemas, usageTag = defaultTagName, clock, ids, log } = deps;
   const models = new ServedModels(deps.models, clock);
   const { catalog, peers } = models;
   const calls = createEngineCalls({ schemas, clock, ids, log });
 
   const charge = (
-    { caller, requestId, trace }: InteractiveCall,
+    { caller, endpoint, metadata, trace }: InteractiveCall,
     { id: model, prices }: Model,
     usage: Usage,
   ) => {
     if (trace) trace.billed = usage;
-    accounts.charge({ caller, requestId, model, usage, prices });
+    const tag = tagOf(metadata, usageTag);
+    accounts.charge({ caller, model, endpoint, tag, usage, prices });
   };
 
   /** The model of this process. @throws ApiError also where only other processes serve it */

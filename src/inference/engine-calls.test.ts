@@ -43,6 +43,7 @@ it('counts cached tokens among the input that is paid', () => {
   expect(usageOf(chatResponse('').usage)).toEqual({
     inputTokens: 7,
     cachedTokens: 2,
+    cacheWriteTokens: 0,
     outputTokens: 5,
     reasoningTokens: 0,
   });

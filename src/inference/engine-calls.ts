@@ -129,6 +129,7 @@ export function usageOf(usage: ChatUsage): Usage {
   return {
     inputTokens: prompt_tokens,
     cachedTokens: prompt_tokens_details.cached_tokens,
+    cacheWriteTokens: prompt_tokens_details.cache_write_tokens ?? 0,
     outputTokens: completion_tokens,
     reasoningTokens: usage.completion_tokens_details?.reasoning_tokens ?? 0,
   };

@@ -94,8 +94,12 @@ export interface Native {
 
 export interface InteractiveCall {
   caller: Caller;
-  /** `req_...`, the id of the ledger row. */
+  /** `req_...` */
   requestId: string;
+  /** Path under which the usage is booked, such as `/v1/chat/completions`. */
+  endpoint: string;
+  /** Metadata of the request, for the tag under which the usage is booked. */
+  metadata?: unknown;
   signal: AbortSignal;
   /** Called with the id of the model that answers, as soon as its answer begins. */
   onModel?: (model: string) => void;

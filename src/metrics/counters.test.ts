@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { noCost } from '../core/price.ts';
 import type { Lease } from '../store/contract/claim.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../store/contract/results.ts';
 import { createCounters } from './counters.ts';
 
-const usage = { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 0 };
+const usage = { inputTokens: 10, cachedTokens: 4, cacheWriteTokens: 0, outputTokens: 3, reasoningTokens: 0 };
 const row = (batchId: string, line: number, code: string | null = null): LineResult => ({
   batchId,
   line,
@@ -11,6 +12,7 @@ const row = (batchId: string, line: number, code: string | null = null): LineRes
   body: new Uint8Array(),
   model: 'tiny',
   usage,
+  cost: noCost,
   attempts: 1,
   code,
 });

@@ -9,7 +9,13 @@ let registry: Registry;
 let orgs: OrgMetrics;
 let names: Record<string, string>;
 
-const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 10, reasoningTokens: 0 };
+const usage = {
+  inputTokens: 100,
+  cachedTokens: 40,
+  cacheWriteTokens: 0,
+  outputTokens: 10,
+  reasoningTokens: 0,
+};
 const large = { ...usage, inputTokens: 10_000 };
 
 beforeEach(() => {

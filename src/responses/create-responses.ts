@@ -149,7 +149,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
       at: seconds,
       newCallId,
     });
-    return runRequest(inference, request, call);
+    return runRequest(inference, request, { ...call, metadata: prepared.begun.metadata });
   }
 
   /** Runs work on a prepared request without storing a response. */
@@ -219,10 +219,11 @@ export function createResponses(deps: ResponsesDeps): Responses {
 
   async function* streamPrepared(
     prepared: PreparedResponse,
-    call: InteractiveCall,
+    asked: InteractiveCall,
     session?: SessionMemory,
   ): ResponseEvents {
     const { begun, paths, clientNames } = prepared;
+    const call = { ...asked, metadata: begun.metadata };
     const chat: ChatRequest = { ...prepared.chat, stream: true };
     const isNative = inference.goesNatively('responses', chat, call.caller);
     const stream = isNative

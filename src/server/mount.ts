@@ -31,6 +31,7 @@ const anonymous: Caller = Object.freeze({ orgId: '', keyId: '', scopes: [], mode
 /** Registers a route: authenticates the caller, reads the body, calls the handler and sends its answer. */
 export function mount(app: FastifyInstance, route: MountedRoute, mounting: MountDeps): void {
   const { services, traffic, connections } = mounting;
+  const endpoint = route.path.slice(Math.max(0, route.path.indexOf('/v1/')));
   const answer = (request: FastifyRequest, reply: FastifyReply) => {
     const tracked = traffic.of(request);
     tracked.work = run(tracked, request, reply).catch((error: unknown) => {
@@ -55,6 +56,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
     const share = route.body ? openShare(tracked, caller, reply) : noShare;
     const incoming: Incoming = {
       requestId: tracked.requestId,
+      endpoint,
       caller,
       address: addressOf(request),
       method: request.method,

@@ -112,6 +112,8 @@ export interface ServerLimits {
 export interface Incoming {
   /** `req_...` */
   requestId: string;
+  /** Path of the route from `/v1` on. */
+  endpoint: string;
   /** On an open route: a caller with empty ids and no scopes. */
   caller: Caller;
   /** Address of the connection: behind a reverse proxy, that of the proxy. */
@@ -153,9 +155,9 @@ export interface Incoming {
 }
 
 /** Engine call on behalf of the client of a request. */
-export function interactiveCall(incoming: Incoming): InteractiveCall {
-  const { caller, requestId, signal, onModel, onRates, trace } = incoming;
-  return { caller, requestId, signal, onModel, onRates, trace };
+export function interactiveCall(incoming: Incoming, metadata?: unknown): InteractiveCall {
+  const { caller, requestId, endpoint, signal, onModel, onRates, trace } = incoming;
+  return { caller, requestId, endpoint, metadata, signal, onModel, onRates, trace };
 }
 
 /** Caller of a request, for the audit log. */

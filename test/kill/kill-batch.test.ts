@@ -137,6 +137,7 @@ function usageOf(output: string): Usage {
     .map((usage) => ({
       inputTokens: usage.prompt_tokens,
       cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+      cacheWriteTokens: 0,
       outputTokens: usage.completion_tokens,
       reasoningTokens: 0,
     }))
@@ -149,6 +150,7 @@ function expectedUsage(): Usage {
     .map((tokens) => ({
       inputTokens: tokens.prompt_tokens,
       cachedTokens: tokens.cached,
+      cacheWriteTokens: 0,
       outputTokens: tokens.completion_tokens,
       reasoningTokens: 0,
     }))

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/system.ts';
+import { addToLedger } from '../store/fixtures.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
 let app: RunningServer;
@@ -16,7 +17,7 @@ const admin = (method: string, path: string, json?: unknown) =>
 const setBudget = (budget: unknown) => admin('PATCH', `/${orgId}`, { budget });
 /** Adds this amount to the ledger. */
 const spend = (nano: number) =>
-  app.store.ledger.add([
+  addToLedger(app.store, [
     {
       sourceId: `req_${++others}`,
       keyId: null,
@@ -24,7 +25,7 @@ const spend = (nano: number) =>
       model: 'tiny',
       day: '2026-11-20',
       requests: 1,
-      usage: { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+      usage: { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
       amount: nano,
     },
   ]);

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverActor } from '../../src/core/audit.ts';
 import { systemClock } from '../../src/base/system.ts';
 import type { KeyScope } from '../../src/core/org.ts';
+import { noUsage } from '../../src/core/usage.ts';
 import { usageSchema } from '../../src/server/openapi/answer-schemas.ts';
+import { addToLedger } from '../store/fixtures.ts';
 import { type CallOptions, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
 let app: RunningServer;
@@ -21,10 +23,10 @@ beforeAll(async () => {
     model,
     day,
     requests: 1,
-    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 2 },
+    usage: { inputTokens: 10, cachedTokens: 4, cacheWriteTokens: 0, outputTokens: 3, reasoningTokens: 2 },
     amount,
   });
-  await app.store.ledger.add([
+  await addToLedger(app.store, [
     used(orgs.a, 'tiny', '2026-10-22'),
     used(orgs.a, 'tiny', '2026-10-23'),
     used(orgs.a, 'tiny', '2026-11-21'),
@@ -42,6 +44,7 @@ const once = {
   requests: 1,
   input_tokens: 10,
   cached_tokens: 4,
+  cache_write_tokens: 0,
   output_tokens: 3,
   reasoning_tokens: 2,
   amount: '0.0015',
@@ -63,6 +66,7 @@ describe('GET /v1/usage', () => {
           requests: 2,
           input_tokens: 20,
           cached_tokens: 8,
+          cache_write_tokens: 0,
           output_tokens: 6,
           reasoning_tokens: 4,
           amount: '0.003',
@@ -79,6 +83,7 @@ describe('GET /v1/usage', () => {
         requests: 4,
         input_tokens: 40,
         cached_tokens: 16,
+        cache_write_tokens: 0,
         output_tokens: 12,
         reasoning_tokens: 8,
         amount: '0.006',
@@ -199,8 +204,9 @@ describe('GET /v1/usage', () => {
       key: app.keys.admin,
     });
     expect([status, told.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
-    const head = 'model,org_id,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens\r\n';
-    expect(text).toBe(`${head}org/model:tag,${orgs.a},1,10,4,3,0.0015,2\r\n`);
+    const head =
+      'model,org_id,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens,cache_write_tokens\r\n';
+    expect(text).toBe(`${head}org/model:tag,${orgs.a},1,10,4,3,0.0015,2,0\r\n`);
     expect(told.get('x-incomplete')).toBe('true');
     const after = encodeURIComponent(told.get('x-last-id') ?? '');
     const { text: rest } = await usage(`?group_by=model,org&after=${after}`, {
@@ -208,8 +214,8 @@ describe('GET /v1/usage', () => {
       key: app.keys.admin,
     });
     expect(rest.split('\r\n').slice(1)).toEqual([
-      `"secret,""model""",${orgs.b},1,10,4,3,40,2`,
-      `tiny,${orgs.a},3,30,12,9,0.0045,6`,
+      `"secret,""model""",${orgs.b},1,10,4,3,40,2,0`,
+      `tiny,${orgs.a},3,30,12,9,0.0045,6,0`,
       '',
     ]);
     const none = await usage('?end=2020-01-01', { headers });
@@ -223,7 +229,7 @@ describe('GET /v1/usage', () => {
     ['end=2026-11-01&end=2026-11-02', 'end', 'more than once'],
     ['start=2026-11-22', 'start', 'after end, which is 2026-11-21'],
     ['start=2025-11-20', 'start', 'at most 366 days'],
-    ['group_by=day,hour', 'group_by', 'expected a list of day,model,org,key,batch'],
+    ['group_by=day,minute', 'group_by', 'expected a list of day,hour,model,org,key,endpoint,batch,tag'],
     ['group_by=day,day', 'group_by', 'each at most once'],
     ['limit=0', 'limit', 'from 1 to 10000'],
     ['after=tiny', 'after', 'is not an id of this list'],
@@ -235,5 +241,42 @@ describe('GET /v1/usage', () => {
     expect([status, json.error.param]).toEqual([422, param]);
     expect(json.error.message).toContain(message);
     expect(json.detail[0].loc).toEqual(['query', param]);
+  });
+
+  // Last: it adds usage.
+  it('200: by hour, endpoint and tag, for what was used with them', async () => {
+    const row = (day: string, tag: string, endpoint = '/v1/messages') => ({
+      sourceId: `single:k:${endpoint}:${tag}`,
+      keyId: 'k',
+      orgId: orgs.b,
+      model: 'tiny',
+      endpoint,
+      tag,
+      day,
+      requests: 2,
+      usage: noUsage,
+      amount: 1_000,
+    });
+    await addToLedger(app.store, [
+      row('2026-11-19T09', '=1+1'),
+      row('2026-11-19T23', '=1+1'),
+      row('2026-11-19T23', '', '/v1/embeddings'),
+    ]);
+    const day = 'start=2026-11-19&end=2026-11-19';
+    const key = app.keys.b;
+    const { json } = await usage(`?${day}&group_by=hour,endpoint,tag`, { key });
+    expect(json.data.map(({ hour, endpoint, tag }: Json) => [hour, endpoint, tag])).toEqual([
+      ['2026-11-19T09:00:00Z', '/v1/messages', '=1+1'],
+      ['2026-11-19T23:00:00Z', '/v1/embeddings', null],
+      ['2026-11-19T23:00:00Z', '/v1/messages', '=1+1'],
+    ]);
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    expect(ajv.validate(usageSchema, json), ajv.errorsText()).toBe(true);
+    const { text } = await usage(`?${day}&group_by=tag`, { key, headers: { accept: 'text/csv' } });
+    expect(text.split('\r\n').slice(1)).toEqual([',2,0,0,0,0.000001,0,0', "'=1+1,4,0,0,0,0.000002,0,0", '']);
+    const old = await usage('?start=2026-10-11&group_by=hour', { key });
+    expect([old.status, old.json.error.param]).toEqual([422, 'start']);
+    expect(old.json.error.message).toContain('usage by the hour is kept for 40 days, from 2026-10-12 on');
+    expect((await usage('?start=2026-10-12&group_by=hour', { key })).status).toBe(200);
   });
 });

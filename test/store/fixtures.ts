@@ -7,6 +7,8 @@ import type { IdPrefix } from '../../src/base/ids.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Lease } from '../../src/store/contract/claim.ts';
 import type { IdempotencyToken } from '../../src/store/contract/idempotency.ts';
+import { type LedgerEntry, type LedgerRow } from '../../src/store/contract/accounts.ts';
+import { exactCost, noCost } from '../../src/core/price.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 
 /** Start time of these tests: 2026-11-21T10:00:00Z. */
@@ -92,6 +94,7 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     errorFileId: null,
     model: 'm1',
     metadata: null,
+    tag: '',
     prices: { m1: { input: 100_000_000, cachedInput: 50_000_000, output: 400_000_000 } },
     priceFactor: 0.5,
     errors: [],
@@ -165,17 +168,44 @@ const encoder = new TextEncoder();
 export const text = (body: Uint8Array) => new TextDecoder().decode(body);
 
 export function output(batch: Batch | string, line: number, fields: Partial<LineResult> = {}): LineResult {
+  const usage = fields.usage ?? {
+    inputTokens: 10,
+    cachedTokens: 4,
+    cacheWriteTokens: 0,
+    outputTokens: 3,
+    reasoningTokens: 2,
+  };
+  const { prices, priceFactor } = typeof batch === 'string' ? makeBatch() : batch;
+  const price = prices[fields.model ?? 'm1'];
   return {
     batchId: typeof batch === 'string' ? batch : batch.id,
+    cost: price && fields.stream !== 'errors' ? exactCost(usage, price, priceFactor) : noCost,
     line,
     stream: 'output',
     body: encoder.encode(`{"line":${line}}`),
     model: 'm1',
-    usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 2 },
+    usage,
     attempts: 1,
     code: null,
     ...fields,
   };
+}
+
+let commits = 0;
+
+/** Adds rows to the ledger, each with its amount, as a commit of its own. */
+export function addToLedger(
+  { ledger }: Pick<Store, 'ledger'>,
+  rows: readonly (Omit<LedgerRow, 'endpoint' | 'tag'> & Partial<LedgerRow>)[],
+  commit = { writer: 'w', number: ++commits },
+): Promise<void> {
+  const entries = rows.map(({ amount, ...row }): LedgerEntry => ({
+    endpoint: '',
+    tag: '',
+    ...row,
+    cost: { nano: amount ?? 0, parts: 0 },
+  }));
+  return ledger.add(entries, commit);
 }
 
 export function failure(batch: Batch | string, line: number, fields: Partial<LineResult> = {}): LineResult {

@@ -9,7 +9,7 @@ CREATE TABLE api_keys (
   created_at bigint NOT NULL,
   expires_at bigint,
   revoked_at bigint,
-  last_used_at bigint, limits text NOT NULL DEFAULT '{}', disabled_at bigint, max_priority integer NOT NULL DEFAULT 9);
+  last_used_at bigint, limits text NOT NULL DEFAULT '{}', disabled_at bigint, max_priority integer NOT NULL DEFAULT 9, budget bigint, budget_period text, budget_hard integer NOT NULL DEFAULT 1, used_up_at bigint);
 
 CREATE INDEX api_keys_by_org ON api_keys (org_id, id);
 
@@ -110,7 +110,7 @@ CREATE TABLE batches (
   at_risk_at bigint,
   retry_of text,
   paused_at bigint,
-  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5);
+  paused_ms bigint NOT NULL DEFAULT 0, priority integer NOT NULL DEFAULT 5, tag text NOT NULL DEFAULT '');
 
 CREATE INDEX batches_by_creation ON batches (org_id, created_at, id);
 
@@ -199,6 +199,10 @@ CREATE TABLE installation (
   id text NOT NULL,
   made_at bigint NOT NULL);
 
+CREATE TABLE ledger_writers (
+  id text PRIMARY KEY,
+  last_commit bigint NOT NULL);
+
 CREATE TABLE missing_models (
   model text PRIMARY KEY,
   since bigint NOT NULL,
@@ -210,7 +214,7 @@ CREATE TABLE orgs (
   created_at bigint NOT NULL,
   budget bigint,
   budget_period text,
-  used_up_at bigint, limits text NOT NULL DEFAULT '{}', weight integer NOT NULL DEFAULT 1, disabled_at bigint);
+  used_up_at bigint, limits text NOT NULL DEFAULT '{}', weight integer NOT NULL DEFAULT 1, disabled_at bigint, budget_hard integer NOT NULL DEFAULT 1);
 
 CREATE TABLE queue_shares (
   model text NOT NULL,
@@ -275,10 +279,12 @@ CREATE TABLE usage_ledger (
   cached_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
   reasoning_tokens bigint NOT NULL,
-  amount bigint,
+  amount bigint, endpoint text NOT NULL DEFAULT '', tag text NOT NULL DEFAULT '', cache_write_tokens bigint NOT NULL DEFAULT 0, amount_rest bigint NOT NULL DEFAULT 0, rolled_up integer NOT NULL DEFAULT 0,
   PRIMARY KEY (source_id, model, day));
 
 CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, day);
+
+CREATE INDEX usage_ledger_to_roll_up ON usage_ledger (day) WHERE rolled_up = 0;
 
 CREATE TABLE webhook_deliveries (
   id text PRIMARY KEY,

@@ -6,7 +6,7 @@ import { migrate } from '../../src/store/migrations/migrate.ts';
 import { createSqlStore, type StoreOperations } from '../../src/store/sql/sql-store.ts';
 import { openSqlite } from '../../src/store/sqlite/db.ts';
 import type { Store } from '../../src/store/store.ts';
-import { addBatch, claimOf, lease, makeOrg, output, start } from './fixtures.ts';
+import { addBatch, addToLedger, claimOf, lease, makeOrg, output, start } from './fixtures.ts';
 
 /**
  * Each statement is a round trip to a database on another machine, so the number of statements is the cost of an operation.
@@ -90,11 +90,12 @@ describe('trips to the database', () => {
       const days = ['2026-11-01', '2026-11-02', '2026-11-30'];
       const used = {
         requests: 1,
-        usage: { inputTokens: 3, cachedTokens: 1, outputTokens: 2, reasoningTokens: 0 },
+        usage: { inputTokens: 3, cachedTokens: 1, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },
         amount: 5,
       };
       for (const id of ['org_a', 'org_b', 'org_c']) await store.orgs.insert(makeOrg({ id }));
-      await store.ledger.add(
+      await addToLedger(
+        store,
         Array.from({ length: 25_000 }, (_, n) => ({
           ...used,
           sourceId: `req_${n}`,
@@ -111,7 +112,7 @@ describe('trips to the database', () => {
       };
       const { rows, total } = await readUsage(ledger, {
         start: '2026-11-01',
-        end: '2026-11-30',
+        before: '2026-12-01',
         groups: ['day', 'model'],
         limit: 9,
         ...(orgId !== undefined && { orgId }),
@@ -127,10 +128,7 @@ describe('trips to the database', () => {
         .map(({ detail }) => detail)
         .filter((detail) => /^(SEARCH|SCAN) usage_ledger\b/.test(detail));
       expect(new Set(searches)).toEqual(
-        new Set([
-          'SEARCH usage_ledger USING COVERING INDEX usage_ledger_by_org (org_id=? AND day>? AND day<?)',
-          'SEARCH usage_ledger USING INDEX usage_ledger_by_org (org_id=? AND day=? AND rowid>?)',
-        ]),
+        new Set(['SEARCH usage_ledger USING INDEX usage_ledger_by_org (org_id=? AND day>? AND day<?)']),
       );
     },
   );
@@ -139,8 +137,10 @@ describe('trips to the database', () => {
     const batch = await addBatch(store as Store);
     await claimOf(store as Store, 'w', batch.id);
     await store.results.record('w', [output(batch, 0)], [], start);
+    // As version 0.1.0 wrote it.
+    await db.all('UPDATE usage_ledger SET amount = NULL');
     await db.all(`UPDATE batches SET prices = '{"m1":{' WHERE id = ?`, [batch.id]);
-    const days = { start: '2026-11-21', end: '2026-11-21' };
+    const days = { start: '2026-11-21', before: '2026-11-22' };
     const { total } = await readUsage(store.ledger, {
       ...days,
       groups: ['day'],

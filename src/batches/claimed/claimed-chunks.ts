@@ -1,4 +1,5 @@
 import type { BatchEndpoint, Chunk, LineRef } from '../../core/batch.ts';
+import type { FrozenPrices } from '../../core/price.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { Attempts } from './retry-policy.ts';
 import type { ChunkLines } from '../lines/chunk-lines.ts';
@@ -7,6 +8,7 @@ import type { ChunkLines } from '../lines/chunk-lines.ts';
 export interface RunningBatch {
   id: string;
   orgId: string;
+  keyId: string;
   /** Weight of the org. */
   weight: number;
   endpoint: BatchEndpoint;
@@ -14,6 +16,8 @@ export interface RunningBatch {
   expiresAt: number;
   /** Names of the models whose prices the batch froze. */
   priced: readonly string[];
+  prices: Record<string, FrozenPrices>;
+  priceFactor: number;
   /** Blob of the input file. */
   blob: string;
   /** Aborts the calls in flight. */

@@ -9,6 +9,7 @@ import { priorities } from '../../core/limits.ts';
 import { dueAt } from '../../core/urgency.ts';
 import { fallbacksFor, modelFor } from '../../core/model-access.ts';
 import type { Caller } from '../../core/org.ts';
+import { defaultTagName, tagOfText } from '../../core/usage-tag.ts';
 import type { FrozenPrices } from '../../core/price.ts';
 import type { Files, SealedUpload } from '../../files/files.ts';
 import type { InputIndex } from '../../files/input-index.ts';
@@ -30,6 +31,8 @@ export interface CreateDeps {
   ids: Ids;
   clock: Pick<Clock, 'now'>;
   limits: { openBatchesPerOrg: number };
+  /** Metadata member whose value is the tag of the usage. */
+  usageTag?: string;
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
 }
 
@@ -239,6 +242,7 @@ async function insertBatch(
       errorFileId: null,
       model: modelIds.size === 1 ? [...modelIds][0]! : null,
       metadata: metadata ?? null,
+      tag: tagOfText(metadata, deps.usageTag ?? defaultTagName),
       prices: freezePrices(catalog, caller, opened),
       priceFactor: settings.priceFactor,
       errors: [],

@@ -15,8 +15,17 @@ it('sums a dry run by resolved model: bytes as input, the rest of the estimate a
   const modelOf = (name: string) => (name === 'alias' ? 'tiny' : name);
   const usage = estimateUsage(index, modelOf, []);
   expect([...usage]).toEqual([
-    ['tiny', { inputTokens: 10 + 26, cachedTokens: 0, outputTokens: 100 + 100, reasoningTokens: 0 }],
-    ['other', { inputTokens: 2, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }],
+    [
+      'tiny',
+      {
+        inputTokens: 10 + 26,
+        cachedTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 100 + 100,
+        reasoningTokens: 0,
+      },
+    ],
+    ['other', { inputTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 }],
   ]);
   // Counted lines set the ratio for the others.
   const more = { ...index, models: ['tiny', 'tiny', 'other'], model: Uint16Array.of(0, 0, 2) };

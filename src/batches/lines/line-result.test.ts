@@ -5,10 +5,10 @@ import { failedResult, outputResult } from './line-result.ts';
 
 it('holds no more memory than a result is long, however many wait to be recorded', () => {
   const answer = { body: { text: 'Zwölf' }, usage: noUsage };
-  const batch = { id: 'batch_1', endpoint: '/v1/chat/completions' } as const;
+  const batch = { id: 'batch_1', prices: {}, priceFactor: 1, endpoint: '/v1/chat/completions' } as const;
   const error = new ApiError('upstream_timeout', 'too slow');
   for (const { body } of [
-    outputResult(batch.id, 0, 'a', 'm', answer, 1),
+    outputResult(batch, 0, 'a', 'm', answer, 1),
     failedResult(batch, 1, 'b', 'm', error, 1),
   ]) {
     expect(JSON.parse(body.toString())).toHaveProperty('custom_id');

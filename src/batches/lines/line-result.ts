@@ -1,6 +1,7 @@
 import { words } from '../../base/words.ts';
 import type { Batch } from '../../core/batch.ts';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
+import { exactCost, noCost } from '../../core/price.ts';
 import { noUsage, type Usage } from '../../core/usage.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
@@ -23,9 +24,13 @@ export function lineOfRequest(requestId: string): number {
   return Number(requestId.slice(requestId.lastIndexOf('_') + 1));
 }
 
-/** Result of a line that was answered with 2xx. @param answer body as the client sees it, or its JSON text */
+/**
+ * Result of a line that was answered with 2xx.
+ * @param answer body as the client sees it, or its JSON text
+ * @param model name of the model in the prices of the batch
+ */
 export function outputResult(
-  batchId: string,
+  { id: batchId, prices, priceFactor }: Pick<Batch, 'id' | 'prices' | 'priceFactor'>,
   line: number,
   customId: string,
   model: string,
@@ -40,6 +45,7 @@ export function outputResult(
     body: bytesOf(text),
     model,
     usage: answer.usage,
+    cost: Object.hasOwn(prices, model) ? exactCost(answer.usage, prices[model]!, priceFactor) : noCost,
     attempts,
     code: null,
   };
@@ -71,6 +77,7 @@ export function failedResult(
     body: bytesOf(text),
     model,
     usage: noUsage,
+    cost: noCost,
     attempts,
     code: error.code,
   };

@@ -245,7 +245,15 @@ export class Claimer {
       running.expiresAt = claimed.expiresAt;
     }
     if (running || blobId === null) return running;
-    return { ...claimed, blob: blobId, abort: new AbortController(), stopping: false, yielding: false };
+    const priced = Object.keys(claimed.prices);
+    return {
+      ...claimed,
+      priced,
+      blob: blobId,
+      abort: new AbortController(),
+      stopping: false,
+      yielding: false,
+    };
   }
 
   async #endWithoutInput(batchId: string): Promise<void> {

@@ -10,8 +10,16 @@ const row = (model: string, day: string, input: number, cached: number, output: 
   keyId: 'key_1',
   model,
   day,
+  endpoint: '/v1/chat/completions',
+  tag: '',
   requests: 1,
-  usage: { inputTokens: input, cachedTokens: cached, outputTokens: output, reasoningTokens: 0 },
+  usage: {
+    inputTokens: input,
+    cachedTokens: cached,
+    cacheWriteTokens: 0,
+    outputTokens: output,
+    reasoningTokens: 0,
+  },
   amount: null,
 });
 const at = (now: number, hours?: Hours) => ({ times: { now, from: now, hours } });
@@ -22,7 +30,16 @@ describe('money', () => {
 
   it('is tokens times price, half of it for a batch', () => {
     const usage = new Map([
-      ['m', { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 1_000_000, reasoningTokens: 0 }],
+      [
+        'm',
+        {
+          inputTokens: 1_000_000,
+          cachedTokens: 0,
+          cacheWriteTokens: 0,
+          outputTokens: 1_000_000,
+          reasoningTokens: 0,
+        },
+      ],
     ]);
     expect(totalAmount(usage, prices, 1)).toBe(750_000_000n);
     expect(totalAmount(usage, prices, 0.5)).toBe(375_000_000n);
@@ -30,7 +47,16 @@ describe('money', () => {
 
   it('takes cached tokens for their own price', () => {
     const usage = new Map([
-      ['m', { inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 0, reasoningTokens: 0 }],
+      [
+        'm',
+        {
+          inputTokens: 1_000_000,
+          cachedTokens: 400_000,
+          cacheWriteTokens: 0,
+          outputTokens: 0,
+          reasoningTokens: 0,
+        },
+      ],
     ]);
     expect(totalAmount(usage, prices, 1)).toBe(90_000_000n + 30_000_000n);
   });
@@ -47,7 +73,16 @@ describe('money', () => {
 
   it('loses no digit of an amount no number could hold', () => {
     const usage = new Map([
-      ['m', { inputTokens: 9_007_199_254_740_991, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }],
+      [
+        'm',
+        {
+          inputTokens: 9_007_199_254_740_991,
+          cachedTokens: 0,
+          cacheWriteTokens: 0,
+          outputTokens: 0,
+          reasoningTokens: 0,
+        },
+      ],
     ]);
     expect(totalAmount(usage, { m: { input: 1_000_000_001, cachedInput: 0, output: 0 } }, 1)).toBe(
       (9_007_199_254_740_991n * 1_000_000_001n * 2n + 1_000_000n) / 2_000_000n,
@@ -56,7 +91,7 @@ describe('money', () => {
 
   it('is nothing for a model that had no price', () => {
     const usage = new Map([
-      ['gone', { inputTokens: 5, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 }],
+      ['gone', { inputTokens: 5, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 0 }],
     ]);
     expect(totalAmount(usage, prices, 1)).toBe(0n);
   });
@@ -73,7 +108,13 @@ describe('viewOf', () => {
       [row('m', '2026-01-01', 10, 4, 3), row('m', '2026-01-02', 10, 0, 3)],
       extra,
     );
-    expect(view.usage).toEqual({ inputTokens: 20, cachedTokens: 4, outputTokens: 6, reasoningTokens: 0 });
+    expect(view.usage).toEqual({
+      inputTokens: 20,
+      cachedTokens: 4,
+      cacheWriteTokens: 0,
+      outputTokens: 6,
+      reasoningTokens: 0,
+    });
     expect([view.listAmount, view.amount]).toEqual([60n, 30n]);
   });
 

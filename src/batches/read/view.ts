@@ -11,7 +11,7 @@ import type { BatchView } from '../../wire/batch/present.ts';
 
 const minuteMs = 60_000;
 
-/** Cost of a batch: token sums by model times the frozen prices, rounded once per model. */
+/** Estimated cost of a batch: token sums by model times prices, rounded once per model. */
 export function totalAmount(
   usages: ReadonlyMap<string, Usage>,
   prices: Record<string, Prices>,
@@ -23,6 +23,15 @@ export function totalAmount(
     if (price) total += cost(usage, price, factor);
   }
   return total;
+}
+
+/** Cost of a batch as billed. Rows of version 0.1.0 have no amount. */
+function billedAmount(rows: readonly LedgerRow[], { prices, priceFactor }: Batch): bigint {
+  return rows.reduce((sum, { amount, model, usage }) => {
+    const price = prices[model];
+    if (amount === null && price) return sum + cost(usage, price, priceFactor);
+    return sum + BigInt(amount ?? 0);
+  }, 0n);
 }
 
 export function usageByModel(rows: readonly LedgerRow[]): Map<string, Usage> {
@@ -50,7 +59,7 @@ export function toBatchView(
   return {
     batch,
     usage: [...byModel.values()].reduce(addUsage, noUsage),
-    amount: totalAmount(byModel, batch.prices, batch.priceFactor),
+    amount: billedAmount(ledger, batch),
     listAmount: totalAmount(byModel, batch.prices, 1),
     running,
     errorSummary,

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
+import { noCost } from '../../core/price.ts';
 import { noUsage } from '../../core/usage.ts';
 import type { Store } from '../../store/store.ts';
 import type { Lease } from '../../store/contract/claim.ts';
@@ -63,6 +64,7 @@ describe('Recorder', () => {
     body: new Uint8Array(bytes),
     model: 'm',
     usage: noUsage,
+    cost: noCost,
     attempts: 1,
     code: null,
   });

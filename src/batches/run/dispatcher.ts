@@ -252,7 +252,7 @@ export class Dispatcher {
     const { made } = claimed.attempts.get(ref.line) ?? noAttempts;
     // Charged under the name whose price the batch froze, even if the model is renamed.
     const paid = answer.model ?? chunk.model;
-    return outputResult(batch.id, ref.line, line.customId, paid, answer, made + 1);
+    return outputResult(batch, ref.line, line.customId, paid, answer, made + 1);
   }
 
   #failed(claimed: ClaimedChunk, ref: LineRef, line: BatchLine, thrown: unknown, sentAt: number): void {

@@ -21,7 +21,7 @@ export const usage = queryCommand({
     new Option('--end <day>', 'last day (UTC), inclusive (default: today)'),
     new Option(
       '--group-by <groups>',
-      'day, model, org, key or batch, separated by commas (default: day,model)',
+      'day, hour, model, org, key, endpoint, batch or tag, separated by commas (default: day,model)',
     ),
     new Option('--org <id>', 'only this org; requires an admin key, as does --group-by org'),
     new Option('--csv', 'print CSV').conflicts('json'),

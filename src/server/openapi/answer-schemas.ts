@@ -329,8 +329,9 @@ export const pageOf = (item: t.Schema, more: t.Fields = {}) =>
 const day = t.string({ format: 'date' });
 const used = {
   requests: t.integer(),
-  input_tokens: t.integer({ description: 'Including cached tokens.' }),
+  input_tokens: t.integer({ description: 'Including cached tokens and those written to a cache.' }),
   cached_tokens: t.integer(),
+  cache_write_tokens: t.integer({ description: 'Written to a prompt cache that charges for it.' }),
   output_tokens: t.integer({ description: 'Including reasoning tokens.' }),
   reasoning_tokens: t.integer(),
   amount: decimal,
@@ -338,10 +339,13 @@ const used = {
 const usageRow = {
   id: t.string(),
   'day?': day,
+  'hour?': t.string({ format: 'date-time', description: 'Start of the hour.' }),
   'model?': t.string(),
   'org_id?': t.string(),
   'key_id?': t.orNull(t.string()),
+  'endpoint?': t.orNull(t.string()),
   'batch_id?': t.orNull(t.string()),
+  'tag?': t.orNull(t.string({ description: 'Value of the metadata member `tag`, or as configured.' })),
   ...used,
 };
 

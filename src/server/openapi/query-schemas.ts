@@ -2,6 +2,7 @@ import { batchStatuses } from '../../core/batch.ts';
 import { filePurposes } from '../../core/file.ts';
 import { auditActions } from '../../core/audit.ts';
 import { auditListLimits } from '../../wire/admin/audit.ts';
+import { hourlyDays, usageGroups } from '../../core/usage-report.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
@@ -81,7 +82,10 @@ export const auditListQuery: QueryDocs = {
 export const usageQuery: QueryDocs = {
   start: { ...text('First day (UTC); by default, 30 days are reported.'), format: 'date' },
   end: { ...text('Last day (UTC), inclusive; today by default.'), format: 'date' },
-  group_by: { ...text('Any of day, model, org, key and batch, separated by commas.'), default: 'day,model' },
+  group_by: {
+    ...text(`Any of ${usageGroups.join(', ')}, separated by commas. Hours are kept for ${hourlyDays} days.`),
+    default: 'day,model',
+  },
   org_id: text('Only this org; another org than that of the key requires an admin key.'),
   limit: limit(usageLimits),
   after,

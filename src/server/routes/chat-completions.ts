@@ -108,7 +108,7 @@ export const chatRoutes = defineRoutes({ access: 'inference', tag: 'Chat Complet
 async function create(incoming: Incoming, { inference, responses }: Services): Promise<Answer> {
   const { body, caller } = incoming;
   const { body: request, paths, calls } = parseChatRequest(body.text);
-  const call = interactiveCall(incoming);
+  const call = interactiveCall(incoming, request.value.metadata);
   const mapError = (error: unknown) => remapError(error, request.value, paths);
   const metadata = storedMetadata(request.value);
   const { messages } = request.value;

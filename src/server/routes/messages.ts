@@ -45,10 +45,11 @@ export const messageRoutes = defineRoutes({ access: 'inference', tag: 'Generatio
 /** Sends the request unchanged to an engine with native messages, otherwise as a chat completion. */
 async function create(incoming: Incoming, { inference }: Services): Promise<Answer> {
   const { body, caller, requestId, headers } = incoming;
-  const asked = prepareMessage(parseMessagesRequest(body.text), body.text);
+  const parsed = parseMessagesRequest(body.text);
+  const asked = prepareMessage(parsed, body.text);
   const { chat, native, mapError } = asked;
   const betas = [headers['anthropic-beta'] ?? []].flat().join(',');
-  const call = { ...interactiveCall(incoming), betas };
+  const call = { ...interactiveCall(incoming, parsed.metadata), betas };
   if (!chat.stream) {
     const message = await runRequest(inference, asked, call);
     return typeof message === 'string' ? jsonText(200, message) : json(200, message);

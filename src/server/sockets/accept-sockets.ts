@@ -59,7 +59,12 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
       clock,
       signal: tracked.signal,
       async call(signal) {
-        return { caller: await authenticate(request, route, services), requestId: ids.next('req_'), signal };
+        return {
+          caller: await authenticate(request, route, services),
+          requestId: ids.next('req_'),
+          endpoint: '/v1/responses',
+          signal,
+        };
       },
       onTurnEnd: (call, ms, failure) =>
         log[failure && failure.status >= 500 ? 'error' : 'info'](

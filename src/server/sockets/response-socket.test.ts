@@ -49,6 +49,7 @@ function serve(most = Infinity, filled = 0) {
     call: async (signal) => ({
       caller: { orgId: 'o', keyId: 'k', scopes: [], models: [] },
       requestId: 'r',
+      endpoint: '/v1/responses',
       signal,
     }),
     onTurnEnd() {},

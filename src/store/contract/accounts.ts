@@ -1,6 +1,7 @@
 import type { AuditStamp } from '../../core/audit.ts';
 import type { Budget, SpentBudget } from '../../core/budget.ts';
 import type { ApiKey, KeyChanges, KeyOrg, Org, OrgChanges } from '../../core/org.ts';
+import type { ExactCost } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { UsagePart, UsageCursor, UsageQuery } from '../../core/usage-report.ts';
 
@@ -32,24 +33,46 @@ export interface KeyStore {
   touch(uses: { id: string; at: number }[]): Promise<void>;
 }
 
-/** Token sums of a source (batch or interactive request), model and day. */
+/** Sums of one source, model and hour. */
 export interface LedgerRow {
+  /** Id of a batch, or `singlesOf` the single requests of a key. */
   sourceId: string;
   orgId: string;
-  /** Key of the request or the creator of the batch; may be null. */
+  /** Key of the requests or the creator of the batch; may be null. */
   keyId: string | null;
   model: string;
-  /** UTC day such as `2026-11-21`. */
+  /** UTC hour such as `2026-11-21T09`; the day `2026-11-21` once rolled up. */
   day: string;
+  /** Path such as `/v1/chat/completions`; empty if unknown. */
+  endpoint: string;
+  /** Value of the metadata member by which usage is grouped, or empty. */
+  tag: string;
   requests: number;
   usage: Usage;
-  /** Nano-dollars; null for a batch that exists, because the batch has the prices. */
+  /** Nano-dollars; null for a row that version 0.1.0 wrote for a batch, because the batch has the prices. */
   amount: number | null;
 }
 
+/** Charge to add to the row of its source, model and hour. */
+export interface LedgerEntry extends Omit<LedgerRow, 'amount'> {
+  /** Without rounding, so that errors do not add up. */
+  cost: ExactCost;
+}
+
+/** A group of charges, numbered by its writer: a repeated write adds nothing. */
+export interface LedgerCommit {
+  writer: string;
+  /** Ascending from 1. */
+  number: number;
+}
+
 export interface LedgerStore {
-  /** Adds rows of interactive requests, once per source. */
-  add(rows: LedgerRow[]): Promise<void>;
+  /** Adds charges of single requests. */
+  add(entries: LedgerEntry[], commit: LedgerCommit): Promise<void>;
+  /**
+   * Adds up to `limit` hourly rows from before `day` into rows of their days. Returns the number of rows taken; sums do not change.
+   */
+  rollUp(day: string, limit: number): Promise<number>;
   forSource(sourceId: string): Promise<LedgerRow[]>;
   forSources(sourceIds: string[]): Promise<LedgerRow[]>;
   /** Sums by the groups of the query, in parts, so that other operations run in between. */

@@ -16,7 +16,7 @@ export type CreateBatchOutcome =
 /** State of a batch for the processes that run its lines. */
 export type BatchState = Pick<
   Batch,
-  Words<'id orgId keyId status closing due pausedAt acceptUntil expiresAt total ok err'>
+  Words<'id orgId keyId endpoint tag status closing due pausedAt acceptUntil expiresAt total ok err'>
 >;
 
 export interface WatchedBatch extends BatchState {

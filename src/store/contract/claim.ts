@@ -19,11 +19,12 @@ export interface ClaimOptions {
 }
 
 /** Fields of a batch for running its lines. */
-export interface ClaimedBatch extends Pick<Batch, 'id' | 'orgId' | 'endpoint' | 'due' | 'expiresAt'> {
+export interface ClaimedBatch extends Pick<
+  Batch,
+  'id' | 'orgId' | 'keyId' | 'endpoint' | 'due' | 'expiresAt' | 'prices' | 'priceFactor'
+> {
   /** Weight of the org. */
   weight: number;
-  /** Models with frozen prices. */
-  priced: string[];
   /** Input blob; null if the file is gone. */
   blobId: string | null;
 }

@@ -1,4 +1,5 @@
 import type { ResultStream } from '../../core/batch.ts';
+import type { ExactCost } from '../../core/price.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Lease } from './claim.ts';
 
@@ -10,6 +11,8 @@ export interface LineResult {
   body: Uint8Array;
   model: string;
   usage: Usage;
+  /** 0 for an error. */
+  cost: ExactCost;
   attempts: number;
   /** Error code; null for outputs. */
   code: string | null;

@@ -51,7 +51,7 @@ export const operations: {
     ...scan('search'),
   },
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
-  ledger: { ...requests('add forSource forSources'), ...scan('usage') },
+  ledger: { ...requests('add forSource forSources'), ...scan('usage'), ...engine('rollUp') },
   webhooks: requests(
     'insert get list update rotate secrets replaceSecrets remove deliveries replay addClaimed claim finish release waiting removeDeliveries',
   ),

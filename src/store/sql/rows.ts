@@ -7,18 +7,18 @@ export const files = tableOf<StoredFile>('files')(
   'id orgId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
 );
 
-/** Damaged JSON does not prevent showing or ending a batch. `claim.ts` and `ledger.ts` read the prices strictly, so that no line runs unbilled. */
+/** Damaged JSON does not prevent showing or ending a batch. `claim.ts` reads the prices strictly, so that no line runs unbilled. */
 export const batches = tableOf<Batch>('batches', {
   json: ['prices', 'errors'],
   damaged: { prices: {}, errors: [] },
 })(
   'id orgId keyId endpoint status total ok err priority due closing acceptUntil inputFileId outputFileId errorFileId model metadata',
-  'prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
+  'tag prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt',
 );
 
 export const batchStates = tableOf<BatchState>('batches')(
-  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId',
+  'id orgId status closing due pausedAt acceptUntil expiresAt total ok err keyId endpoint tag',
 );
 
 /** Chunk with packed lines, and columns of its batch for the index of ready chunks. */

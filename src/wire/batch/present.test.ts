@@ -24,6 +24,7 @@ const batch: Batch = {
   errorFileId: null,
   model: 'tiny',
   metadata: null,
+  tag: '',
   prices: {},
   priceFactor: 0.5,
   errors: [],
@@ -58,7 +59,13 @@ const view = (changes: Partial<Batch> = {}, more: Partial<BatchView> = {}): Batc
 
 describe('a batch as clients see it', () => {
   it('has every documented field', () => {
-    const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20, reasoningTokens: 15 };
+    const usage = {
+      inputTokens: 100,
+      cachedTokens: 40,
+      cacheWriteTokens: 0,
+      outputTokens: 20,
+      reasoningTokens: 15,
+    };
     const body = presentBatch(
       view(
         {},

@@ -147,7 +147,7 @@ export interface ChatUsage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
-  prompt_tokens_details: { cached_tokens: number };
+  prompt_tokens_details: { cached_tokens: number; cache_write_tokens?: number };
   /** Absent if the engine does not report it. */
   completion_tokens_details?: { reasoning_tokens: number };
   /** Billed tokens, if an earlier attempt that broke a guarantee is billed as well. */

@@ -3,7 +3,14 @@ import { csvRecord, withoutFormula } from '../../base/csv-record.ts';
 import { words } from '../../base/words.ts';
 import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
-import { usageGroups, type UsageQuery, type UsageReport, type UsageSum } from '../../core/usage-report.ts';
+import {
+  hourlyDays,
+  type UsageGroup,
+  usageGroups,
+  type UsageQuery,
+  type UsageReport,
+  type UsageSum,
+} from '../../core/usage-report.ts';
 import { quoted } from '../json/parse.ts';
 import { listBody } from '../shared/list-body.ts';
 import { pageParams, type Query, textParam } from '../shared/query-params.ts';
@@ -22,16 +29,27 @@ export function parseUsageQuery(query: Query, now: number): UsageQuery {
   if (first > last) throw invalid('start', `${utcDay(first)} is after end, which is ${utcDay(last)}`);
   if (last - first >= days.max * dayMs)
     throw invalid('start', `expected at most ${days.max} days up to end, which is ${utcDay(last)}`);
+  if (groups.includes('hour')) requireHourly('start', first, now);
   const orgId = textParam(query, 'org_id');
   const { limit, after } = pageParams(query, usageLimits, (id) => valuesOf(id)?.length === groups.length);
   return {
     start: utcDay(first),
-    end: utcDay(last),
+    before: utcDay(last + dayMs),
     groups,
     limit,
     ...(orgId !== undefined && { orgId }),
     ...(after !== undefined && { after: valuesOf(after)! }),
   };
+}
+
+/** @throws ApiError `validation_error` if usage from `ms` on is only known by the day */
+export function requireHourly(param: string, ms: number, now: number): void {
+  const first = utcDay(now - hourlyDays * dayMs);
+  if (utcDay(ms) >= first) return;
+  throw invalid(
+    param,
+    `usage by the hour is kept for ${hourlyDays} days, from ${first} on; use a later ${param}, or days`,
+  );
 }
 
 /** Start of a day, in epoch milliseconds. */
@@ -68,31 +86,50 @@ function valuesOf(id: string): string[] | undefined {
   }
 }
 
-const shownAs = { day: 'day', model: 'model', org: 'org_id', key: 'key_id', batch: 'batch_id' } as const;
+const shownAs = {
+  day: 'day',
+  hour: 'hour',
+  model: 'model',
+  org: 'org_id',
+  key: 'key_id',
+  endpoint: 'endpoint',
+  batch: 'batch_id',
+  tag: 'tag',
+} as const satisfies Record<UsageGroup, string>;
 
 /** Members of a sum in the order of a table's columns. */
-const figures = words('requests input_tokens cached_tokens output_tokens amount reasoning_tokens');
+const figures = words(
+  'requests input_tokens cached_tokens output_tokens amount reasoning_tokens cache_write_tokens',
+);
 
 function presentSum(sum: UsageSum) {
   return {
     requests: sum.requests,
     input_tokens: sum.inputTokens,
     cached_tokens: sum.cachedTokens,
+    cache_write_tokens: sum.cacheWriteTokens,
     output_tokens: sum.outputTokens,
     reasoning_tokens: sum.reasoningTokens,
     amount: formatDollars(sum.amount),
   };
 }
 
-export function presentUsage({ rows, total, hasMore }: UsageReport, { start, end, groups }: UsageQuery) {
+export function presentUsage({ rows, total, hasMore }: UsageReport, { start, before, groups }: UsageQuery) {
   const data = rows.map((row) => {
     const group: Partial<Record<(typeof shownAs)[keyof typeof shownAs], string | null>> = {};
-    // Single requests have no batch.
-    for (const [n, name] of groups.entries()) group[shownAs[name]] = row.groupValues[n] || null;
+    // Single requests have no batch, and most no tag.
+    for (const [n, name] of groups.entries())
+      group[shownAs[name]] = shownValue(name, row.groupValues[n]!) || null;
     return { id: idOf(row.groupValues), ...group, ...presentSum(row) };
   });
+  const end = utcDay(Date.parse(before) - dayMs);
   const about = { start, end, group_by: groups, currency: 'USD' };
   return { ...listBody(data, hasMore), ...about, total: total && presentSum(total) };
+}
+
+/** Hours as an instant, the first of the day for usage that is known only by the day. */
+function shownValue(group: UsageGroup, value: string): string {
+  return group === 'hour' ? `${value.padEnd(13, 'T00')}:00:00Z` : value;
 }
 
 export type ShownUsage = ReturnType<typeof presentUsage>;

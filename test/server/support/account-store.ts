@@ -1,13 +1,14 @@
+import { inspect } from 'node:util';
 import { emptyAuditLog } from '../../../src/core/audit.ts';
 import { type ApiKey, type Org, orgDefaults } from '../../../src/core/org.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
+import type { LedgerEntry } from '../../../src/store/contract/accounts.ts';
 
 export interface AccountStore extends Pick<Store, 'orgs' | 'keys' | 'audit' | 'ledger' | 'ping'> {
   /** Hashes looked up so far. */
   readonly lookups: string[];
   readonly touched: { id: string; at: number }[][];
-  readonly written: LedgerRow[][];
+  readonly written: LedgerEntry[][];
   /** Makes the next `n` writes to the ledger fail. */
   failLedger(n: number): void;
   /** Every value that was passed in, as text: for finding leaked secrets. */
@@ -20,7 +21,7 @@ export function createAccountStore(): AccountStore {
   const keys: { key: ApiKey; hash: string }[] = [];
   const lookups: string[] = [];
   const touched: { id: string; at: number }[][] = [];
-  const written: LedgerRow[][] = [];
+  const written: LedgerEntry[][] = [];
   let failures = 0;
   return {
     lookups,
@@ -28,7 +29,7 @@ export function createAccountStore(): AccountStore {
     written,
     failLedger: (n) => void (failures = n),
     ping: () => Promise.resolve(0),
-    dump: () => JSON.stringify({ orgs, keys, lookups, touched, written }),
+    dump: () => inspect({ orgs, keys, lookups, touched, written }, { depth: null, maxArrayLength: null }),
     orgs: {
       insert: async (org) => void orgs.push(org),
       get: async (id) => orgs.find((org) => org.id === id),
@@ -69,8 +70,9 @@ export function createAccountStore(): AccountStore {
         if (failures-- > 0) throw new Error('the database is away');
         written.push(rows);
       },
-      forSource: async (sourceId) => written.flat().filter((row) => row.sourceId === sourceId),
-      forSources: async (sourceIds) => written.flat().filter((row) => sourceIds.includes(row.sourceId)),
+      forSource: async () => [],
+      forSources: async () => [],
+      rollUp: async () => 0,
       usage: () => Promise.reject(new Error('nothing is added up here')),
     },
   };

@@ -248,6 +248,8 @@ export function batchTests(on: Stores): void {
       expect(states.toSorted((x, y) => (x.id < y.id ? -1 : 1))).toEqual([
         {
           id: a.id,
+          endpoint: a.endpoint,
+          tag: '',
           isBudgetUsedUp: false,
           orgId: 'org_a',
           keyId: 'key_a',

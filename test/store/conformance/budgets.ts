@@ -5,6 +5,7 @@ import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
+  addToLedger,
   claimOf,
   failure,
   hour,
@@ -33,9 +34,11 @@ export function budgetTests(on: Stores): void {
     keyId: 'key_a',
     orgId: 'org_a',
     model: 'm1',
-    day: '2026-11-21',
+    day: '2026-11-21T09',
+    endpoint: '/v1/chat/completions',
+    tag: '',
     requests: 1,
-    usage: { inputTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 },
+    usage: { inputTokens: 1, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 1, reasoningTokens: 0 },
     amount: 700,
     ...fields,
   });
@@ -70,10 +73,12 @@ export function budgetTests(on: Stores): void {
       expect(await on.store.orgs.update('org_unknown', { budget: null }, start)).toBeUndefined();
     });
 
-    test('are charged with the entries of the ledger, each source once', async () => {
+    test('are charged with the entries of the ledger, each commit once', async () => {
       await orgWith(budgetOf(1));
-      await on.store.ledger.add([request(), request(), request({ sourceId: 'req_2', amount: 0 })]);
-      await on.store.ledger.add([request({ amount: 9 }), request({ sourceId: 'req_3', orgId: 'org_b' })]);
+      const commit = { writer: 'a', number: 1 };
+      await addToLedger(on.store, [request(), request({ sourceId: 'req_2', amount: 0 })], commit);
+      await addToLedger(on.store, [request({ amount: 9 })], commit);
+      await addToLedger(on.store, [request({ sourceId: 'req_3', orgId: 'org_b' })]);
       expect(await spent()).toEqual([700]);
       const batch = await addBatch(on.store, { orgId: 'org_b' });
       await claimOf(on.store, 'w', batch.id, { count: 2 });
@@ -90,7 +95,13 @@ export function budgetTests(on: Stores): void {
       const prices = { m1: { input: 66_667, cachedInput: 0, output: 0 } };
       const batch = await addBatch(on.store, { total: 30, prices });
       await claimOf(on.store, 'w', batch.id, { count: 8 });
-      const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+      const usage = {
+        inputTokens: 10,
+        cachedTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 0,
+        reasoningTokens: 0,
+      };
       for (const each of range(0, 30))
         await on.store.results.record('w', [output(batch, each, { usage })], [], start);
       expect(await spent()).toEqual([10]);
@@ -100,7 +111,7 @@ export function budgetTests(on: Stores): void {
       await orgWith(budgetOf(1_000));
       await orgWith(budgetOf(1_000, 'total'), 'org_b');
       for (const orgId of ['org_a', 'org_b'])
-        await on.store.ledger.add([
+        await addToLedger(on.store, [
           request({ sourceId: `${orgId} 1`, orgId }),
           request({ sourceId: `${orgId} 2`, orgId, day: '2026-12-01' }),
         ]);
@@ -114,7 +125,7 @@ export function budgetTests(on: Stores): void {
       await orgWith(budgetOf(701), 'org_b');
       await orgWith(undefined, 'org_c');
       for (const orgId of ['org_a', 'org_b', 'org_c'])
-        await on.store.ledger.add([request({ sourceId: orgId, orgId })]);
+        await addToLedger(on.store, [request({ sourceId: orgId, orgId })]);
       const since = async (now = start) => (await on.store.orgs.budgets(now)).map(({ usedUpAt }) => usedUpAt);
       await Promise.all([on.store.orgs.noteUsedUp(start + 5), on.other.orgs.noteUsedUp(start + 5)]);
       await on.other.orgs.noteUsedUp(start + 9);
@@ -179,8 +190,10 @@ export function budgetTests(on: Stores): void {
           on.other.results.record('w', [output(batches[each % 2]!, each)], [], start),
         ),
         // Each twice, as if the first answer was lost.
-        ...[on.store, on.other].flatMap(({ ledger }) =>
-          range(0, 8).map((n) => ledger.add([request({ sourceId: `req_${n}` })])),
+        ...[on.store, on.other].flatMap((store) =>
+          range(0, 8).map((n) =>
+            addToLedger(store, [request({ sourceId: 'one' })], { writer: `w${n}`, number: 1 }),
+          ),
         ),
         on.other.results.record(
           'w',

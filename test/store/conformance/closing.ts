@@ -5,6 +5,7 @@ import type { LineResult } from '../../../src/store/contract/results.ts';
 import type { Stores } from '../conformance.ts';
 import {
   addBatch,
+  addToLedger,
   claimClosing,
   closeBatch,
   day,
@@ -167,7 +168,7 @@ export function closingTests(on: Stores): void {
         usage,
         amount: 1,
       };
-      await on.store.ledger.add([foreign]);
+      await addToLedger(on.store, [foreign]);
       const results = range(0, 8).map((line) => output(batch, line));
       await on.store.results.record('w', results, [], start);
       const closing = await claimClosing(on.store, 'c', batch.id);

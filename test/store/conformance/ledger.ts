@@ -1,9 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { LedgerRow } from '../../../src/store/contract/accounts.ts';
 import type { Stores } from '../conformance.ts';
+import { singlesOf } from '../../../src/core/usage-report.ts';
 import { readUsage } from '../../../src/accounts/usage.ts';
 import type { UsageQuery, UsageReport } from '../../../src/core/usage-report.ts';
-import { addBatch, claimOf, closeBatch, makeOrg, output, range, start } from '../fixtures.ts';
+import {
+  addBatch,
+  addToLedger,
+  claimOf,
+  closeBatch,
+  hour,
+  makeOrg,
+  output,
+  range,
+  start,
+} from '../fixtures.ts';
 
 export function ledgerTests(on: Stores): void {
   const row = (fields: Partial<LedgerRow> = {}): LedgerRow => ({
@@ -11,46 +22,115 @@ export function ledgerTests(on: Stores): void {
     keyId: 'key_a',
     orgId: 'org_a',
     model: 'm1',
-    day: '2026-11-21',
+    day: '2026-11-21T09',
+    endpoint: '/v1/chat/completions',
+    tag: '',
     requests: 1,
-    usage: { inputTokens: 12, cachedTokens: 4, outputTokens: 5, reasoningTokens: 2 },
+    usage: { inputTokens: 12, cachedTokens: 4, cacheWriteTokens: 0, outputTokens: 5, reasoningTokens: 2 },
     amount: 9_007_199_254_740_991,
     ...fields,
   });
 
   describe('the ledger', () => {
+    const one = { writer: 'a', number: 1 };
+
     test('keeps its entries', async () => {
       const rows = [row(), row({ sourceId: 'req_2', amount: 0 })];
-      await on.store.ledger.add(rows);
-      await on.store.ledger.add([]);
+      await addToLedger(on.store, rows);
+      await addToLedger(on.store, []);
       expect(await on.store.ledger.forSource('req_1')).toEqual([rows[0]]);
       expect(await on.store.ledger.forSources(['req_2', 'req_3', 'req_1'])).toEqual(rows);
       expect(await on.store.ledger.forSource('req_3')).toEqual([]);
       expect(await on.store.ledger.forSources([])).toEqual([]);
     });
 
-    test('bills a source once: not again, not twice in a call, not on the next day', async () => {
-      await on.store.ledger.add([row(), row({ amount: 1 })]);
-      await on.store.ledger.add([row({ amount: 2 }), row({ sourceId: 'req_2' })]);
-      await on.store.ledger.add([row({ day: '2026-11-22' })]);
-      expect(await on.store.ledger.forSource('req_1')).toEqual([row()]);
-      expect(await on.store.ledger.forSource('req_2')).toHaveLength(1);
+    test('adds a commit once, however often it is repeated', async () => {
+      await addToLedger(on.store, [row({ amount: 5 })], one);
+      await addToLedger(on.other, [row({ amount: 5 })], one);
+      expect(await on.store.ledger.forSource('req_1')).toEqual([row({ amount: 5 })]);
+      await addToLedger(on.store, [row({ amount: 6 })], { ...one, number: 2 });
+      // A late repetition of the first.
+      await addToLedger(on.store, [row({ amount: 5 })], one);
+      await addToLedger(on.other, [row({ amount: 7 })], { ...one, writer: 'b' });
+      expect(await on.store.ledger.forSource('req_1')).toMatchObject([{ requests: 3, amount: 18 }]);
     });
 
-    test('accepts groups concurrently', async () => {
-      const group = (from: number) => range(from, from + 100).map((i) => row({ sourceId: `req_${i}` }));
+    test('adds up the charges of an hour, and rounds their sum once', async () => {
+      const { amount: _, ...fields } = row();
+      const third = { nano: 0, parts: 333_333_333_333 };
+      // Ten times 0.33: 3.33, not ten times nothing.
+      for (let number = 1; number <= 10; number++)
+        await on.store.ledger.add([{ ...fields, cost: third }], { writer: 'a', number });
+      expect(await on.store.ledger.forSource('req_1')).toMatchObject([{ requests: 10, amount: 3 }]);
+      await on.store.orgs.insert(makeOrg({ id: 'org_a' }), { amount: 1, period: 'month' });
+      expect((await on.store.orgs.budgets(start))[0]!.spent).toBe(3);
+    });
+
+    test('takes charges of several processes concurrently', async () => {
+      const names = range(0, 200).map((i) => `req_${i}`);
+      const group = (store: typeof on.store, writer: string, sources: string[]) =>
+        addToLedger(
+          store,
+          sources.map((sourceId) => row({ sourceId, amount: 1 })),
+          { writer, number: 1 },
+        );
       await Promise.all([
-        on.store.ledger.add(group(0)),
-        on.other.ledger.add(group(50)),
-        on.store.ledger.add(group(100)),
+        group(on.store, 'a', names),
+        group(on.other, 'b', names.toReversed()),
+        group(on.store, 'c', names),
       ]);
-      expect(await on.store.ledger.forSources(range(0, 200).map((i) => `req_${i}`))).toHaveLength(200);
+      const rows = await on.store.ledger.forSources(names);
+      expect([rows.length, rows.reduce((sum, { amount }) => sum + amount!, 0)]).toEqual([200, 600]);
+    });
+
+    test('is rolled up by day in parts, with the same sums', async () => {
+      await on.store.orgs.insert(makeOrg({ id: 'org_a' }), { amount: 1, period: 'total' });
+      const batch = await addBatch(on.store);
+      await claimOf(on.store, 'w', batch.id, { count: 2 });
+      for (const each of range(0, 4))
+        await on.store.results.record('w', [output(batch, each)], [], start + each * hour);
+      const { amount: _, ...fields } = row();
+      const entries = range(0, 60).map((n) => ({
+        ...fields,
+        // Some of a version that wrote a row for each request and day.
+        sourceId: n < 50 ? singlesOf(fields) : `req_${n}`,
+        day: n < 50 ? `2026-11-${20 + (n % 3)}T${String(n % 24).padStart(2, '0')}` : '2026-11-21',
+        cost: { nano: n, parts: n * 7_777_777_777 },
+      }));
+      for (const [n, entry] of entries.entries())
+        await on.store.ledger.add([entry], { writer: 'a', number: n + 1 });
+      const all = { start: '2026-11-01', before: '2026-12-01', orgId: 'org_a', limit: 100 };
+      const sums = () =>
+        Promise.all(
+          [['day', 'model'], ['key', 'endpoint', 'batch'], ['org']].map((groups) =>
+            readUsage(on.store.ledger, { ...all, groups: groups as UsageQuery['groups'] }),
+          ),
+        );
+      const before = await sums();
+      const spent = (await on.store.orgs.budgets(start))[0]!.spent;
+      expect(before[2]!.total!.amount).toBe(BigInt(spent));
+      const taken: number[] = [];
+      while (taken.at(-1) !== 0) {
+        taken.push(await on.store.ledger.rollUp('2026-11-22', 7));
+        expect(await sums()).toEqual(before);
+      }
+      expect(taken.length).toBeGreaterThan(5);
+      expect((await on.store.orgs.budgets(start))[0]!.spent).toBe(spent);
+      const { rows } = await readUsage(on.store.ledger, { ...all, groups: ['hour', 'batch'] });
+      expect(
+        rows.filter(({ groupValues: [of] }) => of! < '2026-11-22').map(({ groupValues: of }) => of),
+      ).toEqual([
+        ['2026-11-20', ''],
+        ['2026-11-21', ''],
+        ['2026-11-21', batch.id],
+      ]);
+      expect(rows.some(({ groupValues: [of] }) => of!.startsWith('2026-11-22T'))).toBe(true);
     });
 
     describe('is summed', () => {
       const november = {
         start: '2026-11-01',
-        end: '2026-11-30',
+        before: '2026-12-01',
         groups: ['day', 'model'],
         limit: 10,
       } as const;
@@ -58,7 +138,10 @@ export function ledgerTests(on: Stores): void {
         readUsage(on.store.ledger, { ...november, orgId: 'org_a', ...query });
       const keys = ({ rows }: UsageReport) => rows.map(({ groupValues: of }) => of.join(' '));
       const add = (...rows: Partial<LedgerRow>[]) =>
-        on.store.ledger.add(rows.map((fields, n) => row({ sourceId: `req_u${n}`, amount: 5, ...fields })));
+        addToLedger(
+          on.store,
+          rows.map((fields, n) => row({ sourceId: `req_u${n}`, amount: 5, ...fields })),
+        );
 
       test('by any combination of filters, for one org or for all', async () => {
         for (const id of ['org_a', 'org_b']) await on.store.orgs.insert(makeOrg({ id }));
@@ -77,11 +160,19 @@ export function ledgerTests(on: Stores): void {
           requests: 1,
           inputTokens: 12,
           cachedTokens: 4,
+          cacheWriteTokens: 0,
           outputTokens: 5,
           reasoningTokens: 2,
           amount: 5n,
         };
-        const twice = { requests: 2, inputTokens: 24, cachedTokens: 8, outputTokens: 10, reasoningTokens: 4 };
+        const twice = {
+          requests: 2,
+          inputTokens: 24,
+          cachedTokens: 8,
+          cacheWriteTokens: 0,
+          outputTokens: 10,
+          reasoningTokens: 4,
+        };
         expect(all.rows).toEqual([
           { groupValues: ['2026-11-01', 'm1'], ...once },
           { groupValues: ['2026-11-21', 'a,b/ü'], ...once },
@@ -93,6 +184,7 @@ export function ledgerTests(on: Stores): void {
           requests: 5,
           inputTokens: 60,
           cachedTokens: 20,
+          cacheWriteTokens: 0,
           outputTokens: 25,
           reasoningTokens: 10,
         };
@@ -137,7 +229,7 @@ export function ledgerTests(on: Stores): void {
         const asked: string[] = [];
         const ledger: Pick<typeof on.store.ledger, 'usage'> = {
           usage(query, from) {
-            asked.push(`${query.start} ${query.end}`);
+            asked.push(`${query.start} ${query.before}`);
             return on.store.ledger.usage(query, from);
           },
         };
@@ -148,9 +240,9 @@ export function ledgerTests(on: Stores): void {
           .slice(0, 5);
         expect([keys(page), page.hasMore]).toEqual([read, true]);
         expect([...new Set(asked)]).toEqual([
-          `${day(7)} ${day(7)}`,
-          `${day(8)} ${day(9)}`,
-          `${day(10)} ${day(13)}`,
+          `${day(7)} ${day(8)}`,
+          `${day(8)} ${day(10)}`,
+          `${day(10)} ${day(14)}`,
         ]);
         const last = await readUsage(on.store.ledger, { ...all, after: [day(28), 'm2'] });
         expect([keys(last).length, last.hasMore]).toEqual([4, false]);
@@ -177,6 +269,7 @@ export function ledgerTests(on: Stores): void {
           requests: 0,
           inputTokens: 0,
           cachedTokens: 0,
+          cacheWriteTokens: 0,
           outputTokens: 0,
           reasoningTokens: 0,
           amount: 0n,
@@ -193,7 +286,13 @@ export function ledgerTests(on: Stores): void {
         const prices = Object.fromEntries(models.slice(0, -1).map((model) => [model, price]));
         const batch = await addBatch(on.store, { prices });
         await claimOf(on.store, 'w', batch.id, { count: 2 });
-        const used = { inputTokens: 100, cachedTokens: 1, outputTokens: 9, reasoningTokens: 0 };
+        const used = {
+          inputTokens: 100,
+          cachedTokens: 1,
+          cacheWriteTokens: 0,
+          outputTokens: 9,
+          reasoningTokens: 0,
+        };
         const results = models.map((model, line) => output(batch, line, { model, usage: used }));
         await on.store.results.record('w', results, [], start);
         await add({ amount: 70 });

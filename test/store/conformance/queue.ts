@@ -53,7 +53,9 @@ export function queueTests(on: Stores): void {
       expect(batches.find(({ id }) => id === early.id)).toEqual({
         id: early.id,
         orgId: 'org_b',
-        priced: ['m1'],
+        keyId: 'key_a',
+        prices: early.prices,
+        priceFactor: 0.5,
         endpoint: early.endpoint,
         due: early.due,
         expiresAt: early.expiresAt,

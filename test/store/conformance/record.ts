@@ -191,9 +191,15 @@ export function recordTests(on: Stores): void {
   });
 
   describe('the ledger of a batch', () => {
-    test('is the sum of its outputs, by model and day', async () => {
+    test('is the sum of its outputs, by model and hour', async () => {
       const { batch } = await running();
-      const usage = { inputTokens: 100, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 };
+      const usage = {
+        inputTokens: 100,
+        cachedTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 1,
+        reasoningTokens: 0,
+      };
       await record([
         output(batch, 0),
         output(batch, 1),
@@ -202,21 +208,42 @@ export function recordTests(on: Stores): void {
       ]);
       await record([output(batch, 0), output(batch, 4)]);
       await record([output(batch, 5)], start + 14 * hour);
-      const row = { sourceId: batch.id, orgId: 'org_a', keyId: batch.keyId, model: 'm1', amount: null };
+      const row = {
+        sourceId: batch.id,
+        orgId: 'org_a',
+        keyId: batch.keyId,
+        model: 'm1',
+        endpoint: batch.endpoint,
+        tag: '',
+      };
       expect(await on.store.ledger.forSource(batch.id)).toEqual([
         {
           ...row,
-          day,
+          day: `${day}T10`,
+          amount: 3_000,
           requests: 3,
-          usage: { inputTokens: 30, cachedTokens: 12, outputTokens: 9, reasoningTokens: 6 },
+          usage: {
+            inputTokens: 30,
+            cachedTokens: 12,
+            cacheWriteTokens: 0,
+            outputTokens: 9,
+            reasoningTokens: 6,
+          },
         },
         {
           ...row,
-          day: '2026-11-22',
+          day: '2026-11-22T00',
+          amount: 1_000,
           requests: 1,
-          usage: { inputTokens: 10, cachedTokens: 4, outputTokens: 3, reasoningTokens: 2 },
+          usage: {
+            inputTokens: 10,
+            cachedTokens: 4,
+            cacheWriteTokens: 0,
+            outputTokens: 3,
+            reasoningTokens: 2,
+          },
         },
-        { ...row, model: 'm2', day, requests: 1, usage },
+        { ...row, model: 'm2', day: `${day}T10`, amount: 0, requests: 1, usage },
       ]);
     });
 

@@ -110,7 +110,13 @@ export class WorkerActor {
   #answer(batchId: string, line: number): LineResult {
     if (this.#random.chance(0.2)) return failure(batchId, line);
     return output(batchId, line, {
-      usage: { inputTokens: this.#tokens, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 },
+      usage: {
+        inputTokens: this.#tokens,
+        cachedTokens: 0,
+        cacheWriteTokens: 0,
+        outputTokens: 1,
+        reasoningTokens: 0,
+      },
     });
   }
 

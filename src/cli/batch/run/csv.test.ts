@@ -9,14 +9,14 @@ const answered = (content: unknown): ResultLine => ({
   error: null,
 });
 
-test('texts of a model and of its server are no formulas, and ids stay as they are', () => {
-  expect(csvRow(answered('=1+1'), false)).toBe("-x,200,'=1+1,,,,,\r\n");
+test('C27: no cell runs as a formula, not even an id', () => {
+  expect(csvRow(answered('=1+1'), false)).toBe("'-x,200,'=1+1,,,,,\r\n");
   const failed = { id: 'r', custom_id: '=1+1', response: null, error: { code: 'c', message: '@SUM(1)' } };
-  expect(csvRow(failed as ResultLine, false)).toBe("=1+1,,,,,,c,'@SUM(1)\r\n");
+  expect(csvRow(failed as ResultLine, false)).toBe("'=1+1,,,,,,c,'@SUM(1)\r\n");
 });
 
 test('numbers stay numbers', () => {
-  expect(csvRow(answered('-5'), false)).toBe('-x,200,-5,,,,,\r\n');
+  expect(csvRow(answered('-5'), false)).toBe("'-x,200,-5,,,,,\r\n");
 });
 
 test('raw texts are as they came', () => {

@@ -31,24 +31,24 @@ const columns = [
 export const csvHead = csvRecord(columns);
 
 /**
- * CSV row of a result line, in the columns of `csvHead`, for every request format. Texts of models and servers cannot run as
- * formulas unless `raw` is set; ids stay as they are.
+ * CSV row of a result line, in the columns of `csvHead`, for every request format. No cell runs as a formula unless `raw` is set,
+ * ids included.
  */
 export function csvRow(line: ResultLine, raw: boolean): string {
-  const text = raw ? (cell: unknown) => cell : withoutFormula;
   const body = fieldsOf(line.response?.body);
   const usage = fieldsOf(body.usage);
   const error = fieldsOf(line.error ?? body.error);
-  return csvRecord([
+  const cells = [
     line.custom_id,
     line.response?.status_code ?? '',
-    text(contentOf(body)),
+    contentOf(body),
     finishOf(body),
     usage.prompt_tokens ?? usage.input_tokens ?? '',
     usage.completion_tokens ?? usage.output_tokens ?? '',
     error.code ?? '',
-    text(error.message ?? ''),
-  ]);
+    error.message ?? '',
+  ];
+  return csvRecord(raw ? cells : cells.map(withoutFormula));
 }
 
 /** Converts result lines to CSV. */

@@ -34,16 +34,18 @@ export async function noteUsedUp(q: Queries, now: number): Promise<void> {
   );
 }
 
-/** Adds ledger entries to the monthly sums, last in the transaction, so that row locks are short; in one lock order. */
+/** Adds ledger entries to the monthly sums of orgs and keys (`org_id` holds the id of either), last in the transaction, so that row locks are short; in one lock order. */
 export async function addSpending(
   q: Queries,
-  entries: readonly Pick<LedgerRow, 'orgId' | 'day' | 'amount'>[],
+  entries: readonly Pick<LedgerRow, 'orgId' | 'keyId' | 'day' | 'amount'>[],
 ): Promise<void> {
   const sums = new Map<string, number>();
-  for (const { orgId, day, amount } of entries) {
-    const key = `${orgId} ${day.slice(0, 7)}`;
-    if (amount) sums.set(key, (sums.get(key) ?? 0) + amount);
-  }
+  for (const { orgId, keyId, day, amount } of entries)
+    for (const owner of amount ? [orgId, keyId] : [])
+      if (owner !== null) {
+        const key = `${owner} ${day.slice(0, 7)}`;
+        sums.set(key, (sums.get(key) ?? 0) + amount!);
+      }
   const sorted = [...sums].toSorted(([a], [b]) => (a < b ? -1 : 1));
   for (const slice of slices(sorted))
     await q.all(

@@ -1,4 +1,6 @@
+import { costParts } from '../../../core/price.ts';
 import type {
+  UsageFilter,
   UsageGroup,
   UsagePart,
   UsageCursor,
@@ -7,10 +9,14 @@ import type {
   UsageSum,
 } from '../../../core/usage-report.ts';
 import type { Db, Queries } from '../../db.ts';
-import { conditions } from '../table.ts';
+import { tuples } from '../statement.ts';
+import { conditions, type Where } from '../table.ts';
 
 const columns: Record<UsageGroup, string> = {
-  day: 'day',
+  day: 'substr(day, 1, 10)',
+  hour: 'day',
+  endpoint: 'endpoint',
+  tag: 'tag',
   model: 'model',
   org: 'org_id',
   key: "COALESCE(key_id, '')",
@@ -25,12 +31,13 @@ const rowsAtOnce = 10_000;
 /** Sums of the ledger: in parts for SQLite, whole for Postgres. */
 export async function sumUsage(db: Db, query: UsageQuery, from?: UsageCursor): Promise<UsagePart> {
   if (db.types.dialect === 'sqlite') return sumPart(db, query, from);
-  const { start, end, orgId } = query;
+  const { start, before, orgId, filter } = query;
   const asked = conditions({
     'org_id = ?': orgId,
     'org_id IN (SELECT id FROM orgs)': orgId === undefined ? [] : undefined,
     'day >= ?': start,
-    'day <= ?': end,
+    'day < ?': before,
+    ...matching(filter),
   });
   const rows = await db.all<Row>(
     `SELECT ${summed(db, query)} FROM usage_ledger l WHERE ${asked.sql} ${grouped(query)}`,
@@ -39,43 +46,37 @@ export async function sumUsage(db: Db, query: UsageQuery, from?: UsageCursor): P
   return { rows: rows.map((row) => rowOf(row, query)), next: null };
 }
 
+/** Reads the ledger of one org after another, by hour. */
 async function sumPart(db: Db, query: UsageQuery, from?: UsageCursor): Promise<UsagePart> {
-  const { start, end, orgId } = query;
+  const { start, before, orgId, filter } = query;
+  const asked = conditions(matching(filter));
   const nextOrg = async (org: string) =>
     (await db.all<{ id: string | null }>('SELECT min(id) AS id FROM orgs WHERE id > ?', [org]))[0]!.id;
-  const nextDay = async (org: string, day: string) =>
-    (
-      await db.all<{ day: string | null }>(
-        'SELECT min(day) AS day FROM usage_ledger WHERE org_id = ? AND day >= ? AND day <= ?',
-        [org, day, end],
-      )
-    )[0]!.day;
 
   const rows: UsageRow[] = [];
   let org = from?.org ?? orgId ?? (await nextOrg(''));
   let { day, row: behind } = from ?? { day: start, row: 0 };
   for (let left = rowsAtOnce; org !== null;) {
     if (left <= 0) return { rows, next: { org, day, row: behind } };
-    const found = await nextDay(org, day);
-    if (found !== day) behind = 0;
-    if (found === null) {
-      org = orgId === undefined ? await nextOrg(org) : null;
-      day = start;
-      left--;
-      continue;
-    }
-    const told = await db.all<Row & { rows: number; last: number }>(
-      `SELECT ${summed(db, query)}, count(*) AS rows, max(place) AS last FROM (
-         SELECT *, rowid AS place FROM usage_ledger WHERE org_id = ? AND day = ? AND rowid > ?
-         ORDER BY rowid LIMIT ?) AS l ${grouped(query)}`,
-      [org, found, behind, left],
+    // Rows that the filter excludes are read too, because they count for the part.
+    const told = await db.all<Row & { rows: number; last: string; isAsked: number }>(
+      `SELECT ${summed(db, query)}, count(*) AS rows, max(day || '+' || printf('%016d', place)) AS last,
+         ${asked.sql} AS "isAsked"
+       FROM (SELECT *, rowid AS place FROM usage_ledger
+         WHERE org_id = ? AND day >= ? AND day < ? AND (day > ? OR rowid > ?) ORDER BY day, rowid LIMIT ?) AS l
+       ${grouped(query)}, "isAsked"`,
+      [...asked.params, org, day, before, day, behind, left],
     );
-    rows.push(...told.map((row) => rowOf(row, query)));
+    rows.push(...told.filter(({ isAsked }) => isAsked).map((row) => rowOf(row, query)));
     const taken = told.reduce((sum, row) => sum + row.rows, 0);
-    // Sorts directly after the day.
-    day = taken < left ? `${found}+` : found;
-    behind = Math.max(0, ...told.map(({ last }) => last));
-    left -= taken;
+    if (taken < left) {
+      org = orgId === undefined ? await nextOrg(org) : null;
+      [day, behind] = [start, 0];
+    } else {
+      const last = told.reduce((max, row) => (row.last > max ? row.last : max), '');
+      [day, behind] = [last.slice(0, last.indexOf('+')), Number(last.slice(last.indexOf('+') + 1))];
+    }
+    left -= Math.max(1, taken);
   }
   return { rows, next: null };
 }
@@ -89,21 +90,44 @@ function summed(db: Db, { groups }: UsageQuery): string {
   const sum = (text: string, name: string) => `CAST(sum(${text}) AS bigint) AS "${name}"`;
   return `${groups.map((group) => `${columns[group]} AS "${group}"`).join(', ')},
     ${sum('requests', 'requests')}, ${sum('input_tokens', 'inputTokens')}, ${sum('cached_tokens', 'cachedTokens')},
+    ${sum('cache_write_tokens', 'cacheWriteTokens')},
     ${sum('output_tokens', 'outputTokens')}, ${sum('reasoning_tokens', 'reasoningTokens')},
-    CAST(sum(COALESCE(amount, ${batchAmount(db)}, 0)) AS text) AS amount`;
+    CAST(sum(${billedAmount(db)}) AS text) AS amount`;
+}
+
+/** SQL conditions of a filter. */
+function matching({ orgs, keys, models, endpoints, exceptEndpoints, batch }: UsageFilter = {}): Where {
+  const among = (column: string, values: readonly string[] | undefined, not = '') =>
+    values && { [`${column} ${not} IN ${tuples(1, values.length)}`]: [...values] };
+  return {
+    ...among('org_id', orgs),
+    ...among('key_id', keys),
+    ...among('model', models),
+    ...among('endpoint', endpoints),
+    ...among('endpoint', exceptEndpoints, 'NOT'),
+    ...(batch !== undefined && { [`source_id ${batch ? '' : 'NOT'} LIKE 'batch!_%' ESCAPE '!'`]: [] }),
+  };
 }
 
 function rowOf(row: Row, { groups }: UsageQuery): UsageRow {
-  const { requests, inputTokens, cachedTokens, outputTokens, reasoningTokens, amount } = row;
+  const { requests, inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens, amount } =
+    row;
   return {
     groupValues: groups.map((group) => row[group]),
     requests,
     inputTokens,
     cachedTokens,
+    cacheWriteTokens,
     outputTokens,
     reasoningTokens,
     amount: BigInt(amount),
   };
+}
+
+/** SQL: nano-dollars of a ledger row `l`. */
+export function billedAmount(db: Db): string {
+  const rounded = `amount + (CASE WHEN amount_rest * 2 >= ${costParts} THEN 1 ELSE 0 END)`;
+  return `COALESCE(${rounded}, ${batchAmount(db)}, 0)`;
 }
 
 /** Writes the cost of a purged batch into its ledger rows, before its prices are removed with it. */
@@ -115,7 +139,7 @@ export async function freezeAmounts(q: Queries, db: Db, orgId: string, batchId: 
   );
 }
 
-/** SQL: cost of a ledger row `l` at the prices of its batch, rounded half up as for budgets. */
+/** SQL: cost of a ledger row `l` of version 0.1.0 at the prices of its batch, rounded half up as for budgets. */
 function batchAmount({ types: { dialect } }: Db): string {
   const prices =
     dialect === 'postgres' ? 'CAST(b.prices AS json)' : 'CASE WHEN json_valid(b.prices) THEN b.prices END';

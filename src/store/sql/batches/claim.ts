@@ -9,6 +9,7 @@ import type { Batch, Chunk } from '../../../core/batch.ts';
 import type { Db, Queries, Value } from '../../db.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Claim, ClaimedBatch, ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
+import type { Words } from '../../../base/words.ts';
 import { isolateFailures, nothing } from './isolate-failures.ts';
 import { idleState, leaseChunks, withoutRecorded } from './chunks.ts';
 import { earlierNames, idFilter, lockQueues, readyHeads, readyNames, readyOrgs } from './ready.ts';
@@ -259,11 +260,11 @@ function queueOf(
 
 type Claimable = Pick<
   Batch,
-  'id' | 'orgId' | 'endpoint' | 'status' | 'closing' | 'due' | 'expiresAt' | 'pausedAt' | 'prices'
+  Words<'id orgId keyId endpoint status closing due expiresAt pausedAt prices priceFactor'>
 >;
 
 const claimable = tableOf<Claimable>('batches', { json: ['prices'] })(
-  'id orgId endpoint status closing due expiresAt pausedAt prices',
+  'id orgId keyId endpoint status closing due expiresAt pausedAt prices priceFactor',
 );
 
 type BatchRow = Claimable & Pick<ClaimedBatch, 'blobId' | 'weight'>;
@@ -277,8 +278,9 @@ const claimables = {
 
 const isOpen = ({ closing, pausedAt }: BatchRow) => closing === null && pausedAt === null;
 
-function toClaimed({ id, orgId, endpoint, due, expiresAt, prices, blobId, weight }: BatchRow): ClaimedBatch {
-  return { id, orgId, endpoint, due, expiresAt, weight, priced: Object.keys(prices), blobId };
+function toClaimed({ id, orgId, keyId, endpoint, due, expiresAt, ...more }: BatchRow): ClaimedBatch {
+  const { prices, priceFactor, blobId, weight } = more;
+  return { id, orgId, keyId, endpoint, due, expiresAt, prices, priceFactor, blobId, weight };
 }
 
 /** Locks the batches that are free; if none is, waits for the writers. */

@@ -1,14 +1,15 @@
-import { utcDay } from '../../../base/clock.ts';
+import { utcHour } from '../../../base/clock.ts';
 import type { ResultStream } from '../../../core/batch.ts';
+import { addCosts, noCost } from '../../../core/price.ts';
 import { addUsage, noUsage, type Usage } from '../../../core/usage.ts';
 import type { Db, Queries } from '../../db.ts';
-import type { LedgerRow } from '../../contract/accounts.ts';
+import type { LedgerEntry } from '../../contract/accounts.ts';
 import type { BatchState } from '../../contract/batches.ts';
 import type { Lease } from '../../contract/claim.ts';
 import type { LineResult, RecordOutcome, ResultStore } from '../../contract/results.ts';
 import { lockBatch } from './batches.ts';
 import { findLeased, finishChunks } from './chunks.ts';
-import { addToLedger } from '../accounts/ledger.ts';
+import { addToLedger } from '../accounts/ledger-rows.ts';
 import { lineKey, recordedLines } from './recorded-lines.ts';
 import { batchStates } from '../rows.ts';
 import { allIn, slices, typedTuples } from '../statement.ts';
@@ -72,9 +73,9 @@ async function keep(
       const key = lineKey(batchId, line);
       return !known.has(key) && known.add(key);
     })
-    .map(({ usage, ...result }) => ({
+    .map((result) => ({
       ...result,
-      ...usage,
+      ...result.usage,
       n: ++counts.get(result.batchId)![result.stream],
     }));
   const freshOf = Map.groupBy(fresh, ({ batchId }) => batchId);
@@ -83,10 +84,10 @@ async function keep(
   const grown = batches.filter(({ id }) => freshOf.has(id));
   const counted = grown.map((batch) => ({ batch, ...counts.get(batch.id)! }));
   await writeCounts(q, counted);
-  const day = utcDay(now);
+  const hour = utcHour(now);
   await addToLedger(
     q,
-    grown.flatMap((batch) => bill(batch, freshOf.get(batch.id)!, day)),
+    grown.flatMap((batch) => bill(batch, freshOf.get(batch.id)!, hour)),
   );
   return new Map(
     counted.map((count) => [
@@ -96,12 +97,12 @@ async function keep(
   );
 }
 
-type ResultRow = Omit<LineResult, 'usage'> & Usage & { n: number };
+type ResultRow = LineResult & Usage & { n: number };
 
-/** Reasoning tokens do not affect the price; only the ledger has their sum. */
-const resultRows = tableOf<Omit<ResultRow, 'reasoningTokens'>>('batch_results')(
-  'batchId line stream n model inputTokens cachedTokens outputTokens attempts code body',
-);
+/** Only the ledger has costs, and the sums of tokens that are not counted here. */
+const resultRows = tableOf<Omit<ResultRow, 'usage' | 'cost' | 'cacheWriteTokens' | 'reasoningTokens'>>(
+  'batch_results',
+)('batchId line stream n model inputTokens cachedTokens outputTokens attempts code body');
 
 type Count = Record<ResultStream, number> & { batch: BatchState };
 
@@ -134,8 +135,8 @@ export async function readyToClose(q: Queries, batchIds: readonly string[]): Pro
   await allIn(q, batchIds, text);
 }
 
-/** Ledger rows; only outputs are billed. */
-function bill(batch: BatchState, results: ResultRow[], day: string): LedgerRow[] {
+/** Charges; only outputs are billed. */
+function bill(batch: BatchState, results: ResultRow[], hour: string): LedgerEntry[] {
   const paid = Map.groupBy(
     results.filter((result) => result.stream === 'output'),
     (result) => result.model,
@@ -145,9 +146,11 @@ function bill(batch: BatchState, results: ResultRow[], day: string): LedgerRow[]
     orgId: batch.orgId,
     keyId: batch.keyId,
     model,
-    day,
+    day: hour,
+    endpoint: batch.endpoint,
+    tag: batch.tag,
     requests: lines.length,
-    usage: lines.reduce((sum, line) => addUsage(sum, line), noUsage),
-    amount: null,
+    usage: lines.reduce((sum, { usage }) => addUsage(sum, usage), noUsage),
+    cost: lines.reduce((sum, line) => addCosts(sum, line.cost), noCost),
   }));
 }

@@ -1,7 +1,7 @@
 import { isFinal } from '../../../core/batch.ts';
 import type { BatchStore } from '../../contract/batches.ts';
 import type { Db, Queries } from '../../db.ts';
-import { ledgerRows } from '../accounts/ledger.ts';
+import { ledgerRows } from '../accounts/ledger-rows.ts';
 import { batches, unpackLines } from '../rows.ts';
 import { errorSummaryOf } from './error-summary.ts';
 import { recordedLines } from './recorded-lines.ts';

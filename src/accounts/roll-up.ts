@@ -1,0 +1,54 @@
+import { type Clock, dayMs, sleep, utcDay } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Service } from '../base/service.ts';
+import { hourlyDays } from '../core/usage-report.ts';
+import type { LedgerStore } from '../store/contract/accounts.ts';
+
+/** Interval at which each process looks for old rows. */
+const everyMs = 600_000;
+/** Rows per transaction, and the pause after one, so that other statements come between. */
+const rowsAtOnce = 250;
+const pauseMs = 50;
+
+/** First day whose usage is known by the hour. */
+export function firstHourlyDay(now: number): string {
+  return utcDay(now - hourlyDays * dayMs);
+}
+
+/** Rolls ledger rows by the hour up into rows by the day after 40 days, a few at a time. */
+export function createRollUp({
+  ledger,
+  clock,
+  log,
+}: {
+  ledger: Pick<LedgerStore, 'rollUp'>;
+  clock: Clock;
+  log: Log;
+}): Service {
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        const before = firstHourlyDay(clock.now());
+        while (!stopping.signal.aborted && (await ledger.rollUp(before, rowsAtOnce)) === rowsAtOnce)
+          await sleep(clock, pauseMs, stopping.signal);
+      } catch (error) {
+        log.warn({ err: error }, 'old usage could not be rolled up by day; trying again later');
+      }
+      await sleep(clock, everyMs, stopping.signal);
+    }
+  }
+
+  return {
+    start() {
+      running = sleep(clock, pauseMs, stopping.signal).then(run);
+      return Promise.resolve();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
