@@ -35,6 +35,7 @@ import { withLineFallbacks } from './inference/line-fallbacks.ts';
 import { createSchemaRefusal, createSchemas } from './inference/schemas/schemas.ts';
 import type { Counters } from './metrics/counters.ts';
 import { createRequestLimiter } from './limits/create-limiter.ts';
+import { createControls } from './operator/controls.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
 import { createSqliteStore } from './store/sqlite/sqlite.ts';
@@ -122,6 +123,8 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     schemas,
   });
   const { catalog, peers, capacity } = service;
+  const controls = createControls({ store, clock: time, log });
+  controls.onChange(() => service.drain(new Set(controls.drains.map(({ id }) => id))));
   const { budgets } = accounts;
   const { limits, drainMs } = config;
   const limiter = createRequestLimiter({
@@ -156,6 +159,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     catalog,
     peers,
     budgets,
+    controls,
     limits,
     drainMs,
     batch: config.batch,
@@ -192,6 +196,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     responses,
     webhooks,
     accounts,
+    controls,
     ready,
     limits,
     dates: config.batch.dates,
@@ -227,7 +232,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   };
 
   // Started in the order of their dependencies, stopped in reverse.
-  const parts: Service[] = [store, timing, blobs, installation, pulls, service, accounts, limiter];
+  const parts: Service[] = [store, timing, blobs, installation, controls, pulls, service, accounts, limiter];
   if (metrics) parts.push(metrics);
   parts.push(files, responses, webhooks, batches, server);
   let stopping: Promise<void> | null = null;

@@ -38,12 +38,16 @@ const table: Record<string, Row> = {
     may: ['limits', 'accounts', 'engines', 'wire', 'core', 'base'],
     because: 'a request runs the same way for HTTP and for batches, so inference imports neither',
   },
+  operator: {
+    may: ['store', 'core', 'base'],
+    because: 'services follow the controls of operators, which depend on no service',
+  },
   files: {
     may: ['accounts', 'store', 'blobs', 'wire', 'core', 'base'],
     because: 'files exist before batches and without engines',
   },
   batches: {
-    may: ['files', 'inference', 'accounts', 'events', 'store', 'blobs', 'wire', 'core', 'base'],
+    may: ['files', 'inference', 'operator', 'accounts', 'events', 'store', 'blobs', 'wire', 'core', 'base'],
     because: 'a batch runs without a server: values in, values out',
   },
   responses: {
@@ -59,7 +63,18 @@ const table: Record<string, Row> = {
     because: 'metrics read the services, and no service depends on metrics',
   },
   server: {
-    may: ['batches', 'files', 'responses', 'events', 'inference', 'accounts', 'wire', 'core', 'base'],
+    may: [
+      'batches',
+      'files',
+      'responses',
+      'events',
+      'inference',
+      'operator',
+      'accounts',
+      'wire',
+      'core',
+      'base',
+    ],
     because: 'a route parses, calls one service and presents; only services use store, blobs and engines',
   },
   client: {
@@ -90,6 +105,7 @@ const table: Record<string, Row> = {
       'metrics',
       'inference',
       'limits',
+      'operator',
       'accounts',
       'engines',
       'store',

@@ -27,6 +27,13 @@ export interface Accounts extends Service {
     /** @throws ApiError `not_found` */
     get(id: string): Promise<BudgetedOrg>;
     list(): Promise<BudgetedOrg[]>;
+    /**
+     * Org given by its id or its name.
+     * @throws ApiError `validation_error` for `org` if there is none, or if several orgs have the name
+     */
+    find(idOrName: string): Promise<Org>;
+    /** Names of all orgs by id. */
+    names(): Promise<ReadonlyMap<string, string>>;
     /** @throws ApiError `not_found` */
     update(actor: Actor, id: string, changes: OrgChanges): Promise<BudgetedOrg>;
   };

@@ -82,6 +82,19 @@ function requireFuture({ expiresAt = null }: KeyChanges, now: number): void {
   if (expiresAt !== null && expiresAt <= now) throw invalid('expires_at', 'must be in the future');
 }
 
+/**
+ * Org given by its id or its name.
+ * @throws ApiError `validation_error` if there is none, or if several orgs have the name
+ */
+export async function findOrg(orgs: Pick<Store['orgs'], 'list'>, idOrName: string): Promise<Org> {
+  const all = await orgs.list();
+  const byId = all.find(({ id }) => id === idOrName);
+  const named = byId ? [byId] : all.filter(({ name }) => name === idOrName);
+  if (named.length > 1) throw invalid('org', `${named.length} orgs have this name; use the id`);
+  if (!named[0]) throw invalid('org', 'there is no org with this id or name');
+  return named[0];
+}
+
 /** Operations of the admin routes. `changed` is called after an org or a key has changed. */
 export function createIssuer(
   issuing: IssuerDeps & { budgets: Pick<Budgets, 'refresh'> },
@@ -103,6 +116,10 @@ export function createIssuer(
         return withBudget(org);
       },
       list: async () => withBudgets(await store.orgs.list()),
+      find: (idOrName) => findOrg(store.orgs, idOrName),
+      async names() {
+        return new Map((await store.orgs.list()).map(({ id, name }) => [id, name]));
+      },
       async update(actor, id, changes) {
         const org = await store.orgs.update(id, changes, clock.now(), stamp(clock, actor));
         changed();

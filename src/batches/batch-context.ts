@@ -11,6 +11,7 @@ import type { Files } from '../files/files.ts';
 import type { Peers } from '../inference/peers.ts';
 import type { Capacity } from '../inference/capacity.ts';
 import type { Inference } from '../inference/inference.ts';
+import type { Controls } from '../operator/controls.ts';
 import type { Store } from '../store/store.ts';
 import type { MissingModels } from './missing-models.ts';
 import type { OpenHours } from './open-hours.ts';
@@ -25,6 +26,8 @@ export interface BatchesDeps {
   catalog: Catalog;
   peers: Peers;
   budgets: Accounts['budgets'];
+  /** Pauses by operators. */
+  controls: Pick<Controls, 'pausing' | 'onChange'>;
   clock: Clock;
   time: StoreTime;
   ids: Ids;

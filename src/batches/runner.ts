@@ -90,6 +90,7 @@ export class Runner {
       fetch: () => this.#claimer.fetch(),
     });
     capacity.onRoom(() => this.#dispatcher.dispatch());
+    deps.controls.onChange(() => this.wake());
     this.#claimer = new Claimer({
       ...deps,
       work,

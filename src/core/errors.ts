@@ -205,7 +205,8 @@ export type ResourceName =
   | 'conversation'
   | 'chat completion'
   | 'webhook'
-  | 'delivery';
+  | 'delivery'
+  | 'replica';
 
 /** Error for an unknown id and for another org's id alike. */
 export function notFound(what: ResourceName): ApiError {

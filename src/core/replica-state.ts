@@ -4,9 +4,21 @@ import type { WaitingCause } from './waiting.ts';
 export interface ReplicaState {
   /** Server address without credentials, or the name of the model file. */
   name: string;
-  /** Breaker state: `open` during a back-off, `half-open` for a trial request. `draining`: configured to get no new requests. */
+  /**
+   * Breaker state: `open` during a back-off, `half-open` for a trial request. `draining`: gets no new requests, by the configuration
+   * or by an operator.
+   */
   health: 'up' | 'open' | 'half-open' | 'draining';
   slots: number;
+  /** Discovered limit; null where the server reports its slots. */
+  discovered: number | null;
   inFlight: number;
   waiting: WaitingCause | null;
+}
+
+/** Replica of a model as one process sees it, for the other processes. */
+export interface ReplicaReport extends ReplicaState {
+  model: string;
+  /** True for a server that several processes use; else each process has one of its own under this name. */
+  isShared: boolean;
 }

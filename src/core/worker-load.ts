@@ -1,5 +1,6 @@
 import { sum } from '../base/sum.ts';
 import type { Model } from './model.ts';
+import type { ReplicaReport } from './replica-state.ts';
 import type { WaitingCause } from './waiting.ts';
 
 /** Report of a process to the other processes on the database. */
@@ -10,6 +11,8 @@ export interface WorkerLoad {
   serves?: readonly string[];
   /** Served models, with what other processes need to accept batches for them. */
   models?: readonly Model[];
+  /** Replicas of the served models. */
+  replicas?: readonly ReplicaReport[];
   /** Reasons why models currently wait, by name. */
   waits?: Record<string, WaitingCause>;
   /** Measured rates of batch lines, by model id; absent if unknown. */

@@ -89,6 +89,8 @@ export interface Pool extends Engine {
   readonly closedServers: OpenBreakers | undefined;
   /** Applies the load and the findings of other processes; null where no other process uses the servers. */
   share(share: Omit<SlotShare, 'lines'> | null): void;
+  /** Sends no new requests to replicas that an operator drains. @param isDrained of a replica's name, also of later ones */
+  drain(isDrained: (name: string) => boolean): void;
   /** Registers a listener for moments when more requests may fit. */
   onRoom(listener: () => void): void;
 }

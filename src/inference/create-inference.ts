@@ -236,6 +236,7 @@ export function createInference(deps: InferenceDeps): InferenceService {
     catalog,
     peers,
     replaceModels: (next) => models.replace(next),
+    drain: (replicaIds) => models.drain(replicaIds),
     start: () => models.start(),
     async stop() {
       await Promise.all([schemas.stop(), models.stop()]);

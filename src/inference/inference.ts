@@ -84,6 +84,8 @@ export interface InferenceService extends Service {
    * @throws the error of a new pool that cannot start; nothing has changed then
    */
   replaceModels(models: readonly PooledModel[]): Promise<void>;
+  /** Sends no new requests to the replicas with these ids (`replicaId`), also where they are configured later. */
+  drain(replicaIds: ReadonlySet<string>): void;
 }
 
 /** A request as the client wrote it, and as a chat completion. */

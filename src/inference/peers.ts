@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { type Catalog, createCatalog, type SharedCatalog, type Model } from '../core/model.ts';
+import type { ReplicaReport } from '../core/replica-state.ts';
 import type { WaitingCause } from '../core/waiting.ts';
 import type { LineRate, WorkerLoad } from '../core/worker-load.ts';
 
@@ -91,6 +92,11 @@ export class Peers implements SharedCatalog {
   /** Measured rates of batch lines of a model in the other processes. */
   ratesElsewhere(id: string): LineRate[] {
     return this.#peers.flatMap(({ rates = {} }) => (Object.hasOwn(rates, id) ? [rates[id]!] : []));
+  }
+
+  /** Replicas as the peers see them; one of several processes occurs several times. */
+  replicasElsewhere(): readonly ReplicaReport[] {
+    return this.#peers.flatMap(({ replicas = [] }) => replicas);
   }
 
   /** True if any process serves a model of this name. */

@@ -5,6 +5,7 @@ import type { Pool } from '../engines/engines.ts';
 import { Admission } from './admission.ts';
 import { createCountPrompt } from './count-tokens.ts';
 import { Peers } from './peers.ts';
+import { replicaId } from './replica-id.ts';
 
 export interface PooledModel {
   model: Model;
@@ -33,6 +34,8 @@ export class ServedModels {
   #pools = new Set<Pool>();
   #listeners: (() => void)[] = [];
   #shared: ReadonlySet<string> = new Set();
+  /** Ids of the replicas that an operator drains. */
+  #drained: ReadonlySet<string> = new Set();
   #isStopped = false;
 
   constructor(models: readonly PooledModel[], clock: Clock) {
@@ -66,6 +69,16 @@ export class ServedModels {
   /** Ids of the models whose replicas other processes may use too. */
   get shared(): ReadonlySet<string> {
     return this.#shared;
+  }
+
+  /** Sends no new requests to these replicas, now and after a change of the models. */
+  drain(replicaIds: ReadonlySet<string>): void {
+    this.#drained = replicaIds;
+    this.#applyDrains();
+  }
+
+  #applyDrains(): void {
+    for (const [id, { pool }] of this.#served) pool.drain((name) => this.#drained.has(replicaId(id, name)));
   }
 
   async start(): Promise<void> {
@@ -104,6 +117,7 @@ export class ServedModels {
     );
     this.#shared = new Set(models.filter(({ pool }) => pool.isShared).map(({ model }) => model.id));
     this.#current = createCatalog(models.map(({ model }) => model));
+    this.#applyDrains();
   }
 
   #updateShares(): void {

@@ -27,7 +27,14 @@ const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   ...more,
 });
 
-const server: ReplicaState = { name: 'http://gpu', health: 'up', slots: 8, inFlight: 5, waiting: null };
+const server: ReplicaState = {
+  name: 'http://gpu',
+  health: 'up',
+  slots: 8,
+  discovered: null,
+  inFlight: 5,
+  waiting: null,
+};
 
 function read(
   open: () => Promise<OpenBatch[]>,

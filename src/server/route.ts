@@ -16,6 +16,7 @@ import type { Files } from '../files/files.ts';
 import type { Capacity } from '../inference/capacity.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
 import type { Peers } from '../inference/peers.ts';
+import type { Controls } from '../operator/controls.ts';
 import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
 import type { Schema } from '../wire/schema/schema.ts';
@@ -27,13 +28,14 @@ export interface Services {
   files: Files;
   batches: Batches;
   inference: Inference;
-  capacity: Pick<Capacity, 'discoveredSlots' | 'replicas' | 'slots'>;
+  capacity: Pick<Capacity, 'discoveredSlots' | 'replicas' | 'sharedModels' | 'slots'>;
   /** Models that this process serves. */
   catalog: Catalog;
   peers: Peers;
   responses: Responses;
   webhooks: Webhooks;
   accounts: Accounts;
+  controls: Controls;
   clock: Clock;
   log: Log;
   limits: ServerLimits;

@@ -3,6 +3,7 @@ import type { KeyStore, LedgerStore, OrgStore } from './contract/accounts.ts';
 import type { AuditStore } from './contract/audit.ts';
 import type { BatchStore } from './contract/batches.ts';
 import type { ChatStore } from './contract/chats.ts';
+import type { ControlStore } from './contract/controls.ts';
 import type { ConversationStore } from './contract/conversations.ts';
 import type { FileStore } from './contract/files.ts';
 import type { ResponseStore } from './contract/responses.ts';
@@ -31,6 +32,7 @@ export interface Store extends Service {
   conversations: ConversationStore;
   chats: ChatStore;
   workers: WorkerStore;
+  controls: ControlStore;
   ledger: LedgerStore;
   webhooks: WebhookStore;
   /** Answers a trivial query with the database's time. */

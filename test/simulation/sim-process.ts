@@ -14,6 +14,7 @@ import { createInference } from '../../src/inference/create-inference.ts';
 import type { Peers } from '../../src/inference/peers.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { noBudgets } from '../support/no-budgets.ts';
+import { noControls } from '../support/no-controls.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ProcessTime } from '../support/virtual-clock.ts';
 import { createEngines, modelOf } from './engines.ts';
@@ -78,6 +79,7 @@ export class SimProcess implements Worker {
       catalog,
       peers: withGone(peers),
       budgets: noBudgets,
+      controls: noControls,
       clock,
       time: new StoreTime(clock),
       ids,

@@ -17,6 +17,7 @@ import type { ApiError } from '../../src/core/errors.ts';
 import { createInference } from '../../src/inference/create-inference.ts';
 import type { InteractiveCall } from '../../src/inference/inference.ts';
 import { builtBody } from '../../src/wire/json/json-body.ts';
+import { noControls } from '../support/no-controls.ts';
 import { createInlineSchemas } from '../support/inline-schemas.ts';
 import { createMemoryBlobs } from '../support/memory-blobs.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
@@ -137,6 +138,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     'inference' | 'capacity' | 'catalog' | 'peers' | 'clock' | 'time' | 'store'
   > = {
     budgets,
+    controls: noControls,
     blobs: blobs.gatedBy(async (operation, name) => {
       blobCalls.push(operation);
       const faults = /^(read|slices?|size)$/.test(operation) ? unreadable : unwritable;

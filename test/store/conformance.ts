@@ -6,6 +6,7 @@ import { budgetTests } from './conformance/budgets.ts';
 import { chatTests } from './conformance/chats.ts';
 import { chunkTests } from './conformance/chunks.ts';
 import { closingTests } from './conformance/closing.ts';
+import { controlTests } from './conformance/controls.ts';
 import { conversationTests } from './conformance/conversations.ts';
 import { creationTests } from './conformance/creations.ts';
 import { endingTests } from './conformance/ending.ts';
@@ -73,6 +74,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     endingTests(stores);
     closingTests(stores);
     responseTests(stores);
+    controlTests(stores);
     conversationTests(stores);
     chatTests(stores);
     webhookTests(stores);

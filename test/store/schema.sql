@@ -58,6 +58,13 @@ CREATE INDEX batch_chunks_ready ON batch_chunks (model, org_id, due, batch_id, k
 
 CREATE INDEX batch_chunks_to_close ON batch_chunks (due, batch_id) WHERE state = 'ready' AND seq = 0;
 
+CREATE TABLE batch_pauses (
+  model text NOT NULL,
+  org_id text NOT NULL,
+  since bigint NOT NULL,
+  key_id text NOT NULL,
+  PRIMARY KEY (model, org_id));
+
 CREATE TABLE batch_results (
   batch_id text NOT NULL,
   line integer NOT NULL,
@@ -119,6 +126,14 @@ CREATE INDEX batches_by_expiry ON batches (expires_at, id) WHERE status IN ('val
 CREATE INDEX batches_by_org ON batches (org_id, id);
 
 CREATE INDEX batches_by_status ON batches (org_id, status, id);
+
+CREATE INDEX batches_of_creation ON batches (created_at, id);
+
+CREATE INDEX batches_of_model ON batches (model, id);
+
+CREATE INDEX batches_of_status ON batches ((status || ''), id);
+
+CREATE INDEX batches_open ON batches (id) WHERE status IN ('validating', 'in_progress', 'cancelling');
 
 CREATE INDEX batches_open_by_input ON batches (input_file_id) WHERE status IN ('validating', 'in_progress', 'cancelling');
 
@@ -229,6 +244,13 @@ CREATE TABLE queues (
 CREATE TABLE removed_blobs (
   blob_id text PRIMARY KEY,
   removed_at bigint NOT NULL);
+
+CREATE TABLE replica_drains (
+  id text PRIMARY KEY,
+  model text NOT NULL,
+  server text NOT NULL,
+  since bigint NOT NULL,
+  key_id text NOT NULL);
 
 CREATE TABLE response_usage (
   org_id text PRIMARY KEY,

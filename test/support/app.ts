@@ -36,6 +36,8 @@ export interface AppOptions {
   egress?: Config['egress'];
   metrics?: Config['metrics'];
   drainMs?: number;
+  /** Secret of an admin key. */
+  adminKey?: string;
   /** A `postgres://` URL; the embedded database if absent. */
   database?: string;
   /** Data folder; a temporary one if absent. */
@@ -77,6 +79,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     metrics: options.metrics,
     drainMs: options.drainMs ?? 2000,
     apiKey: 'test-key-0123456789-abcdefghijklmnop',
+    ...(options.adminKey !== undefined && { adminKey: options.adminKey }),
     logLevel: 'silent',
   };
   const keys = await seedKeys(data, options.keys ?? []);

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { LineRate, WorkerLoad } from '../../core/worker-load.ts';
+import { ownReplicas } from '../../inference/replicas.ts';
 import type { Peers } from '../../inference/peers.ts';
 import type { Lease } from '../../store/contract/claim.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -192,6 +193,7 @@ export function currentLoad(
     serves: served.map(({ name }) => name),
     models: catalog.list(),
     ...(Object.keys(rates).length > 0 && { rates }),
+    replicas: ownReplicas({ catalog, capacity }),
     ...(waits.length > 0 && { waits: Object.fromEntries(waits) }),
   };
 }

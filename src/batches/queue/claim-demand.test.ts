@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claimedChunk, runningBatch } from '../../../test/support/claimed-chunk.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import type { BatchPause } from '../../core/controls.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import { noAttempts } from '../claimed/retry-policy.ts';
@@ -17,6 +18,7 @@ describe('Demand', () => {
   let waiting: WaitingCause | null;
   let others: { serve: boolean; send: boolean };
   let lost: string[];
+  let pause: BatchPause | null;
   let share: number;
   let clock: ManualClock;
   let demand: ClaimDemand;
@@ -30,6 +32,7 @@ describe('Demand', () => {
     waiting = null;
     others = { serve: true, send: true };
     lost = [];
+    pause = null;
     share = 1;
     const missing = {
       get lost() {
@@ -43,6 +46,7 @@ describe('Demand', () => {
       capacity: { room: () => room, limit: () => 10, waiting: () => waiting },
       peers: { isServedElsewhere: () => others.serve, isAvailableElsewhere: () => others.send },
       hours: { share: () => share },
+      controls: { pausing: (orgId) => (orgId === 'org_1' ? pause : null) },
       missing,
       work,
       affinity,
@@ -202,8 +206,12 @@ describe('Demand', () => {
       expect(isForOthers()).toBe(false);
       claimed.attempts.clear();
       expect(isForOthers()).toBe(true);
-      models.clear();
       waiting = null;
+      expect(isForOthers()).toBe(false);
+      pause = { model: 'm', orgId: null, since: 0, keyId: 'key_1' };
+      expect(isForOthers()).toBe(true);
+      pause = null;
+      models.clear();
       expect(isForOthers()).toBe(true);
     });
 

@@ -4,6 +4,7 @@ import type { WaitingCause } from '../../core/waiting.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
+import type { Controls } from '../../operator/controls.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
 import type { ClaimedChunk } from '../claimed/claimed-chunks.ts';
@@ -25,6 +26,7 @@ export interface ClaimDemandDeps {
   catalog: Catalog;
   peers: Pick<Peers, 'isServedElsewhere' | 'isAvailableElsewhere'>;
   hours: Pick<OpenHours, 'share'>;
+  controls: Pick<Controls, 'pausing'>;
   missing: Pick<MissingModels, 'lost' | 'isLost'>;
   work: LocalWork;
   affinity: Pick<PrefixAffinity, 'missingChunks'>;
@@ -107,10 +109,10 @@ export class ClaimDemand {
     return this.#deps.clock.now() - since >= ms;
   }
 
-  /** True if another process should run the chunk: its model does not run here, or is unavailable. */
-  isForOthers({ model, attempts, inFlight }: ClaimedChunk, models: ReadonlySet<string>): boolean {
-    if (!models.has(model)) return true;
-    const { capacity, peers } = this.#deps;
+  /** True if this process should release the chunk: its model does not run here, is unavailable, or an operator paused it. */
+  isForOthers({ model, batch, attempts, inFlight }: ClaimedChunk, models: ReadonlySet<string>): boolean {
+    const { capacity, peers, controls } = this.#deps;
+    if (!models.has(model) || controls.pausing(batch.orgId, model)) return true;
     const cause = capacity.waiting(model);
     if (!cause || this.room(model) > 0 || !this.onlyProbes(model)) return false;
     // A release loses the attempts of its lines: a line that always fails would never end.

@@ -130,7 +130,7 @@ export class Claimer {
     this.#failures = 0;
   }
 
-  /** Yields chunks that other processes should run: their models are gone, renamed, out of hours or unavailable here. */
+  /** Yields chunks that should not run here: their models are gone, renamed, out of hours, unavailable here, or paused. */
   #yieldForeign(): void {
     const { work, demand } = this.#deps;
     const models = new Set(demand.models());

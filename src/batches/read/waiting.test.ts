@@ -3,15 +3,17 @@ import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock } from '../../../test/support/manual-clock.ts';
 import { noBudgets } from '../../../test/support/no-budgets.ts';
 import type { Batch } from '../../core/batch.ts';
+import { type BatchPause, findPause } from '../../core/controls.ts';
 import { createCatalog } from '../../core/model.ts';
 import type { WaitingCause } from '../../core/waiting.ts';
 import { Peers } from '../../inference/peers.ts';
-import { createWaitSources, findWaiting } from './waiting.ts';
+import { createWaitSources, findWaiting, type WaitSources } from './waiting.ts';
 
 const price = { input: 0, cachedInput: 0, output: 0 };
 const cause = { reason: 'engine_unavailable', message: 'Away.', since: 5 } as const;
 const noStorage = { reason: 'storage_unavailable', message: 'Silent.', since: 3 } as const;
 const noMoney = { reason: 'budget', message: 'Used up.', since: 4, until: 9 } as const;
+const pause = { reason: 'paused', message: 'By the operator.', since: 8 } as const;
 const poor = 'org_poor';
 const running: Partial<Batch> = {
   status: 'in_progress',
@@ -28,12 +30,14 @@ const seen = (
     inFlight = 0,
     away = [''],
     full = [''],
+    paused = [''],
     stored = true,
-  }: { inFlight?: number; away?: string[]; full?: string[]; stored?: boolean },
+  }: { inFlight?: number; away?: string[]; full?: string[]; paused?: string[]; stored?: boolean },
 ) =>
   findWaiting(makeBatch({ ...running, ...changes }), inFlight, {
     storage: () => (stored ? null : noStorage),
     budget: (orgId) => (orgId === poor ? noMoney : null),
+    pausing: (_orgId, model) => (paused.includes(model) ? pause : null),
     waiting: (model) => (away.includes(model) ? cause : null),
     room: (model) => (full.includes(model) ? 0 : 1),
   });
@@ -48,6 +52,15 @@ describe('a batch waits', () => {
   it('not while something is under way to another of its models', () => {
     expect(seen({}, { away: ['b'], inFlight: 3 })).toBeNull();
     expect(seen({}, { away: ['a', 'b'], inFlight: 3 })?.reason).toBe('engine_unavailable');
+  });
+
+  it('while an operator pauses one of its models, but not while something is under way to another', () => {
+    expect(seen({}, { paused: ['b'] })).toEqual(pause);
+    expect(seen({}, { paused: ['b'], away: ['b'] })).toEqual(pause);
+    expect(seen({}, { paused: ['b'], inFlight: 3 })).toBeNull();
+    expect(seen({}, { paused: ['a', 'b'], inFlight: 3 })).toEqual(pause);
+    expect(seen({ createdAt: 9 }, { paused: ['a', 'b'] })?.since).toBe(9);
+    expect(seen({ pausedAt: 1 }, { paused: ['a', 'b'] })?.since).toBe(1);
   });
 
   it('for money first of all, but not when it is paused', () => {
@@ -96,15 +109,19 @@ const everywhere = Number.POSITIVE_INFINITY;
 describe('wait reasons', () => {
   let waiting: WaitingCause | null;
   let peers: Peers;
+  let pauses: BatchPause[];
+  let surroundings: WaitSources;
   let told: (name: string) => [why: string | undefined, room: number];
 
   beforeEach(() => {
     waiting = null;
+    pauses = [];
     const catalog = createCatalog([model]);
     peers = new Peers(catalog, createManualClock());
-    const surroundings = createWaitSources({
+    surroundings = createWaitSources({
       storage: () => null,
       budgets: noBudgets,
+      controls: { pausing: (orgId, id) => findPause(pauses, { orgId, model: id }) },
       catalog,
       peers,
       capacity: {
@@ -129,6 +146,22 @@ describe('wait reasons', () => {
     expect(told('my-alias')).toEqual([undefined, everywhere]);
     waiting = null;
     expect(told('my-alias')).toEqual([undefined, 3]);
+  });
+
+  it('name the pause of an operator, also for an alias', () => {
+    pauses = [{ model: 'mine', orgId: null, since: 0, keyId: 'key_1' }];
+    expect(surroundings.pausing('org_a', 'my-alias')).toEqual({
+      reason: 'paused',
+      message:
+        "The operator of the server has paused all batches of the model 'mine' since 1970-01-01T00:00:00Z.",
+      since: 0,
+    });
+    expect(surroundings.pausing('org_a', 'theirs')).toBeNull();
+    pauses = [{ model: null, orgId: 'org_a', since: 5_000, keyId: 'key_1' }];
+    expect(surroundings.pausing('org_a', 'theirs')?.message).toBe(
+      "The operator of the server has paused the org's batches since 1970-01-01T00:00:05Z.",
+    );
+    expect(surroundings.pausing('org_b', 'theirs')).toBeNull();
   });
 
   it('are given for the models of peers, too', () => {

@@ -1,9 +1,12 @@
 import type { Accounts } from '../../accounts/accounts.ts';
+import { isoSeconds } from '../../base/clock.ts';
 import { type Batch, isFinal } from '../../core/batch.ts';
+import type { BatchPause } from '../../core/controls.ts';
 import { type Waiting, toWaiting } from '../../core/waiting.ts';
 import type { Catalog } from '../../core/model.ts';
 import type { Capacity } from '../../inference/capacity.ts';
 import type { Peers } from '../../inference/peers.ts';
+import type { Controls } from '../../operator/controls.ts';
 import type { MissingModels } from '../missing-models.ts';
 import type { OpenHours } from '../open-hours.ts';
 
@@ -13,6 +16,8 @@ export interface WaitSources {
   budget: (orgId: string) => Waiting | null;
   /** Reason why the stored data of a batch is unavailable. */
   storage: (batchId: string) => Waiting | null;
+  /** Pause by an operator of an org's requests to a model. */
+  pausing: (orgId: string, model: string) => Waiting | null;
   /** Reason why no requests of a model are sent. @param priced names of models that may answer instead */
   waiting: (model: string, priced: readonly string[]) => Waiting | null;
   /** Number of further requests that may be sent to a model now. */
@@ -25,14 +30,14 @@ export function namedModels({ prices }: Batch): string[] {
 }
 
 /**
- * Reason why a batch makes no progress: paused, storage, budget, its first unavailable model, or a queue for slots. Null if
- * some of its lines can be sent or are in flight to an available model.
+ * Reason why a batch makes no progress: paused, storage, budget, its first paused or unavailable model, or a queue for slots.
+ * Null if some of its lines can be sent or are in flight to an available model.
  * @param inFlight lines sent and not answered
  */
 export function findWaiting(
   batch: Batch,
   inFlight: number,
-  { budget, storage, waiting, room }: WaitSources,
+  { budget, storage, pausing, waiting, room }: WaitSources,
 ): Waiting | null {
   const { status, closing, pausedAt, total, ok, err } = batch;
   if (isFinal(status)) return null;
@@ -45,7 +50,8 @@ export function findWaiting(
   const noBudget = budget(batch.orgId);
   if (noBudget) return { ...noBudget, since: Math.max(noBudget.since, batch.createdAt) };
   const models = namedModels(batch);
-  const causes = models.flatMap((model) => waiting(model, Object.keys(batch.prices)) ?? []);
+  const priced = Object.keys(batch.prices);
+  const causes = models.flatMap((model) => pausing(batch.orgId, model) ?? waiting(model, priced) ?? []);
   // Unsent lines of other processes count as in flight, which means nothing if all models are unavailable.
   if (causes[0] && (inFlight <= 0 || causes.length === models.length))
     return { ...causes[0], since: Math.max(causes[0].since, batch.createdAt) };
@@ -64,24 +70,36 @@ export function crashSuspected({ inProgressAt, createdAt }: Batch): Waiting {
   return { reason: 'crash_suspected', message, since: inProgressAt ?? createdAt };
 }
 
+function toPausedWaiting({ model, orgId, since }: BatchPause): Waiting {
+  const ofModel = model === null ? '' : ` of the model '${model}'`;
+  const lines = orgId === null ? `all batches${ofModel}` : `the org's batches${ofModel}`;
+  const message = `The operator of the server has paused ${lines} since ${isoSeconds(since)}.`;
+  return { reason: 'paused', message, since };
+}
+
 export interface WaitSourcesDeps {
   storage: WaitSources['storage'];
   budgets: Pick<Accounts['budgets'], 'waiting'>;
+  controls: Pick<Controls, 'pausing'>;
   catalog: Catalog;
   capacity: Pick<Capacity, 'room' | 'waiting'>;
-  peers: Pick<Peers, 'isAvailableElsewhere' | 'waitingElsewhere'>;
+  peers: Pick<Peers, 'idOf' | 'isAvailableElsewhere' | 'waitingElsewhere'>;
   missing: Pick<MissingModels, 'waiting'>;
   hours: Pick<OpenHours, 'waiting'>;
 }
 
 /** Wait reasons across processes: a model waits only if no process sends its requests. */
 export function createWaitSources(deps: WaitSourcesDeps): WaitSources {
-  const { storage, budgets, catalog, capacity, peers, missing, hours } = deps;
+  const { storage, budgets, controls, catalog, capacity, peers, missing, hours } = deps;
   const causeOf = (name: string, priced: readonly string[]) =>
     catalog.find(name) ? capacity.waiting(catalog.idOf(name), priced) : peers.waitingElsewhere(name);
   return {
     storage,
     budget: (orgId) => budgets.waiting(orgId),
+    pausing(orgId, name) {
+      const pause = controls.pausing(orgId, peers.idOf(name));
+      return pause && toPausedWaiting(pause);
+    },
     waiting(name, priced) {
       const cause =
         missing.waiting(name) ?? (peers.isAvailableElsewhere(name) ? null : causeOf(name, priced));

@@ -111,13 +111,13 @@ export class Dispatcher {
   }
 
   #sendNext(model: string): boolean {
-    const { work, fairness, demand, capacity, catalog } = this.#deps;
+    const { work, fairness, demand, capacity, catalog, controls } = this.#deps;
     const prefixes = this.#deps.affinity.snapshot(model);
     const warmup = capacity.prefixCache(model) === 'shared' ? this.#deps.warmup : noWarmup;
     const fallbacks = capacity.activeFallbacks(model);
     const isPriced = ({ priced }: RunningBatch) =>
-      priced.some((name) => fallbacks.includes(catalog.idOf(name)));
-    const mayRun = fallbacks.length > 0 ? isPriced : undefined;
+      fallbacks.length === 0 || priced.some((name) => fallbacks.includes(catalog.idOf(name)));
+    const mayRun = (batch: RunningBatch) => controls.pausing(batch.orgId, model) === null && isPriced(batch);
     const next = () => nextChunk(work.chunks, model, fairness, warmup, prefixes, mayRun);
     const claimed = next() ?? (work.chunks.unpark(model) ? next() : undefined);
     if (!claimed) return false;

@@ -21,16 +21,16 @@ const maxWaiting = { perSlot: 16, min: 64 } as const;
 /** Admits requests to `replicas` (they may change): at once, in turn (interactive ones within `queueMs`), or not at all. */
 export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock, queueMs: number) {
   const queue = new WaitQueue<Reservation>();
-  const draining: WaitingCause = {
+  const draining = (): WaitingCause => ({
     scope: 'model',
     code: 'engine_overloaded',
     message: 'Every server of this model is being drained.',
-    since: clock.now(),
-  };
+    since: Math.max(...replicas.map(({ drainingSince }) => drainingSince ?? 0)),
+  });
 
   function waiting(): WaitingCause | null {
     if (replicas.some((replica) => replica.isUp)) return null;
-    return replicas.map(({ health }) => health.breaker.waiting).find((cause) => cause !== null) ?? draining;
+    return replicas.map(({ health }) => health.breaker.waiting).find((cause) => cause !== null) ?? draining();
   }
 
   /** Error for a request that may not even wait. A suspicion, which the requests of others may have caused, stops only batches. */

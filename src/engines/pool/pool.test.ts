@@ -967,6 +967,33 @@ describe('createPool', () => {
     await Promise.all([first, ...others]);
   });
 
+  it('sends nothing to replicas that an operator drains, also to those added later, and states since when', async () => {
+    const [one, two, added] = [server(4), server(4), server(4)];
+    poolOf([one, two]);
+    const running = ask();
+    await turn();
+    expect(one.open).toHaveLength(1);
+    await clock.advance(1000);
+    pool.drain((name) => name !== 'gpu-1');
+    const others = [ask(), ask()];
+    await turn();
+    expect([one.open.length, two.open.length]).toEqual([1, 2]);
+    expect(pool.replicas.map(({ health }) => health)).toEqual(['draining', 'up']);
+    await clock.advance(1000);
+    await pool.replaceReplicas([replicaOf(one, 0), replicaOf(added, 2)]);
+    expect(pool.waiting).toMatchObject({ since: clock.now() });
+    await expect(ask()).rejects.toMatchObject({ code: 'engine_overloaded' });
+    // The configuration drains it as well.
+    await pool.replaceReplicas([replicaOf(one, 0, { isDraining: true }), replicaOf(added, 2)]);
+    pool.drain(() => false);
+    expect(pool.replicas.map(({ health }) => health)).toEqual(['draining', 'up']);
+    const last = ask();
+    await turn();
+    expect(added.open).toHaveLength(1);
+    for (const each of [...one.open, ...two.open, ...added.open]) each.answer();
+    await Promise.all([running, last, ...others]);
+  });
+
   it('stops a removed replica only after its answers were read', async () => {
     const [left, added] = [server(1), server(1)];
     let isStopped = false;

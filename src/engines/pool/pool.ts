@@ -44,6 +44,7 @@ export function createPool({
   /** Removed replicas that finish their requests. */
   const ending = new Set<Replica>();
   const listeners = new Set<() => void>();
+  let isDrained = (_name: string) => false;
   let isStopped = false;
   const outcomes = new Outcomes();
   const capabilities = commonCapabilities(replicas);
@@ -67,6 +68,10 @@ export function createPool({
     queue.admitWaiting();
     queue.rejectWaiting();
     for (const listener of listeners) listener();
+  }
+
+  function applyDrains(): void {
+    for (const replica of replicas) replica.drain(isDrained(replica.name));
   }
 
   async function end(replica: Replica): Promise<void> {
@@ -123,6 +128,11 @@ export function createPool({
       }
       for (const replica of replicas) replica.applyPeerReport(share?.openBreakers?.[replica.name]);
     },
+    drain(isMeant) {
+      isDrained = isMeant;
+      applyDrains();
+      changed();
+    },
     onRoom: (listener) => void listeners.add(listener),
 
     async start() {
@@ -148,6 +158,7 @@ export function createPool({
       const removed = replicas.filter((replica) => !current.includes(replica));
       replicas.splice(0, replicas.length, ...current);
       for (const [at, replica] of current.entries()) replica.set(next[at]!);
+      applyDrains();
       for (const replica of current) if (!before.has(replica.engine)) void replica.health.probe();
       for (const replica of removed) void end(replica);
       changed();

@@ -19,7 +19,7 @@ export interface ReplicaOptions {
   account: string;
   /** Factor on the load that its slots suggest. */
   weight: number;
-  /** True for a server that gets no new requests. */
+  /** True for a server that gets no new requests, by the configuration. */
   isDraining: boolean;
   /** Slots discovered earlier, where the server does not report them. */
   slotsBefore?: number | undefined;
@@ -43,7 +43,10 @@ export class Replica implements Candidate {
   /** Requests of other processes in flight at the server. */
   #others = 0;
   #weight: number;
-  #isDraining: boolean;
+  /** Drained by the configuration, and by an operator. */
+  #drainedBy = { config: false, operator: false };
+  /** Epoch milliseconds; null for a server that gets requests. */
+  drainingSince: number | null = null;
   readonly #limit: ConcurrencyLimit;
   readonly #rate: RateLimit;
   readonly #refusals = new RefusalBudget();
@@ -63,8 +66,8 @@ export class Replica implements Candidate {
     this.engine = engine;
     this.account = account;
     this.#weight = weight;
-    this.#isDraining = isDraining;
     this.#deps = deps;
+    this.#setDrained({ config: isDraining, operator: false });
     this.#limit = createConcurrencyLimit(engine.slots, now, slotsBefore);
     this.#rate = createRateLimit(now);
     this.health = new Health(name, engine, {
@@ -79,7 +82,21 @@ export class Replica implements Candidate {
   /** Applies the settings that may change at run time. */
   set({ weight, isDraining }: Pick<ReplicaOptions, 'weight' | 'isDraining'>): void {
     this.#weight = weight;
-    this.#isDraining = isDraining;
+    this.#setDrained({ ...this.#drainedBy, config: isDraining });
+  }
+
+  /** Applies an operator's drain. */
+  drain(isDrained: boolean): void {
+    this.#setDrained({ ...this.#drainedBy, operator: isDrained });
+  }
+
+  #setDrained(by: { config: boolean; operator: boolean }): void {
+    this.#drainedBy = by;
+    this.drainingSince = by.config || by.operator ? (this.drainingSince ?? this.#deps.clock.now()) : null;
+  }
+
+  get #isDraining(): boolean {
+    return this.drainingSince !== null;
   }
 
   get inFlight(): number {
@@ -149,8 +166,8 @@ export class Replica implements Candidate {
 
   get state(): ReplicaState {
     const { state: health, waiting } = this.health.breaker;
-    const { name, slots, inFlight } = this;
-    return { name, health: this.#isDraining ? 'draining' : health, slots, inFlight, waiting };
+    const { name, slots, discovered, inFlight } = this;
+    return { name, health: this.#isDraining ? 'draining' : health, slots, discovered, inFlight, waiting };
   }
 
   /**

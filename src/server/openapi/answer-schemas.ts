@@ -12,15 +12,15 @@ import { waitingReasons } from '../../core/waiting.ts';
 
 // Schemas of answers, for the OpenAPI document. Tests check real answers against them.
 
-const instant = t.string({ format: 'date-time' });
-const instantOrNull = t.stringOrNull({ format: 'date-time' });
+export const instant = t.string({ format: 'date-time' });
+export const instantOrNull = t.stringOrNull({ format: 'date-time' });
 /** Time of a batch: ISO 8601, or Unix seconds where configured. */
 const batchInstant = { type: ['string', 'integer'], format: 'date-time' };
 const batchInstantOrNull = { ...batchInstant, type: ['string', 'integer', 'null'] };
 const decimal = t.string({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 
-const closed = { additionalProperties: false };
-const titled = (title: string, fields: t.Fields) => t.object(fields, { title, ...closed });
+export const closed = { additionalProperties: false };
+export const titled = (title: string, fields: t.Fields) => t.object(fields, { title, ...closed });
 const deleted = (title: string, object: string) =>
   titled(title, { id: t.string(), object: t.literal(object), deleted: t.literal(true) });
 
@@ -36,7 +36,7 @@ const usage = t.object({
 const counts = t.object({ total: t.integer(), completed: t.integer(), failed: t.integer() }, closed);
 const cost = t.object({ currency: t.literal('USD'), amount: decimal, list_amount: decimal });
 
-const waiting = t.orNull(
+export const waiting = t.orNull(
   t.object(
     {
       reason: t.oneOf(waitingReasons),

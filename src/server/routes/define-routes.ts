@@ -34,6 +34,7 @@ const ids: Readonly<Record<string, MountedRoute['id']>> = {
   webhook_id: { prefix: 'wh_', what: 'webhook' },
   delivery_id: { prefix: 'dlv_', what: 'delivery' },
   org_id: { prefix: 'org_', what: 'org' },
+  replica_id: { prefix: 'rep_', what: 'replica' },
   key_id: { prefix: 'key_', what: 'key' },
 };
 

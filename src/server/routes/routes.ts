@@ -2,6 +2,7 @@ import type { Route } from '../route.ts';
 import { adminRoutes } from './admin.ts';
 import { batchRoutes } from './batches.ts';
 import { chatRoutes } from './chat-completions.ts';
+import { controlRoutes } from './controls.ts';
 import { conversationRoutes } from './conversations.ts';
 import { fileRoutes } from './files.ts';
 import { generationRoutes } from './generation.ts';
@@ -29,5 +30,6 @@ export const routes: readonly Route[] = [
   ...usageRoutes,
   ...adminRoutes,
   ...secretsRoutes,
+  ...controlRoutes,
   ...serverRoutes,
 ];

@@ -4,10 +4,11 @@ import { initial } from './0001-initial.ts';
 import { teams } from './0002-teams.ts';
 import { audit } from './0003-audit.ts';
 import { money } from './0004-money.ts';
+import { operators } from './0005-operators.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
-export const migrations: readonly Migration[] = [initial, teams, audit, money];
+export const migrations: readonly Migration[] = [initial, teams, audit, money, operators];
 
 /**
  * Brings the schema up to date. Each migration and its row in `schema_version` are one transaction: the next start continues

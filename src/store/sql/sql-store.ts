@@ -6,6 +6,7 @@ import { createBatchRows } from './batches/batches.ts';
 import { createChats } from './responses/chats.ts';
 import { createClaiming } from './batches/claim.ts';
 import { createChunks } from './batches/chunks.ts';
+import { createControls } from './controls.ts';
 import { createDeliveries } from './webhooks/deliveries.ts';
 import { createConversations } from './responses/conversations.ts';
 import { createEnding } from './batches/ending.ts';
@@ -48,6 +49,7 @@ export function createSqlStore(db: Db): StoreOperations {
     conversations: createConversations(db),
     chats: createChats(db),
     workers: createWorkers(db),
+    controls: createControls(db),
     ledger: createLedger(db),
     webhooks: { ...createWebhooks(db), ...createDeliveries(db) },
     async ping() {

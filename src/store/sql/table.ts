@@ -38,6 +38,8 @@ export interface Table<T, Read = T> {
   change: (q: Queries, set: Changes<T>, where: Where) => Promise<number>;
   /** Returns the number of removed rows. */
   remove: (q: Queries, where: Where) => Promise<number>;
+  /** Removes rows and returns them. */
+  take: (q: Queries, where: Where) => Promise<Read[]>;
 }
 
 export interface TableOptions<T, Unread extends keyof T> {
@@ -93,6 +95,11 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
       return (await q.all(text, [...asked.params, ...params])).map(read);
     };
 
+    const erase = (q: Queries, where: Where, returning: string): Promise<object[]> => {
+      const asked = conditions(where);
+      return q.all(`DELETE FROM ${name} WHERE ${asked.sql} RETURNING ${returning}`, asked.params);
+    };
+
     const write = (q: Queries, set: Changes<T>, where: Where, returning: string): Promise<object[]> => {
       const asked = conditions(where);
       const changes = Object.entries(set).filter(([, value]) => value !== undefined);
@@ -129,10 +136,8 @@ export function tableOf<T extends object, Unread extends keyof T = never>(
       },
       update: async (q, set, where) => (await write(q, set, where, fields)).map(read),
       change: async (q, set, where) => (await write(q, set, where, '1')).length,
-      async remove(q, where) {
-        const asked = conditions(where);
-        return (await q.all(`DELETE FROM ${name} WHERE ${asked.sql} RETURNING 1`, asked.params)).length;
-      },
+      remove: async (q, where) => (await erase(q, where, '1')).length,
+      take: async (q, where) => (await erase(q, where, fields)).map(read),
     };
   };
 }

@@ -64,6 +64,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const server = createServer({
     ...parts,
     accounts,
+    controls: {} as never,
     inference,
     capacity,
     catalog,

@@ -28,6 +28,7 @@ import { withLimits } from '../../../src/inference/with-limits.ts';
 import { createRequestLimiter } from '../../../src/limits/create-limiter.ts';
 import type { Peers } from '../../../src/inference/peers.ts';
 import { createSchemaRefusal, createSchemas } from '../../../src/inference/schemas/schemas.ts';
+import { createControls } from '../../../src/operator/controls.ts';
 import { createResponses } from '../../../src/responses/create-responses.ts';
 import { createServer, type Server, type ServerDeps } from '../../../src/server/server.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
@@ -156,6 +157,8 @@ export async function startServer(
     diskClock: clock,
     checkSchema: createSchemaRefusal(schemas),
   });
+  const controls = createControls({ store, clock, log });
+  controls.onChange(() => service.drain(new Set(controls.drains.map(({ id }) => id))));
   const batches = createBatches({
     store,
     blobs,
@@ -165,6 +168,7 @@ export async function startServer(
     catalog,
     peers,
     budgets: accounts.budgets,
+    controls,
     clock,
     time: new StoreTime(clock),
     ids,
@@ -213,6 +217,7 @@ export async function startServer(
     peers,
     responses,
     accounts,
+    controls,
     clock,
     ids,
     log,
@@ -222,7 +227,7 @@ export async function startServer(
     ...overrides,
     limits,
   });
-  const services = [store, blobs, accounts, service, files, responses, webhooks, batches, server];
+  const services = [store, blobs, controls, accounts, service, files, responses, webhooks, batches, server];
   for (const each of services) await each.start();
   await accounts.makeFirstKeys();
   const second = await accounts.orgs.create(serverActor, { name: 'second' });

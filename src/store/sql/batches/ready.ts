@@ -3,6 +3,7 @@ import type { ReadyChunk } from '../../../core/fair-queueing.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
 import { isUsedUp } from '../accounts/spending.ts';
+import { isPaused } from '../controls.ts';
 import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../statement.ts';
 
 /** Queries of the queue, on the index of ready chunks only: there are no counters that could be wrong. */
@@ -58,7 +59,7 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
   return clocks;
 }
 
-/** Orgs with ready chunks and an available budget, by a skip scan of the index. */
+/** Orgs with ready chunks, an available budget and no pause by an operator, by a skip scan of the index. */
 export function readyOrgs(
   q: Queries,
   modelOf: ReadonlyMap<string, string>,
@@ -76,7 +77,8 @@ export function readyOrgs(
      SELECT name, org_id,
        (SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id) AS served,
        (SELECT o.weight FROM orgs o WHERE o.id = found.org_id) AS weight
-     FROM found WHERE org_id IS NOT NULL AND NOT ${isUsedUp('found.org_id')}`,
+     FROM found WHERE org_id IS NOT NULL AND NOT ${isUsedUp('found.org_id')}
+       AND NOT ${isPaused('found.model', 'found.org_id')}`,
     [...[...modelOf].flat(), utcMonth(now)],
   );
 }

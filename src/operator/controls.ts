@@ -1,0 +1,84 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { createPoll } from '../base/poll.ts';
+import type { Service } from '../base/service.ts';
+import { type BatchPause, findPause, type PauseScope, type ReplicaDrain } from '../core/controls.ts';
+import type { StoredControls } from '../store/contract/controls.ts';
+import type { Store } from '../store/store.ts';
+
+/** Interval at which each process reads the controls: they are in force everywhere within a second. */
+const refreshMs = 500;
+
+/** Pauses of batch lines and drains of replicas, which operators set on any process for all. */
+export interface Controls extends Service {
+  /** Pauses in force, oldest first. */
+  readonly pauses: readonly BatchPause[];
+  /** Drains in force, oldest first. */
+  readonly drains: readonly ReplicaDrain[];
+  /** Pause that stops the lines of an org for a model; null if none does. */
+  pausing(orgId: string, model: string): BatchPause | null;
+  /** Returns the pauses then in force. */
+  pause(scope: PauseScope, keyId: string): Promise<readonly BatchPause[]>;
+  /** Ends the pauses within the scope. Returns those still in force. */
+  resume(scope: PauseScope): Promise<readonly BatchPause[]>;
+  drain(replica: Pick<ReplicaDrain, 'id' | 'model' | 'server'>, keyId: string): Promise<void>;
+  undrain(id: string): Promise<void>;
+  /** Calls `listener` after each change, whichever process made it. */
+  onChange(listener: () => void): void;
+}
+
+export interface ControlsDeps {
+  store: Pick<Store, 'controls'>;
+  /** Clock of the database. */
+  clock: Clock;
+  log: Log;
+}
+
+export function createControls({ store, clock, log }: ControlsDeps): Controls {
+  let current: StoredControls = { pauses: [], drains: [] };
+  const listeners: (() => void)[] = [];
+
+  const poll = createPoll(
+    clock,
+    refreshMs,
+    async () => {
+      const next = await store.controls.read();
+      if (isDeepStrictEqual(next, current)) return;
+      current = next;
+      for (const listener of listeners) listener();
+    },
+    (error) => log.warn({ err: error }, 'could not read the pauses and drains; the last ones stay in force'),
+  );
+
+  return {
+    get pauses() {
+      return current.pauses;
+    },
+    get drains() {
+      return current.drains;
+    },
+    pausing: (orgId, model) => findPause(current.pauses, { orgId, model }),
+    async pause(scope, keyId) {
+      await store.controls.pause({ ...scope, since: clock.now(), keyId });
+      await poll.refresh();
+      return current.pauses;
+    },
+    async resume(scope) {
+      await store.controls.resume(scope);
+      await poll.refresh();
+      return current.pauses;
+    },
+    async drain(replica, keyId) {
+      await store.controls.drain({ ...replica, since: clock.now(), keyId });
+      await poll.refresh();
+    },
+    async undrain(id) {
+      await store.controls.undrain(id);
+      await poll.refresh();
+    },
+    onChange: (listener) => void listeners.push(listener),
+    start: () => poll.start(),
+    stop: () => poll.stop(),
+  };
+}

@@ -1,0 +1,133 @@
+import { notFound, invalid } from '../../core/errors.ts';
+import type { PauseScope } from '../../core/controls.ts';
+import { fleetReplicas } from '../../inference/replicas.ts';
+import {
+  type NamedScope,
+  parsePauseScope,
+  pauseScopeSchema,
+  presentPauses,
+  presentReplica,
+  presentReplicas,
+  type ReplicaView,
+} from '../../wire/admin/controls.ts';
+import { quoted } from '../../wire/json/parse.ts';
+import { json } from '../answer.ts';
+import { pauseListSchema, replicaListSchema, replicaSchema } from '../openapi/admin-schemas.ts';
+import type { Services } from '../route.ts';
+import { defineRoutes, smallBody } from './define-routes.ts';
+
+/** Controls of operators: pauses of batch lines, and drains of replicas. All processes follow them within a second. */
+export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
+  {
+    on: 'GET /v1/admin/pause',
+    name: 'List Pauses',
+    summary: 'List the pauses of batches in force, oldest first',
+    strictQuery: true,
+    answer: pauseListSchema,
+    handle: async (_incoming, { accounts, controls }) =>
+      json(200, presentPauses(controls.pauses, await accounts.orgs.names())),
+  },
+  {
+    on: 'POST /v1/admin/pause',
+    name: 'Pause Batches',
+    summary:
+      'Send no more requests of batches, of one model or org or of all. Requests in flight finish, and single requests go on',
+    body: pauseScopeSchema,
+    maxBytes: smallBody,
+    answer: pauseListSchema,
+    async handle({ body, caller }, services) {
+      const { accounts, controls } = services;
+      const scope = await resolveScope(parsePauseScope(body.text), services);
+      return json(200, presentPauses(await controls.pause(scope, caller.keyId), await accounts.orgs.names()));
+    },
+  },
+  {
+    on: 'POST /v1/admin/resume',
+    name: 'Resume Batches',
+    summary: 'End the pauses of a model or an org, or all pauses. Returns the pauses still in force',
+    body: pauseScopeSchema,
+    maxBytes: smallBody,
+    answer: pauseListSchema,
+    async handle({ body }, services) {
+      const { accounts, controls } = services;
+      const scope = await resolveScope(parsePauseScope(body.text), services);
+      return json(200, presentPauses(await controls.resume(scope), await accounts.orgs.names()));
+    },
+  },
+  {
+    on: 'GET /v1/admin/replicas',
+    name: 'List Replicas',
+    summary: 'List the servers of all models, with their state, slots and requests in flight',
+    strictQuery: true,
+    answer: replicaListSchema,
+    handle: async (_incoming, services) => json(200, presentReplicas(viewReplicas(services))),
+  },
+  {
+    // Draining again keeps the first time.
+    on: 'POST /v1/admin/replicas/:replica_id/drain',
+    name: 'Drain Replica',
+    summary: 'Send no new requests to a server, until it is undrained. Requests in flight finish',
+    answer: replicaSchema,
+    async handle({ param, caller }, services) {
+      const { id, report } = findReplica(services, param);
+      if (report)
+        await services.controls.drain({ id, model: report.model, server: report.name }, caller.keyId);
+      return json(200, presentReplica(findReplica(services, param)));
+    },
+  },
+  {
+    on: 'POST /v1/admin/replicas/:replica_id/undrain',
+    name: 'Undrain Replica',
+    summary: 'Send requests to a server again, unless the configuration drains it',
+    answer: replicaSchema,
+    async handle({ param }, services) {
+      const { id, report } = findReplica(services, param);
+      await services.controls.undrain(id);
+      // One that no process lists is gone now.
+      return json(200, presentReplica(currentReplica(services, id) ?? { id, ...(report && { report }) }));
+    },
+  },
+]);
+
+/** @throws ApiError `validation_error` for an unknown model or org */
+async function resolveScope(
+  { model, org }: NamedScope,
+  { accounts, controls, peers }: Services,
+): Promise<PauseScope> {
+  return {
+    model: model ? resolveModel(model) : null,
+    orgId: org ? (await accounts.orgs.find(org)).id : null,
+  };
+
+  function resolveModel(name: string): string {
+    const known = peers.find(name)?.id;
+    // A pause outlives its model.
+    if (known === undefined && !controls.pauses.some((pause) => pause.model === name))
+      throw invalid('model', `unknown model ${quoted(name, 200)}`);
+    return known ?? name;
+  }
+}
+
+/** Replicas of all processes, then drained ones that no process lists. */
+function viewReplicas(services: Services): ReplicaView[] {
+  const drains = new Map(services.controls.drains.map((drain) => [drain.id, drain]));
+  const listed = fleetReplicas(services).map((report) => ({
+    id: report.id,
+    report,
+    drain: drains.get(report.id),
+  }));
+  const ids = new Set(listed.map(({ id }) => id));
+  const unlisted = services.controls.drains.filter(({ id }) => !ids.has(id));
+  return [...listed, ...unlisted.map((drain) => ({ id: drain.id, drain }))];
+}
+
+function currentReplica(services: Services, id: string): ReplicaView | undefined {
+  return viewReplicas(services).find((replica) => replica.id === id);
+}
+
+/** @throws ApiError `not_found` */
+function findReplica(services: Services, id: string): ReplicaView {
+  const found = currentReplica(services, id);
+  if (!found) throw notFound('replica');
+  return found;
+}

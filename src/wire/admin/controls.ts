@@ -1,0 +1,80 @@
+import { isoSeconds } from '../../base/clock.ts';
+import type { BatchPause, ReplicaDrain } from '../../core/controls.ts';
+import type { ReplicaReport } from '../../core/replica-state.ts';
+import { toWaiting } from '../../core/waiting.ts';
+import { object, stringOrNull, nameRule } from '../schema/schema.ts';
+import { parseBody, validator } from '../schema/validate.ts';
+import { presentWaiting } from '../shared/waiting.ts';
+
+/** Body of `POST /v1/admin/pause` and `/v1/admin/resume`. */
+export const pauseScopeSchema = object(
+  {
+    'model?': stringOrNull({
+      minLength: 1,
+      maxLength: 256,
+      ...nameRule,
+      description: 'Only batches of this model, given by its id or an alias.',
+    }),
+    'org?': stringOrNull({
+      minLength: 1,
+      maxLength: 200,
+      ...nameRule,
+      description: 'Only batches of this org, given by its id or its name.',
+    }),
+  },
+  { additionalProperties: false, title: 'PauseScope' },
+);
+
+/** Scope as an operator names it. */
+export interface NamedScope {
+  model?: string | null;
+  org?: string | null;
+}
+
+const check = validator(pauseScopeSchema);
+
+/** @throws ApiError `validation_error` */
+export function parsePauseScope(text: string): NamedScope {
+  return parseBody<NamedScope>(text, check).value;
+}
+
+/** @param orgs names by id */
+export function presentPauses(pauses: readonly BatchPause[], orgs: ReadonlyMap<string, string>) {
+  const data = pauses.map(({ model, orgId, since, keyId }) => ({
+    object: 'batch_pause' as const,
+    model,
+    org_id: orgId,
+    org: orgId === null ? null : (orgs.get(orgId) ?? null),
+    since: isoSeconds(since),
+    key_id: keyId,
+  }));
+  return { object: 'list' as const, data, has_more: false };
+}
+
+/** A replica with its drain. `report` is absent if no process lists the replica any more. */
+export interface ReplicaView {
+  id: string;
+  report?: ReplicaReport;
+  drain?: ReplicaDrain | undefined;
+}
+
+export function presentReplicas(replicas: readonly ReplicaView[]) {
+  return { object: 'list' as const, data: replicas.map(presentReplica), has_more: false };
+}
+
+export function presentReplica({ id, report, drain }: ReplicaView) {
+  return {
+    id,
+    object: 'replica' as const,
+    model: report?.model ?? drain?.model ?? '',
+    server: report?.name ?? drain?.server ?? '',
+    // The report of another process may be older than the drain.
+    health: report ? (drain ? 'draining' : report.health) : null,
+    slots: report?.slots ?? null,
+    found: report?.discovered ?? null,
+    in_flight: report?.inFlight ?? 0,
+    waiting: presentWaiting(report?.waiting ? toWaiting(report.waiting) : null),
+    drained_at: drain ? isoSeconds(drain.since) : null,
+    drained_by: drain?.keyId ?? null,
+  };
+}
