@@ -35,6 +35,7 @@ import { withLineFallbacks } from './inference/line-fallbacks.ts';
 import { createSchemaRefusal, createSchemas } from './inference/schemas/schemas.ts';
 import type { Counters } from './metrics/counters.ts';
 import { createRequestLimiter } from './limits/create-limiter.ts';
+import { createLocalSubjects, createSharedSubjects } from './limits/subjects.ts';
 import { createControls } from './operator/controls.ts';
 import { createResponses } from './responses/create-responses.ts';
 import { createServer } from './server/server.ts';
@@ -130,6 +131,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const limiter = createRequestLimiter({
     clock,
     defaults: { org: limits.perOrg, key: limits.perKey },
+    subjects: exclusive
+      ? createLocalSubjects()
+      : createSharedSubjects({ ...shared, store: store.limits, process: ids.next('wrk_') }),
   });
   const inference = withLimits(withFallbacks(service), limiter);
   const files = createFiles({

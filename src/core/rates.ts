@@ -28,8 +28,8 @@ export interface Meter {
   at: number;
 }
 
-/** Milliseconds per minute. */
-const unit = 60_000;
+/** Milliseconds per minute, and so the level of one request or token. */
+export const unit = 60_000;
 
 export const emptyMeter = (): Meter => ({ level: 0, at: Number.NEGATIVE_INFINITY });
 

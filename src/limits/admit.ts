@@ -4,8 +4,13 @@ import type { Admission, TokenAmounts } from './limiter.ts';
 
 export type Kind = Rate | 'concurrent';
 
+/** Time after which a request in flight may have ended. */
+export const concurrentRetryMs = 1_000;
+
 /** Use of one limit. `now` is monotonic. */
 export interface Bucket {
+  /** True if `amount` may fit, but this process has no share for it. */
+  lacks(amount: number): boolean;
   /** Milliseconds until `amount` fits; 0 if it fits now. */
   waitMs(amount: number, limit: number, now: number): number;
   /** Counts `amount` as used; a negative amount returns it. */
@@ -25,6 +30,7 @@ export interface Need {
   limit: number;
   /** At most `limit`, so that a larger request is admitted when nothing of the limit is used. */
   amount: number;
+  subject: Subject;
   bucket: Bucket;
 }
 
@@ -32,24 +38,21 @@ export interface Need {
 export function addNeeds(
   needs: Need[],
   { owner, own, defaults }: { owner: Need['owner']; own: Limits | undefined; defaults: Limits },
-  subject: () => Subject,
+  find: () => Subject,
   estimate: () => TokenAmounts,
 ): void {
+  const add = (kind: Kind, limit: number, amount: number) => {
+    const subject = find();
+    needs.push({ owner, kind, limit, amount, subject, bucket: subject.bucket(kind) });
+  };
   for (const rate of rates) {
     const limit = own?.[rateFields[rate]] ?? defaults[rateFields[rate]];
     if (limit === undefined) continue;
     const asked = rate === 'requests' ? 1 : estimate()[rate];
-    needs.push({
-      owner,
-      kind: rate,
-      limit,
-      amount: Math.min(asked, Math.max(1, limit)),
-      bucket: subject().bucket(rate),
-    });
+    add(rate, limit, Math.min(asked, Math.max(1, limit)));
   }
   const limit = own?.concurrentRequests ?? defaults.concurrentRequests;
-  if (limit !== undefined)
-    needs.push({ owner, kind: 'concurrent', limit, amount: 1, bucket: subject().bucket('concurrent') });
+  if (limit !== undefined) add('concurrent', limit, 1);
 }
 
 /** The need with the longest wait; undefined if all fit now. */

@@ -5,13 +5,18 @@ import { ApiError } from '../core/errors.ts';
 import type { CallerLimits, RequestLimits } from '../core/limits.ts';
 import type { RateState } from '../core/rates.ts';
 import { createRequestLimiter } from './create-limiter.ts';
+import { createLocalSubjects } from './subjects.ts';
 import type { Admission, TokenAmounts } from './limiter.ts';
 
 const none = { inputTokens: 0, outputTokens: 0 };
 
 function setUp(defaults: Partial<CallerLimits> = {}) {
   const clock = createManualClock();
-  const limiter = createRequestLimiter({ clock, defaults: { org: {}, key: {}, ...defaults } });
+  const limiter = createRequestLimiter({
+    clock,
+    defaults: { org: {}, key: {}, ...defaults },
+    subjects: createLocalSubjects(),
+  });
   let rates: readonly RateState[] = [];
   const admit = (own: Partial<CallerLimits> = {}, tokens: TokenAmounts = none, ids = ['org_a', 'key_a']) =>
     limiter.admit(

@@ -6,6 +6,7 @@ import type { ChatStore } from './contract/chats.ts';
 import type { ControlStore } from './contract/controls.ts';
 import type { ConversationStore } from './contract/conversations.ts';
 import type { FileStore } from './contract/files.ts';
+import type { LimitStore } from './contract/limits.ts';
 import type { ResponseStore } from './contract/responses.ts';
 import type { ResultStore } from './contract/results.ts';
 import type { WebhookStore } from './contract/webhooks.ts';
@@ -35,6 +36,7 @@ export interface Store extends Service {
   controls: ControlStore;
   ledger: LedgerStore;
   webhooks: WebhookStore;
+  limits: LimitStore;
   /** Answers a trivial query with the database's time. */
   ping(): Promise<number>;
   /** Overwrites remains of deleted rows in the files of the embedded database; to be called periodically. */

@@ -14,6 +14,7 @@ import { fileTests } from './conformance/files.ts';
 import { installationTests } from './conformance/installation.ts';
 import { keyTests } from './conformance/keys.ts';
 import { ledgerTests } from './conformance/ledger.ts';
+import { limitTests } from './conformance/limits.ts';
 import { placeTests } from './conformance/places.ts';
 import { queueTests } from './conformance/queue.ts';
 import { recordTests } from './conformance/record.ts';
@@ -78,6 +79,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     conversationTests(stores);
     chatTests(stores);
     webhookTests(stores);
+    limitTests(stores);
     workerTests(stores);
     ledgerTests(stores);
     budgetTests(stores);

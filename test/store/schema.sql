@@ -218,6 +218,11 @@ CREATE TABLE ledger_writers (
   id text PRIMARY KEY,
   last_commit bigint NOT NULL);
 
+CREATE TABLE limit_use (
+  id text PRIMARY KEY,
+  used text NOT NULL,
+  used_at bigint NOT NULL);
+
 CREATE TABLE missing_models (
   model text PRIMARY KEY,
   since bigint NOT NULL,

@@ -5,10 +5,11 @@ import { teams } from './0002-teams.ts';
 import { audit } from './0003-audit.ts';
 import { money } from './0004-money.ts';
 import { operators } from './0005-operators.ts';
+import { limits } from './0006-limits.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
-export const migrations: readonly Migration[] = [initial, teams, audit, money, operators];
+export const migrations: readonly Migration[] = [initial, teams, audit, money, operators, limits];
 
 /**
  * Brings the schema up to date. Each migration and its row in `schema_version` are one transaction: the next start continues

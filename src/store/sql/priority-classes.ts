@@ -53,6 +53,7 @@ export const operations: {
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
   ledger: { ...requests('add forSource forSources'), ...scan('usage'), ...engine('rollUp') },
   controls: { ...engine('read'), ...requests('pause resume drain undrain') },
+  limits: engine('share removeUnused'),
   webhooks: requests(
     'insert get list update rotate secrets replaceSecrets remove deliveries replay addClaimed claim finish release waiting removeDeliveries',
   ),

@@ -14,6 +14,7 @@ import { createFiles } from './files.ts';
 import { createInstallation } from './installation.ts';
 import { createKeys } from './accounts/keys.ts';
 import { createLedger } from './accounts/ledger.ts';
+import { createLimits } from './limits.ts';
 import { createOrgs } from './accounts/orgs.ts';
 import { createPlaces } from './batches/places.ts';
 import { createSnapshots } from './batches/snapshots.ts';
@@ -52,6 +53,7 @@ export function createSqlStore(db: Db): StoreOperations {
     controls: createControls(db),
     ledger: createLedger(db),
     webhooks: { ...createWebhooks(db), ...createDeliveries(db) },
+    limits: createLimits(db),
     async ping() {
       await db.all('SELECT 1 AS one');
       return db.now();

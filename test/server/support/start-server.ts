@@ -26,6 +26,7 @@ import { createInference } from '../../../src/inference/create-inference.ts';
 import type { Capacity } from '../../../src/inference/capacity.ts';
 import { withLimits } from '../../../src/inference/with-limits.ts';
 import { createRequestLimiter } from '../../../src/limits/create-limiter.ts';
+import { createLocalSubjects } from '../../../src/limits/subjects.ts';
 import type { Peers } from '../../../src/inference/peers.ts';
 import { createSchemaRefusal, createSchemas } from '../../../src/inference/schemas/schemas.ts';
 import { createControls } from '../../../src/operator/controls.ts';
@@ -137,7 +138,11 @@ export async function startServer(
     log,
   });
   const { capacity, catalog, peers } = service;
-  const limiter = createRequestLimiter({ clock, defaults: { org: {}, key: {}, ...requestLimits } });
+  const limiter = createRequestLimiter({
+    clock,
+    defaults: { org: {}, key: {}, ...requestLimits },
+    subjects: createLocalSubjects(),
+  });
   const inference = withLimits(service.inference, limiter);
   const folder = await mkdtemp(join(tmpdir(), 'offpeak-server-'));
   const blobs = createDiskBlobs({ folder, log });

@@ -1,0 +1,64 @@
+import { drain, emptyMeter, fill, type Meter, type Rate, roomIn } from './rates.ts';
+
+/** Use of the limits of one org or key by all processes on a database. Instants are epoch milliseconds. */
+export interface SharedUse {
+  meters: Partial<Record<Rate, Meter>>;
+  /** Requests that each process may have in flight. */
+  held: Record<string, { places: number; until: number }>;
+}
+
+/** Request of one process for a share of what is left. */
+export interface ShareRequest {
+  rates: Partial<Record<Rate, RateRequest>>;
+  concurrent?: { limit: number; inFlight: number; wants: number };
+}
+
+export interface RateRequest {
+  limit: number;
+  /** Part of earlier shares that was not used, in units of `core/rates.ts`; negative for use beyond them. */
+  unused: number;
+  wants: number;
+}
+
+export interface Share {
+  /** Granted amounts, and the use by all processes after that. */
+  rates: Partial<Record<Rate, { granted: number; level: number }>>;
+  /** Requests that the process may have in flight, and all processes together. */
+  concurrent?: { places: number; taken: number };
+}
+
+/** Duration for which a process keeps its places without renewing them. */
+const holdMs = 5_000;
+
+/**
+ * Grants a process its share: as much of a rate as it wants and is left, which counts as used at once. So all processes together never
+ * admit more than the limit; a share that its process does not use is returned within seconds.
+ */
+export function shareUse(
+  { meters: before, held }: SharedUse,
+  process: string,
+  { rates, concurrent }: ShareRequest,
+  now: number,
+): { use: SharedUse; share: Share } {
+  const meters = { ...before };
+  const share: Share = { rates: {} };
+  for (const [rate, { limit, unused, wants }] of Object.entries(rates) as [Rate, RateRequest][]) {
+    const meter = { ...(meters[rate] ?? emptyMeter()) };
+    drain(meter, limit, now);
+    meter.level = Math.max(0, meter.level - unused);
+    const granted = Math.min(wants, roomIn(meter, limit));
+    fill(meter, granted);
+    meters[rate] = meter;
+    share.rates[rate] = { granted, level: meter.level };
+  }
+  const others = Object.entries(held).filter(([name, { until }]) => name !== process && until > now);
+  const use: SharedUse = { meters, held: Object.fromEntries(others) };
+  if (concurrent) {
+    const { limit, inFlight, wants } = concurrent;
+    const taken = others.reduce((sum, [, { places }]) => sum + places, 0);
+    const places = Math.max(inFlight, Math.min(inFlight + wants, limit - taken));
+    if (places > 0) use.held[process] = { places, until: now + holdMs };
+    share.concurrent = { places, taken: taken + places };
+  }
+  return { use, share };
+}

@@ -1,0 +1,9 @@
+import type { Share, ShareRequest } from '../../core/shared-use.ts';
+
+/** Use of the limits of orgs and keys, shared by the processes on a database. */
+export interface LimitStore {
+  /** Grants `process` its shares (core/shared-use.ts), by the id of the org or key. */
+  share(process: string, requests: Record<string, ShareRequest>, now: number): Promise<Record<string, Share>>;
+  /** Removes what was last used before this time. */
+  removeUnused(before: number): Promise<void>;
+}
