@@ -220,7 +220,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
       capacity,
       openWork: () => batches.openWork(),
       waitingDeliveries: (max) => store.webhooks.waiting(max),
-      isOutOfBudget: (orgId) => budgets.waiting(orgId) !== null,
+      orgWaits: (orgId) => budgets.waiting(orgId)?.reason ?? null,
       time,
       clock,
       log,

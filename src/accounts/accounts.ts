@@ -53,6 +53,7 @@ export interface Accounts extends Service {
    * @throws ApiError `permission_denied` for another org, `validation_error` for one that does not exist
    */
   usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
+  /** `waiting` also tells that an org is disabled. */
   readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
   /** Adds a synchronous request to the ledger, in a group commit a moment later. The log has charges that could not be added. */
   charge(charge: {

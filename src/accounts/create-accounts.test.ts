@@ -5,6 +5,7 @@ import { createManualClock, type ManualClock } from '../../test/support/manual-c
 import { createIds } from '../base/ids.ts';
 import { type Log, silent } from '../base/log.ts';
 import { systemRandom } from '../base/system.ts';
+import type { ApiError } from '../core/errors.ts';
 import { defaultScopes, orgDefaults } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import { createAccounts } from './create-accounts.ts';
@@ -204,6 +205,26 @@ describe('authenticate', () => {
     await accounts.authenticate(bearer(other));
     await accounts.keys.revoke(serverActor, apiKey.id);
     await expect(accounts.authenticate(bearer(other))).rejects.toMatchObject({ status: 401 });
+  });
+
+  it('knows within a second what another process changed: a disabled key or org, and scopes', async () => {
+    const { id, orgId } = (await accounts.keys.list())[0]!;
+    const rejection = async () => {
+      await clock.advance(1_000);
+      return accounts.authenticate(bearer(key)).then(
+        ({ scopes }) => scopes,
+        (error: ApiError) => error.code,
+      );
+    };
+    await accounts.authenticate(bearer(key));
+    await store.keys.update(id, { disabled: true }, 0);
+    expect(await rejection()).toBe('invalid_api_key');
+    await store.keys.update(id, { disabled: false, scopes: ['files'] }, 0);
+    expect(await rejection()).toEqual(['files']);
+    await store.orgs.update(orgId, { disabled: true }, 0);
+    expect(await rejection()).toBe('org_disabled');
+    await store.orgs.update(orgId, { disabled: false }, 0);
+    expect(await rejection()).toEqual(['files']);
   });
 
   it('rejects a key from the millisecond of its expiry', async () => {

@@ -14,6 +14,7 @@ import {
   makeFirstKeys,
 } from './bootstrap.ts';
 import { createBudgets } from './budgets.ts';
+import { createDisabledOrgs } from './disabled-orgs.ts';
 import { createKeyCache } from './key-cache.ts';
 import { hashKey } from './keys.ts';
 import { createLastUsed } from './last-used.ts';
@@ -46,13 +47,17 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const ledger = createLedger({ ledger: store.ledger, writer, clock, log, isAway });
   const rollUp = createRollUp({ ledger: store.ledger, clock, log });
   const budgets = createBudgets({ orgs: store.orgs, clock, log });
+  const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log });
   const used = (keyId: string) => lastUsed.note(keyId);
   const environmentHashes = new Set(given.map(hashKey));
   let firstKeys: Accounts['firstKeys'] = null;
 
   return {
-    ...createIssuer({ ...deps, budgets }, () => cache.clear()),
-    budgets,
+    ...createIssuer({ ...deps, budgets, disabledOrgs }, () => cache.clear()),
+    budgets: {
+      require: (orgId) => budgets.require(orgId),
+      waiting: (orgId) => disabledOrgs.waiting(orgId) ?? budgets.waiting(orgId),
+    },
     audit: createAudit(deps),
     authenticate: createAuthenticate({ clock, cache, environmentHashes, used }),
     require: requireScope,
@@ -73,11 +78,13 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       await ensureEnvironmentKeys(deps, config);
       await budgets.start();
       await rollUp.start();
+      await disabledOrgs.start();
     },
     async makeFirstKeys() {
       firstKeys = await makeFirstKeys(deps, config);
     },
     async stop() {
+      await disabledOrgs.stop();
       await rollUp.stop();
       await budgets.stop();
       await ledger.stop();

@@ -18,6 +18,7 @@ import type { Store } from '../store/store.ts';
 import type { Accounts, BudgetedOrg } from './accounts.ts';
 import { stamp } from './audit.ts';
 import type { Budgets } from './budgets.ts';
+import type { DisabledOrgs } from './disabled-orgs.ts';
 import { hashKey, makeKey, shownKey } from './keys.ts';
 
 export interface IssuerDeps {
@@ -97,7 +98,7 @@ export async function findOrg(orgs: Pick<Store['orgs'], 'list'>, idOrName: strin
 
 /** Operations of the admin routes. `changed` is called after an org or a key has changed. */
 export function createIssuer(
-  issuing: IssuerDeps & { budgets: Pick<Budgets, 'refresh'> },
+  issuing: IssuerDeps & { budgets: Pick<Budgets, 'refresh'>; disabledOrgs: Pick<DisabledOrgs, 'refresh'> },
   changed: () => void,
 ): Pick<Accounts, 'orgs' | 'keys'> {
   const { store, clock } = issuing;
@@ -124,6 +125,7 @@ export function createIssuer(
         const org = await store.orgs.update(id, changes, clock.now(), stamp(clock, actor));
         changed();
         if (!org) throw notFound('org');
+        if (changes.disabled !== undefined) await issuing.disabledOrgs.refresh();
         return withBudget(org);
       },
     },

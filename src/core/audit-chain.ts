@@ -15,8 +15,8 @@ export interface AuditFault {
 }
 
 /**
- * Checks that entries, oldest first, are a complete log: none changed, removed, inserted or moved. Without a head, missing entries at
- * the end are not noticed; nor is a log that somebody rewrote as a whole, head included, unless its hashes were kept elsewhere.
+ * Checks that entries, oldest first, are a complete log: none changed, removed, inserted or moved. It cannot find
+ * entries that are missing at the end without a head, or a log that was rewritten as a whole, head included.
  */
 export function createAuditCheck() {
   let last: AuditHead = emptyAuditLog;

@@ -3,7 +3,7 @@ import type { ErrorCode, BlameScope } from './errors.ts';
 
 /** Reasons why a batch waits, for programs (docs/batches.md). */
 export const waitingReasons = [
-  ...words('paused budget storage_unavailable queued crash_suspected'),
+  ...words('paused org_disabled budget storage_unavailable queued crash_suspected'),
   ...words('engine_unavailable credentials_refused model_missing rate_limited hours'),
 ];
 export type WaitingReason = (typeof waitingReasons)[number];

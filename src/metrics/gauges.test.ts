@@ -53,7 +53,7 @@ function read(
     capacity,
     waitingDeliveries: () => Promise.resolve({ count: 3, oldestAt: clock.now() - 30_000 }),
     openWork: async () => ({ batches: await open(), models }),
-    isOutOfBudget: (orgId) => orgId === 'spent',
+    orgWaits: (orgId) => ({ spent: 'budget', disabled: 'org_disabled' }[orgId] as 'budget') ?? null,
     time: clock,
     clock,
     version: '1.2.3',
@@ -80,8 +80,9 @@ describe('readings', () => {
 
   it('count batches that wait for money apart from those that are at risk', async () => {
     const spent = batch('spent', { orgId: 'spent', atRiskAt: now });
+    const disabled = batch('disabled', { orgId: 'disabled', atRiskAt: now });
     const text = await read(() =>
-      Promise.resolve([spent, batch('late', { atRiskAt: now }), batch('fine')]),
+      Promise.resolve([spent, disabled, batch('late', { atRiskAt: now }), batch('fine')]),
     )();
     expect(text).toContain('offpeak_batches_at_risk{model="tiny"} 1\n');
     expect(text).toContain('offpeak_batches_out_of_budget{model="tiny"} 1\n');

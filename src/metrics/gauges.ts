@@ -9,6 +9,7 @@ import type { ModelWork } from '../core/work-left.ts';
 import type { OpenBatch } from '../store/contract/batches.ts';
 import type { OrgMetrics } from './org-metrics.ts';
 import type { ReplicaState } from '../core/replica-state.ts';
+import type { WaitingReason } from '../core/waiting.ts';
 
 export interface GaugesDeps {
   catalog: Catalog;
@@ -18,8 +19,8 @@ export interface GaugesDeps {
   /** Counts the unfinished deliveries of webhooks, up to a maximum. */
   waitingDeliveries(max: number): Promise<{ count: number; oldestAt: number | null }>;
   orgs?: Pick<OrgMetrics, 'read'> | undefined;
-  /** True for an org that has used up its budget. */
-  isOutOfBudget(orgId: string): boolean;
+  /** Reason why the batches of an org wait; null if they may run. */
+  orgWaits(orgId: string): WaitingReason | null;
   /** Clock of the database. */
   time: Pick<Clock, 'now'>;
   clock: Clock;
@@ -144,9 +145,9 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
       open.lines.set({ model }, sum(all.map(({ total, ok, err }) => total - ok - err)));
       open.age.set({ model }, Math.max(0, now - earliest(all, 'createdAt')) / 1000);
       open.left.set({ model }, Math.max(0, earliest(all, 'expiresAt') - now) / 1000);
-      const paid = all.filter(({ orgId }) => !deps.isOutOfBudget(orgId));
-      open.atRisk.set({ model }, paid.filter(({ atRiskAt }) => atRiskAt !== null).length);
-      open.outOfBudget.set({ model }, all.length - paid.length);
+      const late = all.filter(({ orgId, atRiskAt }) => atRiskAt !== null && deps.orgWaits(orgId) === null);
+      open.atRisk.set({ model }, late.length);
+      open.outOfBudget.set({ model }, all.filter(({ orgId }) => deps.orgWaits(orgId) === 'budget').length);
     }
   }
 

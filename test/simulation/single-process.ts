@@ -1,4 +1,6 @@
+import type { Accounts } from '../../src/accounts/accounts.ts';
 import { createBudgets } from '../../src/accounts/budgets.ts';
+import { createDisabledOrgs } from '../../src/accounts/disabled-orgs.ts';
 import { StoreTime } from '../../src/base/store-time.ts';
 import { createTestPool } from '../support/test-pool.ts';
 import { createIds } from '../../src/base/ids.ts';
@@ -115,7 +117,12 @@ export async function startSingle(database: Database, options: SingleOptions = {
   /** A dead process gets no answers. */
   const alive = <T>(own: ProcessTime, answer: T): T | Promise<never> =>
     own.alive ? answer : new Promise(() => {});
-  const budgets = createBudgets({ orgs: store.orgs, clock, log: silent });
+  const spending = createBudgets({ orgs: store.orgs, clock, log: silent });
+  const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log: silent });
+  const budgets: Accounts['budgets'] = {
+    require: (orgId) => spending.require(orgId),
+    waiting: (orgId) => disabledOrgs.waiting(orgId) ?? spending.waiting(orgId),
+  };
   const pools = clocks.map((own, n) => {
     const there = engineFrom(n);
     return createTestPool(
@@ -200,7 +207,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
   return {
     time,
     blobs,
-    budgets,
+    /** Readers of the budgets and of the disabled orgs; a test that needs them starts them. */
+    orgStates: [spending, disabledOrgs],
     batches,
     all,
     calls,

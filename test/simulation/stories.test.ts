@@ -568,7 +568,7 @@ it('F48: keeps an org to its budget, except for lines in flight, and continues w
     { id: owner.orgId, name: '', createdAt: 0, ...orgDefaults },
     { amount: 9e15, period: 'month' },
   );
-  for (const each of [single.budgets, ...single.all]) await single.settle(each.start());
+  for (const each of [...single.orgStates, ...single.all]) await single.settle(each.start());
   await single.create('one', 1);
   await single.pass(5_000);
   const cost = await spent();
@@ -617,6 +617,49 @@ it('F48: expires a batch whose org stays without budget', async () => {
   await single.pass(25_000);
   const { status, ok, err } = await single.find(id);
   expect([status, ok + err]).toEqual(['expired', 10]);
+});
+
+it('keeps the batches of a disabled org waiting, without an alarm, until it is enabled', async () => {
+  const single = await startSingle(database, { processes: 2, windowMs: 600_000 });
+  const { orgs, batches } = database.store;
+  for (const id of [owner.orgId, 'org_2']) await orgs.insert({ id, name: '', createdAt: 0, ...orgDefaults });
+  for (const each of [...single.orgStates, ...single.all]) await single.settle(each.start());
+  const disable = (disabled: boolean) =>
+    orgs.update(owner.orgId, { disabled }, virtualEpoch + single.time.elapsed);
+  const id = await single.create('b0', 400);
+  const other = await single.create('b1', 300, {}, 'org_2');
+  await single.pass(200);
+  await disable(true);
+  await single.pass(2_000);
+  const { ok } = await single.find(id);
+  await single.pass(500_000);
+  expect(await single.find(id)).toMatchObject({ status: 'in_progress', ok });
+  expect(ok).toBeLessThan(400);
+  expect((await single.find(other)).status).toBe('completed');
+  const seen = await single.see(id);
+  expect(seen).toMatchObject({ waiting: { reason: 'org_disabled' }, atRisk: false });
+  expect(seen.waiting!.since - virtualEpoch).toBeLessThan(1_000);
+  expect((await batches.find(id))!.atRiskAt).toBeNull();
+  await disable(false);
+  await single.pass(1_000);
+  expect((await single.see(id)).waiting).toBeNull();
+  await single.pass(60_000);
+  expect(await single.find(id)).toMatchObject({ status: 'completed', ok: 400 });
+});
+
+it('expires a batch whose org stays disabled', async () => {
+  const single = await startSingle(database, { windowMs: 20_000 });
+  await single.settle(single.batches.start());
+  await database.store.orgs.insert({
+    id: owner.orgId,
+    name: '',
+    createdAt: 0,
+    ...orgDefaults,
+    disabledAt: 1,
+  });
+  const id = await single.create('b0', 10, { delayMs: 1_000 });
+  await single.pass(25_000);
+  expect(await single.find(id)).toMatchObject({ status: 'expired', ok: 0, err: 10 });
 });
 
 it('runs batches in the hours of their model, and reports why the others wait', async () => {

@@ -5,7 +5,7 @@ import { createManualClock, type ManualClock } from '../../../test/support/manua
 import { silent } from '../../base/log.ts';
 import { dueAt } from '../../core/urgency.ts';
 import type { Store } from '../../store/store.ts';
-import type { BatchState, OpenBatch } from '../../store/contract/batches.ts';
+import type { WatchedBatch, OpenBatch } from '../../store/contract/batches.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import { StoreTime } from '../../base/store-time.ts';
 import type { RunningBatch } from '../claimed/claimed-chunks.ts';
@@ -16,7 +16,7 @@ describe('Maintenance', () => {
   let clock: ManualClock;
   let work: LocalWork;
   let batch: RunningBatch;
-  let state: Partial<BatchState> | null;
+  let state: Partial<WatchedBatch> | null;
   let open: OpenBatch[];
   let expired: string[];
   let leftovers: string[];
@@ -196,6 +196,26 @@ describe('Maintenance', () => {
       'at risk batch_late',
       'at risk batch_never',
     ]);
+  });
+
+  it('warns of no batch whose org is disabled', async () => {
+    const expiresAt = clock.now() + 1_000;
+    open = [makeBatch({ orgId: 'disabled', createdAt: clock.now() - 86_400_000, expiresAt })];
+    noMoney.set('disabled', { reason: 'org_disabled', message: 'Disabled.', since: 0 });
+    await clock.advance(1_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toEqual([]);
+    noMoney.delete('disabled');
+    await clock.advance(30_000);
+    expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(1);
+  });
+
+  it('yields the chunks of a disabled org, and takes them up again', async () => {
+    state = { closing: null, pausedAt: null, isBudgetUsedUp: false, isOrgDisabled: true };
+    await clock.advance(500);
+    expect(batch.yielding).toBe(true);
+    state = { ...state, isOrgDisabled: false };
+    await clock.advance(500);
+    expect(batch.yielding).toBe(false);
   });
 
   it('backs off during a database outage, and continues after it', async () => {

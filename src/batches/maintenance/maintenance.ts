@@ -36,7 +36,7 @@ interface Task {
 }
 
 /**
- * Periodic tasks of the batch engine: follows the state of running batches (cancelled, paused, out of budget), ends expired
+ * Periodic tasks of the batch engine: follows the state of running batches (cancelled, paused, out of budget, org disabled), ends expired
  * batches (batch-engine.md, "Cancel" and "Expiry"), purges finished ones, warns of batches at risk, and reopens batches whose
  * results the database has lost (`BatchStore.reopen`).
  */
@@ -110,12 +110,13 @@ export class Maintenance {
     for (const id of ids) this.#follow(id, states.get(id));
   }
 
-  /** Lets late batches go first, and warns once of each batch that will miss its window. */
+  /** Lets late batches go first, and warns once of each batch that will miss its window. Disabled orgs are left out. */
   async #warnOfRisks(): Promise<void> {
-    const { store, time, log } = this.#deps;
+    const { store, time, log, budgets } = this.#deps;
     const now = time.now();
     // The risk of a batch depends on those before it.
-    const open = await listOpen(store.batches);
+    const isDisabled = (orgId: string) => budgets.waiting(orgId)?.reason === 'org_disabled';
+    const open = (await listOpen(store.batches)).filter(({ orgId }) => !isDisabled(orgId));
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     const late = lateBehindPriorities(open, now);
     if (late.length > 0) await store.batches.hurry(late);
@@ -144,7 +145,7 @@ export class Maintenance {
   #follow(id: string, state: WatchedBatch | undefined): void {
     const { work, time } = this.#deps;
     if (!state) return work.stopBatch(id, 0);
-    const isSuspended = state.pausedAt !== null || state.isBudgetUsedUp;
+    const isSuspended = state.pausedAt !== null || state.isBudgetUsedUp || state.isOrgDisabled;
     work.reorderBatch(id, state.due);
     if (state.closing === null) return isSuspended ? work.yieldBatch(id) : work.resumeBatch(id);
     if (state.closing === 'completed') return;

@@ -13,6 +13,8 @@ export interface OrgStore {
   list(): Promise<Org[]>;
   /** Applies the changes and returns the org. A null budget removes the limit. */
   update(id: string, changes: OrgChanges, now: number, stamp?: AuditStamp): Promise<Org | undefined>;
+  /** Orgs that are disabled, and since when. */
+  disabled(): Promise<{ id: string; disabledAt: number }[]>;
   /** All budgets, with the spending in the ledger. */
   budgets(now: number): Promise<SpentBudget[]>;
   /** Records which budgets are used up as of now, and clears the others. */

@@ -22,6 +22,7 @@ export type BatchState = Pick<
 export interface WatchedBatch extends BatchState {
   /** True if the org may not spend more. */
   isBudgetUsedUp: boolean;
+  isOrgDisabled: boolean;
 }
 
 /** Fields for predicting whether a batch ends within its window. */

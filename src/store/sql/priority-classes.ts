@@ -26,7 +26,7 @@ export const operations: {
   readonly [G in Group]: Readonly<Record<keyof StoreOperations[G], PriorityClass>>;
 } = {
   installation: requests('id claim'),
-  orgs: { ...requests('insert get list update'), ...engine('budgets noteUsedUp') },
+  orgs: { ...requests('insert get list update'), ...engine('disabled budgets noteUsedUp') },
   keys: requests('insert findByHash get list update revoke touch'),
   audit: requests('append list'),
   files: requests(

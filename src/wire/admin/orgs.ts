@@ -42,7 +42,7 @@ const settings = {
     description: 'Share of the slots relative to other orgs; 1 for a new org.',
   }),
   'disabled?': booleanOrNull({
-    description: 'True refuses the requests of the org until it is enabled.',
+    description: 'True refuses the requests of the org and makes its batches wait, until it is enabled.',
   }),
 };
 

@@ -34,7 +34,11 @@ export function createAccountStore(): AccountStore {
       insert: async (org) => void orgs.push(org),
       get: async (id) => orgs.find((org) => org.id === id),
       list: async () => [...orgs],
-      update: async (id) => orgs.find((org) => org.id === id),
+      async update(id, { disabled }, now) {
+        const org = orgs.find((each) => each.id === id);
+        return org && Object.assign(org, disabled !== undefined && { disabledAt: disabled ? now : null });
+      },
+      disabled: async () => [],
       budgets: async () => [],
       noteUsedUp: async () => {},
     },
@@ -47,10 +51,16 @@ export function createAccountStore(): AccountStore {
       async findByHash(hash) {
         lookups.push(hash);
         const row = keys.find((candidate) => candidate.hash === hash);
-        return row && { ...row.key, org: orgDefaults };
+        const org = orgs.find(({ id }) => id === row?.key.orgId);
+        return row && { ...row.key, org: org ?? orgDefaults };
       },
       get: async (id) => keys.find(({ key }) => key.id === id)?.key,
-      update: async (id) => keys.find(({ key }) => key.id === id)?.key,
+      async update(id, { disabled, limits, ...changes }, now) {
+        if (limits) throw new Error('limits are not merged here');
+        const key = keys.find((row) => row.key.id === id)?.key;
+        const state = disabled !== undefined && { disabledAt: disabled ? now : null };
+        return key && Object.assign(key, changes, state);
+      },
       list: async (orgId) =>
         keys.map((row) => row.key).filter((key) => orgId === undefined || key.orgId === orgId),
       async revoke(id, at) {

@@ -251,6 +251,7 @@ export function batchTests(on: Stores): void {
           endpoint: a.endpoint,
           tag: '',
           isBudgetUsedUp: false,
+          isOrgDisabled: false,
           orgId: 'org_a',
           keyId: 'key_a',
           status: 'validating',

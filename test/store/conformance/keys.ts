@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Stores } from '../conformance.ts';
-import { makeKey, makeOrg, start } from '../fixtures.ts';
+import { addBatch, claimOf, lease, makeKey, makeOrg, output, start } from '../fixtures.ts';
 
 export function keyTests(on: Stores): void {
   describe('orgs', () => {
@@ -38,6 +38,25 @@ export function keyTests(on: Stores): void {
         disabledAt: null,
         limits: {},
       });
+    });
+
+    test('that are disabled get no chunks until they are enabled, and lose none', async () => {
+      await on.store.orgs.insert(makeOrg({ id: 'org_a' }));
+      await on.store.orgs.insert(makeOrg({ id: 'org_b' }));
+      const [batch, other] = [await addBatch(on.store), await addBatch(on.store, { orgId: 'org_b' })];
+      const [chunk] = await claimOf(on.store, 'w', batch.id, { count: 1 });
+      const isDisabled = async () => (await on.store.batches.states([batch.id], start))[0]!.isOrgDisabled;
+      expect([await isDisabled(), await on.store.orgs.disabled()]).toEqual([false, []]);
+      await on.store.orgs.update('org_a', { disabled: true }, start + 1);
+      expect(await isDisabled()).toBe(true);
+      expect(await on.store.orgs.disabled()).toEqual([{ id: 'org_a', disabledAt: start + 1 }]);
+      // Lines in flight are recorded, and leased chunks can be released.
+      await on.store.results.record('w', [output(batch, 0)], [], start);
+      expect(await on.store.batches.release('w', [lease(chunk!)])).toBe(1);
+      expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
+      expect((await claimOf(on.store, 'w', other.id)).length).toBeGreaterThan(0);
+      await on.store.orgs.update('org_a', { disabled: false }, start + 2);
+      expect((await claimOf(on.store, 'w', batch.id)).length).toBeGreaterThan(0);
     });
 
     test('lose no limit of two concurrent changes', async () => {

@@ -63,6 +63,8 @@ export function createOrgs(db: Db): OrgStore {
         return toOrg(after!);
       }),
 
+    disabled: () =>
+      db.all('SELECT id, disabled_at AS "disabledAt" FROM orgs WHERE disabled_at IS NOT NULL ORDER BY id'),
     budgets: (now) => spentBudgets(db, now),
     noteUsedUp: (now) => noteUsedUp(db, now),
   };
@@ -85,4 +87,9 @@ function budgetOf({ budget, budgetPeriod }: OrgRow): Budget | null {
 function toOrg(row: OrgRow): Org {
   const { budget: _, budgetPeriod: _period, usedUpAt: _at, ...org } = row;
   return org;
+}
+
+/** SQL condition on a column of org ids: the org is disabled. */
+export function isDisabled(column: string): string {
+  return `EXISTS (SELECT 1 FROM orgs o WHERE o.id = ${column} AND o.disabled_at IS NOT NULL)`;
 }

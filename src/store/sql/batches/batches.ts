@@ -8,6 +8,7 @@ import type {
   OpenBatch,
   OpenLines,
 } from '../../contract/batches.ts';
+import { isDisabled } from '../accounts/orgs.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { freezeAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
@@ -74,14 +75,21 @@ export function createBatchRows(db: Db): BatchRows {
     },
 
     async states(ids, now) {
-      const rows = await allIn<BatchState & { isBudgetUsedUp: number | boolean }>(
+      type Row = BatchState & { isBudgetUsedUp: number | boolean; isOrgDisabled: number | boolean };
+      const rows = await allIn<Row>(
         db,
         ids,
         (list) =>
-          `SELECT ${batchStates.fields}, ${isUsedUp('batches.org_id')} AS "isBudgetUsedUp" FROM batches WHERE id IN ${list}`,
+          `SELECT ${batchStates.fields}, ${isUsedUp('batches.org_id')} AS "isBudgetUsedUp",
+             ${isDisabled('batches.org_id')} AS "isOrgDisabled"
+           FROM batches WHERE id IN ${list}`,
         (list) => [utcMonth(now), ...list],
       );
-      return rows.map((row) => ({ ...row, isBudgetUsedUp: Boolean(row.isBudgetUsedUp) }));
+      return rows.map((row) => ({
+        ...row,
+        isBudgetUsedUp: Boolean(row.isBudgetUsedUp),
+        isOrgDisabled: Boolean(row.isOrgDisabled),
+      }));
     },
 
     listOpen(limit, after) {

@@ -2,6 +2,7 @@ import { utcMonth } from '../../../core/budget.ts';
 import type { ReadyChunk } from '../../../core/fair-queueing.ts';
 import type { Queries, Value } from '../../db.ts';
 import type { ClaimOptions, ClaimRequest } from '../../contract/claim.ts';
+import { isDisabled } from '../accounts/orgs.ts';
 import { isUsedUp } from '../accounts/spending.ts';
 import { isPaused } from '../controls.ts';
 import { allIn, inLists, paddedSlices, tuples, typedTuples } from '../statement.ts';
@@ -59,7 +60,7 @@ export async function lockQueues(q: Queries, models: string[]): Promise<Map<stri
   return clocks;
 }
 
-/** Orgs with ready chunks, an available budget and no pause by an operator, by a skip scan of the index. */
+/** Orgs that are enabled, with ready chunks, an available budget and no pause by an operator, by a skip scan of the index. */
 export function readyOrgs(
   q: Queries,
   modelOf: ReadonlyMap<string, string>,
@@ -78,7 +79,7 @@ export function readyOrgs(
        (SELECT s.served FROM queue_shares s WHERE s.model = found.model AND s.org_id = found.org_id) AS served,
        (SELECT o.weight FROM orgs o WHERE o.id = found.org_id) AS weight
      FROM found WHERE org_id IS NOT NULL AND NOT ${isUsedUp('found.org_id')}
-       AND NOT ${isPaused('found.model', 'found.org_id')}`,
+       AND NOT ${isDisabled('found.org_id')} AND NOT ${isPaused('found.model', 'found.org_id')}`,
     [...[...modelOf].flat(), utcMonth(now)],
   );
 }
