@@ -162,12 +162,13 @@ describe('models', () => {
       timeouts: { total: 5m }
       inputs: [image]
       pass_through: [service_tier, cache_salt]
+      cache_salt: "\${SALT}"
       headers: { X-Team: "\${QWEN_KEY}" }
       ca: ca.pem
       capabilities: { json_schema: exact, prefix_cache: none, custom_tools: none }
     price: { input: 0.20, output: 0.60 }
 `,
-      { env: { QWEN_KEY: 'k' }, exists: () => true },
+      { env: { QWEN_KEY: 'k', SALT: long }, exists: () => true },
     );
     expect(config.models).toEqual([
       {
@@ -182,6 +183,7 @@ describe('models', () => {
           model: 'Qwen/Qwen3-32B',
           inputs: ['image'],
           passThrough: ['service_tier', 'cache_salt'],
+          cacheSalt: long,
           headers: { 'x-team': 'k' },
           ca: `${folder}/ca.pem`,
           capabilities: { jsonSchema: 'exact', prefixCache: 'none', customTools: false },
@@ -230,6 +232,37 @@ describe('models', () => {
   it('says that a variable needs quotes where YAML takes its braces for its own', () => {
     expect(problems(model('', 'kind: openai, url: "http://h/v1", api_key: ${KEY}'))).toEqual([
       expect.stringMatching(/offpeak\.yaml:3: .*Between \{ \} and \[ \] it needs quotes: "\$\{KEY\}"\./),
+    ]);
+  });
+
+  it('C26: takes a salt for prefix caches only for servers that use it', () => {
+    const salted = (more: string) =>
+      problems(model('', `kind: openai, cache_salt: "${long}", ${more}`)).map((text) =>
+        text.replace(/^.*cache_salt: /, ''),
+      );
+    expect(salted('flavor: vllm, url: "http://h/v1"')).toEqual([]);
+    expect(salted('flavor: { like: sglang }, url: "http://h/v1"')).toEqual([]);
+    expect(salted('url: "http://h/v1"')).toEqual([
+      'has no effect on a server without a configured flavor. It needs flavor: vllm or sglang.',
+    ]);
+    expect(salted('flavor: vllm, urls: [{ url: "http://h/v1", flavor: ollama }]')).toEqual([
+      'has no effect on a server of flavor ollama. It needs flavor: vllm or sglang.',
+    ]);
+    expect(problems(model('', 'kind: openai, cache_salt: short, flavor: vllm, url: "http://h/v1"'))).toEqual([
+      expect.stringContaining('must have at least 32 characters'),
+    ]);
+  });
+
+  it('C20: takes keys for stored secrets from files and the environment, not easily guessed ones', () => {
+    expect(load(null)).toMatchObject({ acceptedSecretsKeys: [] });
+    const yaml = `secrets_key: "${long}1"\naccepted_secrets_keys: ["${long}2"]\n`;
+    expect(load(yaml)).toMatchObject({ secretsKey: `${long}1`, acceptedSecretsKeys: [`${long}2`] });
+    expect(load(yaml, { env: { OFFPEAK_SECRETS_KEY: `${long}3` } })).toMatchObject({
+      secretsKey: `${long}3`,
+    });
+    expect(problems(`secrets_key: short\naccepted_secrets_keys: [${'a'.repeat(40)}]\n`)).toEqual([
+      expect.stringContaining('secrets_key: must have at least 32 characters'),
+      expect.stringContaining('accepted_secrets_keys[0]: is too easy to guess'),
     ]);
   });
 

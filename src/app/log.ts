@@ -60,7 +60,11 @@ export function secretsOf(config: Config): string[] {
   const { apiKey, adminKey, secretsKey, acceptedSecretsKeys, hub, database, files, models } = config;
   const engines = models.flatMap(({ engine }) =>
     engine.kind === 'openai'
-      ? [...engine.replicas.map((replica) => replica.apiKey), ...Object.values(engine.headers ?? {})]
+      ? [
+          engine.cacheSalt,
+          ...engine.replicas.map((replica) => replica.apiKey),
+          ...Object.values(engine.headers ?? {}),
+        ]
       : [],
   );
   const password = URL.canParse(database) ? new URL(database).password : '';

@@ -3,7 +3,7 @@ import { packageFolder } from '../base/program.ts';
 import type { Checker, SourceValue } from './source-value.ts';
 import { words } from '../base/words.ts';
 import type { EngineConfig, LlamaEngineConfig, OpenAiEngineConfig, ReplicaConfig } from '../core/config.ts';
-import { flavors } from '../core/flavor.ts';
+import { flavors, saltedFlavors } from '../core/flavor.ts';
 import { modelInputs } from '../core/model.ts';
 import { readModelSource } from '../core/model-source.ts';
 import { flavorOf, memberName, checkPlaceholders } from './flavor.ts';
@@ -86,6 +86,7 @@ function openAiEngine(at: SourceValue, context: ConfigContext): OpenAiEngineConf
     inputs: check.list(fields.inputs)?.flatMap((item) => check.choice(item, modelInputs) ?? []),
     passThrough: check.list(fields.pass_through)?.flatMap((item) => memberName(item, check) ?? []),
     capabilities: fields.capabilities && capabilities(fields.capabilities, check),
+    cacheSalt: cacheSalt(fields.cache_salt, check),
     headers: fields.headers && headers(fields.headers, check),
     ca: fields.ca && (existingFile(fields.ca, context) ?? ''),
     timeouts: {
@@ -95,7 +96,24 @@ function openAiEngine(at: SourceValue, context: ConfigContext): OpenAiEngineConf
       totalMs: check.duration(timeouts.total) ?? 7_200_000,
     },
   });
+  if (fields.cache_salt !== undefined) requireSaltedServers(engine, fields.cache_salt, check);
   return withLocation(engine, { '': at, ...fields });
+}
+
+function cacheSalt(at: SourceValue | undefined, check: Checker): string | undefined {
+  const found = check.word(at);
+  if (at === undefined || found === undefined || found.length >= 32) return found;
+  return check.fail(at, 'must have at least 32 characters', 'Generate one with: openssl rand -hex 32');
+}
+
+/** Rejects a salt for servers that would ignore it, and for those whose flavor is detected: orgs would share a cache unnoticed. */
+function requireSaltedServers(engine: OpenAiEngineConfig, at: SourceValue, check: Checker): void {
+  const unsalted = engine.replicas
+    .map(({ kind = engine }) => kind.flavor)
+    .find((flavor) => flavor === null || !saltedFlavors.includes(flavor));
+  if (unsalted === undefined) return;
+  const which = unsalted === null ? 'a server without a configured flavor' : `a server of flavor ${unsalted}`;
+  check.fail(at, `has no effect on ${which}`, `It needs flavor: ${saltedFlavors.join(' or ')}.`);
 }
 
 function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngineConfig['capabilities']> {

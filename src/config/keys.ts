@@ -15,7 +15,7 @@ export const configKeys = {
   price: words('input cached_input output'),
   llama: words('kind path sequences context threads flash_attention'),
   openai: words(
-    'kind flavor url urls model api_key headers ca inputs capabilities pass_through slots timeouts',
+    'kind flavor url urls model api_key headers ca inputs capabilities pass_through cache_salt slots timeouts',
   ),
   flavor: words(
     'like chat_path embeddings_path auth_header auth_scheme fields rename drop usage finish effort failures',

@@ -147,6 +147,8 @@ export interface OpenAiEngineConfig {
     /** Support of formats other than chat completions. */
     formats?: Partial<Record<'messages' | 'responses' | 'completions', 'native' | 'via chat' | 'no'>>;
   };
+  /** Secret of the salts for prefix caches; orgs share a cache if absent. */
+  cacheSalt?: string;
   /** Headers of every call; values may be secrets. */
   headers?: Record<string, string>;
   /** PEM file of the certificate authority. */

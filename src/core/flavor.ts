@@ -6,6 +6,9 @@ export const flavors = words(
 );
 export type Flavor = (typeof flavors)[number];
 
+/** Flavors that keep the prefix caches of different salts apart. */
+export const saltedFlavors: readonly Flavor[] = ['vllm', 'sglang'];
+
 export const usageFigures = [
   'prompt_tokens',
   'completion_tokens',

@@ -113,6 +113,7 @@ it('C20: a previous secret is resealed while it signs, and dropped once it is ov
   const one = await processWith(first);
   const { webhook, secret } = await create(one);
   const { secret: next } = await one.rotate(caller, webhook.id);
+  expect((await stored()).join()).not.toContain('whsec_');
   const two = await processWith(second, [first]);
   await two.secrets.reseal();
   expect(await signers(await processWith(second), webhook.id, [secret, next])).toEqual([secret, next]);

@@ -45,6 +45,7 @@ const shownAs: Record<string, (value: never) => unknown> = {
   apiKey: hide,
   adminKey: hide,
   secretsKey: hide,
+  cacheSalt: hide,
   acceptedSecretsKeys: (keys: string[]) => keys.map(hide),
   token: hide,
   secretKey: hide,

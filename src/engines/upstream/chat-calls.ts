@@ -54,7 +54,8 @@ export function createChatCalls(
   async function complete(request: JsonBody<ChatRequest>, call: EngineCall): Promise<ChatResponse> {
     const { signal } = call;
     if (prober.profile.traits.asStream) return foldChunks(stream(request, call));
-    const { dialect, chatPath, request: profile } = prober.profile;
+    const { dialect, chatPath } = prober.profile;
+    const profile = prober.profile.requestFor(call);
     const options = readOptions(request, call);
     const checks = checksFor(request);
     const { fields, bytes } = await systems.send(
@@ -69,7 +70,8 @@ export function createChatCalls(
 
   async function* stream(request: JsonBody<ChatRequest>, call: EngineCall): ChatChunks {
     const { signal } = call;
-    const { dialect, chatPath, request: profile } = prober.profile;
+    const { dialect, chatPath } = prober.profile;
+    const profile = prober.profile.requestFor(call);
     const options = readOptions(request, call);
     const checks = checksFor(request);
     yield* await systems.send(

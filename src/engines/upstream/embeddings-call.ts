@@ -22,8 +22,10 @@ export function createEmbeddingsCall(
 ): Engine['embed'] {
   const members = embeddingsMembers(passThrough);
   const { repairs } = client;
-  return async (request, { signal, trace }) => {
-    const body = Buffer.from(embeddingsText(request, { model, members }));
+  return async (request, call) => {
+    const { signal, trace } = call;
+    const { salt } = prober.profile.requestFor(call);
+    const body = Buffer.from(embeddingsText(request, { model, members, salt }));
     const expected = expectedOf(request);
     request.release?.();
     const { fields } = await client

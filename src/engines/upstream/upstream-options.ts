@@ -28,6 +28,8 @@ export interface UpstreamOptions {
   capabilities?:
     | Partial<Pick<Capabilities, 'jsonSchema' | 'forcedTool' | 'prefixCache' | 'customTools' | 'formats'>>
     | undefined;
+  /** Secret that the salts of orgs for the prefix cache are derived from; orgs share the cache if absent. */
+  cacheSalt?: string | undefined;
   /** Headers of every call. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Certificate authority of the server, as PEM; the public ones if absent. */

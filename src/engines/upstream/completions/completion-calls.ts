@@ -30,8 +30,10 @@ const path = '/completions';
 
 /** Raw completions of a server. */
 export function createCompletionCalls(client: JsonClient, prober: Pick<Prober, 'profile'>) {
-  const bodyOf = ({ body }: Part, stream: boolean, { request, completionsMembers: members }: ServerProfile) =>
-    Buffer.from(completionsText(body, stream, { ...request, members }));
+  const bodyOf = ({ body }: Part, stream: boolean, server: ServerProfile, call: EngineCall) =>
+    Buffer.from(
+      completionsText(body, stream, { ...server.requestFor(call), members: server.completionsMembers }),
+    );
 
   const readOptions = (
     { body: { value }, choices }: Part,
@@ -48,7 +50,7 @@ export function createCompletionCalls(client: JsonClient, prober: Pick<Prober, '
 
   async function completePart(part: Part, server: ServerProfile, call: EngineCall) {
     const options = readOptions(part, server, call);
-    const { fields } = await client.post(path, bodyOf(part, false, server), call.signal);
+    const { fields } = await client.post(path, bodyOf(part, false, server, call), call.signal);
     const choices = readCompletion(fields, options);
     requireEcho(part, choices);
     if (wantsLogprobs(part, server) && choices.some(({ text, logprobs }) => text !== '' && !logprobs))
@@ -62,7 +64,7 @@ export function createCompletionCalls(client: JsonClient, prober: Pick<Prober, '
 
   async function openPart(part: Part, server: ServerProfile, call: EngineCall) {
     const options = readOptions(part, server, call);
-    const reply = await client.postStreaming(path, bodyOf(part, true, server), call.signal);
+    const reply = await client.postStreaming(path, bodyOf(part, true, server, call), call.signal);
     if (!reply.isStream) throw unusable('is not the requested stream');
     const { body, finish, expectEnd } = reply;
     const reader = { ...pieceReader(options), textOf: echoStripper(part.body.value) };

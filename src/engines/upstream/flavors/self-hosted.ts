@@ -13,6 +13,7 @@ export const vllm: FlavorTraits = {
   // The call is forced, but its arguments follow the schema only for strict tools.
   forcedTool: 'strict',
   prefixCache: 'shared', // automatic prefix caching finds blocks by content
+  cacheSalt: true, // since 0.9; /v1/messages takes none
   // Documented sampling parameters; its thinking budget has another name and needs a start option.
   fields: words(
     `top_k min_p repetition_penalty min_tokens stop_token_ids bad_words include_stop_str_in_output
@@ -41,6 +42,7 @@ export const sglang: FlavorTraits = {
   schemas: { maxRepeats: Infinity }, // xgrammar
   forcedTool: 'native', // a named tool becomes a grammar of its parameters
   prefixCache: 'shared', // one radix tree for all requests
+  cacheSalt: true, // since 0.5.3, as part of its extra key
   // Documented sampling parameters; it has no thinking budget.
   fields: words(
     `top_k min_p repetition_penalty min_tokens stop_token_ids skip_special_tokens chat_template_kwargs`,

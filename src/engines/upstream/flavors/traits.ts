@@ -76,6 +76,8 @@ export interface FlavorTraits {
   /** Refuses tools with `anyOf`, `oneOf` or `allOf` at the root of their parameters. */
   rootUnions?: 'refused';
   prefixCache: Capabilities['prefixCache'];
+  /** Keeps the prefixes of requests with different `cache_salt` apart. */
+  cacheSalt?: true;
   /** Members sent in addition to those for every server (`request-members.ts`). */
   fields: readonly string[];
   /** Members not sent, although every other server gets them; `messages.name` names a member of messages. */

@@ -12,7 +12,7 @@ import type { JsonClient } from '../connection/json-client.ts';
 import { errorInBody, unusable } from '../connection/parse-body.ts';
 import type { RefusalContext } from '../connection/status-errors.ts';
 import type { Prober } from '../probe/prober.ts';
-import type { RequestProfile } from '../request/request-text.ts';
+import { type RequestProfile, saltMembers } from '../request/request-text.ts';
 import type { NativeFormat } from './native-format.ts';
 import { nativeMessages } from './native-messages.ts';
 import { nativeResponses } from './native-responses.ts';
@@ -24,7 +24,7 @@ export function createNativeCalls(client: JsonClient, prober: Pick<Prober, 'prof
   const completions = createCompletionCalls(client, prober);
 
   function prepare(request: JsonBody<NativeRequest>, format: NativeFormat, call: EngineCall) {
-    const { request: profile } = prober.profile;
+    const profile = prober.profile.requestFor(call);
     const body = bodyOf(request, format, profile);
     const headers = headersOf(request, format, profile, call);
     request.release?.();
@@ -116,9 +116,10 @@ const betaHeader = 'anthropic-beta';
 function bodyOf(
   { value, text }: JsonBody<NativeRequest>,
   { members }: NativeFormat,
-  { model, passThrough }: Pick<RequestProfile, 'model' | 'passThrough'>,
+  { model, passThrough, salt }: Pick<RequestProfile, 'model' | 'passThrough' | 'salt'>,
 ): Buffer {
   const edits: Edits = new Map([['model', JSON.stringify(model)]]);
   for (const name in value) if (!members.has(name) && !passThrough.includes(name)) edits.set(name, null);
+  for (const [name, member] of saltMembers(salt)) edits.set(name, member);
   return Buffer.from(editMembers(text, edits));
 }

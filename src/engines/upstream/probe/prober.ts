@@ -1,7 +1,7 @@
 import type { Timer } from '../../../base/clock.ts';
 import { type Fields, fieldsOf } from '../../../base/fields.ts';
 import type { Members } from '../../../wire/json/pick-members.ts';
-import type { Capabilities, ProbeReport } from '../../engines.ts';
+import type { Capabilities, ProbeReport, EngineCall } from '../../engines.ts';
 import type { ReadOptions } from '../answer/chat-response.ts';
 import { usageReader } from '../answer/usage.ts';
 import type { Address } from '../connection/address.ts';
@@ -13,6 +13,7 @@ import type { FlavorTraits } from '../flavors/traits.ts';
 import { type Dialect, dialects } from '../request/dialects.ts';
 import { chatMembers, completionsMembers } from '../request/request-members.ts';
 import type { RequestProfile } from '../request/request-text.ts';
+import { cacheSaltOf } from '../request/cache-salt.ts';
 import type { UpstreamOptions } from '../upstream-options.ts';
 import { createTokenCounter } from './count-tokens.ts';
 import { fetchReport } from './reports.ts';
@@ -22,6 +23,8 @@ export interface ServerProfile {
   traits: FlavorTraits;
   dialect: Dialect;
   request: RequestProfile;
+  /** The same with the salt of the org of a call, where the server takes one. */
+  requestFor: (call: Pick<EngineCall, 'org'>) => RequestProfile;
   capabilities: Capabilities;
   /** Paths below the base of the URL. */
   chatPath: string;
@@ -58,6 +61,7 @@ export function createProber({ options, address, get, post, isOpen, context }: P
 
   function profileFor(traits: FlavorTraits): ServerProfile {
     const { paths, truncatesPrompts, completions } = traits;
+    const secret = traits.cacheSalt && options.cacheSalt;
     const dialect = dialects[traits.dialect ?? 'chat'];
     // A configured path for embeddings shows that the server has some.
     const hasEmbeddings = !traits.noEmbeddings || paths?.embeddings !== undefined;
@@ -75,18 +79,22 @@ export function createProber({ options, address, get, post, isOpen, context }: P
       ...(traits.dialect && { customTools: false }),
       formats: {
         ...traits.formats,
-        ...(report.hasMessages && { messages: 'for stops' }),
+        // Messages take no salt.
+        ...(report.hasMessages && secret === undefined && { messages: 'for stops' }),
         completions: completions ? 'native' : 'no',
         ...options.capabilities?.formats,
       },
     };
     const { customTools = false } = capabilities;
     const members = chatMembers(traits, passThrough);
+    const request = { model, traits, customTools, report, members, passThrough };
     return {
       traits,
       dialect,
       capabilities,
-      request: { model, traits, customTools, report, members, passThrough },
+      request,
+      requestFor: ({ org }) =>
+        secret === undefined || org === undefined ? request : { ...request, salt: cacheSaltOf(secret, org) },
       completionsMembers: completionsMembers(traits, passThrough),
       chatPath: paths?.chat ?? dialect.path,
       embeddingsPath: paths?.embeddings ?? '/embeddings',

@@ -26,6 +26,8 @@ export interface RequestProfile {
   members: Members;
   /** Members that the operator lets through. */
   passThrough: readonly string[];
+  /** Salt of the prefix cache. */
+  salt?: string | undefined;
 }
 
 /** Text of a chat request: the client's bytes except for necessary edits. @param place of system messages */
@@ -65,7 +67,7 @@ export function chatText(
 export function completionsText(
   request: JsonBody<CompletionsRequest>,
   stream: boolean,
-  profile: Pick<RequestProfile, 'model' | 'report' | 'members'> & {
+  profile: Pick<RequestProfile, 'model' | 'report' | 'members' | 'salt'> & {
     traits: Pick<FlavorTraits, 'names' | 'openLimit'>;
   },
 ): string {
@@ -167,29 +169,34 @@ function setCustomTools(
 /** Text of an embeddings request. Floats are requested: some servers ignore base64, none rejects floats. */
 export function embeddingsText(
   request: JsonBody<EmbeddingsRequest>,
-  profile: Pick<RequestProfile, 'model' | 'members'>,
+  profile: Pick<RequestProfile, 'model' | 'members' | 'salt'>,
 ): string {
   const { body, edits } = permitted(request, profile);
   if (body.value.encoding_format !== undefined) edits.set('encoding_format', '"float"');
   return editedText(body, edits);
 }
 
-/** Sets the server's model name and removes members that are not sent: top-level ones by edits, rarer nested ones together. */
+/** Sets the server's model name and the salt, and removes members that are not sent: top-level ones by edits, rarer nested ones together. */
 function permitted<T extends Record<string, unknown>>(
   request: JsonBody<T>,
-  { model, members }: Pick<RequestProfile, 'model' | 'members'>,
+  { model, members, salt }: Pick<RequestProfile, 'model' | 'members' | 'salt'>,
 ): { body: JsonBody<T>; edits: Edits } {
   const { value } = request;
-  const named = JSON.stringify(model);
+  const always = [['model', JSON.stringify(model)], ...saltMembers(salt)] as const;
   const edits: Edits = new Map();
   for (const name in value) {
     const shape = members.get(name);
     if (shape === undefined) edits.set(name, null);
     else if (hasOtherMembers(value[name], shape)) {
       const text = pickMembers(request.text, value, members);
-      return { body: { value: JSON.parse(text) as T, text }, edits: new Map([['model', named]]) };
+      return { body: { value: JSON.parse(text) as T, text }, edits: new Map(always) };
     }
   }
-  edits.set('model', named);
+  for (const [name, text] of always) edits.set(name, text);
   return { body: request, edits };
+}
+
+/** Member with the salt, which replaces one of the client. */
+export function saltMembers(salt: string | undefined): [name: string, text: string][] {
+  return salt === undefined ? [] : [['cache_salt', JSON.stringify(salt)]];
 }
