@@ -143,6 +143,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     catalog: peers,
     limits: { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: limits.lineBytes },
     endpoints: config.batch.endpoints,
+    storedBytesPerOrg: limits.storedBytes,
     userFiles: {
       purposes: config.files.purposes.filter((purpose) => purpose !== 'batch'),
       fileBytes: config.files.bytes,

@@ -33,7 +33,7 @@ export interface BatchesDeps {
   ids: Ids;
   random: Random;
   log: Log;
-  limits: { openBatchesPerOrg: number; lineBytes: number };
+  limits: { openBatchesPerOrg: number; storedBytes: number; lineBytes: number };
   batch: {
     /** Endpoints that new batches may target; `defaultEndpoints` if absent. */
     endpoints?: readonly BatchEndpoint[];

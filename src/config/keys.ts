@@ -27,8 +27,8 @@ export const configKeys = {
   timeouts: words('connect first_byte idle total'),
   limits: [
     ...words('requests_per_batch bytes_per_batch line_bytes open_batches_per_org body_bytes'),
-    ...words('conversation_bytes response_bytes_per_org body_bytes_in_flight'),
-    ...words('connections connections_per_address per_org per_key'),
+    ...words('conversation_bytes stored_bytes_per_org stored_responses_per_org response_bytes_per_org'),
+    ...words('body_bytes_in_flight connections connections_per_address per_org per_key'),
   ],
   requestLimits: words(
     'requests_per_minute input_tokens_per_minute output_tokens_per_minute concurrent_requests',

@@ -20,6 +20,8 @@ export function limits(at: SourceValue | undefined, check: Checker): Config['lim
     openBatchesPerOrg: check.whole(fields.open_batches_per_org, atLeastOne) ?? 1000,
     bodyBytes,
     conversationBytes: check.whole(fields.conversation_bytes, { min: 1024, max: 2 ** 30 }) ?? bodyBytes,
+    storedBytes: check.whole(fields.stored_bytes_per_org, atLeastOne) ?? 20 * 2 ** 30,
+    storedResponses: check.whole(fields.stored_responses_per_org, atLeastOne) ?? 1_000_000,
     responseBytesPerOrg: check.whole(fields.response_bytes_per_org, atLeastOne) ?? 10 * 2 ** 30,
     bodyBytesInFlight: check.whole(fields.body_bytes_in_flight, { min: 1_048_576 }) ?? 268_435_456,
     connections: check.whole(fields.connections, { min: 16, max: 1_000_000 }) ?? 10_000,

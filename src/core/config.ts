@@ -38,6 +38,10 @@ export interface Config {
     openBatchesPerOrg: number;
     bodyBytes: number;
     conversationBytes: number;
+    /** Bytes of all files of an org, results included, unless the org has a limit of its own. */
+    storedBytes: number;
+    /** Stored responses, chat completions, conversations and their items of an org, likewise. */
+    storedResponses: number;
     responseBytesPerOrg: number;
     bodyBytesInFlight: number;
     connections: number;

@@ -2,6 +2,7 @@
 export interface StoredConversation {
   id: string;
   orgId: string;
+  keyId: string | null;
   createdAt: number;
   /** Extended whenever items are added. */
   expiresAt: number;

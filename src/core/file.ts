@@ -16,6 +16,8 @@ export function countsTowardQuota({ purpose }: Pick<StoredFile, 'purpose'>): boo
 export interface StoredFile {
   id: string;
   orgId: string;
+  /** Key that uploaded it, or created its batch; null for files of versions that did not record it. */
+  keyId: string | null;
   purpose: FilePurpose;
   filename: string;
   bytes: number;

@@ -21,7 +21,7 @@ export interface Limits {
   queuedTokens?: Readonly<Record<string, number>>;
   /** Bytes of files, results included. */
   storedBytes?: number;
-  /** Stored responses and chat completions. */
+  /** Stored responses, chat completions, conversations and their items. */
   storedResponses?: number;
 }
 

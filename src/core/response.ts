@@ -12,6 +12,7 @@ export type ResponseStatus = (typeof responseStatuses)[number];
 export interface StoredResponse {
   id: string;
   orgId: string;
+  keyId: string | null;
   status: ResponseStatus;
   /** Previous response, or the conversation of this one. */
   previousId: string | null;

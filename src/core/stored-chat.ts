@@ -2,6 +2,7 @@
 export interface StoredChat {
   id: string;
   orgId: string;
+  keyId: string | null;
   createdAt: number;
   expiresAt: number;
   model: string;

@@ -4,11 +4,13 @@ import { isBlobLost, lostBlob } from '../core/blob-error.ts';
 import { ApiError, notFound } from '../core/errors.ts';
 import type { StoredFile } from '../core/file.ts';
 import type { Caller } from '../core/org.ts';
+import type { StorageStore } from '../store/contract/storage.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
 import type { Files, SealedUpload } from './files.ts';
 import { inlineFiles, type InlineDeps } from './inline-files.ts';
 import type { InputIndex } from './input-index.ts';
 import { decodeIndex } from './input-index-codec.ts';
+import { createFileQuota, fileByteLimits, tooMuchStored } from './quota.ts';
 import { createSweeper, removeContent, stillThere, type SweeperDeps } from './sweeper.ts';
 import { SpooledUpload, type UploadDeps, indexName } from './upload.ts';
 import { createVerifiedReads, requireLength } from './verified-bytes.ts';
@@ -18,12 +20,17 @@ const sliceFiles = 200;
 /** Slices of long lists that are read at a time, in total and for one org. */
 const longListLimits = { capacity: 2, maxPerOwner: 1 };
 
+export interface FilesDeps extends UploadDeps, SweeperDeps {
+  store: SweeperDeps['store'] & { storage: StorageStore };
+}
+
 /** Files on any store and any blobs. Starting it starts the hourly sweep. */
-export function createFiles(deps: UploadDeps & SweeperDeps): Files {
+export function createFiles(deps: FilesDeps): Files {
   const { store, blobs, clock, ids, log } = deps;
   const sweeper = createSweeper(deps);
   const read = createVerifiedReads(blobs);
   const longLists = createFairGate(longListLimits);
+  const quota = createFileQuota(store.storage, deps.storedBytesPerOrg);
 
   const find = async (orgId: string, id: string): Promise<StoredFile | undefined> =>
     isId('file-', id) ? store.files.get(orgId, id, clock.now()) : undefined;
@@ -49,19 +56,21 @@ export function createFiles(deps: UploadDeps & SweeperDeps): Files {
     return decodeIndex(await blobs.slice(name, 0, size));
   }
 
-  function sealed(file: StoredFile, index: SealedUpload['index']): SealedUpload {
+  function sealed(caller: Caller, file: StoredFile, index: SealedUpload['index']): SealedUpload {
     const discard = () => removeContent(blobs, file.blobId);
-    return { file, index, discard, commit: (creation) => commit(file, creation, discard) };
+    return { file, index, discard, commit: (creation) => commit(caller, file, creation, discard) };
   }
 
   /** Inserts the row; a file without one keeps no blob. */
   async function commit(
+    caller: Caller,
     file: StoredFile,
     creation: IdempotencyToken | undefined,
     discard: () => Promise<void>,
   ) {
-    const maxBytes = deps.userFiles?.bytesPerOrg;
-    const inserted = await store.files.insert(file, creation, clock.now(), maxBytes);
+    const limits = fileByteLimits(caller, deps.storedBytesPerOrg);
+    const responses = deps.userFiles?.bytesPerOrg ?? Infinity;
+    const inserted = await store.files.insert(file, creation, clock.now(), { ...limits, responses });
     if (inserted.outcome === 'created') return { file, replayed: false };
     await discard();
     if (inserted.outcome === 'mismatch')
@@ -69,10 +78,12 @@ export function createFiles(deps: UploadDeps & SweeperDeps): Files {
         'idempotency_mismatch',
         'This Idempotency-Key was used with another file or other fields.',
       );
+    if (inserted.outcome === 'too_much' && inserted.quota !== 'responses')
+      throw tooMuchStored(inserted.quota, limits);
     if (inserted.outcome === 'too_much')
       throw new ApiError(
         'storage_quota_exceeded',
-        `With this file the org would store more than its ${maxBytes} bytes. Delete some files or responses, or wait until some expire.`,
+        `With this file the org would store more than its ${responses} bytes (limits.response_bytes_per_org). Delete some files or responses, or wait until some expire.`,
       );
     const first = await store.files.find(inserted.id);
     if (!first) throw notFound('file');
@@ -91,10 +102,16 @@ export function createFiles(deps: UploadDeps & SweeperDeps): Files {
     stop: () => sweeper.stop(),
 
     async begin(caller, options = {}) {
+      const share = await quota.open(caller);
       const blobId = ids.next('blob_');
       const writer = await blobs.create(blobId);
       const { source = 'file', purpose = 'batch' } = options;
-      return new SpooledUpload(deps, { caller, source, purpose, sealed }, blobId, writer);
+      return new SpooledUpload(
+        deps,
+        { caller, source, purpose, share, sealed: (file, index) => sealed(caller, file, index) },
+        blobId,
+        writer,
+      );
     },
 
     async *list({ orgId }, query, signal) {

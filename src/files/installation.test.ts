@@ -23,6 +23,7 @@ async function addFile({ store, blobs }: Pair, what: 'both' | 'row' | 'blob' = '
   const file: StoredFile = {
     id: ids.next('file-'),
     orgId: 'org_1',
+    keyId: null,
     purpose: 'batch',
     filename: 'a.jsonl',
     bytes: 1,

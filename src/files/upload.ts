@@ -15,6 +15,7 @@ import type { SealedUpload, Upload, UploadMeta } from './files.ts';
 import { bufferedWriter } from './buffered-writer.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { encodeIndex } from './input-index-codec.ts';
+import type { UploadShare } from './quota.ts';
 import { UploadFaults } from './upload-faults.ts';
 
 export interface FileLimits {
@@ -41,6 +42,8 @@ export interface UploadDeps {
   limits: FileLimits;
   /** Endpoints of batches; `defaultEndpoints` if absent. */
   endpoints?: readonly BatchEndpoint[];
+  /** Bytes of all files of an org that has no limit of its own. */
+  storedBytesPerOrg: number;
   /** Only batch files are accepted if absent. */
   userFiles?: UserFiles;
   checkSchema: CheckSchema;
@@ -50,6 +53,8 @@ export interface UploadTarget {
   caller: Caller;
   source: 'file' | 'inline';
   purpose: UploadPurpose | 'unknown';
+  /** Counts the bytes toward the quota. */
+  share: UploadShare;
   /** Called when the bytes are durable. */
   sealed: (file: StoredFile, index: SealedUpload['index']) => SealedUpload;
 }
@@ -75,6 +80,7 @@ export class SpooledUpload implements Upload {
   readonly #hash = createHash('sha256');
   readonly #index = new IndexBuilder();
   readonly #faults = new UploadFaults();
+  readonly #share: UploadShare;
   readonly #schemas: DistinctSchemas;
   #bytes = 0;
   #requests = 0;
@@ -85,7 +91,8 @@ export class SpooledUpload implements Upload {
   #refreshed = false;
 
   constructor(deps: UploadDeps, target: UploadTarget, blobId: string, writer: BlobWriter) {
-    const { caller, source } = target;
+    const { caller, source, share } = target;
+    this.#share = share;
     this.#deps = deps;
     this.#target = target;
     this.#blobId = blobId;
@@ -109,6 +116,7 @@ export class SpooledUpload implements Upload {
     this.#assertOpen();
     this.#bytes += chunk.length;
     await this.#requireSize(this.#target.purpose);
+    await this.#requireQuota(chunk.length);
     for (let from = 0; from < chunk.length; from += sliceBytes) {
       await this.#slice(chunk.subarray(from, from + sliceBytes));
       if (this.#ended) return;
@@ -127,6 +135,7 @@ export class SpooledUpload implements Upload {
     const file: StoredFile = {
       id: this.#deps.ids.next('file-'),
       orgId: this.#target.caller.orgId,
+      keyId: this.#target.caller.keyId,
       purpose,
       filename: meta.filename,
       bytes: this.#bytes,
@@ -143,6 +152,7 @@ export class SpooledUpload implements Upload {
 
   async abort(): Promise<void> {
     this.#ended = true;
+    this.#share.release();
     this.#schemas.drop();
     await this.#stopSpooling();
   }
@@ -156,6 +166,15 @@ export class SpooledUpload implements Upload {
     await this.abort();
     const advice = mayBeBatch ? `, the server's limits.bytes_per_batch; ${splitAdvice}` : '';
     throw new ApiError('payload_too_large', `The file is larger than ${maxBytes} bytes${advice}.`);
+  }
+
+  async #requireQuota(bytes: number): Promise<void> {
+    try {
+      this.#share.add(bytes);
+    } catch (error) {
+      await this.abort();
+      throw error;
+    }
   }
 
   async #requireGoodLines(): Promise<void> {
@@ -189,6 +208,7 @@ export class SpooledUpload implements Upload {
     }
     this.#writer = undefined;
     this.#ended = true;
+    this.#share.release();
   }
 
   async #slice(bytes: Uint8Array): Promise<void> {

@@ -44,6 +44,7 @@ async function begin(fields: Partial<StoredResponse> = {}): Promise<ResponseBody
     {
       id,
       orgId: 'org_a',
+      keyId: null,
       status: 'in_progress',
       previousId: null,
       createdAt: clock.now(),

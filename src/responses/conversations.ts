@@ -34,8 +34,12 @@ export function createConversations(context: ResponsesContext) {
     return toConversationItems(storedItems([...items], source), source);
   };
 
-  async function withQuota<T>(orgId: string, bytes: number, work: () => Promise<T>): Promise<T> {
-    const release = await quota.reserve(orgId, bytes);
+  async function withQuota<T>(
+    caller: Caller,
+    { bytes, rows }: { bytes: number; rows: number },
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const release = await quota.reserve(caller, bytes, rows);
     try {
       return await work();
     } finally {
@@ -60,15 +64,16 @@ export function createConversations(context: ResponsesContext) {
   return {
     /** @param bytes size of the request */
     async create(
-      { orgId }: Caller,
+      caller: Caller,
       { items, metadata }: { items: readonly InputItem[]; metadata: Record<string, string> },
       bytes: number,
     ) {
       requireRoom(bytes);
-      return withQuota(orgId, bytes, async () => {
+      const { orgId, keyId } = caller;
+      return withQuota(caller, { bytes, rows: 1 + items.length }, async () => {
         const { now, expiresAt } = times();
         const id = ids.next('conv_');
-        const made = { id, orgId, createdAt: now, expiresAt, metadata: JSON.stringify(metadata) };
+        const made = { id, orgId, keyId, createdAt: now, expiresAt, metadata: JSON.stringify(metadata) };
         quota.note(await store.insert(made, toStored(items)));
         return presentConversation({ ...made, bytes: 0 });
       });
@@ -88,9 +93,10 @@ export function createConversations(context: ResponsesContext) {
     },
 
     /** Adds all items or none, and returns them as stored. */
-    async addItems({ orgId }: Caller, id: string, items: readonly InputItem[], bytes: number) {
+    async addItems(caller: Caller, id: string, items: readonly InputItem[], bytes: number) {
+      const { orgId } = caller;
       requireRoom((await find(orgId, id)).bytes + bytes);
-      return withQuota(orgId, bytes, async () => {
+      return withQuota(caller, { bytes, rows: items.length }, async () => {
         const stored = toStored(items);
         const totals = await store.append({ orgId, conversationId: id, items: stored, ...times() });
         if (!totals) throw notFound('conversation');

@@ -7,6 +7,7 @@ import { ApiError } from '../core/errors.ts';
 import type { ConversationAppend } from '../core/conversation.ts';
 import type { StoredResponse } from '../core/response.ts';
 import type { Catalog } from '../core/model.ts';
+import type { StorageStore } from '../store/contract/storage.ts';
 import { runRequest } from '../inference/run-request.ts';
 import type { Inference, InteractiveCall } from '../inference/inference.ts';
 import type { ChatChoice, ChatRequest } from '../wire/chat/chat.ts';
@@ -34,7 +35,7 @@ import { createStoredResponses } from './stored-responses.ts';
 import { toTexts } from './stored-body.ts';
 
 export interface ResponsesDeps {
-  store: ResponsesContext['store'];
+  store: ResponsesContext['store'] & { storage: StorageStore };
   inference: Inference;
   catalog: Catalog;
   /** Throws if the org's budget is used up. */
@@ -44,7 +45,7 @@ export interface ResponsesDeps {
   log: Log;
   /** True if no other process uses the database. */
   exclusive: boolean;
-  limits: { conversationBytes: number; responseBytesPerOrg: number };
+  limits: { conversationBytes: number; responseBytesPerOrg: number; storedResponses: number };
 }
 
 /** Native events get their ids and numbers in `NativeResponseStream`. */
@@ -84,7 +85,10 @@ export function createResponses(deps: ResponsesDeps): Responses {
   };
   const memory = createFairGate({ ...memoryRoom, maxWaiting });
   const remembering = createFairGate({ ...memoryRoom, maxWaiting: 0 });
-  const quota = createQuota(store, limits.responseBytesPerOrg);
+  const quota = createQuota(deps.store.storage, {
+    bytes: limits.responseBytesPerOrg,
+    responses: limits.storedResponses,
+  });
   const insert = coalesceWrites(async (writes: ResponseWrite[]) => {
     const rows = writes.flatMap(({ row }) => row ?? []);
     const turns = writes.flatMap(({ turn }) => turn ?? []);
@@ -107,7 +111,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
   const seconds = () => unixSeconds(clock.now());
 
   function rowOf(
-    { orgId, input, inputBytes }: PreparedResponse,
+    { orgId, keyId, input, inputBytes }: PreparedResponse,
     body: ResponseBody,
     pieces: readonly OutputPiece[] | null = null,
   ): StoredResponse {
@@ -116,6 +120,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     return {
       id: body.id,
       orgId,
+      keyId,
       previousId: body.conversation?.id ?? body.previous_response_id,
       createdAt: now,
       expiresAt: now + ttlMs,

@@ -19,6 +19,7 @@ import type { ResponsesContext } from './context.ts';
 /** Prepared request: the response in progress, and its chat request. */
 export interface PreparedResponse {
   orgId: string;
+  keyId: string;
   begun: ResponseBody;
   chat: ChatRequest;
   paths: () => PathMap;
@@ -52,7 +53,7 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog) {
     reserve?: (bytes: number) => Promise<() => void>,
   ): Promise<PreparedResponse> {
     const { value: request, text } = body;
-    const { orgId } = caller;
+    const { orgId, keyId } = caller;
     const model = modelFor(catalog, caller, request.model, 'chat').id;
     const id = ids.next('resp_');
     const now = clock.now();
@@ -79,7 +80,19 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog) {
         nativeRequest(body, isAll ? null : items.map(({ item }) => item), stream);
       const inputItems = () => items.slice(-own.length).map(({ item }) => item);
       const converted = toChatRequest(request, items);
-      return { ...converted, orgId, begun, items, allBytes, inputItems, input, inputBytes, leave, native };
+      return {
+        ...converted,
+        orgId,
+        keyId,
+        begun,
+        items,
+        allBytes,
+        inputItems,
+        input,
+        inputBytes,
+        leave,
+        native,
+      };
     } catch (error) {
       leave();
       throw error;
@@ -91,7 +104,7 @@ export function createPreparer(context: ResponsesContext, catalog: Catalog) {
     read: (body: JsonBody<ResponsesRequest>, call: PrepareCall) => prepare(body, call),
     /** Prepares a request and reserves quota, unless its response is not stored. */
     make: (body: JsonBody<ResponsesRequest>, call: PrepareCall) => {
-      const reserve = (bytes: number) => quota.reserve(call.caller.orgId, bytes);
+      const reserve = (bytes: number) => quota.reserve(call.caller, bytes);
       const { value } = body;
       const isStored = value.store !== false || conversationOf(value) !== null;
       return prepare(body, call, isStored ? reserve : undefined);

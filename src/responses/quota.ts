@@ -1,40 +1,88 @@
 import { ApiError } from '../core/errors.ts';
-import type { ResponseStore } from '../store/contract/responses.ts';
-import type { StoredBytes } from '../store/contract/stored-bytes.ts';
+import type { Caller } from '../core/org.ts';
+import type { StorageStore, Stored } from '../store/contract/storage.ts';
 
 export type Quota = ReturnType<typeof createQuota>;
 
-/** Limits the bytes that each org stores. */
-export function createQuota(store: Pick<ResponseStore, 'storedBytes'>, maxBytes: number) {
-  const stored = new Map<string, number>();
-  const reserved = new Map<string, number>();
+type Amount = Pick<Stored, 'bytes' | 'responses'>;
+
+/** Limits of an org without limits of its own. */
+export interface QuotaLimits {
+  bytes: number;
+  responses: number;
+}
+
+const nothing: Amount = { bytes: 0, responses: 0 };
+
+/** Limits the bytes and the responses that each org stores, and the responses of each key. */
+export function createQuota(store: StorageStore, defaults: QuotaLimits) {
+  const stored = new Map<string, Amount>();
+  const reserved = new Map<string, Amount>();
+
+  function change(id: string, { bytes, responses }: Amount, sign: 1 | -1): void {
+    const now = reserved.get(id) ?? nothing;
+    const next = { bytes: now.bytes + sign * bytes, responses: now.responses + sign * responses };
+    if (next.responses > 0) reserved.set(id, next);
+    else reserved.delete(id);
+  }
+
+  const note = (sums: readonly Stored[]) => {
+    for (const { ownerId, bytes, responses } of sums) stored.set(ownerId, { bytes, responses });
+  };
 
   return {
     /**
-     * Reserves bytes before a response is generated, and so billed; the returned function releases them.
+     * Reserves room before a response is generated, and so billed; the returned function releases it.
+     * @param responses rows to store
      * @throws ApiError `storage_quota_exceeded` (402)
      */
-    async reserve(orgId: string, bytes: number) {
-      const fits = () => (stored.get(orgId) ?? Infinity) + (reserved.get(orgId) ?? 0) + bytes <= maxBytes;
-      // The noted total may be outdated by other processes and by deletions.
-      if (!fits()) stored.set(orgId, await store.storedBytes(orgId));
-      if (!fits())
-        throw new ApiError(
-          'storage_quota_exceeded',
-          `This org stores ${stored.get(orgId) ?? 0} of ${maxBytes} bytes in responses, conversations, chat completions and ` +
-            'files, too much for this request. Delete some, wait until some expire, or send store: false.',
-        );
-      reserved.set(orgId, (reserved.get(orgId) ?? 0) + bytes);
+    async reserve({ orgId, keyId, limits }: Caller, bytes: number, responses = 1) {
+      const owners = [
+        { id: orgId, name: 'org', ...defaults, responses: limits?.org.storedResponses ?? defaults.responses },
+        { id: keyId, name: 'API key', bytes: Infinity, responses: limits?.key.storedResponses ?? Infinity },
+      ];
+      const refusal = () => {
+        for (const { id, name, bytes: maxBytes, responses: maxResponses } of owners) {
+          const [have, soon] = [
+            stored.get(id) ?? { bytes: Infinity, responses: Infinity },
+            reserved.get(id) ?? nothing,
+          ];
+          if (have.bytes + soon.bytes + bytes > maxBytes)
+            return refuse(
+              name,
+              `${have.bytes} of ${maxBytes} bytes in responses, conversations, chat completions and files`,
+            );
+          if (have.responses + soon.responses + responses > maxResponses)
+            return refuse(
+              name,
+              `${have.responses} of ${maxResponses} responses, chat completions and conversation items (stored_responses)`,
+            );
+        }
+        return undefined;
+      };
+      // The noted sums may be outdated by other processes and by deletions.
+      if (refusal()) {
+        const ids = owners.map(({ id }) => id);
+        for (const id of ids) stored.set(id, nothing);
+        note(await store.stored(ids));
+      }
+      const refused = refusal();
+      if (refused) throw refused;
+      const ids = owners.map(({ id }) => id);
+      for (const id of ids) change(id, { bytes, responses }, 1);
       return () => {
-        const left = reserved.get(orgId)! - bytes;
-        if (left > 0) reserved.set(orgId, left);
-        else reserved.delete(orgId);
+        for (const id of ids) change(id, { bytes, responses }, -1);
       };
     },
 
-    /** Updates the totals of orgs after a write. */
-    note(totals: readonly StoredBytes[]) {
-      for (const { orgId, bytes } of totals) stored.set(orgId, bytes);
-    },
+    /** Updates the sums of orgs and keys after a write. */
+    note,
   };
+}
+
+function refuse(owner: string, what: string): ApiError {
+  return new ApiError(
+    'storage_quota_exceeded',
+    `This ${owner} stores ${what}, too much for this request. Delete some, wait until some expire, or send store: false.`,
+  );
 }

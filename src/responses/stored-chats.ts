@@ -47,8 +47,9 @@ export function createStoredChats(context: ResponsesContext) {
      * Reserves quota before an answer is generated. It is released when the answer is stored or has failed.
      * @throws ApiError `storage_quota_exceeded` (402)
      */
-    async reserve({ orgId }: Caller, { messages, metadata, bytes, present: presented }: ChatToStore) {
-      const leave = await quota.reserve(orgId, bytes);
+    async reserve(caller: Caller, { messages, metadata, bytes, present: presented }: ChatToStore) {
+      const { orgId, keyId } = caller;
+      const leave = await quota.reserve(caller, bytes);
 
       async function keep(answer: ChatResponse) {
         const now = clock.now();
@@ -56,7 +57,16 @@ export function createStoredChats(context: ResponsesContext) {
         const body = JSON.stringify(presented(answer));
         const request = { metadata: JSON.stringify(metadata), messages: JSON.stringify(messages) };
         quota.note(
-          await store.insert({ id, orgId, createdAt: now, expiresAt: now + ttlMs, model, body, ...request }),
+          await store.insert({
+            id,
+            orgId,
+            keyId,
+            createdAt: now,
+            expiresAt: now + ttlMs,
+            model,
+            body,
+            ...request,
+          }),
         );
       }
 

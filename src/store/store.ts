@@ -9,6 +9,7 @@ import type { FileStore } from './contract/files.ts';
 import type { LimitStore } from './contract/limits.ts';
 import type { ResponseStore } from './contract/responses.ts';
 import type { ResultStore } from './contract/results.ts';
+import type { StorageStore } from './contract/storage.ts';
 import type { WebhookStore } from './contract/webhooks.ts';
 import type { WorkerStore } from './contract/workers.ts';
 
@@ -37,6 +38,7 @@ export interface Store extends Service {
   ledger: LedgerStore;
   webhooks: WebhookStore;
   limits: LimitStore;
+  storage: StorageStore;
   /** Answers a trivial query with the database's time. */
   ping(): Promise<number>;
   /** Overwrites remains of deleted rows in the files of the embedded database; to be called periodically. */

@@ -21,6 +21,7 @@ beforeAll(async () => {
   const files: StoredFile[] = Array.from({ length: count }, () => ({
     id: nextId('file-'),
     orgId,
+    keyId: null,
     purpose: 'batch',
     filename: 'planted "é".jsonl',
     bytes: 1,

@@ -1,3 +1,4 @@
+import { storedBytes } from '../store/fixtures.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { pageBytes } from '../../src/responses/page.ts';
 import type { ChatRequest } from '../../src/wire/chat/chat.ts';
@@ -43,9 +44,9 @@ describe('references', () => {
   it('are stored as sent, and resolved when read', async () => {
     const first = await ok(`${kilobytes(20)} [[tokens 1]]`);
     const [item] = await inputsOf(first.id);
-    const before = await app.store.responses.storedBytes(await orgA());
+    const before = await storedBytes(app.store, await orgA());
     const second = await ok([...refer(item.id, 3), question]);
-    expect(await app.store.responses.storedBytes(await orgA())).toBeLessThan(before + 4_000);
+    expect(await storedBytes(app.store, await orgA())).toBeLessThan(before + 4_000);
     expect(asked.at(-1)!.messages.map(({ content }) => content!.length)).toEqual([
       20_013, 20_013, 20_013, 18,
     ]);
@@ -200,7 +201,41 @@ describe('stored responses of an org', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => post(`${kilobytes(90)} [[tokens 1]]`)));
     expect(answers.filter(({ status }) => status === 200).length).toBe(3);
     expect(answers.map(({ status }) => status)).toContain(402);
-    expect(await app.store.responses.storedBytes(await orgA())).toBeLessThan(300_000);
+    expect(await storedBytes(app.store, await orgA())).toBeLessThan(300_000);
+  });
+
+  it('are limited in number, for the org and for each key (attack 4)', async () => {
+    const few = await startServer({ limits: { storedResponses: 4 } });
+    const created = async (json: object, to = path) => {
+      const answer = await few.call('POST', to, { json });
+      expect(['', 'storage_quota_exceeded']).toContain(answer.json.error?.code ?? '');
+      return [answer.status, answer.json.id];
+    };
+    const response = () => created({ model: 'tiny', input: 'a [[tokens 1]]' });
+    const messages = [{ role: 'user', content: 'a [[tokens 1]]' }];
+    const chat = (store = true) => created({ model: 'tiny', messages, store }, '/v1/chat/completions');
+    const conversation = (items: number) =>
+      created({ items: Array.from({ length: items }, () => question) }, '/v1/conversations');
+    const [, first] = await response();
+    await chat();
+    // A conversation counts with its items.
+    expect((await conversation(2))[0]).toBe(402);
+    const [, another] = await conversation(1);
+    for (const create of [response, chat, () => conversation(0)]) expect((await create())[0]).toBe(402);
+    expect((await chat(false))[0]).toBe(200);
+    await few.call('DELETE', `/v1/conversations/${another}`);
+    expect((await conversation(1))[0]).toBe(200);
+    await few.call('DELETE', `${path}/${first}`);
+    expect((await response())[0]).toBe(200);
+    const orgB = (await few.accounts.orgs.list())[1]!.id;
+    const [keyB] = await few.store.keys.list(orgB);
+    await few.store.orgs.update(orgB, { limits: { storedResponses: 9 } }, Date.now());
+    await few.store.keys.update(keyB!.id, { limits: { storedResponses: 2 } }, Date.now());
+    const ofB = () =>
+      few.call('POST', path, { key: few.keys.b, json: { model: 'tiny', input: 'a [[tokens 1]]' } });
+    const statuses = [await ofB(), await ofB(), await ofB()].map(({ status }) => status);
+    expect(statuses).toEqual([200, 200, 402]);
+    await few.stop();
   });
 
   it('return the space of failed requests', async () => {

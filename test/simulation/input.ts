@@ -75,6 +75,7 @@ export function makeInput(plan: BatchPlan, now: number): Input {
     file: {
       id: `file-${plan.name}`,
       orgId: plan.orgId,
+      keyId: null,
       purpose: 'batch',
       filename: `${plan.name}.jsonl`,
       bytes,

@@ -85,7 +85,7 @@ export class SimProcess implements Worker {
       ids,
       random,
       log: traced(world, this),
-      limits: { openBatchesPerOrg: 100, lineBytes: defaultLimits.lineBytes },
+      limits: { openBatchesPerOrg: 100, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
       batch: {
         priceFactor: 0.5,
         resultTtlMs: 86_400_000,

@@ -167,7 +167,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     ids,
     random,
     log: silent,
-    limits: { openBatchesPerOrg: 10_000, lineBytes: defaultLimits.lineBytes },
+    limits: { openBatchesPerOrg: 10_000, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
     batch: {
       priceFactor: 0.5,
       resultTtlMs: 86_400_000,

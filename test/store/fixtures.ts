@@ -8,6 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { Lease } from '../../src/store/contract/claim.ts';
 import type { IdempotencyToken } from '../../src/store/contract/idempotency.ts';
 import { type LedgerEntry, type LedgerRow } from '../../src/store/contract/accounts.ts';
+import type { Stored } from '../../src/store/contract/storage.ts';
 import { exactCost, noCost } from '../../src/core/price.ts';
 import type { LineResult } from '../../src/store/contract/results.ts';
 
@@ -62,6 +63,7 @@ export function makeFile(fields: Partial<StoredFile> = {}): StoredFile {
   return {
     id: nextId('file-'),
     orgId: 'org_a',
+    keyId: 'key_a',
     purpose: 'batch',
     filename: 'requests.jsonl',
     bytes: 4_096,
@@ -299,4 +301,15 @@ export async function closeBatch(store: Store, batchId: string, now = start): Pr
 /** Lines of the batch that are claimed and not recorded. */
 export async function runningLines(store: Pick<Store, 'batches'>, batchId: string): Promise<number> {
   return (await store.batches.snapshot(batchId))?.running ?? 0;
+}
+
+/** Returns what an org or a key stores. */
+export async function storedBy(store: Pick<Store, 'storage'>, ownerId = 'org_a'): Promise<Stored> {
+  const [found] = await store.storage.stored([ownerId]);
+  return found ?? { ownerId, bytes: 0, fileBytes: 0, responses: 0 };
+}
+
+/** Returns the bytes of an org that count toward the response quota. */
+export async function storedBytes(store: Pick<Store, 'storage'>, orgId = 'org_a'): Promise<number> {
+  return (await storedBy(store, orgId)).bytes;
 }

@@ -150,7 +150,7 @@ CREATE TABLE chats (
   model text NOT NULL,
   metadata text NOT NULL,
   body text NOT NULL,
-  messages text NOT NULL,
+  messages text NOT NULL, key_id text,
   CONSTRAINT chats_by_id PRIMARY KEY (id));
 
 CREATE INDEX chats_by_expiry ON chats (expires_at, id);
@@ -173,7 +173,7 @@ CREATE TABLE conversations (
   expires_at bigint NOT NULL,
   last_seq bigint NOT NULL,
   bytes bigint NOT NULL,
-  metadata text NOT NULL,
+  metadata text NOT NULL, key_id text,
   CONSTRAINT conversations_by_id PRIMARY KEY (id));
 
 CREATE INDEX conversations_by_expiry ON conversations (expires_at, id);
@@ -203,11 +203,13 @@ CREATE TABLE files (
   requests integer,
   endpoint text,
   created_at bigint NOT NULL,
-  expires_at bigint);
+  expires_at bigint, key_id text);
 
 CREATE INDEX files_by_expiry ON files (expires_at, id) WHERE expires_at IS NOT NULL;
 
 CREATE INDEX files_by_org ON files (org_id, id);
+
+CREATE INDEX files_by_purpose ON files (org_id, purpose, id);
 
 CREATE TABLE installation (
   one integer PRIMARY KEY CHECK (one = 1),
@@ -259,7 +261,7 @@ CREATE TABLE replica_drains (
 
 CREATE TABLE response_usage (
   org_id text PRIMARY KEY,
-  bytes bigint NOT NULL);
+  bytes bigint NOT NULL, file_bytes bigint NOT NULL DEFAULT 0, responses bigint NOT NULL DEFAULT 0);
 
 CREATE TABLE responses (
   id text NOT NULL,
@@ -273,7 +275,7 @@ CREATE TABLE responses (
   input text NOT NULL,
   output text NOT NULL,
   body text NOT NULL,
-  pieces text,
+  pieces text, key_id text,
   CONSTRAINT responses_by_id PRIMARY KEY (id));
 
 CREATE INDEX responses_by_expiry ON responses (expires_at, id);

@@ -75,6 +75,32 @@ describe('the schema', () => {
     expect(cuts).toBeGreaterThan(20);
   });
 
+  test('of an earlier version gets the sums of what its orgs store', async () => {
+    const db = open();
+    await migrate(db, migrations.slice(0, 6));
+    for (const [id, org, bytes] of [
+      ['a', 'org_a', 5],
+      ['b', 'org_a', 7],
+      ['c', 'org_b', 1],
+    ])
+      await db.all(
+        `INSERT INTO files (id, org_id, purpose, filename, bytes, blob_id, sha256, created_at)
+         VALUES (?, ?, 'batch', '', ?, ?, '', 0)`,
+        [id!, org!, bytes!, id!],
+      );
+    await db.all("INSERT INTO conversations VALUES ('conv_a', 'org_a', 0, 9, 2, 4, '{}')");
+    for (const seq of [1, 2])
+      await db.all("INSERT INTO conversation_items VALUES ('conv_a', ?, ?, '{}')", [seq, `${seq}`]);
+    await db.all("INSERT INTO chats VALUES ('chat_a', 'org_a', 0, 9, 'm', '{}', '{}', '[]')");
+    await db.all("INSERT INTO response_usage VALUES ('org_a', 33)");
+    await migrate(db);
+    expect(await db.all('SELECT * FROM response_usage ORDER BY org_id')).toEqual([
+      { org_id: 'org_a', bytes: 33, file_bytes: 12, responses: 4 },
+      { org_id: 'org_b', bytes: 0, file_bytes: 1, responses: 0 },
+    ]);
+    await db.close();
+  });
+
   test('of a newer version is refused and left unchanged', async () => {
     const db = open();
     await migrate(db);
@@ -140,6 +166,10 @@ describe('an index serves', () => {
       "SELECT body FROM batch_results WHERE batch_id = 'b' AND stream = 'output' AND n > 7 ORDER BY n LIMIT 1",
     'the errors by code':
       "SELECT code, count(*), min(n) FROM batch_results WHERE batch_id = 'b' AND stream = 'errors' GROUP BY code",
+    'the files of an org with a purpose': `SELECT id FROM files
+      WHERE org_id = 'a' AND (expires_at IS NULL OR expires_at > 1) AND purpose = 'batch' AND id < 'b' ORDER BY id DESC LIMIT 2`,
+    'the end of a slice of chats':
+      "SELECT id FROM chats WHERE org_id = 'a' AND id < 'b' ORDER BY id DESC LIMIT 1 OFFSET 199",
     'expired files': 'SELECT id FROM files WHERE expires_at <= 1 ORDER BY expires_at, id LIMIT 1',
     'expired responses': 'SELECT id FROM responses WHERE expires_at <= 1 ORDER BY expires_at, id LIMIT 1',
     'abandoned responses': 'SELECT id FROM responses WHERE alive_until <= 1 ORDER BY alive_until, id LIMIT 1',

@@ -16,6 +16,7 @@ const prices = { input: 0, cachedInput: 0, output: 0 };
 export async function startFiles(
   limits: Partial<FileLimits> = {},
   checkSchema: CheckSchema = async () => null,
+  storedBytesPerOrg = Infinity,
 ) {
   const clock = createManualClock();
   const store = createMemoryStore({ clock });
@@ -38,6 +39,7 @@ export async function startFiles(
     quarantineMs: 7 * 86_400_000,
     diskClock: clock,
     checkSchema,
+    storedBytesPerOrg,
     limits: { fileBytes: 33_554_432, lines: 10_000, lineBytes: 8_388_608, ...limits },
   });
   await store.start();

@@ -79,7 +79,7 @@ describe('createBatch', () => {
       catalog: { ...createCatalog([model('m'), model('n')]), refresh: async () => {} },
       ids: createIds(clock, systemRandom),
       clock,
-      limits: { openBatchesPerOrg: 10 },
+      limits: { openBatchesPerOrg: 10, storedBytes: 1_000_000 },
       batch: { priceFactor: 0.5, resultTtlMs: 30 * 24 * hour, completionWindowMs: 24 * hour },
     };
   });

@@ -12,6 +12,7 @@ import type { Caller } from '../../core/org.ts';
 import { defaultTagName, tagOfText } from '../../core/usage-tag.ts';
 import type { FrozenPrices } from '../../core/price.ts';
 import type { Files, SealedUpload } from '../../files/files.ts';
+import { fileByteLimits, tooMuchStored } from '../../files/quota.ts';
 import type { InputIndex } from '../../files/input-index.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
@@ -30,7 +31,7 @@ export interface CreateDeps {
   catalog: SharedCatalog;
   ids: Ids;
   clock: Pick<Clock, 'now'>;
-  limits: { openBatchesPerOrg: number };
+  limits: { openBatchesPerOrg: number; storedBytes: number };
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
@@ -195,16 +196,19 @@ async function insertBatch(
     await opened.sealed?.discard();
     throw error;
   });
+  const storage = fileByteLimits(caller, limits.storedBytes);
   // If this throws, the batch may exist and read its input; an unused file is swept later.
   const outcome = await store.batches.create(batch, chunks, {
     maxOpen: limits.openBatchesPerOrg,
     now: batch.createdAt,
+    storage,
     ...(creation && { creation }),
     ...(opened.sealed && { inlineFile: { ...opened.file, filename: inlineFilename(batch.id) } }),
   });
   if (outcome.outcome === 'created') return { id: batch.id, replayed: false };
   await opened.sealed?.discard();
   if (outcome.outcome === 'replayed') return { id: outcome.id, replayed: true };
+  if (outcome.outcome === 'too_much_stored') throw tooMuchStored(outcome.quota, storage);
   if (outcome.outcome === 'budget_used_up') throw budgetExceeded(outcome.budget, batch.createdAt);
   throw refusal(outcome.outcome);
 

@@ -48,6 +48,7 @@ export async function assembleResultFile(
   return {
     id: ids.next('file-'),
     orgId: batch.orgId,
+    keyId: batch.keyId,
     purpose: 'batch_output',
     filename: resultFilename(batch.id, stream),
     bytes,

@@ -5,12 +5,14 @@ import type { StoredFile } from '../../core/file.ts';
 import type { LedgerRow } from './accounts.ts';
 import type { Claim, ClaimOptions, Lease, ClaimRequest } from './claim.ts';
 import type { CreateOutcome, IdempotencyToken } from './idempotency.ts';
+import type { FileByteLimits } from './storage.ts';
 import type { ErrorSummary } from './results.ts';
 
 export type CreateBatchOutcome =
   | CreateOutcome
   | { outcome: 'input_missing' }
   | { outcome: 'too_many_open' }
+  | { outcome: 'too_much_stored'; quota: keyof FileByteLimits }
   | { outcome: 'budget_used_up'; budget: SpentBudget };
 
 /** State of a batch for the processes that run its lines. */
@@ -45,12 +47,19 @@ export interface BatchStore {
   /**
    * Inserts the batch, its chunks (`ready`, seq from 1), the held closing chunk (seq 0, model `#close`) and the row of
    * `inlineFile`, all or nothing. `input_missing`: the input file is gone, expired, of another org or no batch input.
-   * `too_many_open`: the org has `maxOpen` unfinished batches.
+   * `too_many_open`: the org has `maxOpen` unfinished batches. `too_much_stored`: org or key store as much as `storage` allows, or
+   * would with `inlineFile`.
    */
   create(
     batch: Batch,
     chunks: Chunk[],
-    options: { inlineFile?: StoredFile; creation?: IdempotencyToken; maxOpen: number; now: number },
+    options: {
+      inlineFile?: StoredFile;
+      creation?: IdempotencyToken;
+      maxOpen: number;
+      now: number;
+      storage?: FileByteLimits;
+    },
   ): Promise<CreateBatchOutcome>;
   get(orgId: string, id: string): Promise<Batch | undefined>;
   /** Batch of any org. */

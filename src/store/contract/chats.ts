@@ -1,5 +1,5 @@
 import type { ChatQuery, StoredChat } from '../../core/stored-chat.ts';
-import type { StoredBytes } from './stored-bytes.ts';
+import type { Stored } from './storage.ts';
 
 export type ChatPlace = Pick<ChatQuery, 'order' | 'limit' | 'after'>;
 export type SizedChat = { id: string; bytes: number };
@@ -7,8 +7,8 @@ export type ChatWithoutMessages = Omit<StoredChat, 'messages'>;
 
 /** Stored chat completions. Expired ones count as missing. */
 export interface ChatStore {
-  /** Returns the stored bytes of the org. */
-  insert(chat: StoredChat): Promise<StoredBytes[]>;
+  /** Returns what its org and key store. */
+  insert(chat: StoredChat): Promise<Stored[]>;
   get(orgId: string, id: string, now: number): Promise<ChatWithoutMessages | undefined>;
   /** Messages of the request, as JSON text. */
   messages(orgId: string, id: string, now: number): Promise<string | undefined>;

@@ -1,5 +1,5 @@
 import type { ConversationItem, StoredConversation, ConversationAppend } from '../../core/conversation.ts';
-import type { StoredBytes } from './stored-bytes.ts';
+import type { Stored } from './storage.ts';
 
 export interface ItemPage {
   order: 'asc' | 'desc';
@@ -10,11 +10,11 @@ export interface ItemPage {
 
 /** Stored conversations. Expired ones count as missing. */
 export interface ConversationStore {
-  /** Returns the stored bytes of the org. */
+  /** Returns what its org and key store. */
   insert(
     conversation: Omit<StoredConversation, 'bytes'>,
     items: readonly ConversationItem[],
-  ): Promise<StoredBytes[]>;
+  ): Promise<Stored[]>;
   get(orgId: string, id: string, now: number): Promise<StoredConversation | undefined>;
   update(
     orgId: string,
@@ -23,8 +23,8 @@ export interface ConversationStore {
     now: number,
     expiresAt: number,
   ): Promise<StoredConversation | undefined>;
-  /** Returns the stored bytes of the org; undefined if the conversation is missing. */
-  append(said: ConversationAppend): Promise<StoredBytes[] | undefined>;
+  /** Returns what its org and key store; undefined if the conversation is missing. */
+  append(said: ConversationAppend): Promise<Stored[] | undefined>;
   /** Items of a conversation. The caller has checked its org. */
   items(id: string, page: ItemPage): Promise<ConversationItem[]>;
   /** Sizes of the items of a page. */

@@ -1,18 +1,22 @@
 import type { FilePurpose, StoredFile } from '../../core/file.ts';
+import type { FileByteLimits } from './storage.ts';
 import type { CreateOutcome, IdempotencyToken } from './idempotency.ts';
 
-export type CreateFileOutcome = CreateOutcome | { outcome: 'too_much' };
+/** `quota`: the response quota of the org, or a limit on the bytes of all files. */
+export type CreateFileOutcome =
+  | CreateOutcome
+  | { outcome: 'too_much'; quota: 'responses' | keyof FileByteLimits };
 
 export interface FileStore {
   /**
-   * Inserts the row of a durable blob, with its idempotency token. `too_much` if the file counts toward the quota and its org would
-   * exceed `maxBytes`.
+   * Inserts the row of a durable blob, with its idempotency token. `too_much` if its org or key would store more than
+   * `limits` allow; `responses` is for files that count toward the response quota.
    */
   insert(
     file: StoredFile,
     creation: IdempotencyToken | undefined,
     now: number,
-    maxBytes?: number,
+    limits?: FileByteLimits & { responses?: number },
   ): Promise<CreateFileOutcome>;
   /** File of the org that has not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<StoredFile | undefined>;

@@ -1,6 +1,6 @@
 import type { ConversationAppend } from '../../core/conversation.ts';
 import type { StoredResponse } from '../../core/response.ts';
-import type { StoredBytes } from './stored-bytes.ts';
+import type { Stored } from './storage.ts';
 
 /** End of an unfinished response. */
 export type ResponseEnd = Pick<StoredResponse, 'status' | 'output' | 'body' | 'pieces'>;
@@ -23,12 +23,10 @@ export type ResponseSide = 'input' | 'output';
 
 export interface ResponseStore {
   /**
-   * Inserts responses and appends to conversations, all or nothing. Skips missing conversations. Returns the stored bytes of the
-   * orgs.
+   * Inserts responses and appends to conversations, all or nothing. Skips missing conversations. Returns what their
+   * orgs and keys store.
    */
-  insert(responses: readonly StoredResponse[], said?: readonly ConversationAppend[]): Promise<StoredBytes[]>;
-  /** Bytes that count toward the quota of an org, including expired rows not yet removed. */
-  storedBytes(orgId: string): Promise<number>;
+  insert(responses: readonly StoredResponse[], said?: readonly ConversationAppend[]): Promise<Stored[]>;
   /** Response of the org that has not expired at `now`. */
   get(orgId: string, id: string, now: number): Promise<ResponseWithoutInput | undefined>;
   /** Response and its predecessors up to a limit, without texts. */

@@ -1,11 +1,11 @@
 import { countsTowardQuota, type StoredFile } from '../../core/file.ts';
 import type { Db, Queries } from '../db.ts';
 import type { CreateFileOutcome, FileStore } from '../contract/files.ts';
-import type { StoredBytes } from '../contract/stored-bytes.ts';
+import type { Stored } from '../contract/storage.ts';
 import { claimToken, forgetResource, sweepTokens } from './idempotency.ts';
 import { files } from './rows.ts';
 import { allIn, Rollback, withRollback } from './statement.ts';
-import { addBytes } from './responses/stored-bytes.ts';
+import { addStored, exceededLimit, type StorageChange } from './storage.ts';
 
 /** SQL: files that no unfinished batch reads. */
 const notInUse = `NOT EXISTS (SELECT 1 FROM batches b WHERE b.input_file_id = files.id
@@ -15,13 +15,15 @@ const notExpired = '(expires_at IS NULL OR expires_at > ?)';
 
 export function createFiles(db: Db): FileStore {
   return {
-    insert: (file, creation, now, maxBytes = Infinity) =>
+    insert: (file, creation, now, limits = {}) =>
       withRollback<CreateFileOutcome>(db, async (q) => {
         const claimed = creation && (await claimToken(q, file.orgId, creation, file.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
-        await files.insert(q, [file]);
-        const [total] = await addBytes(q, counted([file], 1));
-        if (total && total.bytes > maxBytes) throw new Rollback<CreateFileOutcome>({ outcome: 'too_much' });
+        const stored = await insertFiles(q, [file]);
+        const { bytes } = stored.find(({ ownerId }) => ownerId === file.orgId)!;
+        const isOver = countsTowardQuota(file) && bytes > (limits.responses ?? Infinity);
+        const quota = isOver ? 'responses' : exceededLimit(stored, file, limits);
+        if (quota) throw new Rollback<CreateFileOutcome>({ outcome: 'too_much', quota });
         return { outcome: 'created' };
       }),
 
@@ -78,8 +80,19 @@ function names(rows: BlobRow[]): string[] {
   return rows.map((row) => row.blob_id);
 }
 
-function counted(some: readonly StoredFile[], sign: 1 | -1): StoredBytes[] {
-  return some.filter(countsTowardQuota).map(({ orgId, bytes }) => ({ orgId, bytes: sign * bytes }));
+function storedBytes(file: StoredFile, sign: 1 | -1): StorageChange {
+  const { orgId, keyId } = file;
+  const fileBytes = sign * file.bytes;
+  return { orgId, keyId, fileBytes, bytes: countsTowardQuota(file) ? fileBytes : 0 };
+}
+
+/** Inserts files, and returns what their orgs and keys store. */
+export async function insertFiles(q: Queries, made: readonly StoredFile[]): Promise<Stored[]> {
+  await files.insert(q, made);
+  return addStored(
+    q,
+    made.map((file) => storedBytes(file, 1)),
+  );
 }
 
 /** Removes locked files that are unused: a batch may have started to use one before the lock. */
@@ -95,7 +108,10 @@ async function removeUnused(q: Queries, locked: readonly StoredFile[], now: numb
     ]);
     removed.push(file);
   }
-  await addBytes(q, counted(removed, -1));
+  await addStored(
+    q,
+    removed.map((file) => storedBytes(file, -1)),
+  );
   return removed;
 }
 

@@ -42,7 +42,7 @@ export const operations: {
     ...engine('recordMissing missing leftovers purge'),
     ...requests('tail errorSummary'),
   },
-  responses: requests('insert storedBytes get chain sizes texts finish renew abandoned remove removeExpired'),
+  responses: requests('insert get chain sizes texts finish renew abandoned remove removeExpired'),
   conversations: requests(
     'insert get update append items sizes positionOf item texts removeItem remove removeExpired',
   ),
@@ -54,6 +54,7 @@ export const operations: {
   ledger: { ...requests('add forSource forSources'), ...scan('usage'), ...engine('rollUp') },
   controls: { ...engine('read'), ...requests('pause resume drain undrain') },
   limits: engine('share removeUnused'),
+  storage: requests('stored'),
   webhooks: requests(
     'insert get list update rotate secrets replaceSecrets remove deliveries replay addClaimed claim finish release waiting removeDeliveries',
   ),

@@ -4,7 +4,7 @@ import type { BatchState } from '../contract/batches.ts';
 import { tableOf } from './table.ts';
 
 export const files = tableOf<StoredFile>('files')(
-  'id orgId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
+  'id orgId keyId purpose filename bytes blobId sha256 requests endpoint createdAt expiresAt',
 );
 
 /** Damaged JSON does not prevent showing or ending a batch. `claim.ts` reads the prices strictly, so that no line runs unbilled. */

@@ -21,6 +21,7 @@ import { createSnapshots } from './batches/snapshots.ts';
 import { createRecording } from './batches/record.ts';
 import { createReopening } from './batches/reopen.ts';
 import { createResponses } from './responses/responses.ts';
+import { createStorage } from './storage.ts';
 import { createResults } from './batches/results.ts';
 import { createWebhooks } from './webhooks/webhooks.ts';
 import { createWorkers } from './workers/workers.ts';
@@ -54,6 +55,7 @@ export function createSqlStore(db: Db): StoreOperations {
     ledger: createLedger(db),
     webhooks: { ...createWebhooks(db), ...createDeliveries(db) },
     limits: createLimits(db),
+    storage: createStorage(db),
     async ping() {
       await db.all('SELECT 1 AS one');
       return db.now();

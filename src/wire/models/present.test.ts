@@ -50,6 +50,7 @@ describe('files', () => {
   const file = {
     id: 'file-1',
     orgId: 'org_1',
+    keyId: null,
     purpose: 'batch' as const,
     filename: 'in.jsonl',
     bytes: 12,

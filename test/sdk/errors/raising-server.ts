@@ -51,7 +51,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
   const models = [{ model, pool: createStatelessPool(engine) }];
   const service = createInference({ ...parts, models, accounts, schemas: createSchemas(parts) });
   const { inference, capacity, catalog, peers } = service;
-  const limits = { conversationBytes: 1_000_000, responseBytesPerOrg: 1_000_000_000 };
+  const limits = { conversationBytes: 1_000_000, storedResponses: 1_000, responseBytesPerOrg: 1_000_000_000 };
   const responses = createResponses({
     ...parts,
     store,

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatQuery, StoredChat } from '../../../src/core/stored-chat.ts';
 import type { Stores } from '../conformance.ts';
-import { hour, nextId, start } from '../fixtures.ts';
+import { hour, nextId, start, storedBytes } from '../fixtures.ts';
 
 export function chatTests(on: Stores): void {
   const add = async (fields: Partial<StoredChat> = {}) => {
     const chat: StoredChat = {
       id: nextId('chatcmpl_'),
       orgId: 'org_a',
+      keyId: 'key_a',
       createdAt: start,
       expiresAt: start + hour,
       model: 'tiny',
@@ -45,11 +46,11 @@ export function chatTests(on: Stores): void {
         expect(await chats.update(org, chat.id, '{}', now)).toBeUndefined();
         expect(await chats.remove(org, chat.id, now)).toBe(false);
       }
-      expect(await on.store.responses.storedBytes('org_a')).toBe(bytesOf(chat));
+      expect(await storedBytes(on.store, 'org_a')).toBe(bytesOf(chat));
       expect(await chats.update('org_a', chat.id, '{}', start)).toEqual({ ...seen(chat), metadata: '{}' });
-      expect(await on.store.responses.storedBytes('org_a')).toBe(bytesOf({ ...chat, metadata: '{}' }));
+      expect(await storedBytes(on.store, 'org_a')).toBe(bytesOf({ ...chat, metadata: '{}' }));
       expect(await chats.remove('org_a', chat.id, start)).toBe(true);
-      expect(await on.store.responses.storedBytes('org_a')).toBe(0);
+      expect(await storedBytes(on.store, 'org_a')).toBe(0);
       const old = await add({ expiresAt: start + 1 });
       expect(await chats.removeExpired(start + 1, 9)).toBe(1);
       expect(await chats.get('org_a', old.id, start)).toBeUndefined();

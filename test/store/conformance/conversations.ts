@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConversationItem, ConversationAppend } from '../../../src/core/conversation.ts';
 import type { Stores } from '../conformance.ts';
-import { hour, nextId, start } from '../fixtures.ts';
+import { hour, nextId, start, storedBy, storedBytes } from '../fixtures.ts';
 import { makeResponse } from './responses.ts';
 
 export function conversationTests(on: Stores): void {
@@ -17,6 +17,7 @@ export function conversationTests(on: Stores): void {
     const made = {
       id: nextId('conv_'),
       orgId: 'org_a',
+      keyId: 'key_a',
       createdAt: start,
       expiresAt: start + hour,
       metadata,
@@ -74,7 +75,8 @@ export function conversationTests(on: Stores): void {
       const [a, b, c] = [item('a'), item('b'), item('c')];
       const { id } = await add([a]);
       expect(await on.store.conversations.append(saidIn(id, [b, a, b]))).toEqual([
-        { orgId: 'org_a', bytes: own + bytesOf([a, b]) },
+        { ownerId: 'key_a', bytes: own + bytesOf([a, b]), fileBytes: 0, responses: 3 },
+        { ownerId: 'org_a', bytes: own + bytesOf([a, b]), fileBytes: 0, responses: 3 },
       ]);
       await on.other.conversations.append(saidIn(id, [c]));
       expect(await all(id)).toEqual([a, b, c]);
@@ -139,31 +141,38 @@ export function conversationTests(on: Stores): void {
     test('can lose an item, and count the storage of the rest', async () => {
       const [a, b] = [item('a'), item('b')];
       const { id } = await add([a, b]);
-      const { conversations, responses } = on.store;
-      expect(await responses.storedBytes('org_a')).toBe(own + bytesOf([a, b]));
+      const { conversations } = on.store;
+      expect(await storedBytes(on.store, 'org_a')).toBe(own + bytesOf([a, b]));
       expect(await conversations.removeItem('org_b', id, a.id, start)).toBeUndefined();
       expect(await conversations.removeItem('org_a', id, 'msg_other', start)).toBeUndefined();
       expect(await conversations.removeItem('org_a', id, a.id, start)).toMatchObject({ bytes: bytesOf([b]) });
       expect(await all(id)).toEqual([b]);
-      expect(await responses.storedBytes('org_a')).toBe(own + bytesOf([b]));
+      expect(await storedBytes(on.store, 'org_a')).toBe(own + bytesOf([b]));
+      expect((await storedBy(on.store, 'key_a')).responses).toBe(2);
       expect(await conversations.remove('org_b', id, start)).toBe(false);
       expect(await conversations.remove('org_a', id, start)).toBe(true);
       expect(await conversations.remove('org_a', id, start)).toBe(false);
       expect(await all(id)).toEqual([]);
-      expect(await responses.storedBytes('org_a')).toBe(0);
+      for (const owner of ['org_a', 'key_a'])
+        expect(await storedBy(on.store, owner)).toEqual({
+          ownerId: owner,
+          bytes: 0,
+          fileBytes: 0,
+          responses: 0,
+        });
     });
 
     test('count the storage of their metadata, also when it changes, until they are removed', async () => {
-      const { conversations, responses } = on.store;
+      const { conversations } = on.store;
       const { id } = await add([], { expiresAt: start + 1 });
-      expect(await responses.storedBytes('org_a')).toBe(own);
+      expect(await storedBytes(on.store, 'org_a')).toBe(own);
       const longer = JSON.stringify({ a: 'é'.repeat(100) });
       await conversations.update('org_a', id, longer, start, start + 1);
-      expect(await responses.storedBytes('org_a')).toBe(Buffer.byteLength(longer));
+      expect(await storedBytes(on.store, 'org_a')).toBe(Buffer.byteLength(longer));
       await conversations.update('org_b', id, '{}', start, start);
-      expect(await responses.storedBytes('org_b')).toBe(0);
+      expect(await storedBytes(on.store, 'org_b')).toBe(0);
       expect(await conversations.removeExpired(start + 5, 2)).toBe(1);
-      expect(await responses.storedBytes('org_a')).toBe(0);
+      expect(await storedBytes(on.store, 'org_a')).toBe(0);
     });
 
     test('that expired are swept a few at a time, with their items', async () => {

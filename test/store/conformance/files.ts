@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Stores } from '../conformance.ts';
-import { addBatch, closeBatch, hour, makeFile, nextId, start, claimOf } from '../fixtures.ts';
+import {
+  addBatch,
+  closeBatch,
+  hour,
+  makeFile,
+  nextId,
+  start,
+  claimOf,
+  storedBy,
+  storedBytes,
+} from '../fixtures.ts';
 
 export function fileTests(on: Stores): void {
   const add = async (fields: Parameters<typeof makeFile>[0] = {}) => {
@@ -21,20 +31,59 @@ export function fileTests(on: Stores): void {
 
     test('stored for requests count as storage of the org, until they are deleted or expire', async () => {
       const orgId = nextId('org_');
-      const stored = () => on.store.responses.storedBytes(orgId);
+      const stored = () => storedBytes(on.store, orgId);
       const user = { orgId, purpose: 'user_data', requests: null, endpoint: null } as const;
       await add({ orgId, bytes: 7 });
       const kept = await add({ ...user, bytes: 60 });
       await add({ ...user, bytes: 40, expiresAt: start + 1 });
       expect(await stored()).toBe(100);
       const more = makeFile({ ...user, bytes: 11 });
-      expect(await on.store.files.insert(more, undefined, start, 110)).toEqual({ outcome: 'too_much' });
+      expect(await on.store.files.insert(more, undefined, start, { responses: 110 })).toEqual({
+        outcome: 'too_much',
+        quota: 'responses',
+      });
       expect(await on.store.files.find(more.id)).toBeUndefined();
       expect(await stored()).toBe(100);
       await on.store.files.removeExpired(start + 1, 100);
       expect(await stored()).toBe(60);
       await on.store.files.remove(orgId, kept.id, start);
       expect(await stored()).toBe(0);
+    });
+
+    test('of every purpose are counted for their org and their key, exactly (attack 5)', async () => {
+      const owner = { orgId: nextId('org_'), keyId: nextId('key_') };
+      const sums = async () => {
+        const [org, key] = [await storedBy(on.store, owner.orgId), await storedBy(on.store, owner.keyId)];
+        return [org.fileBytes, key.fileBytes];
+      };
+      const limits = { org: 150, key: 100 };
+      const insert = (fields: object) =>
+        on.other.files.insert(makeFile({ ...owner, ...fields }), undefined, start, limits);
+      const input = await add({ ...owner, bytes: 60 });
+      await add({ ...owner, bytes: 30, purpose: 'batch_output', requests: null, endpoint: null });
+      await add({ ...owner, keyId: null, bytes: 10 });
+      expect(await sums()).toEqual([100, 90]);
+      expect(await insert({ bytes: 11 })).toEqual({ outcome: 'too_much', quota: 'key' });
+      expect(await insert({ bytes: 51, keyId: nextId('key_') })).toEqual({
+        outcome: 'too_much',
+        quota: 'org',
+      });
+      expect(await sums()).toEqual([100, 90]);
+      expect(await insert({ bytes: 10 })).toEqual({ outcome: 'created' });
+      await on.store.files.remove(owner.orgId, input.id, start);
+      expect(await sums()).toEqual([50, 40]);
+    });
+
+    test('of one org never exceed its limit together, however many come at once (attack 5)', async () => {
+      const orgId = nextId('org_');
+      const inserted = Array.from({ length: 20 }, (_, n) =>
+        (n % 2 ? on.store : on.other).files.insert(makeFile({ orgId, bytes: 10 }), undefined, start, {
+          org: 105,
+        }),
+      );
+      const outcomes = (await Promise.all(inserted)).map(({ outcome }) => outcome);
+      expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(10);
+      expect((await storedBy(on.store, orgId)).fileBytes).toBe(100);
     });
 
     test('of other orgs and unknown ones are not found', async () => {

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { StoredResponse } from '../../../src/core/response.ts';
 import type { Stores } from '../conformance.ts';
-import { hour, nextId, start } from '../fixtures.ts';
+import { hour, nextId, start, storedBytes } from '../fixtures.ts';
 
 export function makeResponse(fields: Partial<StoredResponse> = {}): StoredResponse {
   return {
     id: nextId('resp_'),
     orgId: 'org_a',
+    keyId: 'key_a',
     status: 'completed',
     previousId: null,
     createdAt: start,
@@ -134,28 +135,29 @@ export function responseTests(on: Stores): void {
 
     test('count as storage until they are removed', async () => {
       const { responses } = on.store;
-      expect(await responses.storedBytes('org_a')).toBe(0);
+      expect(await storedBytes(on.store, 'org_a')).toBe(0);
       const [a, old] = [makeResponse({ pieces: '[]' }), makeResponse({ expiresAt: start + 1 })];
       const foreign = makeResponse({ orgId: 'org_b' });
       const all = bytesOf(a) + bytesOf(old);
       expect(await responses.insert([a, foreign, old])).toEqual([
-        { orgId: 'org_a', bytes: all },
-        { orgId: 'org_b', bytes: bytesOf(foreign) },
+        { ownerId: 'key_a', bytes: all + bytesOf(foreign), fileBytes: 0, responses: 3 },
+        { ownerId: 'org_a', bytes: all, fileBytes: 0, responses: 2 },
+        { ownerId: 'org_b', bytes: bytesOf(foreign), fileBytes: 0, responses: 1 },
       ]);
-      expect(await on.other.responses.storedBytes('org_a')).toBe(all);
+      expect(await storedBytes(on.other, 'org_a')).toBe(all);
       await expect(responses.insert([makeResponse(), a])).rejects.toThrow();
-      expect(await responses.storedBytes('org_a')).toBe(all);
+      expect(await storedBytes(on.store, 'org_a')).toBe(all);
       const running = await unfinished();
       await responses.finish(running.id, done);
       await responses.finish(running.id, done);
-      expect(await responses.storedBytes('org_a')).toBe(all + bytesOf({ ...running, ...done }));
+      expect(await storedBytes(on.store, 'org_a')).toBe(all + bytesOf({ ...running, ...done }));
       const { saidBytes } = (await on.store.responses.get('org_a', running.id, start))!;
       expect(saidBytes).toBe(100 + Buffer.byteLength(done.output));
       await responses.remove('org_a', running.id, start);
       await responses.remove('org_a', running.id, start);
-      expect(await responses.storedBytes('org_a')).toBe(all);
+      expect(await storedBytes(on.store, 'org_a')).toBe(all);
       expect(await responses.removeExpired(start + 1, 10)).toBe(1);
-      expect(await responses.storedBytes('org_a')).toBe(bytesOf(a));
+      expect(await storedBytes(on.store, 'org_a')).toBe(bytesOf(a));
     });
 
     test('are counted exactly under concurrent writes and removals', async () => {
@@ -163,9 +165,7 @@ export function responseTests(on: Stores): void {
       await Promise.all(rows.map((row, n) => (n % 3 ? on.store : on.other).responses.insert([row])));
       await Promise.all(rows.slice(5).map((row) => on.other.responses.remove(row.orgId, row.id, start)));
       const left = rows.slice(0, 5).filter(({ orgId }) => orgId === 'org_a');
-      expect(await on.store.responses.storedBytes('org_a')).toBe(
-        left.reduce((sum, row) => sum + bytesOf(row), 0),
-      );
+      expect(await storedBytes(on.store, 'org_a')).toBe(left.reduce((sum, row) => sum + bytesOf(row), 0));
     });
 
     test('end once', async () => {

@@ -9,11 +9,14 @@ import type {
   OpenLines,
 } from '../../contract/batches.ts';
 import { isDisabled } from '../accounts/orgs.ts';
+import type { StoredFile } from '../../../core/file.ts';
+import type { FileByteLimits } from '../../contract/storage.ts';
+import { exceededLimit, readStored } from '../storage.ts';
 import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { freezeAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
-import { lockFile } from '../files.ts';
-import { batches, batchStates, chunks, files, packLines } from '../rows.ts';
+import { insertFiles, lockFile } from '../files.ts';
+import { batches, batchStates, chunks, packLines } from '../rows.ts';
 import { allIn, Rollback, withRollback } from '../statement.ts';
 import { tableOf } from '../table.ts';
 
@@ -37,8 +40,8 @@ export function createBatchRows(db: Db): BatchRows {
           throw new Rollback<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
         if ((await countOpen(q, batch.orgId)) >= maxOpen)
           throw new Rollback<CreateBatchOutcome>({ outcome: 'too_many_open' });
-        if (inlineFile) await files.insert(q, [inlineFile]);
-        else await requireInput(q, batch, now);
+        if (!inlineFile) await requireInput(q, batch, now);
+        await requireStorage(q, batch, options);
         await batches.insert(q, [batch]);
         await insertChunks(q, batch, planned, 'ready');
         await insertChunks(q, batch, [{ ...closingChunk, batchId: batch.id }], 'held');
@@ -129,6 +132,18 @@ async function countOpen(q: Queries, orgId: string): Promise<number> {
     [orgId],
   );
   return row!.open;
+}
+
+/** Stores the inline file. Results come on top, so a batch needs some room even without one. */
+async function requireStorage(
+  q: Queries,
+  batch: Batch,
+  { inlineFile, storage = {} }: { inlineFile?: StoredFile; storage?: FileByteLimits },
+): Promise<void> {
+  const owners = [batch.orgId, batch.keyId];
+  const stored = inlineFile ? await insertFiles(q, [inlineFile]) : await readStored(q, owners);
+  const quota = exceededLimit(stored, batch, storage, !inlineFile);
+  if (quota) throw new Rollback<CreateBatchOutcome>({ outcome: 'too_much_stored', quota });
 }
 
 async function requireInput(q: Queries, batch: Batch, now: number): Promise<void> {

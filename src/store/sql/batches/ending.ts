@@ -9,7 +9,8 @@ import { addEvent } from '../webhooks/deliveries.ts';
 import { summarise } from './error-summary.ts';
 import { holdsClosingLease, readyToClose } from './record.ts';
 import { mayBeRowFault } from './isolate-failures.ts';
-import { batches, batchStates, files } from '../rows.ts';
+import { insertFiles } from '../files.ts';
+import { batches, batchStates } from '../rows.ts';
 
 type Ending = Pick<
   BatchStore,
@@ -98,7 +99,7 @@ export function createEnding(db: Db): Ending {
         const batch = await lockBatch(q, lease.batchId);
         if (!batch?.closing || !(await holdsClosingLease(q, worker, lease))) return 'fenced';
         if (!fault && !(await agrees(q, batch))) return 'incomplete';
-        await files.insert(
+        await insertFiles(
           q,
           [written.output, written.errors].filter((file) => file !== null),
         );

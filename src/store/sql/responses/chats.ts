@@ -2,9 +2,9 @@ import type { ChatQuery, StoredChat } from '../../../core/stored-chat.ts';
 import type { Db } from '../../db.ts';
 import type { ChatWithoutMessages, ChatStore } from '../../contract/chats.ts';
 import { sliceEnd } from '../scan.ts';
+import { addStored } from '../storage.ts';
 import { conditions, tableOf } from '../table.ts';
 import { createExpiring, unexpired } from './expiring.ts';
-import { addBytes } from './stored-bytes.ts';
 
 /** Rows that a slice of a search reads for one condition: about 2 ms. */
 const scannedRows = 200;
@@ -12,7 +12,7 @@ const scannedRows = 200;
 type SizedRow = Pick<ChatWithoutMessages, 'id' | 'metadata'> & { bytes: number };
 
 const chats = tableOf<StoredChat, 'messages'>('chats', { unread: ['messages'] })(
-  'id orgId createdAt expiresAt model metadata body messages',
+  'id orgId keyId createdAt expiresAt model metadata body messages',
 );
 /** SQL: size of a chat in a list. */
 const shownBytes = 'octet_length(metadata) + octet_length(body)';
@@ -37,7 +37,8 @@ export function createChats(db: Db): ChatStore {
     insert: (chat) =>
       db.tx(async (q) => {
         const [row] = (await chats.insert(q, [chat], `RETURNING ${bytes} AS bytes`)) as { bytes: number }[];
-        return addBytes(q, [{ orgId: chat.orgId, bytes: row!.bytes }]);
+        const { orgId, keyId } = chat;
+        return addStored(q, [{ orgId, keyId, bytes: row!.bytes, responses: 1 }]);
       }),
 
     get: find,

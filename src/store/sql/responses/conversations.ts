@@ -1,14 +1,13 @@
 import type { ConversationItem, StoredConversation, ConversationAppend } from '../../../core/conversation.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { ConversationStore, ItemPage } from '../../contract/conversations.ts';
-import type { StoredBytes } from '../../contract/stored-bytes.ts';
 import { createExpiring, unexpired } from './expiring.ts';
-import { addBytes } from './stored-bytes.ts';
+import { addStored, type StorageChange } from '../storage.ts';
 import { conditions, tableOf } from '../table.ts';
 
 const conversations = tableOf<StoredConversation & { lastSeq: number }, 'lastSeq'>('conversations', {
   unread: ['lastSeq'],
-})('id orgId createdAt expiresAt bytes metadata lastSeq');
+})('id orgId keyId createdAt expiresAt bytes metadata lastSeq');
 
 type ItemRow = ConversationItem & { conversationId: string; seq: number };
 
@@ -21,7 +20,7 @@ export function createConversations(db: Db): ConversationStore {
     name: 'conversations',
     table: conversations,
     bytes: 'bytes + octet_length(metadata)',
-    along: (q, id) => q.all('DELETE FROM conversation_items WHERE conversation_id = ?', [id]),
+    along: (q, id) => conversationItems.remove(q, { conversationId: id }),
   });
 
   function readPage<T extends object>(
@@ -43,11 +42,11 @@ export function createConversations(db: Db): ConversationStore {
   return {
     insert: (conversation, items) =>
       db.tx(async (q) => {
-        const { id, orgId, createdAt, expiresAt, metadata } = conversation;
+        const { id, orgId, keyId, createdAt, expiresAt, metadata } = conversation;
         await conversations.insert(q, [{ ...conversation, bytes: 0, lastSeq: 0 }]);
         const said: ConversationAppend = { orgId, conversationId: id, items, now: createdAt, expiresAt };
-        const own = { orgId, bytes: Buffer.byteLength(metadata) };
-        return addBytes(q, [own, ...(await appendAll(q, [said]))]);
+        const own = { orgId, keyId, bytes: Buffer.byteLength(metadata), responses: 1 };
+        return addStored(q, [own, ...(await appendAll(q, [said]))]);
       }),
 
     get: find,
@@ -56,7 +55,7 @@ export function createConversations(db: Db): ConversationStore {
     append: (said) =>
       db.tx(async (q) => {
         const added = await appendAll(q, [said]);
-        return added.length === 0 ? undefined : addBytes(q, added);
+        return added.length === 0 ? undefined : addStored(q, added);
       }),
 
     items: (id, page) => readPage<ConversationItem>('id, item', id, page),
@@ -82,7 +81,7 @@ export function createConversations(db: Db): ConversationStore {
         );
         if (!gone) return undefined;
         const [row] = await conversations.update(q, { 'bytes = bytes - ?': gone.bytes }, { id });
-        await addBytes(q, [{ orgId, bytes: -gone.bytes }]);
+        await addStored(q, [{ orgId, keyId: row!.keyId, bytes: -gone.bytes, responses: -1 }]);
         return row;
       }),
 
@@ -91,14 +90,14 @@ export function createConversations(db: Db): ConversationStore {
   };
 }
 
-/** Appends to existing conversations, in one lock order for all processes, and returns the added bytes. */
-export async function appendAll(q: Queries, said: readonly ConversationAppend[]): Promise<StoredBytes[]> {
-  const added: StoredBytes[] = [];
+/** Appends to existing conversations, in one lock order for all processes, and returns what was added. */
+export async function appendAll(q: Queries, said: readonly ConversationAppend[]): Promise<StorageChange[]> {
+  const added: StorageChange[] = [];
   const inOrder = said.toSorted((a, b) => (a.conversationId < b.conversationId ? -1 : 1));
   for (const { orgId, conversationId, items, now, expiresAt } of inOrder) {
     const there = conditions(unexpired(orgId, conversationId, now));
-    const [row] = await q.all<{ last_seq: number }>(
-      `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${there.sql} RETURNING last_seq`,
+    const [row] = await q.all<{ last_seq: number; key_id: string | null }>(
+      `UPDATE conversations SET last_seq = last_seq + ?, expires_at = ? WHERE ${there.sql} RETURNING last_seq, key_id`,
       [items.length, expiresAt, ...there.params],
     );
     if (!row) continue;
@@ -110,7 +109,7 @@ export async function appendAll(q: Queries, said: readonly ConversationAppend[])
     )) as { bytes: number }[];
     const bytes = kept.reduce((sum, each) => sum + each.bytes, 0);
     await q.all('UPDATE conversations SET bytes = bytes + ? WHERE id = ?', [bytes, conversationId]);
-    added.push({ orgId, bytes });
+    added.push({ orgId, keyId: row.key_id, bytes, responses: kept.length });
   }
   return added;
 }

@@ -1,11 +1,14 @@
 import type { Db, Queries } from '../../db.ts';
 import { conditions, type Table, type Where } from '../table.ts';
-import { addBytes } from './stored-bytes.ts';
+import { addStored, type StorageChange } from '../storage.ts';
 
 /** Condition: a row of the org that has not expired. */
 export function unexpired(orgId: string, id: string, now: number): Where {
   return { id, orgId, 'expires_at > ?': now };
 }
+
+/** SQL: whose row it is. */
+export const owner = 'org_id AS "orgId", key_id AS "keyId"';
 
 interface Expiring<Row> {
   name: 'responses' | 'conversations' | 'chats';
@@ -14,8 +17,8 @@ interface Expiring<Row> {
   bytes: string;
   /** SQL: additional condition for removal after expiry. */
   sweepable?: string;
-  /** Removes dependent rows. */
-  along?: (q: Queries, id: string) => Promise<unknown>;
+  /** Removes dependent rows, and returns their number. */
+  along?: (q: Queries, id: string) => Promise<number>;
 }
 
 /** Find, update and remove for rows that expire and count toward the quota. */
@@ -26,15 +29,16 @@ export function createExpiring<Row extends object>(
   function removeWhere(where: Where): Promise<number> {
     const { sql, params } = conditions(where);
     return db.tx(async (q) => {
-      const removed = await q.all<{ id: string; org_id: string; bytes: number }>(
-        `DELETE FROM ${name} WHERE ${sql} RETURNING id, org_id, ${bytes} AS bytes`,
+      const removed = await q.all<{ id: string; orgId: string; keyId: string | null; bytes: number }>(
+        `DELETE FROM ${name} WHERE ${sql} RETURNING id, ${owner}, ${bytes} AS bytes`,
         params,
       );
-      for (const { id } of removed) await along?.(q, id);
-      await addBytes(
-        q,
-        removed.map((row) => ({ orgId: row.org_id, bytes: -row.bytes })),
-      );
+      const changes: StorageChange[] = [];
+      for (const { id, orgId, keyId, bytes: size } of removed) {
+        const dependent = (await along?.(q, id)) ?? 0;
+        changes.push({ orgId, keyId, bytes: -size, responses: -1 - dependent });
+      }
+      await addStored(q, changes);
       return removed.length;
     });
   }
@@ -46,13 +50,15 @@ export function createExpiring<Row extends object>(
     updateMetadata: (orgId: string, id: string, metadata: string, now: number, expiresAt?: number) =>
       db.tx(async (q) => {
         const { sql, params } = conditions(unexpired(orgId, id, now));
-        const [before] = await q.all<{ bytes: number }>(
-          `SELECT octet_length(metadata) AS bytes FROM ${name} WHERE ${sql} ${q.forUpdate}`,
+        const [before] = await q.all<{ keyId: string | null; bytes: number }>(
+          `SELECT key_id AS "keyId", octet_length(metadata) AS bytes FROM ${name} WHERE ${sql} ${q.forUpdate}`,
           params,
         );
         if (!before) return undefined;
         const [row] = await table.update(q, { metadata, expiresAt }, { id });
-        await addBytes(q, [{ orgId, bytes: Buffer.byteLength(metadata) - before.bytes }]);
+        await addStored(q, [
+          { orgId, keyId: before.keyId, bytes: Buffer.byteLength(metadata) - before.bytes },
+        ]);
         return row;
       }),
 

@@ -9,11 +9,11 @@ import type {
 import { appendAll } from './conversations.ts';
 import { allIn } from '../statement.ts';
 import { tableOf } from '../table.ts';
-import { createExpiring, unexpired } from './expiring.ts';
-import { addBytes } from './stored-bytes.ts';
+import { addStored } from '../storage.ts';
+import { createExpiring, owner, unexpired } from './expiring.ts';
 
 const responses = tableOf<StoredResponse, 'input'>('responses', { unread: ['input'] })(
-  'id orgId status previousId createdAt expiresAt aliveUntil saidBytes input output body pieces',
+  'id orgId keyId status previousId createdAt expiresAt aliveUntil saidBytes input output body pieces',
 );
 
 /** Columns for following a chain, without texts. */
@@ -53,16 +53,12 @@ export function createResponses(db: Db): ResponseStore {
     insert: (made, said = []) =>
       db.tx(async (q) => {
         await responses.insert(q, made);
-        const own = made.map((response) => ({ orgId: response.orgId, bytes: bytesOf(response) }));
-        return addBytes(q, [...own, ...(await appendAll(q, said))]);
+        const own = made.map((response) => {
+          const { orgId, keyId } = response;
+          return { orgId, keyId, bytes: bytesOf(response), responses: 1 };
+        });
+        return addStored(q, [...own, ...(await appendAll(q, said))]);
       }),
-
-    async storedBytes(orgId) {
-      const [row] = await db.all<{ bytes: number }>('SELECT bytes FROM response_usage WHERE org_id = ?', [
-        orgId,
-      ]);
-      return row?.bytes ?? 0;
-    },
 
     get: find,
 
@@ -90,8 +86,8 @@ export function createResponses(db: Db): ResponseStore {
 
     finish: (id, { status, output, body, pieces }, said) =>
       db.tx(async (q) => {
-        const [before] = await q.all<{ org_id: string; bytes: number }>(
-          `SELECT org_id, ${bytesOfRow} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.forUpdate}`,
+        const [before] = await q.all<{ orgId: string; keyId: string | null; bytes: number }>(
+          `SELECT ${owner}, ${bytesOfRow} AS bytes FROM responses WHERE id = ? AND alive_until IS NOT NULL ${q.forUpdate}`,
           [id],
         );
         if (!before) return false;
@@ -101,7 +97,7 @@ export function createResponses(db: Db): ResponseStore {
           [status, output, body, pieces, Buffer.byteLength(output), id],
         );
         const added = await appendAll(q, said ? [said] : []);
-        await addBytes(q, [{ orgId: before.org_id, bytes: after!.bytes - before.bytes }, ...added]);
+        await addStored(q, [{ ...before, bytes: after!.bytes - before.bytes }, ...added]);
         return true;
       }),
 
