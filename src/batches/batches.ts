@@ -3,6 +3,7 @@ import type { BatchEndpoint, BatchStatus, CreateBatch, ResultStream } from '../c
 import type { Caller } from '../core/org.ts';
 import type { BatchQuery } from '../store/contract/batches.ts';
 import type { IdempotencyToken } from '../store/contract/idempotency.ts';
+import type { BatchFilters } from './read/list-all.ts';
 import type { OpenWorkReport } from './read/open-work.ts';
 import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
@@ -22,6 +23,19 @@ export interface Batches extends Service {
   /** Validates, counts and prices without storing anything. */
   dryRun(caller: Caller, input: CreateBatch): Promise<DryRun>;
   get(caller: Caller, id: string): Promise<BatchView>;
+  /**
+   * Caller for the other operations on a batch of any org, for operators. A batch that it creates belongs to the org and the key of
+   * this one, and its models are limited by the key of `operator`.
+   * @throws ApiError `not_found`
+   */
+  asOwner(operator: Caller, id: string): Promise<Caller>;
+  /**
+   * Changes the place of a batch in the queue of its org.
+   * @throws ApiError `not_found`, `batch_not_changeable`
+   */
+  setPriority(caller: Caller, id: string, priority: number): Promise<BatchView>;
+  /** One page of the batches of all orgs, newest first by default. @param signal stops a search whose client has left */
+  listAll(filters: BatchFilters, signal: AbortSignal): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   /** One page of batches; `hasMore` counts in the direction of the query. */
   list(caller: Caller, query: BatchQuery): Promise<{ batches: BatchView[]; hasMore: boolean }>;
   /**

@@ -26,6 +26,7 @@ import { countInput } from './create/count-input.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
+import { listAll, type ListAllDeps } from './read/list-all.ts';
 import { ResultReaders, readResults } from './read/results.ts';
 import { OpenWork } from './read/open-work.ts';
 import { Runner } from './runner.ts';
@@ -140,6 +141,14 @@ export function createBatches(deps: BatchesDeps): Batches {
     return Promise.all(pictures.filter((picture) => picture !== undefined).map(view));
   };
 
+  const listing: ListAllDeps = {
+    store: store.batches,
+    models: peers,
+    waitSources,
+    timesOf: ({ orgId, model }) => runTimes(context, orgId, model),
+    views: viewListed,
+  };
+
   const owned = async (orgId: string, id: string): Promise<Batch> => {
     const batch = await store.batches.get(orgId, id);
     if (!batch) throw notFound('batch');
@@ -203,6 +212,24 @@ export function createBatches(deps: BatchesDeps): Batches {
       const shown = page.slice(start, start + query.limit);
       return { batches: await viewListed(shown), hasMore };
     },
+
+    async asOwner({ scopes, models }, id) {
+      const batch = await store.batches.find(id);
+      if (!batch) throw notFound('batch');
+      const { orgId, keyId } = batch;
+      return { orgId, keyId, scopes, models };
+    },
+
+    async setPriority(caller, id, priority) {
+      await owned(caller.orgId, id);
+      const isOpen = await store.batches.setPriority(id, priority);
+      const shown = await viewOwned(caller.orgId, id);
+      if (!isOpen) throw new ApiError('batch_not_changeable', endText(shown.batch));
+      runner.wake();
+      return shown;
+    },
+
+    listAll: (filters, signal) => listAll(listing, filters, signal),
 
     async remove(caller, id) {
       const batch = await owned(caller.orgId, id);
@@ -273,8 +300,9 @@ export function createBatches(deps: BatchesDeps): Batches {
 function mustBeOpen(view: BatchView): BatchView {
   const { batch } = view;
   if (batch.closing === null) return view;
-  throw new ApiError(
-    'batch_not_pausable',
-    isFinal(batch.status) ? `The batch is ${batch.status}.` : 'The batch is already ending.',
-  );
+  throw new ApiError('batch_not_pausable', endText(batch));
+}
+
+function endText({ status }: Batch): string {
+  return isFinal(status) ? `The batch is ${status}.` : 'The batch is already ending.';
 }

@@ -3,7 +3,11 @@ import type { Fields } from '../base/fields.ts';
 import { words } from '../base/words.ts';
 
 /** Kinds of administrative changes. */
-export const auditActions = words('org.create org.update key.create key.update key.rotate key.revoke');
+export const auditActions = [
+  ...words('org.create org.update key.create key.update key.rotate key.revoke'),
+  ...words('batch.pause batch.resume batch.cancel batch.retry batch.update'),
+  ...words('batches.pause batches.resume replica.drain replica.undrain'),
+];
 export type AuditAction = (typeof auditActions)[number];
 
 /** Caller that makes a change, and where its request came from. */

@@ -25,6 +25,7 @@ export const errorCatalog = {
   method_not_allowed: { status: 405, kind: 'invalid' },
   request_timeout: { status: 408, kind: 'timeout' },
   batch_not_cancellable: { status: 409, kind: 'conflict' },
+  batch_not_changeable: { status: 409, kind: 'conflict' },
   batch_not_pausable: { status: 409, kind: 'conflict' },
   batch_not_finished: { status: 409, kind: 'conflict' },
   nothing_to_retry: { status: 409, kind: 'conflict' },

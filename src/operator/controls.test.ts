@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { createMemoryStore, type MemoryStore } from '../../test/support/memory-store.ts';
 import { silent } from '../base/log.ts';
+import { type Actor, serverActor } from '../core/audit.ts';
 import { type Controls, createControls } from './controls.ts';
 
 let clock: ManualClock;
@@ -11,6 +12,7 @@ let there: Controls;
 let changes: number;
 
 const everything = { model: null, orgId: null };
+const by = (keyId: string): Actor => ({ ...serverActor, keyId });
 const replica = { id: 'rep_1', model: 'm1', server: 'http://gpu' };
 
 beforeEach(async () => {
@@ -31,18 +33,18 @@ afterEach(async () => {
 
 describe('controls', () => {
   it('are in force at once where they are set, and on other processes within a second', async () => {
-    expect(await here.pause({ model: 'm1', orgId: null }, 'key_1')).toEqual([
+    expect(await here.pause({ model: 'm1', orgId: null }, by('key_1'))).toEqual([
       { model: 'm1', orgId: null, since: 1000, keyId: 'key_1' },
     ]);
     expect(here.pausing('org_a', 'm1')).toMatchObject({ since: 1000 });
     expect([here.pausing('org_a', 'm2'), there.pausing('org_a', 'm1')]).toEqual([null, null]);
-    await here.drain(replica, 'key_1');
+    await here.drain(replica, by('key_1'));
     await clock.advance(1000);
     expect(there.pausing('org_a', 'm1')).toMatchObject({ since: 1000, keyId: 'key_1' });
     expect(there.drains).toEqual([{ ...replica, since: 1000, keyId: 'key_1' }]);
     expect(changes).toBe(1);
-    expect(await there.resume(everything)).toEqual([]);
-    await there.undrain('rep_1');
+    expect(await there.resume(everything, by('key_1'))).toEqual([]);
+    await there.undrain('rep_1', by('key_1'));
     expect(changes).toBe(3);
     await clock.advance(1000);
     expect([here.pauses, here.drains]).toEqual([[], []]);
@@ -50,11 +52,11 @@ describe('controls', () => {
   });
 
   it('keep the first time and key of a pause and a drain that are set again', async () => {
-    await here.pause(everything, 'key_1');
-    await here.drain(replica, 'key_1');
+    await here.pause(everything, by('key_1'));
+    await here.drain(replica, by('key_1'));
     await clock.advance(5000);
-    await there.pause(everything, 'key_2');
-    await there.drain(replica, 'key_2');
+    await there.pause(everything, by('key_2'));
+    await there.drain(replica, by('key_2'));
     expect([there.pauses, there.drains]).toMatchObject([
       [{ since: 1000, keyId: 'key_1' }],
       [{ since: 1000 }],
@@ -62,19 +64,19 @@ describe('controls', () => {
   });
 
   it('stay in force while the database does not answer', async () => {
-    await here.pause(everything, 'key_1');
+    await here.pause(everything, by('key_1'));
     const stored = store.controls;
     store.controls = { ...stored, read: () => Promise.reject(new Error('down')) };
     await clock.advance(60_000);
     expect(here.pausing('org_a', 'm1')).not.toBeNull();
     store.controls = stored;
-    await stored.resume(everything);
+    await stored.resume(everything, { actor: serverActor, at: 0 });
     await clock.advance(1000);
     expect(here.pausing('org_a', 'm1')).toBeNull();
   });
 
   it('are in force from the start of a process on', async () => {
-    await here.pause(everything, 'key_1');
+    await here.pause(everything, by('key_1'));
     const later = createControls({ store, clock, log: silent });
     let isApplied = false;
     later.onChange(() => (isApplied = true));

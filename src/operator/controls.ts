@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { createPoll } from '../base/poll.ts';
 import type { Service } from '../base/service.ts';
+import type { Actor } from '../core/audit.ts';
 import { type BatchPause, findPause, type PauseScope, type ReplicaDrain } from '../core/controls.ts';
 import type { StoredControls } from '../store/contract/controls.ts';
 import type { Store } from '../store/store.ts';
@@ -19,11 +20,11 @@ export interface Controls extends Service {
   /** Pause that stops the lines of an org for a model; null if none does. */
   pausing(orgId: string, model: string): BatchPause | null;
   /** Returns the pauses then in force. */
-  pause(scope: PauseScope, keyId: string): Promise<readonly BatchPause[]>;
+  pause(scope: PauseScope, actor: Actor): Promise<readonly BatchPause[]>;
   /** Ends the pauses within the scope. Returns those still in force. */
-  resume(scope: PauseScope): Promise<readonly BatchPause[]>;
-  drain(replica: Pick<ReplicaDrain, 'id' | 'model' | 'server'>, keyId: string): Promise<void>;
-  undrain(id: string): Promise<void>;
+  resume(scope: PauseScope, actor: Actor): Promise<readonly BatchPause[]>;
+  drain(replica: Pick<ReplicaDrain, 'id' | 'model' | 'server'>, actor: Actor): Promise<void>;
+  undrain(id: string, actor: Actor): Promise<void>;
   /** Calls `listener` after each change, whichever process made it. */
   onChange(listener: () => void): void;
 }
@@ -59,22 +60,22 @@ export function createControls({ store, clock, log }: ControlsDeps): Controls {
       return current.drains;
     },
     pausing: (orgId, model) => findPause(current.pauses, { orgId, model }),
-    async pause(scope, keyId) {
-      await store.controls.pause({ ...scope, since: clock.now(), keyId });
+    async pause(scope, actor) {
+      await store.controls.pause(scope, { actor, at: clock.now() });
       await poll.refresh();
       return current.pauses;
     },
-    async resume(scope) {
-      await store.controls.resume(scope);
+    async resume(scope, actor) {
+      await store.controls.resume(scope, { actor, at: clock.now() });
       await poll.refresh();
       return current.pauses;
     },
-    async drain(replica, keyId) {
-      await store.controls.drain({ ...replica, since: clock.now(), keyId });
+    async drain(replica, actor) {
+      await store.controls.drain(replica, { actor, at: clock.now() });
       await poll.refresh();
     },
-    async undrain(id) {
-      await store.controls.undrain(id);
+    async undrain(id, actor) {
+      await store.controls.undrain(id, { actor, at: clock.now() });
       await poll.refresh();
     },
     onChange: (listener) => void listeners.push(listener),

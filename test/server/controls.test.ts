@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { serverActor } from '../../src/core/audit.ts';
 import { replicaId } from '../../src/inference/replica-id.ts';
 import { chatLine } from './support/jsonl.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
@@ -129,7 +130,7 @@ describe('replicas', () => {
 
   it('that no process lists any more can be undrained', async () => {
     const id = `rep_${'a'.repeat(32)}`;
-    await app.store.controls.drain({ id, model: 'old', server: 'http://old', since: 0, keyId: 'key_1' });
+    await app.store.controls.drain({ id, model: 'old', server: 'http://old' }, { actor: serverActor, at: 0 });
     await expect
       .poll(async () => (await admin('GET', 'replicas')).json.data)
       .toContainEqual(expect.objectContaining({ id, model: 'old', server: 'http://old', health: null }));

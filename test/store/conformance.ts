@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/store/store.ts';
 import { auditTests } from './conformance/audit.ts';
+import { allBatchesTests } from './conformance/all-batches.ts';
 import { batchTests } from './conformance/batches.ts';
 import { budgetTests } from './conformance/budgets.ts';
 import { chatTests } from './conformance/chats.ts';
@@ -68,6 +69,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     fileTests(stores);
     creationTests(stores);
     batchTests(stores);
+    allBatchesTests(stores);
     chunkTests(stores);
     placeTests(stores);
     queueTests(stores);

@@ -74,7 +74,7 @@ export function toBatchView(
 }
 
 /** Judges by the batch's own rate if known: it may have recovered since it was first seen at risk. */
-function isAtRisk(batch: Batch, times: RunTimes): boolean {
+export function isAtRisk(batch: Batch, times: RunTimes): boolean {
   if (isFinal(batch.status) || batch.closing !== null) return false;
   return missesWindow(batch, times) ?? (batch.atRiskAt !== null || timeLeft(batch, times) === 0);
 }

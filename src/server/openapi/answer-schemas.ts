@@ -65,7 +65,7 @@ export const fileSchema = titled('File', {
 
 export const deletedFileSchema = deleted('DeletedFile', 'file');
 
-export const batchSchema = titled('Batch', {
+const batchFields = {
   id: t.string({ pattern: '^batch_' }),
   object: t.literal('batch'),
   endpoint: t.oneOf(batchEndpoints),
@@ -102,6 +102,14 @@ export const batchSchema = titled('Batch', {
   cost,
   error_summary: t.array(t.object({ code: t.string(), count: t.integer(), example: t.string() }, closed)),
   metadata: t.anyObject({ description: 'Metadata from the creation of the batch; empty without any.' }),
+};
+
+export const batchSchema = titled('Batch', batchFields);
+
+export const operatorBatchSchema = titled('OperatorBatch', {
+  ...batchFields,
+  org_id: t.string({ pattern: '^org_' }),
+  org: t.stringOrNull({ description: 'Name of the org.' }),
 });
 
 export const estimateSchema = titled('BatchEstimate', {

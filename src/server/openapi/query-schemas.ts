@@ -3,6 +3,7 @@ import { filePurposes } from '../../core/file.ts';
 import { auditActions } from '../../core/audit.ts';
 import { auditListLimits } from '../../wire/admin/audit.ts';
 import { hourlyDays, usageGroups } from '../../core/usage-report.ts';
+import { waitingReasons } from '../../core/waiting.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
@@ -36,6 +37,22 @@ export const batchListQuery: QueryDocs = {
   order: order('desc', 'Order by creation.'),
   status: { type: 'string', enum: batchStatuses, description: 'Only batches in this state.' },
   created_after: text('Only batches created at or after this time: ISO 8601, or Unix seconds.'),
+};
+
+export const allBatchesQuery: QueryDocs = {
+  ...batchListQuery,
+  created_before: text('Only batches created before this time: ISO 8601, or Unix seconds.'),
+  org: text('Only batches of this org, given by its id or its name.'),
+  model: text('Only batches with requests to this model, given by its id or an alias.'),
+  waiting: {
+    type: 'string',
+    enum: ['any', ...waitingReasons],
+    description: 'Only batches that wait for this reason, or for any.',
+  },
+  at_risk: {
+    type: 'boolean',
+    description: 'Only batches that are, or are not, at risk of missing their window.',
+  },
 };
 
 export const messageBatchListQuery: QueryDocs = {

@@ -13,7 +13,7 @@ import {
 import { quoted } from '../../wire/json/parse.ts';
 import { json } from '../answer.ts';
 import { pauseListSchema, replicaListSchema, replicaSchema } from '../openapi/admin-schemas.ts';
-import type { Services } from '../route.ts';
+import { actorOf, type Services } from '../route.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
 
 /** Controls of operators: pauses of batch lines, and drains of replicas. All processes follow them within a second. */
@@ -35,10 +35,11 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     body: pauseScopeSchema,
     maxBytes: smallBody,
     answer: pauseListSchema,
-    async handle({ body, caller }, services) {
+    async handle(incoming, services) {
       const { accounts, controls } = services;
-      const scope = await resolveScope(parsePauseScope(body.text), services);
-      return json(200, presentPauses(await controls.pause(scope, caller.keyId), await accounts.orgs.names()));
+      const scope = await resolveScope(parsePauseScope(incoming.body.text), services);
+      const pauses = await controls.pause(scope, actorOf(incoming));
+      return json(200, presentPauses(pauses, await accounts.orgs.names()));
     },
   },
   {
@@ -48,10 +49,11 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     body: pauseScopeSchema,
     maxBytes: smallBody,
     answer: pauseListSchema,
-    async handle({ body }, services) {
+    async handle(incoming, services) {
       const { accounts, controls } = services;
-      const scope = await resolveScope(parsePauseScope(body.text), services);
-      return json(200, presentPauses(await controls.resume(scope), await accounts.orgs.names()));
+      const scope = await resolveScope(parsePauseScope(incoming.body.text), services);
+      const pauses = await controls.resume(scope, actorOf(incoming));
+      return json(200, presentPauses(pauses, await accounts.orgs.names()));
     },
   },
   {
@@ -68,10 +70,11 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Drain Replica',
     summary: 'Send no new requests to a server, until it is undrained. Requests in flight finish',
     answer: replicaSchema,
-    async handle({ param, caller }, services) {
+    async handle(incoming, services) {
+      const { param } = incoming;
       const { id, report } = findReplica(services, param);
-      if (report)
-        await services.controls.drain({ id, model: report.model, server: report.name }, caller.keyId);
+      const actor = actorOf(incoming);
+      if (report) await services.controls.drain({ id, model: report.model, server: report.name }, actor);
       return json(200, presentReplica(findReplica(services, param)));
     },
   },
@@ -80,9 +83,10 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Undrain Replica',
     summary: 'Send requests to a server again, unless the configuration drains it',
     answer: replicaSchema,
-    async handle({ param }, services) {
+    async handle(incoming, services) {
+      const { param } = incoming;
       const { id, report } = findReplica(services, param);
-      await services.controls.undrain(id);
+      await services.controls.undrain(id, actorOf(incoming));
       // One that no process lists is gone now.
       return json(200, presentReplica(currentReplica(services, id) ?? { id, ...(report && { report }) }));
     },

@@ -1,5 +1,6 @@
 import type { Route } from '../route.ts';
 import { adminRoutes } from './admin.ts';
+import { adminBatchRoutes } from './admin-batches.ts';
 import { batchRoutes } from './batches.ts';
 import { chatRoutes } from './chat-completions.ts';
 import { controlRoutes } from './controls.ts';
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   ...usageRoutes,
   ...adminRoutes,
   ...secretsRoutes,
+  ...adminBatchRoutes,
   ...controlRoutes,
   ...serverRoutes,
 ];

@@ -68,6 +68,8 @@ export interface BatchStore {
   snapshot(id: string, orgId?: string): Promise<BatchSnapshot | undefined>;
   /** Newest first by default. */
   list(orgId: string, query: BatchQuery): Promise<Batch[]>;
+  /** Batches of all orgs, newest first by default. */
+  listAll(query: AllBatchesQuery): Promise<Batch[]>;
   /** Removes a purged batch. Its ledger rows remain, with their cost. False if there is none. */
   remove(orgId: string, id: string): Promise<boolean>;
   /**
@@ -159,6 +161,18 @@ export interface BatchSnapshot {
   /** Claimed lines without a result. */
   running: number;
   errorSummary: ErrorSummary[];
+}
+
+export interface AllBatchesQuery extends Pick<BatchQuery, 'after' | 'order' | 'limit' | 'createdAfter'> {
+  /** Latest creation, exclusive. */
+  createdBefore?: number | undefined;
+  /** Group of batches, each in an index; all if absent. `models`: names of a model, and all batches of several models. */
+  of?:
+    | { orgId: string; status?: BatchStatus | undefined }
+    | { models: readonly string[] }
+    | { status: BatchStatus }
+    | { open: true }
+    | undefined;
 }
 
 export interface BatchQuery {

@@ -1,3 +1,4 @@
+import type { AuditStamp } from '../../core/audit.ts';
 import type { BatchPause, PauseScope, ReplicaDrain } from '../../core/controls.ts';
 
 /** Settings of operators that all processes follow. */
@@ -8,14 +9,14 @@ export interface StoredControls {
   drains: ReplicaDrain[];
 }
 
+/** Changes add their entries to the audit log in their own transactions, unless they change nothing. */
 export interface ControlStore {
   read(): Promise<StoredControls>;
-  /** Keeps a pause of the same scope as it is. False if there was one. */
-  pause(pause: BatchPause): Promise<boolean>;
-  /** Ends the pauses within a scope: those of its model and its org, where it names them. Returns those that ended. */
-  resume(scope: PauseScope): Promise<BatchPause[]>;
-  /** Keeps a drain of the same replica as it is. False if there was one. */
-  drain(drain: ReplicaDrain): Promise<boolean>;
-  /** Returns the drain that ended. */
-  undrain(id: string): Promise<ReplicaDrain | undefined>;
+  /** Keeps a pause of the same scope as it is. */
+  pause(scope: PauseScope, stamp: AuditStamp): Promise<void>;
+  /** Ends the pauses within a scope: those of its model and its org, where it names them. */
+  resume(scope: PauseScope, stamp: AuditStamp): Promise<void>;
+  /** Keeps a drain of the same replica as it is. */
+  drain(replica: Pick<ReplicaDrain, 'id' | 'model' | 'server'>, stamp: AuditStamp): Promise<void>;
+  undrain(id: string, stamp: AuditStamp): Promise<void>;
 }

@@ -1,6 +1,8 @@
+import type { AuditStamp } from '../../core/audit.ts';
 import type { BatchPause, PauseScope, ReplicaDrain } from '../../core/controls.ts';
 import type { ControlStore } from '../contract/controls.ts';
 import type { Db } from '../db.ts';
+import { append } from './accounts/audit.ts';
 import { tableOf } from './table.ts';
 
 /** Pause as stored: '' for all models or all orgs, because a primary key has no nulls. */
@@ -27,31 +29,60 @@ export function createControls(db: Db): ControlStore {
       return { pauses: paused.map(toPause), drains: drained };
     },
 
-    async pause({ model, orgId, ...rest }) {
-      const row = { model: model ?? '', orgId: orgId ?? '', ...rest };
-      const added = await pauses.insert(
-        db,
-        [row],
-        'ON CONFLICT (model, org_id) DO NOTHING RETURNING 1 AS one',
-      );
-      return added.length > 0;
-    },
+    pause: (scope, stamp) =>
+      db.tx(async (q) => {
+        const row = { model: scope.model ?? '', orgId: scope.orgId ?? '', ...madeBy(stamp) };
+        const added = await pauses.insert(
+          q,
+          [row],
+          'ON CONFLICT (model, org_id) DO NOTHING RETURNING 1 AS one',
+        );
+        if (added.length === 0) return;
+        const after = presentScope(scope);
+        await append(q, stamp, { action: 'batches.pause', target: targetOf(scope), before: null, after });
+      }),
 
-    async resume({ model, orgId }) {
-      const where = { 'model = ?': model ?? undefined, 'org_id = ?': orgId ?? undefined };
-      return (await pauses.take(db, where)).map(toPause);
-    },
+    resume: ({ model, orgId }, stamp) =>
+      db.tx(async (q) => {
+        const where = { 'model = ?': model ?? undefined, 'org_id = ?': orgId ?? undefined };
+        for (const ended of (await pauses.take(q, where)).map(toPause)) {
+          const before = presentScope(ended);
+          await append(q, stamp, { action: 'batches.resume', target: targetOf(ended), before, after: null });
+        }
+      }),
 
-    async drain(drain) {
-      return (await drains.insert(db, [drain], 'ON CONFLICT (id) DO NOTHING RETURNING 1 AS one')).length > 0;
-    },
+    drain: (replica, stamp) =>
+      db.tx(async (q) => {
+        const row = { ...replica, ...madeBy(stamp) };
+        const added = await drains.insert(q, [row], 'ON CONFLICT (id) DO NOTHING RETURNING 1 AS one');
+        if (added.length === 0) return;
+        const { id: target, ...after } = replica;
+        await append(q, stamp, { action: 'replica.drain', target, before: null, after });
+      }),
 
-    async undrain(id) {
-      return (await drains.take(db, { id }))[0];
-    },
+    undrain: (id, stamp) =>
+      db.tx(async (q) => {
+        const [ended] = await drains.take(q, { id });
+        if (!ended) return;
+        const before = { model: ended.model, server: ended.server };
+        await append(q, stamp, { action: 'replica.undrain', target: id, before, after: null });
+      }),
   };
+}
+
+function madeBy({ at, actor }: AuditStamp): Pick<BatchPause, 'since' | 'keyId'> {
+  return { since: at, keyId: actor.keyId ?? '' };
 }
 
 function toPause({ model, orgId, ...rest }: PauseRow): BatchPause {
   return { model: model || null, orgId: orgId || null, ...rest };
+}
+
+function presentScope({ model, orgId }: PauseScope) {
+  return { model, org_id: orgId };
+}
+
+/** The org, the model, or both of a pause; `all` for everything. */
+function targetOf({ model, orgId }: PauseScope): string {
+  return [orgId, model].filter((each) => each !== null).join(' ') || 'all';
 }

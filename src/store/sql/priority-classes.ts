@@ -36,6 +36,7 @@ export const operations: {
     ...requests('create get find snapshot list remove cancel pause resume setPriority queuePlace minKills'),
     ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen openLines'),
     ...engine('claim claimClosings release split closeGate publish'),
+    ...scan('listAll'),
   },
   results: {
     record: 'record',

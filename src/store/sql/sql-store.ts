@@ -9,6 +9,7 @@ import { createChunks } from './batches/chunks.ts';
 import { createControls } from './controls.ts';
 import { createDeliveries } from './webhooks/deliveries.ts';
 import { createConversations } from './responses/conversations.ts';
+import { createListAll } from './batches/list-all.ts';
 import { createEnding } from './batches/ending.ts';
 import { createFiles } from './files.ts';
 import { createInstallation } from './installation.ts';
@@ -43,6 +44,7 @@ export function createSqlStore(db: Db): StoreOperations {
       ...createClaiming(db),
       ...createEnding(db),
       ...createPlaces(db),
+      ...createListAll(db),
       ...createReopening(db),
       ...createSnapshots(db),
     },

@@ -2,6 +2,7 @@ import { omitNullish } from '../../base/fields.ts';
 import { isId } from '../../base/ids.ts';
 import { batchStatuses } from '../../core/batch.ts';
 import { invalid } from '../../core/errors.ts';
+import { waitingReasons } from '../../core/waiting.ts';
 import { parseInstant } from '../shared/instant.ts';
 import { quoted } from '../json/parse.ts';
 import { type Query, choiceParam, pageParams, textParam } from '../shared/query-params.ts';
@@ -16,6 +17,19 @@ export function parseBatchListQuery(query: Query) {
   return {
     ...pageParams(query, batchListLimits, (id) => isId('batch_', id)),
     ...omitNullish({ status, createdAfter, order }),
+  };
+}
+
+/** Reads the query of `GET /v1/admin/batches`. @throws ApiError `validation_error` */
+export function parseAllBatchesQuery(query: Query) {
+  const createdBefore = instantParam(query, 'created_before');
+  const model = textParam(query, 'model');
+  const org = textParam(query, 'org');
+  const waiting = choiceParam(query, 'waiting', ['any', ...waitingReasons]);
+  const atRisk = choiceParam(query, 'at_risk', ['true', 'false']);
+  return {
+    ...parseBatchListQuery(query),
+    ...omitNullish({ createdBefore, model, org, waiting, atRisk: atRisk && atRisk === 'true' }),
   };
 }
 

@@ -100,6 +100,12 @@ export function batchJson(view: BatchView, dates: DateForm): string {
   return `${body.slice(0, -1)},"metadata":${view.batch.metadata ?? '{}'}}`;
 }
 
+/** Batch resource for operators, with its org. */
+export function operatorBatchJson(view: BatchView, dates: DateForm, orgName: string | null): string {
+  const owner = JSON.stringify({ org_id: view.batch.orgId, org: orgName });
+  return `${batchJson(view, dates).slice(0, -1)},${owner.slice(1)}`;
+}
+
 /** Answer of a dry run. Cached and reasoning tokens are absent, because they are unknown before a batch runs. */
 export function presentEstimate(estimate: DryRun) {
   return {

@@ -1,0 +1,116 @@
+import { type Batch, type BatchStatus, isFinal } from '../../core/batch.ts';
+import type { Catalog } from '../../core/model.ts';
+import type { WaitingReason } from '../../core/waiting.ts';
+import type { AllBatchesQuery, BatchStore } from '../../store/contract/batches.ts';
+import type { BatchView } from '../../wire/batch/present.ts';
+import type { RunTimes } from '../deadline-risk.ts';
+import { isAtRisk } from './view.ts';
+import { findWaiting, namedModels, type WaitSources } from './waiting.ts';
+
+/** Rows that one statement reads where most may not match: some milliseconds of an embedded database. */
+const rowsPerRead = 250;
+
+/** Reason for waiting, or any reason. */
+export type WaitingFilter = WaitingReason | 'any';
+
+/** Filters of operators over the batches of all orgs. */
+export interface BatchFilters extends Pick<
+  AllBatchesQuery,
+  'after' | 'order' | 'createdAfter' | 'createdBefore'
+> {
+  limit: number;
+  orgId?: string | undefined;
+  /** Id or alias of a model that a request of the batch names. */
+  model?: string | undefined;
+  status?: BatchStatus | undefined;
+  waiting?: WaitingFilter | undefined;
+  atRisk?: boolean | undefined;
+}
+
+export interface ListAllDeps {
+  store: Pick<BatchStore, 'listAll'>;
+  models: Pick<Catalog, 'find' | 'idOf'>;
+  waitSources: WaitSources;
+  timesOf: (batch: Batch) => RunTimes;
+  /** Views of batches, in order; without those that were deleted meanwhile. */
+  views: (batches: readonly Batch[]) => Promise<BatchView[]>;
+}
+
+/**
+ * One page of the batches that match. The database reads one group of an index in slices, and the other filters are applied here:
+ * waits and risks are not stored.
+ * @param signal stops a search whose client has left
+ */
+export async function listAll(
+  deps: ListAllDeps,
+  filters: BatchFilters,
+  signal: AbortSignal,
+): Promise<{ batches: BatchView[]; hasMore: boolean }> {
+  const { limit, order, createdAfter, createdBefore, model, waiting, atRisk } = filters;
+  const isExact = model === undefined && waiting === undefined && atRisk === undefined;
+  const size = isExact ? limit + 1 : rowsPerRead;
+  const of = groupOf(deps, filters);
+  const batches: BatchView[] = [];
+  let { after } = filters;
+  for (;;) {
+    signal.throwIfAborted();
+    const bounds = { order, createdAfter, createdBefore };
+    const rows = await deps.store.listAll({ ...bounds, after, of, limit: size });
+    const candidates = rows.filter((batch) => mayMatch(deps, filters, batch));
+    while (candidates.length > 0) {
+      const views = await deps.views(candidates.splice(0, limit + 1 - batches.length));
+      batches.push(...views.filter((view) => waiting === undefined || waitsFor(waiting, view.waiting)));
+      if (batches.length > limit) return { batches: batches.slice(0, limit), hasMore: true };
+      signal.throwIfAborted();
+    }
+    if (rows.length < size) return { batches, hasMore: false };
+    after = rows.at(-1)!.id;
+  }
+}
+
+/** The smallest group that contains all matching batches. */
+function groupOf({ models }: ListAllDeps, filters: BatchFilters): AllBatchesQuery['of'] {
+  const { orgId, model, status, waiting, atRisk } = filters;
+  if ((waiting !== undefined || atRisk === true) && (status === undefined || !isFinal(status)))
+    return { open: true };
+  if (orgId !== undefined) return { orgId, status };
+  if (model !== undefined) {
+    const known = models.find(model);
+    return { models: known ? [known.id, ...known.aliases] : [model] };
+  }
+  return status && { status };
+}
+
+/** True unless the row of a batch shows that it does not match. */
+function mayMatch(
+  { models, waitSources, timesOf }: ListAllDeps,
+  filters: BatchFilters,
+  batch: Batch,
+): boolean {
+  const { orgId, model, status, waiting, atRisk } = filters;
+  if (orgId !== undefined && batch.orgId !== orgId) return false;
+  if (status !== undefined && batch.status !== status) return false;
+  if (model !== undefined) {
+    const id = models.idOf(model);
+    const isMeant = (name: string) => models.idOf(name) === id;
+    if (!(batch.model === null ? namedModels(batch).some(isMeant) : isMeant(batch.model))) return false;
+  }
+  if (atRisk !== undefined && isAtRisk(batch, timesOf(batch)) !== atRisk) return false;
+  return waiting === undefined || mayWait(waiting, batch, findWaiting(batch, 0, waitSources));
+}
+
+/** @param found reason for which the batch waits if none of its lines is in flight: otherwise it waits for the same or not at all */
+function mayWait(
+  waiting: WaitingFilter,
+  { status, closing }: Batch,
+  found: { reason: WaitingReason } | null,
+): boolean {
+  // Only the chunks of a batch show suspected crashes.
+  const maybeSuspected = found === null && status === 'in_progress' && closing === null;
+  if (waiting === 'any') return found !== null || maybeSuspected;
+  return waiting === 'crash_suspected' ? maybeSuspected : found?.reason === waiting;
+}
+
+function waitsFor(waiting: WaitingFilter, found: { reason: WaitingReason } | null): boolean {
+  return waiting === 'any' ? found !== null : found?.reason === waiting;
+}

@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import type { Fields } from '../../base/fields.ts';
+import { changedFields } from '../../core/audit.ts';
+import type { Caller } from '../../core/org.ts';
+import { parseAllBatchesQuery } from '../../wire/batch/list.ts';
+import { type BatchView, operatorBatchJson } from '../../wire/batch/present.ts';
+import { listJson } from '../../wire/shared/list-body.ts';
+import { parseUpdateBatch, updateBatchSchema } from '../../wire/admin/batches.ts';
+import { type Answer, jsonText } from '../answer.ts';
+import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
+import { operatorBatchSchema, pageOf } from '../openapi/answer-schemas.ts';
+import { allBatchesQuery } from '../openapi/query-schemas.ts';
+import { actorOf, type Incoming, type MountedRoute, type Services } from '../route.ts';
+import { defineRoutes, smallBody } from './define-routes.ts';
+
+/**
+ * Batches of all orgs for operators: the operations of the orgs, called for the owner. Inputs and results are not among them: an
+ * operator sees the metadata of a batch alone.
+ */
+export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
+  {
+    on: 'GET /v1/admin/batches',
+    name: 'List All Batches',
+    summary: 'List the batches of all orgs, newest first',
+    query: allBatchesQuery,
+    strictQuery: true,
+    answer: pageOf(operatorBatchSchema),
+    async handle({ query, signal }, { accounts, batches, dates }) {
+      const { org, ...filters } = parseAllBatchesQuery(query);
+      const orgId = org === undefined ? undefined : (await accounts.orgs.find(org)).id;
+      const page = await batches.listAll({ ...filters, orgId }, signal);
+      const names = await accounts.orgs.names();
+      const items = page.batches.map((view) => ({
+        id: view.batch.id,
+        json: operatorBatchJson(view, dates, names.get(view.batch.orgId) ?? null),
+      }));
+      return jsonText(200, listJson(items, page.hasMore));
+    },
+  },
+  {
+    on: 'GET /v1/admin/batches/:batch_id',
+    name: 'Get Any Batch',
+    summary: 'Get a batch of any org',
+    answer: operatorBatchSchema,
+    async handle({ caller, param }, services) {
+      const { batches } = services;
+      const view = await batches.get(await batches.asOwner(caller, param), param);
+      return jsonText(200, await textOf(services, view));
+    },
+  },
+  {
+    on: 'POST /v1/admin/batches/:batch_id/cancel',
+    name: 'Cancel Any Batch',
+    summary: 'Cancel a batch of any org. Finished results are kept and billed',
+    answer: operatorBatchSchema,
+    handle: action('cancel'),
+  },
+  {
+    on: 'POST /v1/admin/batches/:batch_id/pause',
+    name: 'Pause Any Batch',
+    summary: 'Stop sending requests of a batch of any org. Its org can resume it',
+    answer: operatorBatchSchema,
+    handle: action('pause'),
+  },
+  {
+    on: 'POST /v1/admin/batches/:batch_id/resume',
+    name: 'Resume Any Batch',
+    summary: 'Resume a paused batch of any org',
+    answer: operatorBatchSchema,
+    handle: action('resume'),
+  },
+  {
+    on: 'PATCH /v1/admin/batches/:batch_id',
+    name: 'Update Any Batch',
+    summary: 'Change the priority of a batch within its org, also above that of its key',
+    body: updateBatchSchema,
+    maxBytes: smallBody,
+    answer: operatorBatchSchema,
+    handle: (incoming, services) =>
+      change(incoming, services, 'update', (owner, id) =>
+        services.batches.setPriority(owner, id, parseUpdateBatch(incoming.body.text).priority),
+      ),
+  },
+  {
+    on: 'POST /v1/admin/batches/:batch_id/retry',
+    name: 'Retry Any Batch',
+    summary: 'Create a new batch of the failed requests of a finished one, for its org and at its cost',
+    status: 201,
+    answer: operatorBatchSchema,
+    async handle(incoming, services) {
+      const { caller, param } = incoming;
+      const { accounts, batches } = services;
+      const hash = createHash('sha256').update(param).digest('hex');
+      const token = idempotencyTokens(incoming, 'retries')(hash);
+      const { batch, replayed } = await batches.retry(await batches.asOwner(caller, param), param, token);
+      const after = { batch_id: batch.batch.id };
+      if (!replayed)
+        await accounts.audit.add(actorOf(incoming), {
+          action: 'batch.retry',
+          target: param,
+          before: null,
+          after,
+        });
+      return jsonText(201, await textOf(services, batch), replayHeaders(replayed));
+    },
+  },
+]);
+
+/** Fields that an operation changes, for the audit log. */
+const auditedFields = {
+  cancel: ({ batch }: BatchView) => ({ status: batch.status }),
+  pause: ({ batch }: BatchView) => ({ paused: batch.pausedAt !== null }),
+  resume: ({ batch }: BatchView) => ({ paused: batch.pausedAt !== null }),
+  update: ({ batch }: BatchView) => ({ priority: batch.priority }),
+};
+
+/** Changes a batch for its owner, and adds what has changed to the audit log. */
+async function change(
+  incoming: Incoming,
+  services: Services,
+  verb: keyof typeof auditedFields,
+  make: (owner: Caller, id: string) => Promise<BatchView>,
+): Promise<Answer> {
+  const { accounts, batches } = services;
+  const { caller, param } = incoming;
+  const owner = await batches.asOwner(caller, param);
+  const fields = auditedFields[verb];
+  const before = fields(await batches.get(owner, param));
+  const view = await make(owner, param);
+  const changed = changedFields<Fields>(before, fields(view));
+  if (changed)
+    await accounts.audit.add(actorOf(incoming), { action: `batch.${verb}`, target: param, ...changed });
+  return jsonText(200, await textOf(services, view));
+}
+
+function action(verb: 'cancel' | 'pause' | 'resume'): MountedRoute['handle'] {
+  return (incoming, services) =>
+    change(incoming, services, verb, (owner, id) => services.batches[verb](owner, id));
+}
+
+async function textOf({ accounts, dates }: Services, view: BatchView): Promise<string> {
+  return operatorBatchJson(view, dates, (await accounts.orgs.names()).get(view.batch.orgId) ?? null);
+}

@@ -1,0 +1,69 @@
+import type { Batch } from '../../../core/batch.ts';
+import type { AllBatchesQuery, BatchStore } from '../../contract/batches.ts';
+import type { Db, Value } from '../../db.ts';
+import { batches } from '../rows.ts';
+import { conditions, type Where } from '../table.ts';
+import { open } from './batches.ts';
+
+/** Lists the batches of all orgs. Each group of rows has an index in the order of the list, so that a page reads only its rows. */
+export function createListAll(db: Db): Pick<BatchStore, 'listAll'> {
+  return {
+    async listAll(query) {
+      const { after, order = 'desc', limit, of } = query;
+      const where: Where = {
+        ...sinceOf(query),
+        ...groupOf(of),
+        [order === 'asc' ? 'id > ?' : 'id < ?']: after,
+      };
+      const tail = `ORDER BY id ${order} LIMIT ?`;
+      if (!of || !('models' in of)) return batches.all(db, where, tail, [limit]);
+      const ids = await idsOf(db, of.models, where, tail, limit);
+      const found = await batches.among(db, 'id', ids);
+      const byId = new Map(found.map((batch) => [batch.id, batch]));
+      return ids.map((id) => byId.get(id)).filter((batch): batch is Batch => batch !== undefined);
+    },
+  };
+}
+
+function groupOf(of: AllBatchesQuery['of'] = { models: [] }): Where {
+  if ('models' in of) return {};
+  if ('open' in of) return { [open]: [] };
+  return 'orgId' in of
+    ? { 'org_id = ?': of.orgId, 'status = ?': of.status }
+    : // Spelled as in the index `batches_of_status`.
+      { "status || '' = ?": of.status };
+}
+
+/** Ids of the first batches of these models, and of several models. */
+async function idsOf(
+  db: Db,
+  models: readonly string[],
+  where: Where,
+  tail: string,
+  limit: number,
+): Promise<string[]> {
+  const terms: string[] = [];
+  const params: Value[] = [];
+  for (const model of [...models, null]) {
+    const asked = conditions({ model, ...where });
+    terms.push(`SELECT id FROM (SELECT id FROM batches WHERE ${asked.sql} ${tail}) AS of_model`);
+    params.push(...asked.params, limit);
+  }
+  const rows = await db.all<{ id: string }>(
+    `SELECT id FROM (${terms.join(' UNION ALL ')}) AS of_models ${tail}`,
+    [...params, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Bounds the ids by creation: ids follow it, except for clocks that differ between machines. */
+function sinceOf({ createdAfter, createdBefore }: AllBatchesQuery): Where {
+  const first = (condition: string, direction: 'ASC' | 'DESC') =>
+    `(SELECT id FROM batches WHERE ${condition} ORDER BY created_at ${direction}, id ${direction} LIMIT 1000) AS nearest`;
+  return {
+    [`+created_at >= ? AND id >= (SELECT min(id) FROM ${first('created_at >= ?', 'ASC')})`]:
+      createdAfter === undefined ? undefined : [createdAfter, createdAfter],
+    [`+created_at < ? AND id <= (SELECT max(id) FROM ${first('created_at < ?', 'DESC')})`]:
+      createdBefore === undefined ? undefined : [createdBefore, createdBefore],
+  };
+}

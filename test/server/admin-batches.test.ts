@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { until } from '../support/until.ts';
+import { chatLine } from './support/jsonl.ts';
+import { type RunningServer, startServer } from './support/start-server.ts';
+
+let app: RunningServer;
+let ofA: string[];
+let ofB: string;
+/** A batch of org B with failed requests. */
+let failed: string;
+const line = (n: number, content = 'Hello?') => chatLine(n, 'default', content);
+
+const admin = (method: string, path: string, json?: unknown) =>
+  app.call(method, `/v1/admin/batches${path}`, { key: app.keys.admin, ...(json !== undefined && { json }) });
+const create = async (key: string, requests: object[]): Promise<string> => {
+  const json = { endpoint: '/v1/chat/completions', completion_window: '24h', requests };
+  return (await app.call('POST', '/v1/batches', { key, json })).json.id;
+};
+const ids = async (query: string): Promise<string[]> =>
+  (await admin('GET', query)).json.data.map(({ id }: { id: string }) => id);
+const statusOf = async (id: string) => (await admin('GET', `/${id}`)).json.status;
+
+beforeAll(async () => {
+  app = await startServer();
+  failed = await create(app.keys.b, [line(0, '[[fail 400]]'), line(1)]);
+  await until('the first has ended', async () => (await statusOf(failed)) === 'completed');
+  await app.call('POST', '/v1/admin/pause', { key: app.keys.admin, json: { org: 'default' } });
+  ofA = [await create(app.keys.a, [line(0)]), await create(app.keys.a, [line(0)])];
+  ofB = await create(app.keys.b, [line(0)]);
+  await until('the others have ended', async () => (await statusOf(ofB)) === 'completed');
+});
+afterAll(() => app.stop());
+
+describe('the list of all batches', () => {
+  it('200: has those of every org, newest first, with the id and name of the org', async () => {
+    const { status, json } = await admin('GET', '');
+    expect(status).toBe(200);
+    expect(json.data.map(({ id, org }: Record<string, string>) => [id, org])).toEqual([
+      [ofB, 'second'],
+      [ofA[1], 'default'],
+      [ofA[0], 'default'],
+      [failed, 'second'],
+    ]);
+    expect(json.data[0]).toMatchObject({ object: 'batch', org_id: expect.stringMatching(/^org_/) });
+    expect(json).toMatchObject({ object: 'list', first_id: ofB, last_id: failed, has_more: false });
+    const first = (await admin('GET', '?limit=3')).json;
+    expect([first.data.length, first.has_more]).toEqual([3, true]);
+    expect(await ids(`?limit=3&after=${first.last_id}`)).toEqual([failed]);
+    expect(await ids('?order=asc&limit=2')).toEqual([failed, ofA[0]]);
+  });
+
+  it('200: filters by org, status, model, time, wait and risk, and by several of them', async () => {
+    const orgId = (await admin('GET', `/${ofB}`)).json.org_id;
+    expect(await ids('?org=second')).toEqual([ofB, failed]);
+    expect(await ids(`?org=${orgId}&limit=1`)).toEqual([ofB]);
+    expect(await ids('?status=completed')).toEqual([ofB, failed]);
+    expect(await ids('?model=default')).toHaveLength(4);
+    expect(await ids('?model=tiny&status=completed&org=default')).toEqual([]);
+    expect(await ids('?model=gone')).toEqual([]);
+    expect(await ids('?waiting=any')).toEqual(ofA.toReversed());
+    expect(await ids('?waiting=paused&order=asc&limit=1')).toEqual([ofA[0]]);
+    expect(await ids('?waiting=paused&org=second')).toEqual([]);
+    expect(await ids('?waiting=budget')).toEqual([]);
+    expect(await ids('?waiting=crash_suspected')).toEqual([]);
+    expect(await ids('?waiting=any&status=completed')).toEqual([]);
+    expect(await ids('?at_risk=true')).toEqual([]);
+    expect(await ids('?at_risk=false')).toHaveLength(4);
+    expect(await ids('?created_after=2100-01-01T00:00:00Z')).toEqual([]);
+    expect(await ids('?created_before=2100-01-01T00:00:00Z&created_after=2000-01-01T00:00:00Z')).toHaveLength(
+      4,
+    );
+  });
+
+  it('422: rejects unknown filters and values', async () => {
+    for (const query of ['waiting=bored', 'at_risk=maybe', 'org=nowhere', 'created_before=soon', 'owner=x'])
+      expect((await admin('GET', `?${query}`)).json.error.param).toBe(query.split('=')[0]);
+  });
+});
+
+describe('a batch of any org', () => {
+  const auditOf = async (id: string) => {
+    const { data } = (await app.call('GET', `/v1/admin/audit?target=${id}`, { key: app.keys.admin })).json;
+    return data.map(({ action, before, after }: Record<string, unknown>) => [action, before, after]);
+  };
+
+  it('200: is paused, resumed and cancelled as by its org, and each change is in the audit log', async () => {
+    const [id] = ofA as [string];
+    expect((await admin('POST', `/${id}/pause`)).json).toMatchObject({
+      org: 'default',
+      waiting: { reason: 'paused', message: 'The batch is paused until it is resumed.' },
+    });
+    await admin('POST', `/${id}/pause`);
+    await admin('POST', `/${id}/resume`);
+    expect((await admin('POST', `/${id}/cancel`)).json).toMatchObject({ id, status: 'cancelling' });
+    await expect.poll(() => statusOf(id)).toBe('cancelled');
+    expect((await app.call('GET', `/v1/batches/${id}`, {})).json.status).toBe('cancelled');
+    expect(await auditOf(id)).toEqual([
+      ['batch.cancel', { status: 'validating' }, { status: 'cancelling' }],
+      ['batch.resume', { paused: true }, { paused: false }],
+      ['batch.pause', { paused: false }, { paused: true }],
+    ]);
+    const { status, json } = await admin('POST', `/${ofB}/pause`);
+    expect([status, json.error.code]).toEqual([409, 'batch_not_pausable']);
+  });
+
+  it('200: gets another priority, within the bounds', async () => {
+    const [, id] = ofA as [string, string];
+    expect((await admin('PATCH', `/${id}`, { priority: 9 })).json).toMatchObject({ id, priority: 9 });
+    expect((await app.call('GET', `/v1/batches/${id}`, {})).json.priority).toBe(9);
+    await admin('PATCH', `/${id}`, { priority: 9 });
+    expect(await auditOf(id)).toEqual([['batch.update', { priority: 5 }, { priority: 9 }]]);
+    for (const json of [{ priority: 10 }, { priority: '5' }, {}, { priority: 1, due: 0 }])
+      expect((await admin('PATCH', `/${id}`, json)).status).toBe(422);
+    const { status, json } = await admin('PATCH', `/${ofB}`, { priority: 1 });
+    expect([status, json.error.code, json.error.message]).toEqual([
+      409,
+      'batch_not_changeable',
+      'The batch is completed.',
+    ]);
+  });
+
+  it('201: is retried for its org, with its key, at its cost, and once for repeated requests', async () => {
+    const { status, json } = await admin('POST', `/${failed}/retry`);
+    expect(status).toBe(201);
+    expect(json).toMatchObject({ org: 'second', retry_of: failed, request_counts: { total: 1 } });
+    const [before, after] = await Promise.all([failed, json.id].map((id) => app.store.batches.find(id)));
+    expect([after!.orgId, after!.keyId]).toEqual([before!.orgId, before!.keyId]);
+    expect((await app.call('GET', `/v1/batches/${json.id}`, { key: app.keys.b })).status).toBe(200);
+    expect((await app.call('GET', `/v1/batches/${json.id}`, { key: app.keys.a })).status).toBe(404);
+    expect(await auditOf(failed)).toEqual([['batch.retry', null, { batch_id: json.id }]]);
+    expect((await admin('POST', `/${ofB}/retry`)).status).toBe(409);
+  });
+
+  it('404 and 403: has no results here, and only the scope admin may see it', async () => {
+    const gone = `batch_${'0'.repeat(32)}`;
+    for (const [method, path] of [
+      ['GET', `/${gone}`],
+      ['POST', `/${gone}/cancel`],
+      ['POST', `/${gone}/retry`],
+      ['GET', `/${ofB}/output`],
+      ['GET', `/${ofB}/errors`],
+    ] as const)
+      expect((await admin(method, path)).status).toBe(404);
+    expect((await admin('PATCH', `/${gone}`, { priority: 1 })).status).toBe(404);
+    for (const path of ['', `/${ofB}`])
+      expect((await app.call('GET', `/v1/admin/batches${path}`, {})).status).toBe(403);
+  });
+});

@@ -1,0 +1,62 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { AllBatchesQuery } from '../../../src/store/contract/batches.ts';
+import type { Batch } from '../../../src/core/batch.ts';
+import type { Stores } from '../conformance.ts';
+import { addBatch, hour, start } from '../fixtures.ts';
+
+/** Lists of the batches of all orgs. */
+export function allBatchesTests(on: Stores): void {
+  describe('the batches of all orgs', () => {
+    let all: Batch[];
+
+    beforeEach(async () => {
+      all = [];
+      for (const fields of [
+        { orgId: 'org_a' },
+        { orgId: 'org_b', createdAt: start + 1, model: 'm2' },
+        { orgId: 'org_b', createdAt: start + 2, status: 'completed' as const, model: null },
+        { orgId: 'org_c', createdAt: start + 3, status: 'completed' as const },
+        { orgId: 'org_a', createdAt: start + 4, model: 'alias' },
+        { orgId: 'org_b', createdAt: start + 5, status: 'cancelling' as const },
+      ])
+        all.push(await addBatch(on.store, fields));
+    });
+
+    const found = async (query: Partial<AllBatchesQuery>) => {
+      const listed = await on.other.batches.listAll({ limit: 9, ...query });
+      return listed.map(({ id }) => all.findIndex((batch) => batch.id === id));
+    };
+
+    test('are listed newest first or oldest first, page by page', async () => {
+      expect(await found({})).toEqual([5, 4, 3, 2, 1, 0]);
+      expect(await found({ limit: 2, after: all[4]!.id })).toEqual([3, 2]);
+      expect(await found({ order: 'asc', limit: 2, after: all[1]!.id })).toEqual([2, 3]);
+      expect(await on.store.batches.listAll({ limit: 1 })).toEqual([await on.store.batches.find(all[5]!.id)]);
+    });
+
+    test('are listed of one org, one status, one model or as far as they are open', async () => {
+      expect(await found({ of: { orgId: 'org_b' } })).toEqual([5, 2, 1]);
+      expect(await found({ of: { orgId: 'org_b', status: 'completed' } })).toEqual([2]);
+      expect(await found({ of: { status: 'completed' } })).toEqual([3, 2]);
+      expect(await found({ of: { open: true } })).toEqual([5, 4, 1, 0]);
+      expect(await found({ of: { open: true }, order: 'asc', limit: 2, after: all[0]!.id })).toEqual([1, 4]);
+    });
+
+    test('are listed of a model under all its names, with those of several models', async () => {
+      expect(await found({ of: { models: ['m1', 'alias'] } })).toEqual([5, 4, 3, 2, 0]);
+      expect(await found({ of: { models: ['m1', 'alias'] }, limit: 2, after: all[5]!.id })).toEqual([4, 3]);
+      expect(await found({ of: { models: ['m2'] }, order: 'asc' })).toEqual([1, 2]);
+      expect(await found({ of: { models: ['m2'] }, createdAfter: start + 2 })).toEqual([2]);
+    });
+
+    test('are listed between two times, also if the clock of the machine that created one was late', async () => {
+      expect(await found({ createdAfter: start + 2, createdBefore: start + 4 })).toEqual([3, 2]);
+      expect(await found({ createdAfter: start + 9 })).toEqual([]);
+      expect(await found({ createdBefore: start })).toEqual([]);
+      all.push(await addBatch(on.store, { createdAt: start - hour }));
+      expect(await found({ createdBefore: start + 1 })).toEqual([6, 0]);
+      expect(await found({ createdBefore: start })).toEqual([6]);
+      expect(await found({ createdAfter: start + 4 })).toEqual([5, 4]);
+    });
+  });
+}
