@@ -119,6 +119,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const service = createInference({
     ...shared,
     models: serving.models,
+    batchFloor: config.batch.floor,
     accounts: counts ? charging(accounts, counts) : accounts,
     usageTag: config.usageTag,
     schemas,

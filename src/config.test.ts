@@ -54,6 +54,7 @@ describe('without a file', () => {
       cancelGraceMs: 500,
       dates: 'iso',
       lostModelAfterMs: 600_000,
+      floor: { usual: 1 / 16, atRisk: 1 / 4 },
     });
     expect(config.limits).toMatchObject({ requestsPerBatch: 10_000, bytesPerBatch: 33_554_432 });
     expect(config).not.toHaveProperty('apiKey');

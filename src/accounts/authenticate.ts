@@ -57,6 +57,7 @@ export function createAuthenticate(deps: {
       scopes: scopesOf(key),
       models: key.models,
       limits: { org: key.org.limits, key: key.limits },
+      weight: key.org.weight,
       maxPriority: key.maxPriority,
     };
   };

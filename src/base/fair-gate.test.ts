@@ -101,4 +101,19 @@ describe('a fair gate', () => {
     leave();
     expect(gate.tryEnter('b', 1)).toBeUndefined();
   });
+
+  it('lets the priority owner go first, and another after three of its turns', async () => {
+    const { enter, leave, names } = crowd(
+      createFairGate({ capacity: 1, maxPerOwner: 1, priorityOwner: 'p' }),
+    );
+    for (const name of ['a0', 'a1', 'a2', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6']) void enter(name);
+    const order: string[] = [];
+    for (let n = 0; n < 9; n++) {
+      await settle();
+      const [name] = names();
+      order.push(name!);
+      leave(name!);
+    }
+    expect(order).toEqual(['a0', 'p1', 'p2', 'p3', 'a1', 'p4', 'p5', 'p6', 'a2']);
+  });
 });

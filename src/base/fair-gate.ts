@@ -5,13 +5,16 @@ export interface FairGateOptions {
   capacity: number;
   /** Weight of one owner that may be inside. */
   maxPerOwner: number;
-  /** Owner that goes before all others while it waits. */
+  /** Owner that goes before all others while it waits, except for one turn in four. */
   priorityOwner?: string;
   /** Entries of one owner that may wait; unlimited by default. */
   maxWaiting?: number;
   /** Makes the error to throw when more would wait. */
   fullError?: () => Error;
 }
+
+/** Turns of the priority owner in a row while others wait. */
+const maxPriorityTurns = 3;
 
 export type FairGate = ReturnType<typeof createFairGate>;
 
@@ -31,6 +34,7 @@ export function createFairGate({
   const waiting = new RoundRobinQueue<Entry>();
   const held = new Map<string, number>();
   let used = 0;
+  let priorityTurns = 0;
 
   const isWithinShare = (owner: string, weight: number) => {
     const own = held.get(owner) ?? 0;
@@ -56,14 +60,20 @@ export function createFairGate({
   /** Next entry among owners below their share. */
   const next = () => {
     const may = (owner: string, { weight }: Entry) => isWithinShare(owner, weight);
-    const isPriority = (owner: string, entry: Entry) => owner === priorityOwner && may(owner, entry);
-    const hasPriority = priorityOwner !== undefined && waiting.countFor(priorityOwner) > 0;
-    return (hasPriority && waiting.peek(isPriority)) || waiting.peek(may);
+    if (priorityOwner === undefined || waiting.countFor(priorityOwner) === 0) return waiting.peek(may);
+    // Others would starve under a load that fills the capacity.
+    const isFirst = priorityTurns < maxPriorityTurns;
+    return (
+      waiting.peek((owner, entry) => (owner === priorityOwner) === isFirst && may(owner, entry)) ??
+      waiting.peek(may)
+    );
   };
 
   function admitWaiting(): void {
     for (let turn = next(); turn && fits(turn[1].weight); turn = next()) {
       waiting.dequeue(...turn);
+      const passes = turn[0] === priorityOwner && waiting.size > waiting.countFor(turn[0]);
+      priorityTurns = passes ? priorityTurns + 1 : 0;
       turn[1].admit();
     }
   }

@@ -12,15 +12,17 @@ export class RoundRobinQueue<Entry> {
     return this.#owners.get(owner)?.size ?? 0;
   }
 
-  /** Owner with the most entries. */
-  longestOwner(): string | undefined {
+  /** Owner with the most entries. @param weightOf number by which the entries of an owner are divided, by its first entry */
+  longestOwner(weightOf: (first: Entry) => number = () => 1): string | undefined {
     let longest: string | undefined;
-    let size = 0;
-    for (const [owner, own] of this.#owners)
-      if (own.size > size) {
-        longest = owner;
-        size = own.size;
-      }
+    let most = 0;
+    for (const [owner, own] of this.#owners) {
+      const [first] = own;
+      const size = own.size / weightOf(first!);
+      if (size <= most) continue;
+      longest = owner;
+      most = size;
+    }
     return longest;
   }
 
@@ -51,6 +53,20 @@ export class RoundRobinQueue<Entry> {
         break;
       }
     return undefined;
+  }
+
+  /** First entry of the owner with the lowest rank, the next in turn among equals. */
+  peekLowest(rankOf: (owner: string, first: Entry) => number): [string, Entry] | undefined {
+    let lowest: [string, Entry] | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [owner, own] of this.#owners) {
+      const [first] = own;
+      const rank = rankOf(owner, first!);
+      if (rank >= least) continue;
+      lowest = [owner, first!];
+      least = rank;
+    }
+    return lowest;
   }
 
   /** Removes an entry that had its turn; the owner moves to the end. */

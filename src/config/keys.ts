@@ -38,7 +38,7 @@ export const configKeys = {
   metrics: words('host port orgs'),
   egress: words('allow ports'),
   batch: words(
-    'endpoints price_factor result_ttl completion_window cancel_grace lost_model_after hours share dates',
+    'endpoints price_factor result_ttl completion_window cancel_grace lost_model_after hours share dates floor floor_at_risk',
   ),
 } as const;
 

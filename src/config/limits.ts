@@ -60,6 +60,10 @@ export function batch(
     cancelGraceMs: check.duration(fields.cancel_grace) ?? 500,
     dates: check.choice(fields.dates, dateForms) ?? 'iso',
     lostModelAfterMs: check.duration(fields.lost_model_after) ?? 600_000,
+    floor: {
+      usual: check.number(fields.floor, { min: 0, max: 1 }) ?? 1 / 16,
+      atRisk: check.number(fields.floor_at_risk, { min: 0, max: 1 }) ?? 1 / 4,
+    },
     hours: hours(fields, { completionWindowMs }, check),
   };
 }

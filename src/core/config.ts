@@ -60,6 +60,8 @@ export interface Config {
     dates: DateForm;
     /** Lines fail after no process has served their model for this long. */
     lostModelAfterMs: number;
+    /** Shares of the slots that batches get under any interactive load. */
+    floor: { usual: number; atRisk: number };
   };
   /** Address of the Prometheus endpoint, and the maximum number of orgs with a label of their own; disabled if absent. */
   metrics?: { host: string; port: number; orgs: number };

@@ -45,7 +45,7 @@ export const orgDefaults = { limits: {}, weight: 1, disabledAt: null } as const;
 export const keyDefaults = { limits: {}, disabledAt: null, maxPriority: priorities.max } as const;
 
 /** Org of a key, as far as authentication needs it. */
-export type KeyOrg = Pick<Org, 'limits' | 'disabledAt'>;
+export type KeyOrg = Pick<Org, 'limits' | 'weight' | 'disabledAt'>;
 
 /** Bounds of `weight`. */
 export const weights = { min: 1, max: 1_000 } as const;
@@ -87,6 +87,8 @@ export interface Caller {
   models: readonly string[] | null;
   /** None if absent. */
   limits?: CallerLimits;
+  /** Weight of the org; 1 if absent. */
+  weight?: number;
   /** Highest priority of new batches; any if absent. */
   maxPriority?: number;
 }

@@ -91,6 +91,8 @@ export interface Pool extends Engine {
   share(share: Omit<SlotShare, 'lines'> | null): void;
   /** Sends no new requests to replicas that an operator drains. @param isDrained of a replica's name, also of later ones */
   drain(isDrained: (name: string) => boolean): void;
+  /** Sets the number of slots that batch requests get even while interactive ones wait. It may change at any time. */
+  guaranteeBatches(slots: () => number): void;
   /** Registers a listener for moments when more requests may fit. */
   onRoom(listener: () => void): void;
 }
@@ -103,6 +105,8 @@ export interface EngineCall {
   prefix?: string;
   /** Org of the request; waiting requests take turns between orgs. */
   org?: string;
+  /** Share of the slots that the org gets relative to others; 1 if absent. */
+  weight?: number;
   /** Time after which the answer is useless, in epoch milliseconds; absent for interactive requests. */
   deadline?: number;
   /** True for a line that failed before: another failure says nothing new about the server. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../base/clock.ts';
-import { Admission } from './admission.ts';
+import { Admission, type BatchFloor } from './admission.ts';
 
 function manualClock() {
   let t = 0;
@@ -9,6 +9,7 @@ function manualClock() {
 }
 
 const pool = (slots: number) => ({ slots, maxInFlight: withHeadroom(slots), waiting: null });
+const noFloor = { usual: 0, atRisk: 0 };
 const withHeadroom = (slots: number) => slots + Math.ceil(slots / 8);
 
 describe('Admission', () => {
@@ -48,9 +49,9 @@ describe('Admission', () => {
     expect(roomAfter(30_000), 'the mean forgets').toBe(55);
   });
 
-  it('gives batches an only slot while no interactive call uses it', () => {
+  it('gives batches an only slot while no interactive call uses it, without a floor', () => {
     const { clock } = manualClock();
-    const admission = new Admission(pool(1), clock);
+    const admission = new Admission(pool(1), clock, noFloor);
     const leave = admission.enter('interactive');
     expect(admission.room).toBe(0);
     leave();
@@ -104,12 +105,58 @@ describe('Admission', () => {
 
   it('leaves every process one line while there is room at all, however many share the slots', () => {
     const { clock } = manualClock();
-    const admission = new Admission(pool(1), clock);
+    const admission = new Admission(pool(1), clock, noFloor);
     admission.setPeers(0, 5);
     expect(admission.room).toBe(1);
     admission.enter('batch');
     expect(admission.room).toBe(0);
     admission.setPeers(1, 5);
     expect(admission.room).toBeLessThan(0);
+  });
+
+  describe('the floor of batches', () => {
+    const busy = (slots: number, floor?: BatchFloor) => {
+      const admission = new Admission(pool(slots), manualClock().clock, floor);
+      for (let call = 0; call < slots * 10; call++) admission.enter('interactive');
+      return admission;
+    };
+
+    it('is a sixteenth of the slots, and at least one, under any interactive load', () => {
+      expect([1, 4, 16, 31, 64, 100].map((slots) => busy(slots).room)).toEqual([1, 1, 1, 1, 4, 6]);
+      expect(busy(64).guaranteed).toBe(4);
+    });
+
+    it('is a quarter while a batch is at risk', () => {
+      const admission = busy(64);
+      admission.setAtRisk(true);
+      expect([admission.room, admission.guaranteed]).toEqual([16, 16]);
+      admission.setAtRisk(false);
+      expect(admission.room).toBe(4);
+    });
+
+    it('is what the operator wants, or none', () => {
+      expect(busy(64, { usual: 0.5, atRisk: 0.25 }).room).toBe(32);
+      const none = busy(64, { usual: 0, atRisk: 0.25 });
+      expect([none.room < 0, none.guaranteed]).toEqual([true, 0]);
+      none.setAtRisk(true);
+      expect(none.room).toBe(16);
+    });
+
+    it('counts the lines in flight, and is that of all processes together', () => {
+      const admission = busy(64);
+      admission.enter('batch');
+      expect(admission.room).toBe(3);
+      expect(admission.limit).toBe(4);
+      admission.lease(2);
+      expect([admission.room, admission.guaranteed]).toEqual([1, 2]);
+      admission.lease(0);
+      expect([admission.room, admission.guaranteed]).toEqual([-1, 0]);
+    });
+
+    it('sends nothing to servers that take nothing', () => {
+      const down = new Admission({ slots: 64, maxInFlight: 0, waiting: null }, manualClock().clock);
+      down.enter('interactive');
+      expect([down.room, down.limit]).toEqual([0, 0]);
+    });
   });
 });

@@ -7,6 +7,15 @@ const idleMs = 10_000;
 const spareShare = 1 / 8;
 /** Acceptable wait of such a call for a slot that a line gives back. */
 const shortWaitMs = 10;
+/** Share of the slots that batch lines get under any interactive load, at least one slot; 0 for none. */
+export interface BatchFloor {
+  usual: number;
+  /** While a batch of the model is expected to miss its window. */
+  atRisk: number;
+}
+
+export const defaultFloor: BatchFloor = { usual: 1 / 16, atRisk: 1 / 4 };
+
 /** Weight of a new line in the mean line time is 1 / `meanOver`. */
 const meanOver = 64;
 
@@ -15,17 +24,21 @@ type AdmittedPool = Pick<Pool, 'slots' | 'maxInFlight' | 'waiting'>;
 /**
  * Counts the requests of one model in flight, and computes the room for batch lines (batch-engine.md, "Running"):
  *
- *   room = interactive idle for 10 s ? max : min(max, max(1, floor(L - S)) - I)
+ *   room = interactive idle for 10 s ? max : min(max, max(F, max(1, floor(L - S)) - I))
  *   S = max(1, L x (1/8 - 10 ms / D))
+ *   F = max(1, floor(L x floor))
  *
  * L = slots, max = requests that keep them busy, I = interactive calls of all processes, D = mean time of a line, S = slots kept
- * free: an eighth of L, less those that lines give back within 10 ms. Processes that share replicas lease the room from one
+ * free: an eighth of L, less those that lines give back within 10 ms. F = slots of lines under any interactive load, so that no
+ * window ends without them; more while a batch is at risk. Processes that share replicas lease the room from one
  * another. Where they cannot, P processes take 1/P each, but at least one line, so that few slots among many processes do not
  * stop everything. Unavailable models are probed by each process.
  */
 export class Admission {
   #pool: AdmittedPool;
   #clock: Clock;
+  #floor: BatchFloor;
+  #isAtRisk = false;
   #interactive = 0;
   #lines = 0;
   #peersInteractive = 0;
@@ -36,9 +49,10 @@ export class Admission {
   #lastInteractive = Number.NEGATIVE_INFINITY;
   #onIdle: (() => void)[] = [];
 
-  constructor(pool: AdmittedPool, clock: Clock) {
+  constructor(pool: AdmittedPool, clock: Clock, floor: BatchFloor = defaultFloor) {
     this.#pool = pool;
     this.#clock = clock;
+    this.#floor = floor;
   }
 
   /** Interactive calls of this process in flight. */
@@ -53,14 +67,35 @@ export class Admission {
     const { slots, maxInFlight: max } = this.#pool;
     if (interactive === 0 && this.#clock.monotonic() - this.#lastInteractive >= idleMs) return max;
     const spare = Math.max(1, slots * (spareShare - shortWaitMs / this.#lineMs));
-    return Math.min(max, Math.max(1, Math.floor(slots - spare)) - interactive);
+    return Math.min(
+      max,
+      Math.max(this.#floorOf(slots), Math.max(1, Math.floor(slots - spare)) - interactive),
+    );
+  }
+
+  #floorOf(slots: number): number {
+    const share = this.#isAtRisk ? Math.max(this.#floor.usual, this.#floor.atRisk) : this.#floor.usual;
+    return share > 0 ? Math.max(1, Math.floor(slots * share)) : Number.NEGATIVE_INFINITY;
+  }
+
+  /** Number of lines of this process that get a slot even while interactive calls wait for one. */
+  get guaranteed(): number {
+    return Math.max(0, Math.min(this.#floorOf(this.#pool.slots), this.#share(this.limit)));
+  }
+
+  /** Sets whether a batch of the model is expected to miss its window. */
+  setAtRisk(isAtRisk: boolean): void {
+    this.#isAtRisk = isAtRisk;
+  }
+
+  #share(limit: number): number {
+    return this.#leased ?? Math.max(1, Math.floor(limit / this.#processes));
   }
 
   get room(): number {
     const { limit } = this;
     if (limit <= 0 || this.#pool.waiting) return limit - this.#lines;
-    const share = this.#leased ?? Math.max(1, Math.floor(limit / this.#processes));
-    return Math.min(limit, share) - this.#lines;
+    return Math.min(limit, this.#share(limit)) - this.#lines;
   }
 
   /** @param interactive calls of other processes in flight. @param processes that share the model, this one included */

@@ -34,6 +34,8 @@ export interface Capacity {
   discoveredSlots(modelId: string): DiscoveredSlots | undefined;
   /** Replicas of `modelId` whose breakers are open; undefined if there are none. */
   openBreakers(modelId: string): OpenBreakers | undefined;
+  /** Sets the models with batches that are expected to miss their windows: their lines get more slots beside interactive calls. */
+  setAtRisk(modelIds: ReadonlySet<string>): void;
   /** Sets this process's share of a shared model; null where the processes could not agree on one. */
   lease(modelId: string, share: SlotShare | null): void;
 }
@@ -60,6 +62,9 @@ export function createCapacity(models: ServedModels): Capacity {
     sharedModels: () => models.shared,
     discoveredSlots: (modelId) => pool(modelId)?.discovered,
     openBreakers: (modelId) => pool(modelId)?.closedServers,
+    setAtRisk(modelIds) {
+      for (const [id, served] of models.all()) served.admission.setAtRisk(modelIds.has(id));
+    },
     lease(modelId, share) {
       admission(modelId)?.lease(share && share.lines);
       pool(modelId)?.share(share);

@@ -437,6 +437,7 @@ describe('createInference', () => {
         deadline: Number.MAX_SAFE_INTEGER,
         prefix: 'p',
         org: 'org_1',
+        weight: 1,
       });
       expect(charged).toEqual([]);
     });

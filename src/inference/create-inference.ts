@@ -13,6 +13,7 @@ import { estimatePrompt } from '../wire/chat/request/estimate-prompt.ts';
 import { hasImageUrl } from '../wire/chat/request/image-urls.ts';
 import type { CompletionChunk, CompletionPiece } from '../wire/completions/completions.ts';
 import { estimateTextPrompt } from '../wire/completions/request.ts';
+import type { BatchFloor } from './admission.ts';
 import { type AnswerWithUsage, createEngineCalls, goesNatively, usageOf } from './engine-calls.ts';
 import { createCapacity } from './capacity.ts';
 import type { Inference, InferenceService, InteractiveCall } from './inference.ts';
@@ -25,6 +26,8 @@ import type { Schemas } from './schemas/schemas.ts';
 
 export interface InferenceDeps {
   models: PooledModel[];
+  /** Slots of batches under interactive load; `defaultFloor` if absent. */
+  batchFloor?: BatchFloor;
   accounts: Pick<Accounts, 'charge' | 'budgets'>;
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;
@@ -38,7 +41,7 @@ export interface InferenceDeps {
 /** Builds inference over the engines of a configuration. */
 export function createInference(deps: InferenceDeps): InferenceService {
   const { accounts, schemas, usageTag = defaultTagName, clock, ids, log } = deps;
-  const models = new ServedModels(deps.models, clock);
+  const models = new ServedModels(deps.models, clock, deps.batchFloor);
   const { catalog, peers } = models;
   const calls = createEngineCalls({ schemas, clock, ids, log });
 
@@ -246,5 +249,6 @@ export function createInference(deps: InferenceDeps): InferenceService {
 
 function toEngineCall({ signal, caller, trace, betas }: InteractiveCall, prefix = ''): EngineCall {
   const more = { ...(trace && { trace }), ...(betas !== undefined && { betas }) };
-  return { signal, priority: 'interactive', org: caller.orgId, prefix, ...more };
+  const { orgId: org, weight = 1 } = caller;
+  return { signal, priority: 'interactive', org, weight, prefix, ...more };
 }

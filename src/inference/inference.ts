@@ -120,6 +120,8 @@ export interface LineCall {
   /** Names of the models whose prices the batch froze. */
   priced: readonly string[];
   orgId: string;
+  /** Weight of the org; 1 if absent. */
+  weight?: number;
   asked: PreparedRequest;
   prefix: string;
   /** Epoch milliseconds at which the batch expires. */

@@ -5,12 +5,20 @@ import type { ServedModels } from './served-models.ts';
 
 /** Runs batch lines, each in its own format. */
 export function createRunLine(models: ServedModels, calls: EngineCalls): Inference['runLine'] {
-  return async ({ model, orgId, asked, prefix, deadline, isRepeat, signal, trace }) => {
+  return async ({ model, orgId, weight = 1, asked, prefix, deadline, isRepeat, signal, trace }) => {
     const { pool, admission } = models.require(model.id);
     const leave = admission.enter('batch');
     if (trace) trace.model = model.id;
     const more = { ...(isRepeat && { isRepeat }), ...(trace && { trace }) };
-    const engineCall: EngineCall = { signal, priority: 'batch', prefix, org: orgId, deadline, ...more };
+    const engineCall: EngineCall = {
+      signal,
+      priority: 'batch',
+      prefix,
+      org: orgId,
+      weight,
+      deadline,
+      ...more,
+    };
     const served = { pool, model };
     let answer: LineAnswer | undefined;
     try {

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
 import { type Catalog, createCatalog, type Model } from '../core/model.ts';
 import type { Pool } from '../engines/engines.ts';
-import { Admission } from './admission.ts';
+import { Admission, type BatchFloor } from './admission.ts';
 import { createCountPrompt } from './count-tokens.ts';
 import { Peers } from './peers.ts';
 import { replicaId } from './replica-id.ts';
@@ -27,6 +27,7 @@ export class ServedModels {
   };
   readonly peers: Peers;
   #clock: Clock;
+  #floor: BatchFloor | undefined;
   #initial: readonly PooledModel[];
   #current: Catalog = createCatalog([]);
   #served = new Map<string, ServedModel>();
@@ -38,8 +39,9 @@ export class ServedModels {
   #drained: ReadonlySet<string> = new Set();
   #isStopped = false;
 
-  constructor(models: readonly PooledModel[], clock: Clock) {
+  constructor(models: readonly PooledModel[], clock: Clock, floor?: BatchFloor) {
     this.#clock = clock;
+    this.#floor = floor;
     this.peers = new Peers(this.catalog, clock);
     this.peers.onUpdate(() => this.#updateShares());
     this.#initial = models;
@@ -131,7 +133,9 @@ export class ServedModels {
   #open(pool: Pool): Pick<ServedModel, 'admission' | 'countPrompt'> {
     this.#pools.add(pool);
     pool.onRoom(() => this.#notifyRoom());
-    return { admission: new Admission(pool, this.#clock), countPrompt: createCountPrompt(pool) };
+    const admission = new Admission(pool, this.#clock, this.#floor);
+    pool.guaranteeBatches(() => admission.guaranteed);
+    return { admission, countPrompt: createCountPrompt(pool) };
   }
 
   async #retire({ pool, admission }: ServedModel): Promise<void> {

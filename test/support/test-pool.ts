@@ -29,5 +29,5 @@ export function createStatelessPool(engine: Engine): Pool {
     discovered: undefined,
     closedServers: undefined,
   };
-  return { ...engine, native, ...state, share() {}, drain() {}, onRoom() {} };
+  return { ...engine, native, ...state, share() {}, drain() {}, guaranteeBatches() {}, onRoom() {} };
 }

@@ -4,6 +4,7 @@ import { makeBatch } from '../../../test/store/fixtures.ts';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
 import { silent } from '../../base/log.ts';
 import { dueAt } from '../../core/urgency.ts';
+import { createCatalog } from '../../core/model.ts';
 import type { Store } from '../../store/store.ts';
 import type { WatchedBatch, OpenBatch } from '../../store/contract/batches.ts';
 import type { Waiting } from '../../core/waiting.ts';
@@ -25,6 +26,7 @@ describe('Maintenance', () => {
   let away: boolean;
   let asked: number;
   let noMoney: Map<string, Waiting>;
+  let atRisk: string[];
   let watch: Maintenance;
 
   beforeEach(() => {
@@ -43,6 +45,7 @@ describe('Maintenance', () => {
     stranded = [];
     away = false;
     asked = 0;
+    atRisk = [];
     const store = {
       batches: {
         expire: async (now: number) => {
@@ -64,6 +67,8 @@ describe('Maintenance', () => {
     } as unknown as Store;
     watch = new Maintenance({
       store,
+      catalog: createCatalog([]),
+      capacity: { setAtRisk: (models) => void (atRisk = [...models]) },
       work,
       hours: { find: () => undefined },
       budgets: { waiting: (orgId) => noMoney.get(orgId) ?? null },
@@ -144,8 +149,10 @@ describe('Maintenance', () => {
     expect(said.filter((each) => each.startsWith('at risk'))).toEqual([`at risk ${soon.id}`]);
     await clock.advance(1_000);
     expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
-    open = [{ ...soon, atRiskAt: clock.now() }];
+    expect(atRisk).toEqual(['m1']);
+    open = [{ ...soon, atRiskAt: clock.now(), pausedAt: clock.now() }];
     await clock.advance(90_000);
+    expect(atRisk).toEqual([]);
     expect(said.filter((each) => each.startsWith('at risk'))).toHaveLength(2);
   });
 

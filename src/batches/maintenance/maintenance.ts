@@ -1,7 +1,8 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Timer } from '../../base/clock.ts';
 import { lateBehindPriorities } from '../../core/urgency.ts';
-import type { WatchedBatch } from '../../store/contract/batches.ts';
+import type { OpenBatch, WatchedBatch } from '../../store/contract/batches.ts';
+import type { Capacity } from '../../inference/capacity.ts';
 import type { BatchContext } from '../batch-context.ts';
 import { batchesAtRisk, runTimes, type TimesDeps } from '../deadline-risk.ts';
 import { listOpen } from '../list-open.ts';
@@ -17,7 +18,9 @@ const reopenMs = 60_000;
 const maxReopened = 10;
 const errorBackoff = { initialMs: 1_000, maxMs: 5_000 };
 
-export interface MaintenanceDeps extends TimesDeps, Pick<BatchContext, 'store' | 'clock' | 'random' | 'log'> {
+export interface MaintenanceDeps
+  extends TimesDeps, Pick<BatchContext, 'store' | 'clock' | 'random' | 'log' | 'catalog'> {
+  capacity: Pick<Capacity, 'setAtRisk'>;
   work: LocalWork;
   /** Called when there is work to claim: a batch ends or was reopened. */
   onWork: () => void;
@@ -112,7 +115,7 @@ export class Maintenance {
 
   /** Lets late batches go first, and warns once of each batch that will miss its window. Disabled orgs are left out. */
   async #warnOfRisks(): Promise<void> {
-    const { store, time, log, budgets } = this.#deps;
+    const { store, time, log, capacity, budgets } = this.#deps;
     const now = time.now();
     // The risk of a batch depends on those before it.
     const isDisabled = (orgId: string) => budgets.waiting(orgId)?.reason === 'org_disabled';
@@ -120,9 +123,22 @@ export class Maintenance {
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     const late = lateBehindPriorities(open, now);
     if (late.length > 0) await store.batches.hurry(late);
-    for (const id of batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model)))
+    const atRisk = batchesAtRisk(open, (orgId, model) => runTimes(this.#deps, orgId, model));
+    capacity.setAtRisk(this.#modelsOf(open, new Set(atRisk)));
+    for (const id of atRisk)
       if (!warned.has(id) && (await store.batches.markAtRisk(id, now)))
         log.warn({ batch: id }, 'a batch will miss its window');
+  }
+
+  /** Ids of the models of batches that could run now; a batch of several models counts for all. */
+  #modelsOf(open: readonly OpenBatch[], ids: ReadonlySet<string>): Set<string> {
+    const { budgets, catalog } = this.#deps;
+    const running = open.filter(
+      ({ id, orgId, pausedAt }) => ids.has(id) && pausedAt === null && budgets.waiting(orgId) === null,
+    );
+    return new Set(
+      running.flatMap(({ model }) => model ?? catalog.list().map((served) => served.id)).map(catalog.idOf),
+    );
   }
 
   /** Purges finished batches; one that fails does not keep the others. */

@@ -167,7 +167,7 @@ export class Dispatcher {
     demand.starting(model, -1);
     if (!ready) return;
     const { model: found, asked } = ready;
-    const { abort, orgId, priced, expiresAt: deadline } = claimed.batch;
+    const { abort, orgId, weight, priced, expiresAt: deadline } = claimed.batch;
     const trace: CallTrace | undefined = log.isLevelEnabled('debug') ? {} : undefined;
     const attempts = claimed.attempts.get(ref.line);
     const attempt = (attempts ?? noAttempts).made + 1;
@@ -176,7 +176,18 @@ export class Dispatcher {
       const { signal } = abort;
       const isRepeat = attempts !== undefined;
       const traced = trace && { trace };
-      const call = { model: found, asked, priced, orgId, prefix, deadline, isRepeat, signal, ...traced };
+      const call = {
+        model: found,
+        asked,
+        priced,
+        orgId,
+        weight,
+        prefix,
+        deadline,
+        isRepeat,
+        signal,
+        ...traced,
+      };
       this.#resolve(claimed, ref, this.#result(claimed, ref, line, await inference.runLine(call)));
       warmup.answered(model, prefix);
       if (trace) this.#logCall(claimed, ref, attempt, trace);

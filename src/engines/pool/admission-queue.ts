@@ -4,6 +4,7 @@ import type { WaitingCause } from '../../core/waiting.ts';
 import type { EngineCall } from '../engines.ts';
 import { chooseReplica } from './choose-replica.ts';
 import type { SentRequest } from './concurrency/cohort.ts';
+import { Holdings } from './holdings.ts';
 import type { Replica } from './replica.ts';
 import { WaitQueue } from './wait-queue.ts';
 
@@ -20,7 +21,8 @@ const maxWaiting = { perSlot: 16, min: 64 } as const;
 
 /** Admits requests to `replicas` (they may change): at once, in turn (interactive ones within `queueMs`), or not at all. */
 export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock, queueMs: number) {
-  const queue = new WaitQueue<Reservation>();
+  const holdings = new Holdings();
+  const queue = new WaitQueue<Reservation>(holdings);
   const draining = (): WaitingCause => ({
     scope: 'model',
     code: 'engine_overloaded',
@@ -52,17 +54,22 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
    * An interactive request is no trial of a suspected replica that it would be sent to anyway: a client whose requests are all
    * refused would otherwise keep batch lines from showing that the server works.
    */
-  function reserveAt(replica: Replica, { priority }: EngineCall): Reservation {
-    const mayTry = priority === 'batch' || !replica.isSuspected || replicas.some((each) => each.isUp);
-    return { replica, sent: replica.sent(mayTry && replica.wantsTrial) };
+  function reserveAt(replica: Replica, call: EngineCall): Reservation {
+    const mayTry = call.priority === 'batch' || !replica.isSuspected || replicas.some((each) => each.isUp);
+    const sent = replica.sent(mayTry && replica.wantsTrial);
+    holdings.add(sent, call);
+    return { replica, sent };
   }
+
+  const accepts = (replica: Replica, { priority }: EngineCall) =>
+    replica.accepts(priority, holdings.isOwed(priority));
 
   /** A reservation now. A half-open replica is tried first: the others are there if it fails. */
   function find(call: EngineCall): Reservation | undefined {
     // Most models have one server.
     const only = replicas.length === 1 ? replicas[0] : undefined;
-    if (only) return only.accepts(call.priority) ? reserveAt(only, call) : undefined;
-    const free = replicas.filter((replica) => replica.accepts(call.priority));
+    if (only) return accepts(only, call) ? reserveAt(only, call) : undefined;
+    const free = replicas.filter((replica) => accepts(replica, call));
     const up = free.filter((replica) => replica.isUp);
     const replica =
       free.find((each) => each.wantsTrial) ??
@@ -74,7 +81,7 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
   function findElsewhere(call: EngineCall, tried: ReadonlySet<Replica>): Reservation | undefined | null {
     const others = replicas.filter((each) => each.isUp && !tried.has(each));
     if (others.length === 0) return null;
-    const free = others.filter((each) => each.accepts(call.priority));
+    const free = others.filter((each) => accepts(each, call));
     const replica = chooseReplica(free, replicas, call.prefix ?? '');
     return replica && reserveAt(replica, call);
   }
@@ -104,7 +111,7 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
       const refused = refusal(call.priority);
       if (refused) throw refused;
       const isFull = call.priority === 'interactive' && queue.count('interactive') >= maxInteractive();
-      if (isFull && !queue.makeRoom('interactive', call.org ?? '', queueFull())) throw queueFull();
+      if (isFull && !queue.makeRoom(call, queueFull())) throw queueFull();
       return wait(call, () => find(call));
     },
     /** Returns a reservation at a replica that was not tried; null where no such replica works. */
@@ -112,6 +119,9 @@ export function createAdmissionQueue(replicas: readonly Replica[], clock: Clock,
       const found = findElsewhere(call, tried);
       return found === undefined ? wait(call, () => findElsewhere(call, tried) ?? find(call)) : found;
     },
+    /** Counts a request out whose server is done. */
+    left: (sent: SentRequest) => holdings.remove(sent),
+    guaranteeBatches: (slots: () => number) => holdings.guaranteeBatches(slots),
     /** Admits waiting requests where there is room. */
     admitWaiting: () => queue.admit(),
     /** Rejects waiting requests that no replica will take. */

@@ -6,6 +6,7 @@ import type { Pool } from '../engines.ts';
 import { createAdmissionQueue } from './admission-queue.ts';
 import { createCalls } from './calls.ts';
 import { commonCapabilities } from './common-capabilities.ts';
+import type { SentRequest } from './concurrency/cohort.ts';
 import { Outcomes } from './health/outcomes.ts';
 import { Replica, type ReplicaOptions } from './replica.ts';
 
@@ -53,7 +54,8 @@ export function createPool({
   function toReplica(one: ReplicaOptions): Replica {
     const onTested = (at: number, works: boolean) =>
       works ? outcomes.answered(at) : outcomes.failed(clock.monotonic(), false);
-    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onTested });
+    const onLeft = (sent: SentRequest) => queue.left(sent);
+    return new Replica(one, { clock, random, log, windowMs, onChange: () => changed(), onLeft, onTested });
   }
 
   /** Allocates nothing: it is called several times for each line. */
@@ -133,6 +135,7 @@ export function createPool({
       applyDrains();
       changed();
     },
+    guaranteeBatches: (slots) => queue.guaranteeBatches(slots),
     onRoom: (listener) => void listeners.add(listener),
 
     async start() {

@@ -25,6 +25,11 @@ export interface ReplicaOptions {
   slotsBefore?: number | undefined;
 }
 
+interface Deps extends ReplicaDeps {
+  /** Called when the server is done with a request. */
+  onLeft: (sent: SentRequest) => void;
+}
+
 /** Weight of the newest answer in the average pace. */
 const newestWeight = 0.1;
 /** Share of the limit at which the load counts as full, so that latencies say something about the limit. */
@@ -51,7 +56,7 @@ export class Replica implements Candidate {
   readonly #rate: RateLimit;
   readonly #refusals = new RefusalBudget();
   #turn: Timer | null = null;
-  readonly #deps: ReplicaDeps;
+  readonly #deps: Deps;
   /** Calls that are not over, including those whose server is done. */
   #calls = 0;
   #onEnd: (() => void) | null = null;
@@ -59,7 +64,7 @@ export class Replica implements Candidate {
   /** The one request that tries a half-open server. */
   #trial: SentRequest | null = null;
 
-  constructor(options: ReplicaOptions, deps: ReplicaDeps) {
+  constructor(options: ReplicaOptions, deps: Deps) {
     const { name, engine, account, weight, isDraining, slotsBefore } = options;
     const now = () => deps.clock.monotonic();
     this.name = name;
@@ -173,14 +178,16 @@ export class Replica implements Candidate {
   /**
    * True if a request may be sent now. Interactive requests exceed the limit that batches fill, and are sent on a suspicion,
    * because the requests of others may have caused it.
+   * @param isOwed true for a line that does not give way to interactive requests: it may exceed the limit as they do
    */
-  accepts(priority: EngineCall['priority']): boolean {
+  accepts(priority: EngineCall['priority'], isOwed = false): boolean {
     if (this.isUnknown) return false;
     if (this.#rate.msLeft > 0) return this.#awaitTurn();
-    if (priority === 'batch' || this.#isDraining) return this.#inFlight < this.maxInFlight;
+    const reserve = Math.max(1, Math.ceil(this.slots / 8));
+    if (priority === 'batch' || this.#isDraining)
+      return this.#inFlight < this.maxInFlight + (isOwed && this.isUp ? reserve : 0);
     const { reason } = this.health.breaker;
     if (reason === 'retry-after') return false;
-    const reserve = Math.max(1, Math.ceil(this.slots / 8));
     return this.#inFlight < (reason === 'certain' ? 1 : this.#limit.maxInFlight + reserve);
   }
 
@@ -217,6 +224,7 @@ export class Replica implements Candidate {
 
   #left(sent: SentRequest): void {
     this.#inFlight--;
+    this.#deps.onLeft(sent);
     if (this.#trial === sent) this.#trial = null;
   }
 

@@ -76,7 +76,10 @@ export function keyTests(on: Stores): void {
     test('are found by hash, with every field', async () => {
       const key = makeKey({ models: ['m1', 'm2'], expiresAt: start + 1, scopes: ['admin'] });
       expect(await on.store.keys.insert(key, 'h1')).toBe(true);
-      expect(await on.store.keys.findByHash('h1')).toEqual({ ...key, org: { limits: {}, disabledAt: null } });
+      expect(await on.store.keys.findByHash('h1')).toEqual({
+        ...key,
+        org: { limits: {}, weight: 1, disabledAt: null },
+      });
       expect(await on.store.keys.findByHash('H1')).toBeUndefined();
       expect(await on.store.keys.findByHash('')).toBeUndefined();
     });
@@ -140,11 +143,12 @@ export function keyTests(on: Stores): void {
       expect(await on.store.keys.get('key_unknown')).toBeUndefined();
     });
 
-    test('bring the limits and the state of their org', async () => {
+    test('bring the limits, the weight and the state of their org', async () => {
       await on.store.keys.insert(makeKey(), 'h1');
       await on.store.orgs.update('org_a', { disabled: true, limits: { openBatches: 1 } }, start + 1);
       expect((await on.store.keys.findByHash('h1'))?.org).toEqual({
         limits: { openBatches: 1 },
+        weight: 1,
         disabledAt: start + 1,
       });
     });

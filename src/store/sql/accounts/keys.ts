@@ -15,7 +15,7 @@ const keys = tableOf<ApiKey & { hash: string }, 'hash'>('api_keys', {
   'id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority hash',
 );
 
-const keyOrgs = tableOf<KeyOrg>('orgs', { json: ['limits'] })('limits disabledAt');
+const keyOrgs = tableOf<KeyOrg>('orgs', { json: ['limits'] })('limits weight disabledAt');
 
 export function createKeys(db: Db): KeyStore {
   return {

@@ -72,6 +72,22 @@ test('a batch takes single tokens first, then interactive prompts, then others',
   expect(names()).toEqual(['prompt']);
 });
 
+test('a prompt of a line that interactive prompts passed sixteen times has its turn', async () => {
+  const { enter, finish, names } = opened(8);
+  void enter('prompt', { tokens: 8, priority: 'batch', signal });
+  const urgent: BatchShare = { tokens: 8, priority: 'interactive', signal };
+  const order: string[] = [];
+  void enter('urgent 0', urgent);
+  for (let n = 1; n <= 18; n++) {
+    await turn();
+    const [name] = names();
+    order.push(name!);
+    void enter(`urgent ${n}`, urgent);
+    finish(name!);
+  }
+  expect(order.indexOf('prompt')).toBe(16);
+});
+
 test('an evaluation larger than a batch runs alone', async () => {
   const { enter, names } = opened(8);
   void enter('huge', { tokens: 20, priority: 'batch', signal });

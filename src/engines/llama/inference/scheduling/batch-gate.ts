@@ -6,6 +6,9 @@ export function batchSize(sequences: number): number {
   return prefillChunk + sequences;
 }
 
+/** Batches after which the prompt of a line no longer gives way to interactive prompts. */
+const maxPassed = 16;
+
 export type BatchGate = ReturnType<typeof createBatchGate>;
 
 /** Share of a batch for one evaluation. */
@@ -17,6 +20,8 @@ export interface BatchShare {
 }
 
 interface Waiting extends BatchShare {
+  /** Batches that left it out. */
+  passed: number;
   enter: () => void;
 }
 
@@ -50,6 +55,7 @@ export function createBatchGate(size: number, onStep: () => void = () => {}) {
         room -= one.tokens;
       }
     waiting = waiting.filter((one) => !taken.has(one));
+    for (const one of waiting) one.passed++;
     inBatch = taken.size;
     for (const { enter } of taken) enter();
   }
@@ -58,7 +64,7 @@ export function createBatchGate(size: number, onStep: () => void = () => {}) {
     /** Runs `run` as part of a later batch. Rejects with the reason of the signal if that aborts before. */
     async evaluate<T>(share: BatchShare, run: () => Promise<T>): Promise<T> {
       await new Promise<void>((enter) => {
-        waiting.push({ ...share, enter });
+        waiting.push({ ...share, passed: 0, enter });
         openWhenDone();
       });
       try {
@@ -74,7 +80,8 @@ export function createBatchGate(size: number, onStep: () => void = () => {}) {
   };
 }
 
-function rank({ tokens, priority }: BatchShare): number {
+/** An overdue prompt of a line ranks with the interactive ones, of which the oldest comes first. */
+function rank({ tokens, priority, passed }: Waiting): number {
   if (tokens === 1) return 0;
-  return priority === 'interactive' ? 1 : 2;
+  return priority === 'interactive' || passed >= maxPassed ? 1 : 2;
 }
