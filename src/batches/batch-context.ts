@@ -7,6 +7,7 @@ import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
 import type { Catalog } from '../core/model.ts';
+import type { QueueLimits } from '../core/queue-limits.ts';
 import type { Files } from '../files/files.ts';
 import type { Peers } from '../inference/peers.ts';
 import type { Capacity } from '../inference/capacity.ts';
@@ -15,6 +16,13 @@ import type { Controls } from '../operator/controls.ts';
 import type { Store } from '../store/store.ts';
 import type { MissingModels } from './missing-models.ts';
 import type { OpenHours } from './open-hours.ts';
+
+/** Limits of orgs and keys that have none of their own. */
+export interface BatchLimits {
+  openBatchesPerOrg: number;
+  perOrg?: QueueLimits;
+  perKey?: QueueLimits;
+}
 
 export interface BatchesDeps {
   store: Store;
@@ -33,7 +41,7 @@ export interface BatchesDeps {
   ids: Ids;
   random: Random;
   log: Log;
-  limits: { openBatchesPerOrg: number; storedBytes: number; lineBytes: number };
+  limits: BatchLimits & { storedBytes: number; lineBytes: number };
   batch: {
     /** Endpoints that new batches may target; `defaultEndpoints` if absent. */
     endpoints?: readonly BatchEndpoint[];

@@ -22,6 +22,7 @@ import { isDatabaseUnavailable } from '../core/database-fault.ts';
 import { runTimes } from './deadline-risk.ts';
 import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
+import { quotaOf } from './create/quota.ts';
 import { countInput } from './create/count-input.ts';
 import { estimateUsage } from './create/estimate.ts';
 import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
@@ -193,6 +194,7 @@ export function createBatches(deps: BatchesDeps): Batches {
       return {
         endpoint: input.endpoint,
         total: index.count,
+        quota: await quotaOf(creating, caller, index),
         exactInput: counted.every((tokens) => tokens !== undefined),
         usage: [...byModel.values()].reduce(addUsage, noUsage),
         amount: totalAmount(byModel, prices, settings.priceFactor),

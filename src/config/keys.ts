@@ -30,9 +30,10 @@ export const configKeys = {
     ...words('conversation_bytes stored_bytes_per_org stored_responses_per_org response_bytes_per_org'),
     ...words('body_bytes_in_flight connections connections_per_address per_org per_key'),
   ],
-  requestLimits: words(
-    'requests_per_minute input_tokens_per_minute output_tokens_per_minute concurrent_requests',
-  ),
+  requestLimits: [
+    ...words('requests_per_minute input_tokens_per_minute output_tokens_per_minute concurrent_requests'),
+    ...words('open_batches queued_requests queued_tokens'),
+  ],
   files: words('store purposes bytes'),
   s3: words('endpoint region path_style access_key secret_key session_token'),
   metrics: words('host port orgs'),

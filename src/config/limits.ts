@@ -3,6 +3,7 @@ import { batchEndpoints, dateForms, defaultEndpoints, defaultLimits } from '../c
 import type { Config } from '../core/config.ts';
 import { type UploadPurpose, uploadPurposes } from '../core/file.ts';
 import type { Hours } from '../core/hours.ts';
+import type { QueueLimits } from '../core/queue-limits.ts';
 import type { RequestLimits } from '../core/limits.ts';
 import { omitUndefined } from './context.ts';
 import { hours } from './hours.ts';
@@ -31,8 +32,8 @@ export function limits(at: SourceValue | undefined, check: Checker): Config['lim
   };
 }
 
-/** Limits on single requests of each org or key that has none of its own. */
-function requestLimits(at: SourceValue | undefined, check: Checker): RequestLimits {
+/** Limits of each org or key that has none of its own. */
+function requestLimits(at: SourceValue | undefined, check: Checker): RequestLimits & QueueLimits {
   const fields = check.object(at, configKeys.requestLimits);
   const atLeastOne = { min: 1, max: 1_000_000_000 };
   return omitUndefined({
@@ -40,7 +41,23 @@ function requestLimits(at: SourceValue | undefined, check: Checker): RequestLimi
     inputTokensPerMinute: check.whole(fields.input_tokens_per_minute, atLeastOne),
     outputTokensPerMinute: check.whole(fields.output_tokens_per_minute, atLeastOne),
     concurrentRequests: check.whole(fields.concurrent_requests, atLeastOne),
+    openBatches: check.whole(fields.open_batches, atLeastOne),
+    queuedRequests: check.whole(fields.queued_requests, atLeastOne),
+    queuedTokens: fields.queued_tokens && tokensByModel(fields.queued_tokens, check),
   });
+}
+
+function tokensByModel(at: SourceValue, check: Checker): Record<string, number> {
+  if (!(at.value instanceof Map)) {
+    check.fail(
+      at,
+      'expected an object of models and numbers',
+      'For example queued_tokens: { qwen: 1000000 }',
+    );
+    return {};
+  }
+  const found = [...at.value].map(([model, field]) => [model, check.whole(field, { min: 1 }) ?? 1]);
+  return Object.fromEntries(found) as Record<string, number>;
 }
 
 /** Settings of `batch`, with the default hours of models. */

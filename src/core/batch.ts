@@ -88,6 +88,8 @@ export interface Batch {
   /** Lines with a 2xx result and lines with an error; always exact. */
   ok: number;
   err: number;
+  /** Estimated tokens of all requests. */
+  est: number;
   /** 0 to 9, higher first, within the org. */
   priority: number;
   /** Order within the org: batches with a lower value are claimed first (core/urgency.ts). */

@@ -2,6 +2,7 @@ import type { BatchEndpoint, DateForm } from './batch.ts';
 import type { Flavor, CustomTraits } from './flavor.ts';
 import type { UploadPurpose } from './file.ts';
 import type { Hours } from './hours.ts';
+import type { QueueLimits } from './queue-limits.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ModelInput, Serves } from './model.ts';
 import type { Prices } from './price.ts';
@@ -47,8 +48,8 @@ export interface Config {
     connections: number;
     connectionsPerAddress: number;
     /** Limits on single requests of orgs and of keys that have none of their own. */
-    perOrg: RequestLimits;
-    perKey: RequestLimits;
+    perOrg: RequestLimits & QueueLimits;
+    perKey: RequestLimits & QueueLimits;
   };
   batch: {
     /** Endpoints that new batches may use. */

@@ -18,6 +18,7 @@ import { ledgerTests } from './conformance/ledger.ts';
 import { limitTests } from './conformance/limits.ts';
 import { placeTests } from './conformance/places.ts';
 import { queueTests } from './conformance/queue.ts';
+import { queuedWorkTests } from './conformance/queued-work.ts';
 import { recordTests } from './conformance/record.ts';
 import { responseTests } from './conformance/responses.ts';
 import { webhookTests } from './conformance/webhooks.ts';
@@ -73,6 +74,7 @@ export function storeConformance(name: string, open: () => Promise<Backend>): vo
     chunkTests(stores);
     placeTests(stores);
     queueTests(stores);
+    queuedWorkTests(stores);
     recordTests(stores);
     endingTests(stores);
     closingTests(stores);

@@ -23,7 +23,11 @@ const id = (prefix: string) => `${prefix}${life.padStart(8, '0')}${String(++made
 async function create(store: Store): Promise<void> {
   const inlineFile = makeFile({ id: id('file-'), blobId: id('blob_') });
   const batch = makeBatch({ id: id('batch_'), total, inputFileId: inlineFile.id, due: systemClock.now() });
-  await store.batches.create(batch, makeChunks(batch, 8), { inlineFile, maxOpen: 10_000, now: start });
+  await store.batches.create(batch, makeChunks(batch, 8), {
+    inlineFile,
+    limits: { org: { openBatches: 10_000 }, key: {} },
+    now: start,
+  });
   acknowledge({ did: 'create', batch: batch.id, total });
 }
 

@@ -87,6 +87,7 @@ export function makeBatch(fields: Partial<Batch> = {}): Batch {
     total: 8,
     ok: 0,
     err: 0,
+    est: 200,
     priority: 5,
     due: start,
     closing: null,
@@ -148,7 +149,7 @@ export async function addBatch(
   await store.files.insert(file, undefined, start);
   const batch = makeBatch({ inputFileId: file.id, ...fields });
   const outcome = await store.batches.create(batch, (chunks ?? makeChunks)(batch), {
-    maxOpen: 100_000,
+    limits: { org: { openBatches: 100_000 }, key: {} },
     now: start,
   });
   if (outcome.outcome !== 'created') throw new Error(`The batch was not created: ${outcome.outcome}`);

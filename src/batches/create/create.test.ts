@@ -204,7 +204,6 @@ describe('createBatch', () => {
   it.each([
     ['mismatch', 'idempotency_mismatch', 422],
     ['input_missing', 'validation_error', 422],
-    ['too_many_open', 'rate_limit_exceeded', 429],
   ] as const)('says why the store refused: %s', async (refused, code, status) => {
     outcome = { outcome: refused };
     await expect(inline()).rejects.toMatchObject({ code, status });

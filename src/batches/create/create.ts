@@ -18,6 +18,8 @@ import type { Store } from '../../store/store.ts';
 import type { IdempotencyToken } from '../../store/contract/idempotency.ts';
 import { lineFormats } from '../../wire/batch/line-formats.ts';
 import { inlineFilename } from '../remove.ts';
+import type { BatchLimits } from '../batch-context.ts';
+import { limitExceeded, limitsFor } from './quota.ts';
 import { planChunks } from './plan.ts';
 
 /** Advantage of small batches: `due` is this many milliseconds per estimated token after creation, at most half the window. */
@@ -31,7 +33,7 @@ export interface CreateDeps {
   catalog: SharedCatalog;
   ids: Ids;
   clock: Pick<Clock, 'now'>;
-  limits: { openBatchesPerOrg: number; storedBytes: number };
+  limits: BatchLimits & { storedBytes: number };
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;
   batch: { priceFactor: number; resultTtlMs: number; completionWindowMs: number };
@@ -190,16 +192,16 @@ async function insertBatch(
   opened: BatchInput,
   options: { input: CreateBatch; creation: IdempotencyToken | undefined; retryOf: string | null },
 ): Promise<CreatedBatch> {
-  const { store, catalog, ids, clock, limits, batch: settings } = deps;
+  const { store, catalog, ids, clock, batch: settings } = deps;
   const { input, creation, retryOf } = options;
   const { batch, chunks } = await planned().catch(async (error: unknown) => {
     await opened.sealed?.discard();
     throw error;
   });
-  const storage = fileByteLimits(caller, limits.storedBytes);
+  const storage = fileByteLimits(caller, deps.limits.storedBytes);
   // If this throws, the batch may exist and read its input; an unused file is swept later.
   const outcome = await store.batches.create(batch, chunks, {
-    maxOpen: limits.openBatchesPerOrg,
+    limits: limitsFor(deps, caller),
     now: batch.createdAt,
     storage,
     ...(creation && { creation }),
@@ -210,6 +212,7 @@ async function insertBatch(
   if (outcome.outcome === 'replayed') return { id: outcome.id, replayed: true };
   if (outcome.outcome === 'too_much_stored') throw tooMuchStored(outcome.quota, storage);
   if (outcome.outcome === 'budget_used_up') throw budgetExceeded(outcome.budget, batch.createdAt);
+  if (outcome.outcome === 'limit_exceeded') throw limitExceeded(outcome.exceeded);
   throw refusal(outcome.outcome);
 
   async function planned(): Promise<{ batch: Batch; chunks: Chunk[] }> {
@@ -237,6 +240,7 @@ async function insertBatch(
       total: index.count,
       ok: 0,
       err: 0,
+      est,
       priority,
       due: dueAt(now + Math.min(est * msPerToken, window / 2), priority),
       closing: null,
@@ -268,10 +272,7 @@ async function insertBatch(
   }
 }
 
-function refusal(outcome: 'mismatch' | 'input_missing' | 'too_many_open'): ApiError {
+function refusal(outcome: 'mismatch' | 'input_missing'): ApiError {
   if (outcome === 'input_missing') return invalid('input_file_id', 'no such file, or it has expired');
-  if (outcome === 'mismatch')
-    return new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
-  const message = 'Too many batches of this org are unfinished; wait for some to end.';
-  return new ApiError('rate_limit_exceeded', message, { retryAfter: 60 });
+  return new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another body.');
 }

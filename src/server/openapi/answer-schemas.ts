@@ -121,6 +121,25 @@ export const estimateSchema = titled('BatchEstimate', {
     description: 'True if the engines counted all input tokens; false if some are estimated.',
   }),
   cost,
+  quota: t.object(
+    {
+      fits: t.boolean({ description: 'True if the batch could be created now.' }),
+      limits: t.array(
+        t.object(
+          {
+            name: t.oneOf(['open_batches', 'queued_requests', 'queued_tokens']),
+            owner: t.oneOf(['org', 'key']),
+            model: t.stringOrNull({ description: 'Model of queued_tokens.' }),
+            limit: t.integer(),
+            used: t.integer({ description: 'Use by unfinished batches.' }),
+            adds: t.integer({ description: 'Use by this batch.' }),
+          },
+          closed,
+        ),
+      ),
+    },
+    { description: 'Limits on unfinished batches that the batch counts against.', ...closed },
+  ),
 });
 
 export const modelSchema = titled('Model', {

@@ -1,6 +1,8 @@
 import type { Words } from '../../base/words.ts';
 import type { Batch, BatchEndpoint, BatchFault, BatchStatus, Chunk } from '../../core/batch.ts';
 import type { SpentBudget } from '../../core/budget.ts';
+import type { CallerLimits } from '../../core/limits.ts';
+import type { QueuedWork, QueueLimit } from '../../core/queue-limits.ts';
 import type { StoredFile } from '../../core/file.ts';
 import type { LedgerRow } from './accounts.ts';
 import type { Claim, ClaimOptions, Lease, ClaimRequest } from './claim.ts';
@@ -11,7 +13,7 @@ import type { ErrorSummary } from './results.ts';
 export type CreateBatchOutcome =
   | CreateOutcome
   | { outcome: 'input_missing' }
-  | { outcome: 'too_many_open' }
+  | { outcome: 'limit_exceeded'; exceeded: QueueLimit[] }
   | { outcome: 'too_much_stored'; quota: keyof FileByteLimits }
   | { outcome: 'budget_used_up'; budget: SpentBudget };
 
@@ -47,8 +49,8 @@ export interface BatchStore {
   /**
    * Inserts the batch, its chunks (`ready`, seq from 1), the held closing chunk (seq 0, model `#close`) and the row of
    * `inlineFile`, all or nothing. `input_missing`: the input file is gone, expired, of another org or no batch input.
-   * `too_many_open`: the org has `maxOpen` unfinished batches. `too_much_stored`: org or key store as much as `storage` allows, or
-   * would with `inlineFile`.
+   * `limit_exceeded`: the batch does not fit the limits of its org or key; they name models by id. `too_much_stored`: org or key store
+   * as much as `storage` allows, or would with `inlineFile`.
    */
   create(
     batch: Batch,
@@ -56,7 +58,7 @@ export interface BatchStore {
     options: {
       inlineFile?: StoredFile;
       creation?: IdempotencyToken;
-      maxOpen: number;
+      limits: CallerLimits;
       now: number;
       storage?: FileByteLimits;
     },
@@ -127,6 +129,8 @@ export interface BatchStore {
   listOpen(limit: number, after?: Pick<OpenBatch, 'expiresAt' | 'id'>): Promise<OpenBatch[]>;
   /** Lines of unfinished chunks of these batches, summed by batch and model name. */
   openLines(ids: readonly string[]): Promise<OpenLines[]>;
+  /** Unfinished work of the org and the key. */
+  queued(orgId: string, keyId: string): Promise<QueuedByOwner>;
   /** Place of a batch in the queue for these models. */
   queuePlace(batch: Pick<Batch, 'id' | 'orgId' | 'due'>, models: readonly string[]): Promise<QueuePlace>;
   /** Lowest `kills` among ready chunks; null without any. */
@@ -147,6 +151,9 @@ export interface BatchStore {
     fault?: BatchFault,
   ): Promise<'published' | 'fenced' | 'incomplete'>;
 }
+
+/** Unfinished work of an org, and of one of its keys. */
+export type QueuedByOwner = Record<keyof CallerLimits, QueuedWork>;
 
 export interface QueuePlace {
   /** Number of claimable batches of the org with lines for one of the models that go first. */

@@ -7,10 +7,20 @@ import { money } from './0004-money.ts';
 import { operators } from './0005-operators.ts';
 import { limits } from './0006-limits.ts';
 import { storage } from './0007-storage.ts';
+import { queuedWork } from './0008-queued-work.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations, oldest first. */
-export const migrations: readonly Migration[] = [initial, teams, audit, money, operators, limits, storage];
+export const migrations: readonly Migration[] = [
+  initial,
+  teams,
+  audit,
+  money,
+  operators,
+  limits,
+  storage,
+  queuedWork,
+];
 
 /**
  * Brings the schema up to date. Each migration and its row in `schema_version` are one transaction: the next start continues

@@ -33,7 +33,9 @@ export const operations: {
     'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',
   ),
   batches: {
-    ...requests('create get find snapshot list remove cancel pause resume setPriority queuePlace minKills'),
+    ...requests(
+      'create get find snapshot list remove cancel pause resume setPriority queuePlace queued minKills',
+    ),
     ...engine('expire fail markAtRisk hurry moveWindows reopen states listOpen openLines'),
     ...engine('claim claimClosings release split closeGate publish'),
     ...scan('listAll'),

@@ -12,7 +12,7 @@ export const batches = tableOf<Batch>('batches', {
   json: ['prices', 'errors'],
   damaged: { prices: {}, errors: [] },
 })(
-  'id orgId keyId endpoint status total ok err priority due closing acceptUntil inputFileId outputFileId errorFileId model metadata',
+  'id orgId keyId endpoint status total ok err est priority due closing acceptUntil inputFileId outputFileId errorFileId model metadata',
   'tag prices priceFactor errors pausedAt pausedMs atRiskAt retryOf resultTtlMs createdAt inProgressAt expiresAt',
   'completedAt failedAt expiredAt cancellingAt cancelledAt',
 );

@@ -18,6 +18,7 @@ import { createLedger } from './accounts/ledger.ts';
 import { createLimits } from './limits.ts';
 import { createOrgs } from './accounts/orgs.ts';
 import { createPlaces } from './batches/places.ts';
+import { createQueuedWork } from './batches/queued-work.ts';
 import { createSnapshots } from './batches/snapshots.ts';
 import { createRecording } from './batches/record.ts';
 import { createReopening } from './batches/reopen.ts';
@@ -45,6 +46,7 @@ export function createSqlStore(db: Db): StoreOperations {
       ...createEnding(db),
       ...createPlaces(db),
       ...createListAll(db),
+      ...createQueuedWork(db),
       ...createReopening(db),
       ...createSnapshots(db),
     },

@@ -12,6 +12,7 @@ const batch: Batch = {
   keyId: 'key_1',
   endpoint: '/v1/chat/completions',
   status: 'in_progress',
+  est: 100,
   priority: 5,
   total: 10,
   ok: 3,
@@ -176,6 +177,17 @@ describe('a batch as clients see it', () => {
       exactInput: true,
       amount: 5n,
       listAmount: 10n,
+      quota: [
+        { name: 'queued_tokens', owner: 'org', model: 'm', limit: 100, used: 60, adds: 40 },
+        { name: 'open_batches', owner: 'key', model: null, limit: 1, used: 1, adds: 1 },
+      ],
+    });
+    expect(estimate.quota).toEqual({
+      fits: false,
+      limits: [
+        { name: 'queued_tokens', owner: 'org', model: 'm', limit: 100, used: 60, adds: 40 },
+        { name: 'open_batches', owner: 'key', model: null, limit: 1, used: 1, adds: 1 },
+      ],
     });
     expect(estimate).toMatchObject({
       object: 'batch.estimate',

@@ -1,6 +1,7 @@
 import { formatExactDuration } from '../../base/duration.ts';
 import type { Batch, BatchEndpoint, DateForm } from '../../core/batch.ts';
 import { formatDollars } from '../../core/price.ts';
+import { fits, type QueueLimit } from '../../core/queue-limits.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { Waiting } from '../../core/waiting.ts';
 import { instantFormats, nullable } from '../shared/instant.ts';
@@ -37,6 +38,8 @@ export interface DryRun {
   exactInput: boolean;
   amount: bigint;
   listAmount: bigint;
+  /** Limits that the batch would count against. */
+  quota: readonly QueueLimit[];
 }
 
 export function presentBatch(view: BatchView, dates: DateForm) {
@@ -115,6 +118,21 @@ export function presentEstimate(estimate: DryRun) {
     usage: presentTokens(estimate.usage),
     exact_input: estimate.exactInput,
     cost: presentCost(estimate),
+    quota: presentQuota(estimate.quota),
+  };
+}
+
+function presentQuota(limits: readonly QueueLimit[]) {
+  return {
+    fits: limits.every(fits),
+    limits: limits.map(({ name, owner, model, limit, used, adds }) => ({
+      name,
+      owner,
+      model,
+      limit,
+      used,
+      adds,
+    })),
   };
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createAccounts } from '../../../src/accounts/create-accounts.ts';
 import type { Accounts } from '../../../src/accounts/accounts.ts';
 import type { Clock } from '../../../src/base/clock.ts';
+import type { BatchLimits } from '../../../src/batches/batch-context.ts';
 import { createBatches } from '../../../src/batches/create-batches.ts';
 import { createDiskBlobs } from '../../../src/blobs/disk/disk.ts';
 import { createIds } from '../../../src/base/ids.ts';
@@ -111,6 +112,8 @@ interface StartOptions {
   lookupHost?: HostLookup;
   /** Limits of orgs and keys without limits of their own; none if absent. */
   requestLimits?: Partial<CallerLimits>;
+  /** Limits on batches of orgs and keys without limits of their own; only 1,000 open batches if absent. */
+  queueLimits?: Partial<BatchLimits>;
 }
 
 /** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
@@ -119,7 +122,7 @@ export async function startServer(
     StartOptions = {},
 ): Promise<RunningServer> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...given } = options;
-  const { lookupHost, requestLimits, ...overrides } = given;
+  const { lookupHost, requestLimits, queueLimits, ...overrides } = given;
   const logged: RunningServer['logged'] = [];
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
@@ -182,7 +185,12 @@ export async function startServer(
     ids,
     log,
     random: systemRandom,
-    limits: { openBatchesPerOrg: 1000, storedBytes: limits.storedBytes, lineBytes: defaultLimits.lineBytes },
+    limits: {
+      openBatchesPerOrg: 1000,
+      storedBytes: limits.storedBytes,
+      lineBytes: defaultLimits.lineBytes,
+      ...queueLimits,
+    },
     batch: {
       endpoints: batchEndpoints,
       priceFactor: 0.5,

@@ -18,7 +18,7 @@ import {
 } from '../fixtures.ts';
 
 export function batchTests(on: Stores): void {
-  const options = { maxOpen: 100, now: start };
+  const options = { limits: { org: { openBatches: 100 }, key: {} }, now: start };
   const ids = (batches: Batch[]) => batches.map((batch) => batch.id);
 
   describe('batches', () => {
@@ -82,12 +82,22 @@ export function batchTests(on: Stores): void {
       const inlineFile = makeFile();
       const batch = makeBatch({ inputFileId: inlineFile.id });
       const attempt = () =>
-        on.store.batches.create(batch, makeChunks(batch), { ...options, inlineFile, maxOpen: 2 });
-      expect(await attempt()).toEqual({ outcome: 'too_many_open' });
+        on.store.batches.create(batch, makeChunks(batch), {
+          ...options,
+          inlineFile,
+          limits: { org: { openBatches: 2 }, key: {} },
+        });
+      expect(await attempt()).toMatchObject({
+        outcome: 'limit_exceeded',
+        exceeded: [{ name: 'open_batches' }],
+      });
       expect(await on.store.batches.find(batch.id)).toBeUndefined();
       expect(await on.store.files.find(inlineFile.id)).toBeUndefined();
       await on.store.batches.cancel('org_a', first.id, start, 0);
-      expect(await attempt()).toEqual({ outcome: 'too_many_open' });
+      expect(await attempt()).toMatchObject({
+        outcome: 'limit_exceeded',
+        exceeded: [{ name: 'open_batches' }],
+      });
       await closeBatch(on.store, first.id);
       expect(await attempt()).toEqual({ outcome: 'created' });
     });
@@ -101,12 +111,12 @@ export function batchTests(on: Stores): void {
           const batch = makeBatch({ inputFileId: file.id });
           return (i % 2 === 0 ? on.store : on.other).batches.create(batch, makeChunks(batch), {
             ...options,
-            maxOpen: 3,
+            limits: { org: { openBatches: 3 }, key: {} },
           });
         }),
       );
       expect(outcomes.filter(({ outcome }) => outcome === 'created')).toHaveLength(3);
-      expect(outcomes.filter(({ outcome }) => outcome === 'too_many_open')).toHaveLength(5);
+      expect(outcomes.filter(({ outcome }) => outcome === 'limit_exceeded')).toHaveLength(5);
     });
 
     test('are listed newest first, within the org, in pages', async () => {

@@ -154,7 +154,11 @@ export function budgetTests(on: Stores): void {
       const creation = makeCreation();
       const make = (id: string, now = start) => {
         const made = makeBatch({ inputFileId: file.id, ...(id !== '' && { id }) });
-        return on.store.batches.create(made, makeChunks(made), { creation, maxOpen: 9, now });
+        return on.store.batches.create(made, makeChunks(made), {
+          creation,
+          limits: { org: { openBatches: 9 }, key: {} },
+          now,
+        });
       };
       expect(await make('batch_first')).toEqual({ outcome: 'created' });
       await record(batch, [1]);

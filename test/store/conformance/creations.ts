@@ -24,7 +24,7 @@ const kinds = {
   batch: async (store: Store, creation: IdempotencyToken, now: number, orgId = 'org_a') => {
     const inlineFile = makeFile({ orgId });
     const batch = makeBatch({ orgId, inputFileId: inlineFile.id });
-    const options = { inlineFile, creation, maxOpen: 100, now };
+    const options = { inlineFile, creation, limits: { org: { openBatches: 100 }, key: {} }, now };
     const outcome = await store.batches.create(batch, makeChunks(batch), options);
     const stored = (await store.batches.find(batch.id)) !== undefined;
     expect((await store.files.find(inlineFile.id)) !== undefined).toBe(stored);
@@ -127,7 +127,7 @@ export function creationTests(on: Stores): void {
     test('that failed is not remembered', async () => {
       const creation = makeCreation({ token: 'k:/v1/batches:one' });
       const batch = makeBatch({ inputFileId: 'file-unknown' });
-      const options = { creation, maxOpen: 100, now: start };
+      const options = { creation, limits: { org: { openBatches: 100 }, key: {} }, now: start };
       expect(await on.store.batches.create(batch, makeChunks(batch), options)).toEqual({
         outcome: 'input_missing',
       });
@@ -144,9 +144,13 @@ export function creationTests(on: Stores): void {
       const open = await addBatch(on.store);
       const attempt = () => {
         const batch = makeBatch({ inputFileId: open.inputFileId });
-        return on.store.batches.create(batch, makeChunks(batch), { creation, maxOpen: 1, now: start });
+        return on.store.batches.create(batch, makeChunks(batch), {
+          creation,
+          limits: { org: { openBatches: 1 }, key: {} },
+          now: start,
+        });
       };
-      expect(await attempt()).toEqual({ outcome: 'too_many_open' });
+      expect(await attempt()).toMatchObject({ outcome: 'limit_exceeded' });
       await on.store.batches.cancel('org_a', open.id, start, 0);
       await closeBatch(on.store, open.id);
       expect(await attempt()).toEqual({ outcome: 'created' });
@@ -157,11 +161,19 @@ export function creationTests(on: Stores): void {
       const first = await addBatch(on.store);
       const batch = makeBatch({ inputFileId: first.inputFileId });
       expect(
-        await on.store.batches.create(batch, makeChunks(batch), { creation, maxOpen: 2, now: start }),
+        await on.store.batches.create(batch, makeChunks(batch), {
+          creation,
+          limits: { org: { openBatches: 2 }, key: {} },
+          now: start,
+        }),
       ).toEqual({ outcome: 'created' });
       const retry = makeBatch({ inputFileId: 'file-gone' });
       expect(
-        await on.store.batches.create(retry, makeChunks(retry), { creation, maxOpen: 2, now: start }),
+        await on.store.batches.create(retry, makeChunks(retry), {
+          creation,
+          limits: { org: { openBatches: 2 }, key: {} },
+          now: start,
+        }),
       ).toEqual({
         outcome: 'replayed',
         id: batch.id,

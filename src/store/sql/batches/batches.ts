@@ -16,6 +16,7 @@ import { isUsedUp, spentBudgets } from '../accounts/spending.ts';
 import { freezeAmounts } from '../accounts/usage-report.ts';
 import { claimToken, forgetResource } from '../idempotency.ts';
 import { insertFiles, lockFile } from '../files.ts';
+import { requireRoom } from './queued-work.ts';
 import { batches, batchStates, chunks, packLines } from '../rows.ts';
 import { allIn, Rollback, withRollback } from '../statement.ts';
 import { tableOf } from '../table.ts';
@@ -30,16 +31,15 @@ export function createBatchRows(db: Db): BatchRows {
   return {
     create: (batch, planned, options) =>
       withRollback(db, async (q) => {
-        const { inlineFile, creation, maxOpen, now } = options;
+        const { inlineFile, creation, limits, now } = options;
         const claimed = creation && (await claimToken(q, batch.orgId, creation, batch.id, now));
         if (claimed && claimed.outcome !== 'ours') return claimed;
-        // Serializes creates of an org, so that the count of its open batches is exact.
+        // Serializes creates of an org, so that its limits are exact.
         await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [batch.orgId]);
         const [budget] = await spentBudgets(q, now, batch.orgId);
         if (budget && budget.spent >= budget.amount)
           throw new Rollback<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
-        if ((await countOpen(q, batch.orgId)) >= maxOpen)
-          throw new Rollback<CreateBatchOutcome>({ outcome: 'too_many_open' });
+        await requireRoom(q, batch, planned, limits);
         if (!inlineFile) await requireInput(q, batch, now);
         await requireStorage(q, batch, options);
         await batches.insert(q, [batch]);
@@ -111,9 +111,6 @@ export function createBatchRows(db: Db): BatchRows {
   };
 }
 
-/** SQL: unfinished batches. */
-export const open = "status IN ('validating', 'in_progress', 'cancelling')";
-
 /** SQL: batches without a decided end, spelled as in the partial index `batches_by_expiry`. */
 export const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
 
@@ -124,14 +121,6 @@ const openBatches = tableOf<OpenBatch>('batches')(
 /** Locks a batch row. Every writer of chunks or results does so first. */
 export function lockBatch(q: Queries, id: string): Promise<BatchState | undefined> {
   return batchStates.first(q, { id }, q.forUpdate);
-}
-
-async function countOpen(q: Queries, orgId: string): Promise<number> {
-  const [row] = await q.all<{ open: number }>(
-    `SELECT count(*) AS open FROM batches WHERE org_id = ? AND ${open}`,
-    [orgId],
-  );
-  return row!.open;
 }
 
 /** Stores the inline file. Results come on top, so a batch needs some room even without one. */

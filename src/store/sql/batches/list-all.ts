@@ -3,7 +3,7 @@ import type { AllBatchesQuery, BatchStore } from '../../contract/batches.ts';
 import type { Db, Value } from '../../db.ts';
 import { batches } from '../rows.ts';
 import { conditions, type Where } from '../table.ts';
-import { open } from './batches.ts';
+import { open } from './queued-work.ts';
 
 /** Lists the batches of all orgs. Each group of rows has an index in the order of the list, so that a page reads only its rows. */
 export function createListAll(db: Db): Pick<BatchStore, 'listAll'> {

@@ -3,7 +3,8 @@ import type { BatchStore } from '../../contract/batches.ts';
 import type { Db, Queries } from '../../db.ts';
 import { batchStates } from '../rows.ts';
 import { inLists } from '../statement.ts';
-import { open, undecided } from './batches.ts';
+import { undecided } from './batches.ts';
+import { open } from './queued-work.ts';
 
 /** Reads and changes the places of batches in the queue of their org. */
 export function createPlaces(db: Db): Pick<BatchStore, 'setPriority' | 'hurry' | 'queuePlace'> {

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { Caller } from '../../core/org.ts';
+import { prefixLevels } from '../../files/input-index.ts';
+import { limitExceeded, limitsFor, quotaOf } from './quota.ts';
+
+const caller: Caller = { orgId: 'org_a', keyId: 'key_a', scopes: [], models: null };
+const catalog = { idOf: (name: string) => (name === 'alias' ? 'm' : name) };
+
+describe('the limits of a caller', () => {
+  it('are those of its org and key, with the defaults of the configuration for those that are not set', () => {
+    const limits = {
+      openBatchesPerOrg: 1000,
+      perOrg: { queuedRequests: 50, queuedTokens: { alias: 10, n: 20 } },
+      perKey: { openBatches: 3 },
+    };
+    expect(limitsFor({ catalog, limits }, caller)).toEqual({
+      org: { openBatches: 1000, queuedRequests: 50, queuedTokens: { m: 10, n: 20 } },
+      key: { openBatches: 3 },
+    });
+    const own = { org: { openBatches: 7, queuedTokens: { m: 99 } }, key: { queuedRequests: 1 } };
+    expect(limitsFor({ catalog, limits }, { ...caller, limits: own })).toEqual({
+      org: { openBatches: 7, queuedRequests: 50, queuedTokens: { m: 99, n: 20 } },
+      key: { openBatches: 3, queuedRequests: 1 },
+    });
+  });
+
+  it('are shown with their use and what a batch adds', async () => {
+    const index = {
+      count: 3,
+      models: ['alias', 'm'],
+      offset: new Float64Array(3),
+      length: new Uint32Array(3),
+      model: Uint16Array.from([0, 1, 1]),
+      est: Uint32Array.from([5, 6, 7]),
+      hashes: new Uint32Array(3 * prefixLevels),
+    };
+    const work = { batches: 1, requests: 4, tokens: { m: 30 } };
+    const deps = {
+      catalog,
+      limits: { openBatchesPerOrg: 9, perKey: { queuedTokens: { m: 40 } } },
+      store: { batches: { queued: async () => ({ org: work, key: { ...work, tokens: {} } }) } },
+    };
+    expect(await quotaOf(deps, caller, index)).toEqual([
+      { name: 'open_batches', owner: 'org', model: null, limit: 9, used: 1, adds: 1 },
+      { name: 'queued_tokens', owner: 'key', model: 'm', limit: 40, used: 0, adds: 18 },
+    ]);
+  });
+});
+
+describe('a batch beyond a limit', () => {
+  const tokens = { name: 'queued_tokens', owner: 'org', model: 'm', limit: 100, used: 60, adds: 50 } as const;
+  const requests = { ...tokens, name: 'queued_requests', owner: 'key', model: null } as const;
+
+  it('is refused with the limit, its use and the time to wait', () => {
+    expect(limitExceeded([tokens])).toMatchObject({
+      code: 'queued_tokens_exceeded',
+      status: 429,
+      retryAfter: 60,
+      message:
+        "The limit of this organization, 100 queued tokens of the model 'm' (queued_tokens), is used up: 60 used, 50 needed. " +
+        'Try again when some have ended.',
+    });
+    expect(limitExceeded([requests])).toMatchObject({ code: 'queued_requests_exceeded', status: 429 });
+    const open = { ...requests, name: 'open_batches', limit: 3, used: 3, adds: 1 } as const;
+    expect(limitExceeded([open])).toMatchObject({
+      code: 'rate_limit_exceeded',
+      message:
+        'The limit of this API key, 3 unfinished batches (open_batches), is used up: 3 used, 1 needed. ' +
+        'Try again when some have ended.',
+    });
+  });
+
+  it('is not to be repeated if it can never fit', () => {
+    const error = limitExceeded([requests, { ...tokens, adds: 101 }]);
+    expect(error).toMatchObject({
+      code: 'queued_tokens_exceeded',
+      shouldRetry: false,
+      message:
+        "This batch adds 101, and the limit of this organization is 100 queued tokens of the model 'm' (queued_tokens). " +
+        'Split the batch, or ask the operator to raise the limit.',
+    });
+    expect(error.retryAfter).toBeUndefined();
+  });
+});

@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { BatchLimits } from '../../src/batches/batch-context.ts';
+import type { Engine } from '../../src/engines/engines.ts';
+import { type CallOptions, type RunningServer, startServer } from './support/start-server.ts';
+
+let app: RunningServer;
+afterEach(() => app.stop());
+
+/** Starts a server whose engine never answers. */
+const start = async (queueLimits: Partial<BatchLimits> = {}) => {
+  const hangs: Engine['generate'] = (_, { signal }) =>
+    new Promise((__, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  app = await startServer({ queueLimits, engine: (scripted) => ({ ...scripted, generate: hangs }) });
+};
+const requests = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({
+    custom_id: `line ${at}`,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: 'tiny', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 },
+  }));
+const create = (count: number, more: object = {}, how: CallOptions = {}) =>
+  app.call('POST', '/v1/batches', {
+    json: { endpoint: '/v1/chat/completions', completion_window: '24h', requests: requests(count), ...more },
+    ...how,
+  });
+
+describe('limits on batches', () => {
+  it('refuse a batch beyond the queued requests, and take one after another was cancelled', async () => {
+    await start({ perOrg: { queuedRequests: 5 } });
+    const first = await create(4);
+    expect(first.status).toBe(201);
+    const refused = await create(2);
+    expect(refused.status).toBe(429);
+    expect(refused.json.error).toMatchObject({
+      type: 'rate_limit_error',
+      code: 'queued_requests_exceeded',
+      message:
+        'The limit of this organization, 5 queued requests (queued_requests), is used up: 4 used, 2 needed. ' +
+        'Try again when some have ended.',
+    });
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect((await create(2, {}, { key: app.keys.b })).status).toBe(201);
+    await app.call('POST', `/v1/batches/${first.json.id}/cancel`);
+    expect((await create(2)).status).toBe(201);
+  });
+
+  it('show in a dry run whether a batch fits, and by how much', async () => {
+    await start({ perOrg: { queuedTokens: { default: 1_000 } }, perKey: { openBatches: 1 } });
+    const dry = await create(3, { dry_run: true });
+    const { quota } = dry.json;
+    const adds = quota.limits[1].adds;
+    expect(quota).toEqual({
+      fits: true,
+      limits: [
+        { name: 'open_batches', owner: 'org', model: null, limit: 1000, used: 0, adds: 1 },
+        { name: 'queued_tokens', owner: 'org', model: 'tiny', limit: 1000, used: 0, adds },
+        { name: 'open_batches', owner: 'key', model: null, limit: 1, used: 0, adds: 1 },
+      ],
+    });
+    expect(adds).toBeGreaterThan(300);
+    expect((await create(3)).status).toBe(201);
+    expect((await create(3, { dry_run: true })).json.quota).toMatchObject({
+      fits: false,
+      limits: [{ used: 1 }, { used: adds, adds }, { used: 1 }],
+    });
+  });
+
+  it('tell clients not to repeat a batch that can never fit', async () => {
+    await start({ perOrg: { queuedTokens: { tiny: 100 } } });
+    const refused = await create(3);
+    expect([refused.status, refused.json.error.code]).toEqual([429, 'queued_tokens_exceeded']);
+    expect(refused.headers.get('x-should-retry')).toBe('false');
+    expect(refused.headers.get('retry-after')).toBeNull();
+    expect(refused.json.error.message).toContain('Split the batch');
+    expect((await app.call('GET', '/v1/batches')).json.data).toEqual([]);
+  });
+});
+
+describe('the priority of a batch', () => {
+  it('is shown, and is checked', async () => {
+    await start();
+    expect((await create(1, { priority: 9 })).json.priority).toBe(9);
+    expect((await create(1)).json.priority).toBe(5);
+    for (const priority of [10, -1, 2.5, 'high']) {
+      const refused = await create(1, { priority });
+      expect([refused.status, refused.json.error.param]).toEqual([422, 'priority']);
+    }
+  });
+});
