@@ -24,27 +24,37 @@ export interface Accounts extends Service {
   readonly firstKeys: { key: string | null; adminKey: string | null } | null;
   orgs: {
     create(actor: Actor, input: NewOrg): Promise<BudgetedOrg>;
-    /** @throws ApiError `not_found` */
-    get(id: string): Promise<BudgetedOrg>;
+    /** @throws ApiError `not_found`, `validation_error` for a name that several orgs have */
+    get(idOrName: string): Promise<BudgetedOrg>;
     list(): Promise<BudgetedOrg[]>;
     /**
      * Org given by its id or its name.
-     * @throws ApiError `validation_error` for `org` if there is none, or if several orgs have the name
+     * @param param of the request, for the error; `org` by default
+     * @throws ApiError `validation_error` if there is none, or if several orgs have the name
      */
-    find(idOrName: string): Promise<Org>;
+    find(idOrName: string, param?: string): Promise<Org>;
     /** Names of all orgs by id. */
     names(): Promise<ReadonlyMap<string, string>>;
-    /** @throws ApiError `not_found` */
-    update(actor: Actor, id: string, changes: OrgChanges): Promise<BudgetedOrg>;
+    /** @throws ApiError `not_found`, `validation_error` for a name that several orgs have */
+    update(actor: Actor, idOrName: string, changes: OrgChanges): Promise<BudgetedOrg>;
   };
   keys: {
-    /** Returns the only copy of the secret as `key`. */
+    /**
+     * Returns the only copy of the secret as `key`. `orgId` may be the name of the org.
+     * @throws ApiError `permission_denied` if the new key could do more than the key of the actor
+     */
     create(actor: Actor, input: NewKey): Promise<{ apiKey: ApiKey; key: string }>;
     /** @throws ApiError `not_found` */
     get(id: string): Promise<ApiKey>;
-    list(orgId?: string): Promise<ApiKey[]>;
-    /** @throws ApiError `not_found` */
+    /** @param org id or name */
+    list(org?: string): Promise<ApiKey[]>;
+    /** @throws ApiError `not_found`; `permission_denied` as `create` */
     update(actor: Actor, id: string, changes: KeyChanges): Promise<ApiKey>;
+    /**
+     * Creates a key with the same settings. The old one works for another `overlapMs`.
+     * @throws ApiError `not_found`, `key_not_active`; `permission_denied` as `create`
+     */
+    rotate(actor: Actor, id: string, overlapMs: number): Promise<{ apiKey: ApiKey; key: string }>;
     revoke(actor: Actor, id: string): Promise<ApiKey>;
   };
   readonly audit: Audit;

@@ -19,7 +19,8 @@ import { createKeyCache } from './key-cache.ts';
 import { hashKey } from './keys.ts';
 import { createLastUsed } from './last-used.ts';
 import { createLedger } from './ledger.ts';
-import { createIssuer, requireOrg } from './orgs.ts';
+import { createIssuer } from './issuer.ts';
+import { findOrg } from './orgs.ts';
 import { createRollUp } from './roll-up.ts';
 import { readUsage } from './usage.ts';
 
@@ -63,10 +64,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     require: requireScope,
     async usage(caller, query) {
       const isAdmin = caller.scopes.includes('admin');
-      const orgId = query.orgId ?? (isAdmin ? undefined : caller.orgId);
+      let orgId = query.orgId ?? (isAdmin ? undefined : caller.orgId);
       if (orgId !== undefined && orgId !== caller.orgId) {
         requireScope(caller, 'admin');
-        await requireOrg(store.orgs, orgId);
+        orgId = (await findOrg(store.orgs, orgId, 'org_id')).id;
       }
       return readUsage(store.ledger, { ...query, orgId });
     },

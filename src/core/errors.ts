@@ -33,6 +33,7 @@ export const errorCatalog = {
   response_not_cancellable: { status: 409, kind: 'conflict' },
   too_many_webhooks: { status: 409, kind: 'conflict' },
   webhook_disabled: { status: 409, kind: 'conflict' },
+  key_not_active: { status: 409, kind: 'conflict' },
   no_secrets_key: { status: 409, kind: 'conflict' },
   payload_too_large: { status: 413, kind: 'invalid' },
   unsupported_media_type: { status: 415, kind: 'invalid' },

@@ -115,6 +115,117 @@ describe('settings of an org', () => {
   });
 });
 
+describe('names of orgs', () => {
+  it('are accepted wherever an id is, and an id goes first', async () => {
+    const { id } = (await admin('POST', 'orgs', { name: 'team / search ü' })).json;
+    const path = `orgs/${encodeURIComponent('team / search ü')}`;
+    expect((await admin('GET', path)).json.id).toBe(id);
+    expect((await admin('PATCH', path, { weight: 3 })).json).toMatchObject({ id, weight: 3 });
+    const key = (await admin('POST', 'keys', { org_id: 'team / search ü' })).json;
+    expect(key.org_id).toBe(id);
+    const listed = await admin('GET', `keys?org_id=${encodeURIComponent('team / search ü')}`);
+    expect(listed.json.data.map((each: { id: string }) => each.id)).toEqual([key.id]);
+    const usage = await app.call('GET', `/v1/usage?org_id=${encodeURIComponent('team / search ü')}`, {
+      key: app.keys.admin,
+    });
+    expect(usage.status).toBe(200);
+    const impostor = (await admin('POST', 'orgs', { name: id })).json;
+    expect((await admin('GET', `orgs/${id}`)).json.name).toBe('team / search ü');
+    expect((await admin('GET', `orgs/${impostor.id}`)).json.name).toBe(id);
+  });
+
+  it('422: that several orgs have are refused, with the ids; 404 and 422: and unknown ones', async () => {
+    const ids = [];
+    for (let n = 0; n < 2; n++) ids.push((await admin('POST', 'orgs', { name: 'twins' })).json.id);
+    for (const [method, path, body] of [
+      ['GET', 'orgs/twins', undefined],
+      ['PATCH', 'orgs/twins', { weight: 9 }],
+      ['POST', 'keys', { org_id: 'twins' }],
+      ['GET', 'keys?org_id=twins', undefined],
+    ] as const) {
+      const { status, json } = await admin(method, path, body);
+      expect([status, json.error.param]).toEqual([422, 'org_id']);
+      for (const id of ids) expect(json.error.message).toContain(id);
+    }
+    expect((await admin('GET', `orgs/${ids[0]}`)).json.weight).toBe(1);
+    expect((await admin('GET', 'orgs/nobody')).status).toBe(404);
+    expect((await admin('POST', 'keys', { org_id: 'nobody' })).status).toBe(422);
+  });
+});
+
+describe('rotation', () => {
+  const make = async (fields: object = {}) =>
+    (await admin('POST', 'keys', { org_id: (await admin('GET', 'orgs')).json.data[0].id, ...fields })).json;
+  const works = async (key: string) => (await app.call('GET', '/v1/files', { key })).status;
+
+  it('201: makes a key with the same settings, and the old one works until the overlap ends', async () => {
+    const old = await make({
+      name: 'ci',
+      scopes: ['files'],
+      models: ['tiny'],
+      limits: { open_batches: 3 },
+      priority: 4,
+      expires_at: '2100-01-01T00:00:00Z',
+    });
+    const { status, json } = await admin('POST', `keys/${old.id}/rotate`, { overlap: 3_600 });
+    expect(status).toBe(201);
+    const { id, key, prefix, created_at: _, ...settings } = json;
+    const { id: oldId, key: oldKey, prefix: oldPrefix, created_at: _old, ...oldSettings } = old;
+    expect(settings).toEqual(oldSettings);
+    expect([id === oldId, key === oldKey, prefix === oldPrefix]).toEqual([false, false, false]);
+    expect([await works(key), await works(oldKey)]).toEqual([200, 200]);
+    const left = Date.parse((await admin('GET', `keys/${oldId}`)).json.expires_at) - Date.now();
+    expect(left > 3_500_000 && left <= 3_600_000).toBe(true);
+    const { data } = (await admin('GET', `audit?limit=2`)).json;
+    expect(data.map((entry: { action: string; target: string }) => [entry.action, entry.target])).toEqual([
+      ['key.rotate', oldId],
+      ['key.create', id],
+    ]);
+    expect(data[0].after.replaced_by).toBe(id);
+  });
+
+  it('201: without an overlap revokes the old key at once; an earlier expiry stays', async () => {
+    const old = await make();
+    const { json } = await admin('POST', `keys/${old.id}/rotate`, {});
+    expect([await works(json.key), await works(old.key)]).toEqual([200, 401]);
+    const soon = new Date(Date.now() + 60_000).toISOString();
+    const short = await make({ expires_at: soon });
+    await admin('POST', `keys/${short.id}/rotate`, { overlap: 3_600 });
+    expect((await admin('GET', `keys/${short.id}`)).json.expires_at).toBe(short.expires_at);
+  });
+
+  it('409: refuses a revoked and a disabled key; 404 an unknown one; 422 an overlap beyond 30 days', async () => {
+    const key = await make();
+    await admin('PATCH', `keys/${key.id}`, { disabled: true });
+    const { status, json } = await admin('POST', `keys/${key.id}/rotate`, {});
+    expect([status, json.error.code]).toEqual([409, 'key_not_active']);
+    await admin('DELETE', `keys/${key.id}`);
+    expect((await admin('POST', `keys/${key.id}/rotate`, {})).status).toBe(409);
+    expect((await admin('POST', `keys/key_${'0'.repeat(32)}/rotate`, {})).status).toBe(404);
+    expect((await admin('POST', `keys/${key.id}/rotate`, { overlap: 2_592_001 })).json.error.param).toBe(
+      'overlap',
+    );
+  });
+
+  it('403: a limited admin key cannot rotate, create or raise a key beyond itself', async () => {
+    const limited = await make({ scopes: ['admin'], expires_at: '2100-01-01T00:00:00Z' });
+    const eternal = await make();
+    const call = (method: string, path: string, json: object) =>
+      app.call(method, `/v1/admin/${path}`, { key: limited.key, json });
+    for (const [method, path, body] of [
+      ['POST', `keys/${eternal.id}/rotate`, {}],
+      ['POST', 'keys', { org_id: limited.org_id }],
+      ['PATCH', `keys/${limited.id}`, { expires_at: null }],
+    ] as const) {
+      const { status, json } = await call(method, path, body);
+      expect([status, json.error.code, json.error.param]).toEqual([403, 'permission_denied', 'expires_at']);
+    }
+    expect(
+      (await call('POST', 'keys', { org_id: limited.org_id, expires_at: limited.expires_at })).status,
+    ).toBe(201);
+  });
+});
+
 describe('keys', () => {
   it('200: changes settings, and shows them', async () => {
     const org = (await admin('GET', 'orgs')).json.data[0].id as string;

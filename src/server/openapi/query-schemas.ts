@@ -85,7 +85,7 @@ export const resultsQuery: QueryDocs = {
   },
 };
 
-export const keyListQuery: QueryDocs = { org_id: text('Only keys of this org.') };
+export const keyListQuery: QueryDocs = { org_id: text('Only keys of this org: an id or a name.') };
 
 export const auditListQuery: QueryDocs = {
   limit: limit(auditListLimits),
@@ -103,7 +103,7 @@ export const usageQuery: QueryDocs = {
     ...text(`Any of ${usageGroups.join(', ')}, separated by commas. Hours are kept for ${hourlyDays} days.`),
     default: 'day,model',
   },
-  org_id: text('Only this org; another org than that of the key requires an admin key.'),
+  org_id: text('Only this org: an id or a name. Another org than that of the key requires an admin key.'),
   limit: limit(usageLimits),
   after,
 };

@@ -4,8 +4,10 @@ import type { KeyChanges } from '../../core/org.ts';
 import {
   createKeySchema,
   parseCreateKey,
+  parseRotateKey,
   parseUpdateKey,
   presentKey,
+  rotateKeySchema,
   updateKeySchema,
 } from '../../wire/admin/keys.ts';
 import {
@@ -136,6 +138,21 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
       const changes = withModelIds(peers, parseUpdateKey(incoming.body.text));
       const key = await accounts.keys.update(actorOf(incoming), incoming.param, changes);
       return json(200, presentKey(key));
+    },
+  },
+  {
+    on: 'POST /v1/admin/keys/:key_id/rotate',
+    name: 'Rotate Key',
+    summary:
+      'Create a key with the settings of another one, which stops working after an overlap. The secret is shown only once',
+    body: rotateKeySchema,
+    maxBytes: smallBody,
+    status: 201,
+    answer: newKeySchema,
+    async handle(incoming, { accounts }) {
+      const overlapMs = parseRotateKey(incoming.body.text);
+      const { apiKey, key } = await accounts.keys.rotate(actorOf(incoming), incoming.param, overlapMs);
+      return json(201, presentKey(apiKey, key));
     },
   },
   {

@@ -23,7 +23,7 @@ interface RouteRow extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orTyp
   handle: MountedRoute['handle'];
 }
 
-/** Path parameters that are ids. */
+/** Path parameters that are ids. Orgs are also found by name. */
 const ids: Readonly<Record<string, MountedRoute['id']>> = {
   batch_id: { prefix: 'batch_', what: 'batch' },
   message_batch_id: { prefix: 'batch_', what: 'batch' },
@@ -33,7 +33,6 @@ const ids: Readonly<Record<string, MountedRoute['id']>> = {
   completion_id: { prefix: 'chatcmpl_', what: 'chat completion' },
   webhook_id: { prefix: 'wh_', what: 'webhook' },
   delivery_id: { prefix: 'dlv_', what: 'delivery' },
-  org_id: { prefix: 'org_', what: 'org' },
   replica_id: { prefix: 'rep_', what: 'replica' },
   key_id: { prefix: 'key_', what: 'key' },
 };

@@ -32,6 +32,16 @@ export interface KeyStore {
   /** Returns the revoked key; a second revocation keeps the first instant. */
   revoke(id: string, at: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
   update(id: string, changes: KeyChanges, now: number, stamp?: AuditStamp): Promise<ApiKey | undefined>;
+  /**
+   * Inserts a key with the settings of another one, which ends at `endsAt` unless it expires earlier, or is revoked now for null.
+   * Undefined if there is no such key; `inactive` if it is revoked, disabled or expired.
+   */
+  rotate(
+    id: string,
+    next: { id: string; prefix: string; hash: string },
+    endsAt: number | null,
+    stamp: AuditStamp,
+  ): Promise<ApiKey | 'inactive' | undefined>;
   touch(uses: { id: string; at: number }[]): Promise<void>;
 }
 

@@ -60,7 +60,10 @@ const settings = {
 
 /** Body of `POST /v1/admin/keys`. */
 export const createKeySchema = object(
-  { org_id: string({ minLength: 1, maxLength: 200, ...nameRule }), ...settings },
+  {
+    org_id: string({ minLength: 1, maxLength: 200, ...nameRule, description: 'Id or name of an org.' }),
+    ...settings,
+  },
   { additionalProperties: false, title: 'CreateKey' },
 );
 
@@ -73,6 +76,21 @@ export const updateKeySchema = object(
   { additionalProperties: false, title: 'UpdateKey' },
 );
 
+/** Longest overlap of a rotated key, in seconds: 30 days. */
+const maxOverlap = 2_592_000;
+
+/** Body of `POST /v1/admin/keys/{id}/rotate`. */
+export const rotateKeySchema = object(
+  {
+    'overlap?': integerOrNull({
+      minimum: 0,
+      maximum: maxOverlap,
+      description: 'Seconds for which the old key still works; 0 by default, which revokes it.',
+    }),
+  },
+  { additionalProperties: false, title: 'RotateKey' },
+);
+
 interface Settings {
   name?: string | null;
   scopes?: KeyScope[] | null;
@@ -82,7 +100,11 @@ interface Settings {
   priority?: number | null;
 }
 
-const checks = { create: validator(createKeySchema), update: validator(updateKeySchema) };
+const checks = {
+  create: validator(createKeySchema),
+  update: validator(updateKeySchema),
+  rotate: validator(rotateKeySchema),
+};
 
 /** @throws ApiError `validation_error` */
 export function parseCreateKey(text: string): NewKey {
@@ -97,6 +119,12 @@ export function parseUpdateKey(text: string): KeyChanges {
     checks.update,
   ).value;
   return { ...readSettings(given), ...omitNullish({ disabled }) };
+}
+
+/** Returns the overlap in milliseconds. @throws ApiError `validation_error` */
+export function parseRotateKey(text: string): number {
+  const { overlap } = parseBody<{ overlap?: number | null }>(text, checks.rotate).value;
+  return (overlap ?? 0) * 1000;
 }
 
 function readSettings({

@@ -61,6 +61,7 @@ export function createAccountStore(): AccountStore {
         const state = disabled !== undefined && { disabledAt: disabled ? now : null };
         return key && Object.assign(key, changes, state);
       },
+      rotate: () => Promise.reject(new Error('no key is rotated here')),
       list: async (orgId) =>
         keys.map((row) => row.key).filter((key) => orgId === undefined || key.orgId === orgId),
       async revoke(id, at) {

@@ -143,6 +143,31 @@ export function keyTests(on: Stores): void {
       expect(await on.store.keys.get('key_unknown')).toBeUndefined();
     });
 
+    test('are rotated: the new one has the settings, the old one ends', async () => {
+      const key = makeKey({
+        models: ['m1'],
+        limits: { openBatches: 1 },
+        expiresAt: start + 50,
+        lastUsedAt: 5,
+      });
+      await on.store.keys.insert(key, 'h1');
+      const actor = { keyId: null, name: '', address: null, requestId: null };
+      const rotate = (id: string, hash: string, endsAt: number | null, at = start + 1) =>
+        on.store.keys.rotate(id, { id: `key_${hash}`, prefix: 'p', hash }, endsAt, { actor, at });
+      const next = { ...key, id: 'key_h2', prefix: 'p', createdAt: start + 1, lastUsedAt: null };
+      expect(await rotate(key.id, 'h2', start + 20)).toEqual(next);
+      expect(await on.store.keys.findByHash('h2')).toMatchObject(next);
+      expect(await on.store.keys.get(key.id)).toEqual({ ...key, expiresAt: start + 20 });
+      await rotate(key.id, 'h3', start + 40);
+      expect((await on.store.keys.get(key.id))?.expiresAt).toBe(start + 20);
+      await rotate(key.id, 'h4', null);
+      expect((await on.store.keys.get(key.id))?.revokedAt).toBe(start + 1);
+      expect(await rotate(key.id, 'h5', null)).toBe('inactive');
+      expect(await rotate('key_h2', 'h5', null, start + 50)).toBe('inactive');
+      expect(await rotate('key_unknown', 'h5', null)).toBeUndefined();
+      expect((await on.store.keys.list()).map(({ id }) => id)).toHaveLength(4);
+    });
+
     test('bring the limits, the weight and the state of their org', async () => {
       await on.store.keys.insert(makeKey(), 'h1');
       await on.store.orgs.update('org_a', { disabled: true, limits: { openBatches: 1 } }, start + 1);

@@ -61,6 +61,36 @@ export function createKeys(db: Db): KeyStore {
         return key;
       }),
 
+    rotate: (id, { hash, ...next }, endsAt, stamp) =>
+      db.tx(async (q) => {
+        const { at } = stamp;
+        const old = await keys.first(q, { id }, q.forUpdate);
+        if (!old) return undefined;
+        if (old.revokedAt !== null || old.disabledAt !== null || (old.expiresAt ?? at + 1) <= at)
+          return 'inactive';
+        const key = { ...old, ...next, createdAt: at, lastUsedAt: null };
+        await keys.insert(q, [{ ...key, hash }]);
+        const end =
+          endsAt === null
+            ? ({ revokedAt: at } as const)
+            : ({ expiresAt: Math.min(endsAt, old.expiresAt ?? endsAt) } as const);
+        await keys.change(q, end, { id });
+        await append(q, stamp, {
+          action: 'key.create',
+          target: key.id,
+          before: null,
+          after: keySettings(key),
+        });
+        const ended = endingOf({ ...old, ...end });
+        await append(q, stamp, {
+          action: 'key.rotate',
+          target: id,
+          before: { ...endingOf(old), replaced_by: null },
+          after: { ...ended, replaced_by: key.id },
+        });
+        return key;
+      }),
+
     // By id: one lock order for all processes.
     touch: (uses) =>
       db.tx(async (q) => {
@@ -68,4 +98,12 @@ export function createKeys(db: Db): KeyStore {
           await keys.change(q, { lastUsedAt: at }, { id, '(last_used_at IS NULL OR last_used_at < ?)': at });
       }),
   };
+}
+
+function endingOf({ expiresAt, revokedAt }: ApiKey) {
+  return { expires_at: nullableIso(expiresAt), revoked_at: nullableIso(revokedAt) };
+}
+
+function nullableIso(at: number | null): string | null {
+  return at === null ? null : isoSeconds(at);
 }

@@ -1,0 +1,104 @@
+import { ApiError, invalid, notFound } from '../core/errors.ts';
+import { changeLimits } from '../core/limits.ts';
+import type { KeyChanges, Org } from '../core/org.ts';
+import type { Accounts, BudgetedOrg } from './accounts.ts';
+import { stamp } from './audit.ts';
+import type { Budgets } from './budgets.ts';
+import type { DisabledOrgs } from './disabled-orgs.ts';
+import { requireGrant } from './grants.ts';
+import { hashKey, makeKey, shownKey } from './keys.ts';
+import { createOrg, findOrg, grantOf, issueKey, type IssuerDeps, orgIdInPath } from './orgs.ts';
+
+/** Operations of the admin routes. `changed` is called after an org or a key has changed. */
+export function createIssuer(
+  issuing: IssuerDeps & { budgets: Pick<Budgets, 'refresh'>; disabledOrgs: Pick<DisabledOrgs, 'refresh'> },
+  changed: () => void,
+): Pick<Accounts, 'orgs' | 'keys'> {
+  const { store, clock } = issuing;
+  /** Adds the current budgets, which later requests are checked against as well. */
+  const withBudgets = async (orgs: Org[]): Promise<BudgetedOrg[]> => {
+    const budgets = new Map((await issuing.budgets.refresh()).map((budget) => [budget.orgId, budget]));
+    return orgs.map((org) => ({ ...org, budget: budgets.get(org.id) ?? null }));
+  };
+  const withBudget = async (org: Org): Promise<BudgetedOrg> => (await withBudgets([org]))[0]!;
+  return {
+    orgs: {
+      create: async (actor, input) => withBudget(await createOrg(issuing, actor, input)),
+      async get(idOrName) {
+        const org = await store.orgs.get(await orgIdInPath(store.orgs, idOrName));
+        if (!org) throw notFound('org');
+        return withBudget(org);
+      },
+      list: async () => withBudgets(await store.orgs.list()),
+      find: (idOrName, param) => findOrg(store.orgs, idOrName, param),
+      async names() {
+        return new Map((await store.orgs.list()).map(({ id, name }) => [id, name]));
+      },
+      async update(actor, idOrName, changes) {
+        const id = await orgIdInPath(store.orgs, idOrName);
+        const org = await store.orgs.update(id, changes, clock.now(), stamp(clock, actor));
+        changed();
+        if (!org) throw notFound('org');
+        if (changes.disabled !== undefined) await issuing.disabledOrgs.refresh();
+        return withBudget(org);
+      },
+    },
+    keys: {
+      async create(actor, input) {
+        const { id: orgId } = await findOrg(store.orgs, input.orgId, 'org_id');
+        requireFuture(input, clock.now());
+        await requireGrant(store.keys, actor, grantOf(input));
+        const { apiKey, key } = await issueKey(issuing, actor, { ...input, orgId });
+        if (!apiKey) throw new Error('a generated key exists already: the source of randomness is broken');
+        return { apiKey, key };
+      },
+      async get(id) {
+        const apiKey = await store.keys.get(id);
+        if (!apiKey) throw notFound('key');
+        return apiKey;
+      },
+      list: async (org) =>
+        store.keys.list(org === undefined ? undefined : (await findOrg(store.orgs, org, 'org_id')).id),
+      async update(actor, id, changes) {
+        requireFuture(changes, clock.now());
+        const before = await store.keys.get(id);
+        if (!before) throw notFound('key');
+        const { limits = {}, ...settings } = changes;
+        const after = { ...before, ...settings, limits: changeLimits(before.limits, limits) };
+        // Only what changes counts, but a key that is enabled counts as a new one.
+        await requireGrant(store.keys, actor, after, changes.disabled === false ? undefined : changes);
+        const apiKey = await store.keys.update(id, changes, clock.now(), stamp(clock, actor));
+        changed();
+        if (!apiKey) throw notFound('key');
+        return apiKey;
+      },
+      async rotate(actor, id, overlapMs) {
+        const old = await store.keys.get(id);
+        if (!old) throw notFound('key');
+        await requireGrant(store.keys, actor, old);
+        const key = makeKey(issuing.random);
+        const next = { id: issuing.ids.next('key_'), prefix: shownKey(key), hash: hashKey(key) };
+        const endsAt = overlapMs === 0 ? null : clock.now() + overlapMs;
+        const apiKey = await store.keys.rotate(id, next, endsAt, stamp(clock, actor));
+        changed();
+        if (!apiKey) throw notFound('key');
+        if (apiKey === 'inactive')
+          throw new ApiError(
+            'key_not_active',
+            'The key is revoked, disabled or expired. Enable it first, or create a new key.',
+          );
+        return { apiKey, key };
+      },
+      async revoke(actor, id) {
+        const apiKey = await store.keys.revoke(id, clock.now(), stamp(clock, actor));
+        changed();
+        if (!apiKey) throw notFound('key');
+        return apiKey;
+      },
+    },
+  };
+}
+
+function requireFuture({ expiresAt = null }: KeyChanges, now: number): void {
+  if (expiresAt !== null && expiresAt <= now) throw invalid('expires_at', 'must be in the future');
+}

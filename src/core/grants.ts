@@ -1,0 +1,44 @@
+import { isoSeconds } from '../base/clock.ts';
+import { limitNames, limitFields } from './limits.ts';
+import type { ApiKey } from './org.ts';
+
+/** What a key may do. */
+export type Grant = Pick<ApiKey, 'scopes' | 'models' | 'expiresAt' | 'limits' | 'maxPriority'>;
+
+/** Setting in which a key exceeds another one. */
+export interface Excess {
+  /** Field in the API. */
+  field: string;
+  /** Bound of the other key. */
+  bound: string;
+}
+
+/**
+ * Settings in which `key` may do more than `by`, the key that would create or change it. The scope `admin` stands for all scopes; an
+ * admin key with fewer models, an expiry, limits or a lower priority passes these on.
+ */
+export function excessesOf(key: Grant, by: Grant): Excess[] {
+  const found: Excess[] = [];
+  const { scopes, models, expiresAt, maxPriority } = by;
+  if (!scopes.includes('admin') && !key.scopes.every((scope) => scopes.includes(scope)))
+    found.push({ field: 'scopes', bound: `has only the scopes ${scopes.join(', ')}` });
+  if (models !== null && (key.models === null || !key.models.every((model) => models.includes(model))))
+    found.push({ field: 'models', bound: `may use only ${models.join(', ') || 'no model'}` });
+  if (expiresAt !== null && (key.expiresAt === null || key.expiresAt > expiresAt))
+    found.push({ field: 'expires_at', bound: `expires at ${isoSeconds(expiresAt)}` });
+  if (key.maxPriority > maxPriority)
+    found.push({ field: 'priority', bound: `may ask for priority ${maxPriority} at most` });
+  for (const name of limitNames) {
+    if (name === 'queued_tokens') continue;
+    const bound = by.limits[limitFields[name]];
+    const own = key.limits[limitFields[name]];
+    if (bound !== undefined && (own === undefined || own > bound))
+      found.push({ field: `limits.${name}`, bound: `has the limit ${bound}` });
+  }
+  for (const [model, bound] of Object.entries(by.limits.queuedTokens ?? {})) {
+    const own = key.limits.queuedTokens?.[model];
+    if (own === undefined || own > bound)
+      found.push({ field: 'limits.queued_tokens', bound: `has the limit ${bound} for ${model}` });
+  }
+  return found;
+}
