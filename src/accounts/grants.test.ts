@@ -91,7 +91,7 @@ describe('a key', () => {
             const secret = keys[by % keys.length]!;
             const all = await accounts.keys.list();
             const id = all[target % all.length]!.id;
-            const before = (await accounts.keys.get(id))!;
+            const before = await accounts.keys.get(id);
             const granter = all.find(({ prefix }) => secret.startsWith(prefix.split('...')[0]!))!;
             const act = async () => {
               const actor = await actorWith(secret);
@@ -115,7 +115,7 @@ describe('a key', () => {
             expect(granter.scopes).toContain('admin');
             if (made.key !== null) keys.push(made.key);
             const own = new Set(abilitiesOf(granter));
-            // What a key of somebody else could do already is not created by a change.
+            // Abilities that the changed key had before are not granted by the change.
             const had = what === 'update' ? abilitiesOf(before) : [];
             const extra = abilitiesOf(made.apiKey).filter((each) => !own.has(each) && !had.includes(each));
             expect(extra).toEqual([]);

@@ -41,7 +41,7 @@ export async function createOrg({ store, clock, ids }: IssuerDeps, actor: Actor,
   return org;
 }
 
-/** What a new key may do. */
+/** Settings of a new key that bound what it may do. */
 export function grantOf(input: NewKey): Grant {
   return {
     scopes: [...new Set(input.scopes ?? defaultScopes)],

@@ -19,6 +19,7 @@ const commands: Record<string, readonly [about: string, load: () => Promise<obje
   webhooks: ['manage endpoints that are notified when a batch ends', () => import('./webhooks/webhooks.ts')],
   orgs: ['manage the orgs of a server (admin key)', () => import('./access/orgs.ts')],
   keys: ['manage the API keys of a server (admin key)', () => import('./access/keys.ts')],
+  audit: ['show and verify the log of administrative changes (admin key)', () => import('./access/audit.ts')],
   secrets: ['encryption of stored webhook secrets (admin key)', () => import('./access/secrets.ts')],
   usage: ['show usage and cost', () => import('./access/usage.ts')],
   config: ['check the configuration of a server', () => import('./server/config.ts')],

@@ -3,6 +3,7 @@ import type { LimitsBody } from '../wire/admin/limits.ts';
 import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
+  AuditPage,
   Page,
   PageQuery,
   RemoteBatch,
@@ -159,12 +160,17 @@ export function createClient(options: TransportOptions) {
       get: (id: string) => get<RemoteOrg>(apiPath('admin', 'orgs', id)),
       update: (id: string, fields: OrgFields) => patch<RemoteOrg>(apiPath('admin', 'orgs', id), fields),
     },
+    audit: {
+      list: (query: Call['query']) => get<AuditPage>(apiPath('admin', 'audit'), query),
+    },
     keys: {
       create: (fields: KeyFields & { org_id: string }) => post<RemoteKey>(apiPath('admin', 'keys'), fields),
       list: (org?: string) => get<Page<RemoteKey>>(apiPath('admin', 'keys'), { org_id: org }),
       get: (id: string) => get<RemoteKey>(apiPath('admin', 'keys', id)),
       update: (id: string, fields: KeyFields & { disabled?: boolean | undefined }) =>
         patch<RemoteKey>(apiPath('admin', 'keys', id), fields),
+      rotate: (id: string, overlap: number) =>
+        post<RemoteKey>(apiPath('admin', 'keys', id, 'rotate'), { overlap }),
       revoke: (id: string) => remove<RemoteKey>(apiPath('admin', 'keys', id)),
     },
     secrets: {

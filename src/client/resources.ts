@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../core/audit.ts';
 import type { presentKey } from '../wire/admin/keys.ts';
 import type { presentOrg } from '../wire/admin/orgs.ts';
 import type { presentSecrets } from '../wire/admin/secrets.ts';
@@ -46,6 +47,11 @@ type Listed = ReturnType<typeof presentModel>;
 export type RemoteModel = Pick<Listed, 'id'> & Partial<Listed>;
 export type RemoteOrg = ReturnType<typeof presentOrg>;
 export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'period'>;
+
+export interface AuditPage extends Page<AuditEntry> {
+  /** Last entry of the log; null for an empty log. */
+  head: { id: string; hash: string } | null;
+}
 
 /** API key. Only the answer that creates it contains `key`, the secret. */
 export type RemoteKey = ReturnType<typeof presentKey>;

@@ -2,7 +2,7 @@ import { isoSeconds } from '../base/clock.ts';
 import { limitNames, limitFields } from './limits.ts';
 import type { ApiKey } from './org.ts';
 
-/** What a key may do. */
+/** Settings of a key that bound what it may do. */
 export type Grant = Pick<ApiKey, 'scopes' | 'models' | 'expiresAt' | 'limits' | 'maxPriority'>;
 
 /** Setting in which a key exceeds another one. */

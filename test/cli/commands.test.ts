@@ -436,7 +436,7 @@ describe('the API key', () => {
 
 describe('orgs create', () => {
   it('prints the created org even when listing the others is forbidden', async () => {
-    const org = { id: 'org_1', name: 'search', budget: null };
+    const org = { id: 'org_1', name: 'search', weight: 1, limits: {}, disabled_at: null, budget: null };
     server.behavior.before = (method) =>
       method === 'POST' ? Response.json(org, { status: 201 }) : refusal(403, 'permission_denied', 'No.');
     const made = await cli('orgs', 'create', 'search', '--key', 'admin');
@@ -510,7 +510,19 @@ describe('errors', () => {
     [['files', 'list', '--limit', 'x'], '--limit must be a whole number'],
     [['keys', 'create'], 'required option'],
     [['keys', 'list'], 'needs an admin key'],
-    [['orgs', 'update', 'org_1', '--key', 'k'], 'Nothing to change.\nPass --name or --budget.'],
+    [
+      ['orgs', 'update', 'org_1', '--key', 'k'],
+      'Nothing to change.\nPass --name, --budget, --limit or --weight.',
+    ],
+    [['keys', 'update', 'key_1', '--key', 'k'], 'Nothing to change.\nPass --name, --scopes,'],
+    [
+      ['orgs', 'update', 'a', '--key', 'k', '--limit', 'rpm=5'],
+      "Unknown limit 'rpm'.\nKnown are requests_per_",
+    ],
+    [['orgs', 'update', 'a', '--key', 'k', '--limit', 'open_batches=5k'], 'must be a whole number or none'],
+    [['orgs', 'update', 'a', '--key', 'k', '--limit', 'queued_tokens=5'], 'needs a model'],
+    [['keys', 'rotate', 'key_1', '--key', 'k', '--overlap', '1d'], '--overlap must be a whole number'],
+    [['audit', 'verify', 'none.jsonl'], 'none.jsonl'],
     [['webhooks', 'update', 'wh_1'], 'Nothing to change.\nPass --to, --name,'],
     [
       ['orgs', 'update', 'org_1', '--key', 'k', '--budget', '5/week'],

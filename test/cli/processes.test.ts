@@ -229,7 +229,10 @@ describe('client commands', () => {
     expect((await runHere(['keys', 'revoke', key.id], env)).code).toBe(0);
     expect((await runHere(['keys', 'list', '--org', org.id], env)).out).toContain('revoked');
     const nobody = await runHere(['keys', 'list', '--org', 'org_nobody'], env);
-    expect(nobody).toMatchObject({ code: 1, err: expect.stringContaining('there is no such org') });
+    expect(nobody).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('there is no org with this id or name'),
+    });
   });
 
   it('exit silently when the reader of their output closes the pipe', async () => {

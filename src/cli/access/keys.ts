@@ -1,64 +1,114 @@
 import { Option } from 'commander';
 import type { RemoteKey } from '../../client/resources.ts';
-import { queryCommand, group, asTable } from '../shared/commands.ts';
+import { priorities } from '../../core/limits.ts';
+import type { LimitsBody } from '../../wire/admin/limits.ts';
+import { queryCommand, group, asTable, requireChange, wholeNumber } from '../shared/commands.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { limitsOption, limitsText } from './settings.ts';
 
-interface NewKey {
-  org: string;
+interface Fields {
   name?: string;
   scopes?: string[];
   models?: string[];
   expires?: string;
+  limit?: LimitsBody;
+  priority?: number;
 }
+
+const settings = [
+  new Option('--name <name>', 'display name'),
+  new Option('--scopes <scope...>', 'inference, batches, files, usage, admin (new keys: all but admin)'),
+  new Option('--models <id...>', 'models that the key may use, or all (new keys: all)'),
+  new Option('--expires <time>', 'expiry such as 2027-01-31T00:00:00Z, or never (new keys: never)'),
+  limitsOption,
+  new Option('--priority <n>', 'highest priority of its batches (new keys: 9)').argParser(
+    wholeNumber('--priority', priorities.min, priorities.max),
+  ),
+];
 
 const create = queryCommand({
   usage: 'create',
   about: 'create an API key, which is shown only once',
   isAdmin: true,
-  options: [
-    new Option('--org <id>', 'org of the key').makeOptionMandatory(),
-    new Option('--name <name>', 'display name'),
-    new Option('--scopes <scope...>', 'inference, batches, files, usage, admin (default: all but admin)'),
-    new Option('--models <id...>', 'models that the key may use (default: all)'),
-    new Option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z'),
-  ],
+  options: [new Option('--org <org>', 'id or name of the org of the key').makeOptionMandatory(), ...settings],
   examples: [
-    '--org org_0199f3a2 --name ci --scopes batches files',
-    '--org org_0199f3a2 --models qwen3-32b --expires 2027-01-31T00:00:00Z',
+    '--org search --name ci --scopes batches files',
+    '--org search --models qwen3-32b --expires 2027-01-31T00:00:00Z',
   ],
-  ask: (client, _, { org, name, scopes, models, expires }: NewKey) =>
-    client.keys.create({ org_id: org, name, scopes, models, expires_at: expires }),
-  show(key, terminal) {
-    terminal.record([
-      ['id', key.id],
-      ['org', key.org_id],
-      ['name', key.name],
-      ['scopes', key.scopes.join(', ')],
-      ['models', key.models?.join(', ')],
-      ['ends', key.expires_at],
-      ['key', key.key],
-    ]);
-    terminal.note('Save the key now: it cannot be shown again.');
-  },
+  ask: (client, _, { org, ...fields }: Fields & { org: string }) =>
+    client.keys.create({ org_id: org, ...toBody(fields) }),
+  show: showNewKey,
 });
 
 const list = queryCommand({
   usage: 'list',
   about: 'list the API keys',
   isAdmin: true,
-  options: [new Option('--org <id>', 'list only keys of this org')],
-  examples: ['--org org_0199f3a2'],
+  options: [new Option('--org <org>', 'list only keys of this org, given by its id or name')],
+  examples: ['--org search'],
   ask: async (client, _, { org }: { org?: string }) => (await client.keys.list(org)).data,
   show: asTable<RemoteKey>({
     id: ({ id }) => id,
     org: (key) => key.org_id,
     key: ({ prefix }) => prefix,
     scopes: ({ scopes }) => scopes.join(' '),
-    ends: (key) => (key.revoked_at ? 'revoked' : (key.expires_at ?? '')),
+    ends: stateText,
     'last used': (key) => key.last_used_at ?? 'never used',
     name: ({ name }) => name,
     models: ({ models }) => models?.join(' ') ?? '',
+    limits: ({ limits }) => limitsText(limits),
   }),
 });
+
+const get = queryCommand({
+  usage: 'get <id>',
+  about: 'show an API key, without its secret',
+  isAdmin: true,
+  examples: ['key_0199f3a2'],
+  ask: (client, id) => client.keys.get(id),
+  show: showKey,
+});
+
+const update = queryCommand({
+  usage: 'update <id>',
+  about: 'change settings of an API key',
+  isAdmin: true,
+  options: settings,
+  examples: ['key_0199f3a2 --limit requests_per_minute=100', 'key_0199f3a2 --models all --expires never'],
+  ask(client, id, fields: Fields) {
+    const body = toBody(fields);
+    requireChange(body, '--name, --scopes, --models, --expires, --limit or --priority');
+    return client.keys.update(id, body);
+  },
+  show: showKey,
+});
+
+const rotate = queryCommand({
+  usage: 'rotate <id>',
+  about: 'create a key with the same settings, which is shown only once, and end the old one',
+  isAdmin: true,
+  options: [
+    new Option('--overlap <seconds>', 'time for which the old key still works, up to 2592000 (30 days)')
+      .argParser(wholeNumber('--overlap', 0, 2_592_000))
+      .default(0),
+  ],
+  examples: ['key_0199f3a2', 'key_0199f3a2 --overlap 86400'],
+  ask: (client, id, { overlap }: { overlap: number }) => client.keys.rotate(id, overlap),
+  show: showNewKey,
+});
+
+const setDisabled = (usage: string, about: string, disabled: boolean) =>
+  queryCommand({
+    usage,
+    about,
+    isAdmin: true,
+    examples: ['key_0199f3a2'],
+    ask: (client, id) => client.keys.update(id, { disabled }),
+    show: showKey,
+  });
+
+const disable = setDisabled('disable <id>', 'refuse the requests of an API key until it is enabled', true);
+const enable = setDisabled('enable <id>', 'enable a disabled API key', false);
 
 const revoke = queryCommand({
   usage: 'revoke <id>',
@@ -69,4 +119,40 @@ const revoke = queryCommand({
   show: ({ id }, terminal) => terminal.print(`Revoked ${id}.`),
 });
 
-export const keys = group('keys', [create, list, revoke]);
+export const keys = group('keys', [create, list, get, update, rotate, disable, enable, revoke]);
+
+function toBody({ name, scopes, models, expires, limit, priority }: Fields) {
+  return {
+    name,
+    scopes,
+    models: models?.length === 1 && models[0] === 'all' ? null : models,
+    expires_at: expires === 'never' ? null : expires,
+    limits: limit,
+    priority,
+  };
+}
+
+/** Reason why the key does not work, or the time at which it ends. */
+function stateText(key: RemoteKey): string {
+  if (key.revoked_at) return 'revoked';
+  return key.disabled ? 'disabled' : (key.expires_at ?? '');
+}
+
+function showKey(key: RemoteKey, terminal: Terminal): void {
+  terminal.record([
+    ['id', key.id],
+    ['org', key.org_id],
+    ['name', key.name],
+    ['scopes', key.scopes.join(', ')],
+    ['models', key.models?.join(', ')],
+    ['limits', limitsText(key.limits)],
+    ['priority', String(key.priority)],
+    ['ends', stateText(key)],
+    ['key', key.key],
+  ]);
+}
+
+function showNewKey(key: RemoteKey, terminal: Terminal): void {
+  showKey(key, terminal);
+  terminal.note('Save the key now: it cannot be shown again.');
+}

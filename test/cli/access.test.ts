@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../../src/core/audit.ts';
+import { type RunningApp, startApp } from '../support/app.ts';
+import { runCli } from './support/run-cli.ts';
+
+// Administration by commands, with a real server.
+
+let running: RunningApp;
+beforeEach(async () => void (running = await startApp()));
+afterEach(() => running.stop());
+
+const cli = (...argv: string[]) =>
+  runCli(argv, {
+    fetch,
+    cwd: running.data,
+    env: { OFFPEAK_URL: running.url, OFFPEAK_ADMIN_KEY: running.app.firstKeys!.adminKey! },
+  });
+const json = async (...argv: string[]) => JSON.parse((await cli(...argv, '--json')).out);
+const statusOf = async (key: string) =>
+  (await fetch(`${running.url}/v1/files`, { headers: { authorization: `Bearer ${key}` } })).status;
+
+it('sets and lifts limits of an org, which it finds by name, and disables it', async () => {
+  const limits = ['--limit', 'requests_per_minute=100', '--limit', 'queued_tokens.default=5'];
+  expect((await json('orgs', 'create', 'search', ...limits, '--weight', '2')).limits).toEqual({
+    requests_per_minute: 100,
+    queued_tokens: { tiny: 5 },
+  });
+  const changed = await cli('orgs', 'update', 'search', '--limit', 'requests_per_minute=none');
+  expect(changed.out).toMatch(/^limits +queued_tokens\.tiny=5$/m);
+  expect((await cli('orgs', 'update', 'search', '--limit', 'queued_tokens=none')).out).toMatch(
+    /^limits +none$/m,
+  );
+  const { key } = await json('keys', 'create', '--org', 'search');
+  await cli('orgs', 'disable', 'search');
+  expect(await statusOf(key)).toBe(403);
+  expect((await cli('orgs', 'list')).out).toMatch(/^org_\w+\tsearch\tdisabled\t/m);
+  await cli('orgs', 'enable', 'search');
+  expect(await statusOf(key)).toBe(200);
+});
+
+it('changes, rotates, disables and enables keys', async () => {
+  const made = await json('keys', 'create', '--org', 'default', '--models', 'tiny', '--priority', '3');
+  const opened = await json('keys', 'update', made.id, '--models', 'all', '--limit', 'open_batches=2');
+  expect(opened).toMatchObject({ models: null, priority: 3, limits: { open_batches: 2 } });
+  expect((await json('keys', 'update', made.id, '--expires', '2100-01-01T00:00:00Z')).expires_at).toBe(
+    '2100-01-01T00:00:00Z',
+  );
+  expect((await json('keys', 'update', made.id, '--expires', 'never')).expires_at).toBeNull();
+  expect((await cli('keys', 'disable', made.id)).out).toMatch(/^ends +disabled$/m);
+  expect(await statusOf(made.key)).toBe(401);
+  await cli('keys', 'enable', made.id);
+  expect(await statusOf(made.key)).toBe(200);
+  const rotated = await cli('keys', 'rotate', made.id, '--overlap', '60');
+  expect(rotated.err).toBe('Save the key now: it cannot be shown again.\n');
+  const next = /^key +(\S+)$/m.exec(rotated.out)![1]!;
+  expect([await statusOf(next), await statusOf(made.key)]).toEqual([200, 200]);
+  expect((await cli('keys', 'get', made.id)).out).toMatch(/^ends +20/m);
+});
+
+describe('the audit log', () => {
+  /** Changes the database beside the running server. */
+  function tamper(sql: string): void {
+    const database = new DatabaseSync(join(running.data, 'offpeak.db'), { timeout: 5_000 });
+    database.exec(sql);
+    database.close();
+  }
+
+  beforeEach(async () => {
+    for (const name of ['a', 'b', 'c']) await cli('orgs', 'create', name);
+    await cli('orgs', 'update', 'a', '--name', 'd');
+  });
+
+  it('lists, exports and verifies', async () => {
+    const [row] = (await cli('audit', 'list', '-n', '1')).out.split('\n');
+    expect(row!.split('\t').slice(2)).toEqual([
+      'first admin key',
+      'org.update',
+      expect.stringMatching(/^org_/),
+      '{"name":"a"}',
+      '{"name":"d"}',
+      '127.0.0.1',
+    ]);
+    expect(await json('audit', 'list', '--action', 'org.update')).toHaveLength(1);
+    const exported = (await cli('audit', 'export')).out;
+    const entries = exported
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as AuditEntry);
+    // The first org, its two keys, and the changes above.
+    expect(entries.map(({ action }) => action)).toEqual([
+      'org.create',
+      'key.create',
+      'key.create',
+      'org.create',
+      'org.create',
+      'org.create',
+      'org.update',
+    ]);
+    const head = entries.at(-1)!;
+    const verified = await cli('audit', 'verify');
+    expect(verified).toMatchObject({ code: 0, out: `Valid: 7 entries.\nHead: ${head.id} ${head.hash}\n` });
+    expect((await cli('audit', 'verify', '--head', entries[3]!.hash)).code).toBe(0);
+    writeFileSync(join(running.data, 'audit.jsonl'), exported);
+    expect(await cli('audit', 'verify', 'audit.jsonl')).toMatchObject({ code: 0, out: verified.out });
+    writeFileSync(join(running.data, 'cut.jsonl'), exported.split('\n').slice(0, -2).join('\n'));
+    expect((await cli('audit', 'verify', 'cut.jsonl')).code).toBe(0);
+    expect((await cli('audit', 'verify', 'cut.jsonl', '--head', head.hash)).code).toBe(1);
+  });
+
+  it.each([
+    ['removed', 'DELETE FROM audit_log WHERE sequence = 4', 'audit_000000000004 is missing'],
+    ['removed at the end', 'DELETE FROM audit_log WHERE sequence > 5', 'audit_000000000006 is missing'],
+    [
+      'changed',
+      "UPDATE audit_log SET actor_name = 'nobody' WHERE sequence = 3",
+      'audit_000000000003 was changed: its hash does not match it',
+    ],
+    [
+      'removed with the numbers closed up',
+      'DELETE FROM audit_log WHERE sequence = 4; UPDATE audit_log SET sequence = sequence - 1 WHERE sequence > 4',
+      'audit_000000000004 was changed: its hash does not match it',
+    ],
+  ])('C23: names an entry that was %s, in the exit code too', async (_name, sql, message) => {
+    tamper(sql);
+    const verdict = await cli('audit', 'verify');
+    expect([verdict.code, verdict.out]).toEqual([1, `Invalid: ${message}.\n`]);
+    expect(await json('audit', 'verify')).toMatchObject({
+      valid: false,
+      fault: { id: message.split(' ')[0] },
+    });
+  });
+
+  it('C23: after a rewrite of the whole log, only a hash kept elsewhere shows it', async () => {
+    const before = /^Head: \S+ (\S+)$/m.exec((await cli('audit', 'verify')).out)![1]!;
+    tamper('DELETE FROM audit_log; DELETE FROM audit_head');
+    await cli('orgs', 'create', 'new');
+    expect((await cli('audit', 'verify')).code).toBe(0);
+    expect((await cli('audit', 'verify', '--head', before)).code).toBe(1);
+  });
+});
