@@ -7,6 +7,7 @@ import type { Usage } from '../core/usage.ts';
 import type { UsageQuery, UsageReport } from '../core/usage-report.ts';
 import type { Audit } from './audit.ts';
 import type { Budgets } from './budgets.ts';
+import type { Reservation } from './reservations.ts';
 
 /** Orgs, keys and money. */
 export interface Accounts extends Service {
@@ -64,7 +65,7 @@ export interface Accounts extends Service {
    */
   usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
   /** `waiting` also tells that an org is disabled. */
-  readonly budgets: Pick<Budgets, 'require' | 'waiting'>;
+  readonly budgets: Omit<Budgets, 'refresh' | 'start' | 'stop'>;
   /** Adds a synchronous request to the ledger, in a group commit a moment later. The log has charges that could not be added. */
   charge(charge: {
     caller: Pick<Caller, 'orgId' | 'keyId'>;
@@ -73,6 +74,8 @@ export interface Accounts extends Service {
     tag: string;
     usage: Usage;
     prices: Prices;
+    /** Part of the caller's budgets that the request holds. */
+    reservation: Reservation;
   }): void;
 }
 

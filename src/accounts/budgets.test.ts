@@ -16,6 +16,7 @@ let budgets: Budgets;
 
 const budget = (fields: Partial<SpentBudget> = {}): SpentBudget => ({
   orgId: 'org_1',
+  keyId: null,
   amount: 50 * dollar,
   period: 'month',
   spent: 50 * dollar,
@@ -24,7 +25,7 @@ const budget = (fields: Partial<SpentBudget> = {}): SpentBudget => ({
 });
 const isRefused = (orgId: string) => {
   try {
-    budgets.require(orgId);
+    budgets.require({ orgId, keyId: 'key_1' });
     return false;
   } catch {
     return true;
@@ -57,7 +58,7 @@ describe('a budget', () => {
   it('that is used up rejects requests, and states its amount, the spending and the next period', async () => {
     stored = [budget({ spent: 50.25 * dollar }), budget({ orgId: 'org_2', spent: 49.999_999_999 * dollar })];
     await budgets.start();
-    expect(() => budgets.require('org_1')).toThrow(
+    expect(() => budgets.require({ orgId: 'org_1', keyId: 'key_1' })).toThrow(
       expect.objectContaining({
         code: 'budget_exceeded',
         status: 402,

@@ -1,21 +1,49 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
-import { nextPeriodStart, budgetExceeded, type SpentBudget, budgetExceededText } from '../core/budget.ts';
+import {
+  budgetExceeded,
+  budgetExceededText,
+  budgetReserved,
+  type BudgetOwner,
+  isUsedUp,
+  nextPeriodStart,
+  type SpentBudget,
+} from '../core/budget.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { OrgStore } from '../store/contract/accounts.ts';
+import { createReservations, noReservation, type Reservation } from './reservations.ts';
 
-/** Interval at which each process reads the budgets that are used up. */
+/** Interval at which each process reads the budgets and what is spent of them. */
 const refreshMs = 1_000;
 
-/** Budgets that are used up, read from the ledger every second. For batches the database checks them at each claim. */
+/**
+ * Budgets of orgs and keys, read from the ledger every second. What this process spends in between, and what it reserves for
+ * requests in flight, is added in memory, so that a hard budget is exceeded by no more than what was in flight.
+ */
 export interface Budgets extends Service {
   /** Reads the ledger now. Returns all budgets, used up or not. */
   refresh(): Promise<SpentBudget[]>;
   /** @throws ApiError `budget_exceeded` */
-  require(orgId: string): void;
-  /** Returns why the batches of an org wait; null if its budget is not used up. */
-  waiting(orgId: string): Waiting | null;
+  require(owner: BudgetOwner): void;
+  /**
+   * Reserves the estimated cost of a request until it is charged.
+   * @param estimate nano-dollars; called only if there is a budget
+   * @throws ApiError `budget_exceeded`
+   */
+  reserve(owner: BudgetOwner, estimate: () => number): Reservation;
+  /** False if nothing more may be sent for the owner until something changes. */
+  hasRoom(owner: BudgetOwner): boolean;
+  /** Ids of orgs and keys without room. */
+  exhausted(): string[];
+  /** Returns why the batches of an org and key wait; null if no hard budget is used up. */
+  waiting(orgId: string, keyId?: string): Waiting | null;
+}
+
+interface KnownBudget {
+  budget: SpentBudget;
+  /** Epoch milliseconds at which the next period starts; null if none does. */
+  until: number | null;
 }
 
 export function createBudgets(deps: {
@@ -24,7 +52,11 @@ export function createBudgets(deps: {
   log: Log;
 }): Budgets {
   const { orgs, clock, log } = deps;
-  let usedUp = new Map<string, { budget: SpentBudget; until: number | null }>();
+  /** By id of the org or key. */
+  let known = new Map<string, KnownBudget>();
+  const reservations = createReservations();
+  let reads = 0;
+  let applied = 0;
   let timer: Timer | undefined;
   let isStopped = true;
   let readFails = false;
@@ -51,19 +83,48 @@ export function createBudgets(deps: {
   }
 
   async function read(now: number): Promise<SpentBudget[]> {
+    const number = ++reads;
+    const isIncluded = reservations.startRead();
     const budgets = await orgs.budgets(now);
-    usedUp = new Map(
-      budgets
-        .filter(isUsedUp)
-        .map((budget) => [budget.orgId, { budget, until: nextPeriodStart(budget, now) }]),
-    );
+    // A read that was overtaken by a later one is outdated.
+    if (number > applied) {
+      applied = number;
+      known = new Map(
+        budgets.map((budget) => [
+          budget.keyId ?? budget.orgId,
+          { budget, until: nextPeriodStart(budget, now) },
+        ]),
+      );
+      isIncluded();
+    }
     return budgets;
   }
 
-  /** Last known state of an org's budget. A new period ends it at once, before the next refresh. */
-  function usedUpOf(orgId: string, now: number) {
-    const known = usedUp.get(orgId);
-    return known && (known.until === null || now < known.until) ? known : undefined;
+  /** Hard budgets of an owner in their current period. A new period begins at once, before the next refresh. */
+  function* hardBudgets(ids: readonly (string | undefined)[], now: number): Generator<SpentBudget> {
+    for (const id of ids) {
+      const found = id === undefined ? undefined : known.get(id);
+      if (!found || found.budget.hard === false) continue;
+      const isOver = found.until !== null && now >= found.until;
+      yield isOver ? { ...found.budget, spent: 0, usedUpAt: null } : found.budget;
+    }
+  }
+
+  function usedUp(ids: readonly (string | undefined)[], now: number): SpentBudget | undefined {
+    if (known.size > 0) for (const budget of hardBudgets(ids, now)) if (isUsedUp(budget)) return budget;
+    return undefined;
+  }
+
+  const heldBy = ({ orgId, keyId }: SpentBudget) => reservations.of(keyId ?? orgId);
+  const isFull = (budget: SpentBudget) => budget.spent + heldBy(budget) >= budget.amount;
+
+  function require({ orgId, keyId }: BudgetOwner): void {
+    if (known.size === 0) return;
+    const now = clock.now();
+    const spent = usedUp([orgId, keyId], now);
+    if (spent) throw budgetExceeded(spent, now);
+    for (const budget of hardBudgets([orgId, keyId], now))
+      if (isFull(budget)) throw budgetReserved(budget, heldBy(budget));
   }
 
   function schedule(): void {
@@ -83,18 +144,32 @@ export function createBudgets(deps: {
 
   return {
     refresh,
+    require,
 
-    require(orgId) {
-      const now = clock.now();
-      const known = usedUpOf(orgId, now);
-      if (known) throw budgetExceeded(known.budget, now);
+    reserve(owner, estimate) {
+      if (known.size === 0) return noReservation;
+      require(owner);
+      const ids = [owner.orgId, owner.keyId].filter((id) => known.has(id));
+      return ids.length === 0 ? noReservation : reservations.add(ids, estimate());
     },
 
-    waiting(orgId) {
+    hasRoom({ orgId, keyId }) {
+      if (known.size === 0) return true;
+      for (const budget of hardBudgets([orgId, keyId], clock.now())) if (isFull(budget)) return false;
+      return true;
+    },
+
+    exhausted() {
       const now = clock.now();
-      const known = usedUpOf(orgId, now);
-      if (!known) return null;
-      const { budget, until } = known;
+      const full = [...hardBudgets([...known.keys()], now)].filter(isFull);
+      return full.map(({ orgId, keyId }) => keyId ?? orgId);
+    },
+
+    waiting(orgId, keyId) {
+      const now = clock.now();
+      const budget = usedUp([orgId, keyId], now);
+      if (!budget) return null;
+      const until = nextPeriodStart(budget, now);
       const message = budgetExceededText(budget, now);
       return { reason: 'budget', message, since: budget.usedUpAt ?? now, ...(until !== null && { until }) };
     },
@@ -112,5 +187,3 @@ export function createBudgets(deps: {
     },
   };
 }
-
-const isUsedUp = ({ amount, spent }: SpentBudget) => spent >= amount;

@@ -56,8 +56,8 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   return {
     ...createIssuer({ ...deps, budgets, disabledOrgs }, () => cache.clear()),
     budgets: {
-      require: (orgId) => budgets.require(orgId),
-      waiting: (orgId) => disabledOrgs.waiting(orgId) ?? budgets.waiting(orgId),
+      ...budgets,
+      waiting: (orgId, keyId) => disabledOrgs.waiting(orgId) ?? budgets.waiting(orgId, keyId),
     },
     audit: createAudit(deps),
     authenticate: createAuthenticate({ clock, cache, environmentHashes, used }),
@@ -71,7 +71,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
       }
       return readUsage(store.ledger, { ...query, orgId });
     },
-    charge: (charge) => void ledger.charge(charge),
+    charge: (charge) => ledger.charge(charge),
     get firstKeys() {
       return firstKeys;
     },

@@ -17,7 +17,8 @@ export function createIssuer(
   const { store, clock } = issuing;
   /** Adds the current budgets, which later requests are checked against as well. */
   const withBudgets = async (orgs: Org[]): Promise<BudgetedOrg[]> => {
-    const budgets = new Map((await issuing.budgets.refresh()).map((budget) => [budget.orgId, budget]));
+    const ofOrgs = (await issuing.budgets.refresh()).filter(({ keyId }) => keyId === null);
+    const budgets = new Map(ofOrgs.map((budget) => [budget.orgId, budget]));
     return orgs.map((org) => ({ ...org, budget: budgets.get(org.id) ?? null }));
   };
   const withBudget = async (org: Org): Promise<BudgetedOrg> => (await withBudgets([org]))[0]!;

@@ -12,6 +12,7 @@ let ledger: ReturnType<typeof createLedger>;
 let away: boolean;
 let commits: LedgerCommit[];
 let settled: number;
+const reservation = { charge() {}, release() {}, settle: () => void settled++ };
 let errors: { charges: { model: string; requests: number; amount: string }[] }[];
 const caller = { orgId: 'org_1', keyId: 'key_1' };
 const prices = { input: 100_000_000, cachedInput: 25_000_000, output: 400_000_000 };
@@ -25,7 +26,7 @@ const usage = {
 const endpoint = '/v1/chat/completions';
 
 const charge = (model = 'tiny', fields = {}) =>
-  ledger.charge({ caller, model, endpoint, tag: '', usage, prices, ...fields });
+  ledger.charge({ caller, model, endpoint, tag: '', usage, prices, reservation, ...fields });
 const written = () => store.written.flat().map(({ model, requests }) => [model, requests]);
 
 beforeEach(() => {
@@ -47,7 +48,6 @@ beforeEach(() => {
     clock,
     log,
     isAway: async () => away,
-    onSettled: (entries) => (settled += entries.length),
   });
 });
 
@@ -78,7 +78,7 @@ describe('the ledger of synchronous requests', () => {
     });
     expect(others.map(({ requests }) => requests)).toEqual([1, 1, 1, 1]);
     expect(store.written[1]).toMatchObject([{ day: '2026-11-22T00', requests: 1 }]);
-    expect(settled).toBe(6);
+    expect(settled).toBe(7);
   });
 
   it('writes no more rows than a few, whatever tags a client makes up', async () => {

@@ -1,10 +1,11 @@
 import { type Clock, sleep, type Timer, utcHour } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import { addCosts, exactCost, formatDollars, roundCost } from '../core/price.ts';
+import { addCosts, ceilCost, exactCost, formatDollars, roundCost } from '../core/price.ts';
 import { singlesOf } from '../core/usage-report.ts';
 import { addUsage } from '../core/usage.ts';
 import type { LedgerCommit, LedgerEntry, LedgerStore } from '../store/contract/accounts.ts';
 import type { Accounts } from './accounts.ts';
+import { noReservation, type Reservation } from './reservations.ts';
 import { createTagLimit } from './tag-limit.ts';
 
 const groupMs = 50;
@@ -24,8 +25,6 @@ export interface LedgerDeps {
   log: Log;
   /** True if the ledger's error means that the database is unavailable, false if it rejected the entries. */
   isAway: (error: unknown) => Promise<boolean>;
-  /** Called with the entries of each commit, once it is durable or given up. */
-  onSettled?: (entries: readonly LedgerEntry[]) => void;
 }
 
 /**
@@ -33,8 +32,10 @@ export interface LedgerDeps {
  * commit is numbered, so that a repeated one is not billed twice. Commits are written one after another; while the database is
  * unavailable, charges go on adding up in the next one.
  */
-export function createLedger({ ledger, writer, clock, log, isAway, onSettled }: LedgerDeps) {
+export function createLedger({ ledger, writer, clock, log, isAway }: LedgerDeps) {
   let open = new Map<string, LedgerEntry>();
+  /** Reservations of the charges in `open`. */
+  let reservations: Reservation[] = [];
   let number = 0;
   let timer: Timer | undefined;
   let writing: Promise<void> | undefined;
@@ -49,15 +50,13 @@ export function createLedger({ ledger, writer, clock, log, isAway, onSettled }: 
       amount: formatDollars(BigInt(roundCost(cost))),
     }));
     log.error({ err: error, charges }, 'requests were served but could not be added to the ledger');
-    onSettled?.(entries);
   }
 
   /** Tries until the database accepts or rejects the entries, or the process stops while it is unavailable. */
   async function writeCommit(entries: LedgerEntry[], commit: LedgerCommit): Promise<void> {
     for (let tries = 0; ; tries++) {
       try {
-        await ledger.add(entries, commit);
-        return onSettled?.(entries);
+        return await ledger.add(entries, commit);
       } catch (error) {
         const wait = retryMs[tries];
         if (wait === undefined && !(await isAway(error))) return giveUp(entries, error);
@@ -80,7 +79,12 @@ export function createLedger({ ledger, writer, clock, log, isAway, onSettled }: 
   }
 
   async function write(): Promise<void> {
-    while (open.size > 0) await writeCommit(takeOpen(), { writer, number: ++number });
+    while (open.size > 0) {
+      const settling = reservations;
+      reservations = [];
+      await writeCommit(takeOpen(), { writer, number: ++number });
+      for (const reservation of settling) reservation.settle();
+    }
     writing = undefined;
   }
 
@@ -105,17 +109,24 @@ export function createLedger({ ledger, writer, clock, log, isAway, onSettled }: 
   }
 
   return {
-    /** Returns the exact cost. */
-    charge({ caller, model, endpoint, tag, usage, prices }: Parameters<Accounts['charge']>[0]): LedgerEntry {
+    charge({
+      caller,
+      model,
+      endpoint,
+      tag,
+      usage,
+      prices,
+      reservation,
+    }: Parameters<Accounts['charge']>[0]): void {
       const { orgId, keyId } = caller;
       const day = utcHour(clock.now());
       const source = { keyId, endpoint, tag: tags.admit(orgId, day, tag) };
       const cost = exactCost(usage, prices);
-      const entry = { ...source, sourceId: singlesOf(source), orgId, model, day, requests: 1, usage, cost };
-      add({ ...entry });
+      reservation.charge(ceilCost(cost));
+      if (reservation !== noReservation) reservations.push(reservation);
+      add({ ...source, sourceId: singlesOf(source), orgId, model, day, requests: 1, usage, cost });
       if (stopping.signal.aborted) void flush();
       else timer ??= clock.after(groupMs, () => void flush());
-      return entry;
     },
     /** Writes the waiting charges. Later ones are written at once. */
     stop() {

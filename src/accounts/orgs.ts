@@ -73,6 +73,7 @@ export async function issueKey(
     lastUsedAt: null,
     disabledAt: null,
     ...grantOf(input),
+    budget: input.budget ?? null,
   };
   const isNew = await store.keys.insert(apiKey, hashKey(secret), stamp(clock, actor));
   return { apiKey: isNew ? apiKey : null, key: secret };

@@ -8,6 +8,7 @@ const day = 24 * hour;
 const batch = (id: string, fields: Partial<OpenBatch> = {}): OpenBatch => ({
   id,
   orgId: 'a',
+  keyId: 'key_1',
   model: 'm',
   due: 0,
   total: 1000,

@@ -46,7 +46,7 @@ export interface ResultLine {
 type Listed = ReturnType<typeof presentModel>;
 export type RemoteModel = Pick<Listed, 'id'> & Partial<Listed>;
 export type RemoteOrg = ReturnType<typeof presentOrg>;
-export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'period'>;
+export type RemoteBudget = Pick<NonNullable<RemoteOrg['budget']>, 'amount' | 'period' | 'hard'>;
 
 export interface AuditPage extends Page<AuditEntry> {
   /** Last entry of the log; null for an empty log. */

@@ -5,16 +5,26 @@ import { formatDollars } from './price.ts';
 export const budgetPeriods = ['month', 'total'] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
 
-/** Spending limit of an org, per calendar month (UTC) or in total. */
+/** Spending limit of an org or a key, per calendar month (UTC) or in total. */
 export interface Budget {
   /** Nano-dollars. */
   amount: number;
   period: BudgetPeriod;
+  /** False for a soft budget, which is only reported when it is used up. */
+  hard?: boolean;
+}
+
+/** Org and key whose budgets a request counts against. */
+export interface BudgetOwner {
+  orgId: string;
+  keyId: string;
 }
 
 /** Budget with its current spending. */
 export interface SpentBudget extends Budget {
   orgId: string;
+  /** Null for the budget of the org. */
+  keyId: string | null;
   /** Nano-dollars. */
   spent: number;
   /** Epoch milliseconds at which a process first saw the budget used up; null while it is not. */
@@ -37,7 +47,26 @@ export function budgetExceededText(budget: SpentBudget, now: number): string {
   const again = nextPeriodStart(budget, now);
   const month = again === null ? '' : ` in ${utcMonth(now)}`;
   const wait = again === null ? '' : `; otherwise it is renewed at ${isoSeconds(again)}`;
-  return `The org's budget is used up: ${spent} of ${amount} USD spent${month}. An administrator can raise it${wait}.`;
+  const owner = budget.keyId === null ? 'org' : 'API key';
+  return `The ${owner}'s budget is used up: ${spent} of ${amount} USD spent${month}. An administrator can raise it${wait}.`;
+}
+
+export function isUsedUp({ amount, spent }: Pick<SpentBudget, 'amount' | 'spent'>): boolean {
+  return spent >= amount;
+}
+
+/** Error while the rest of a budget is reserved for requests in flight. @param reserved nano-dollars */
+export function budgetReserved(budget: SpentBudget, reserved: number): ApiError {
+  const [spent, amount, held] = [budget.spent, budget.amount, reserved].map((nano) =>
+    formatDollars(BigInt(Math.ceil(nano))),
+  );
+  const owner = budget.keyId === null ? 'org' : 'API key';
+  return new ApiError(
+    'budget_exceeded',
+    `The ${owner}'s budget is in use: ${spent} of ${amount} USD spent, and ${held} reserved for requests in flight. ` +
+      'Send the request again when they have ended.',
+    { shouldRetry: false },
+  );
 }
 
 export function budgetExceeded(budget: SpentBudget, now: number): ApiError {

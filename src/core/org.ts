@@ -38,11 +38,18 @@ export interface ApiKey {
   limits: Limits;
   /** Highest priority that its batches may have. */
   maxPriority: number;
+  /** Limit of its spending, beside that of its org; null for none. */
+  budget: Budget | null;
 }
 
 /** Settings of a new org, and of a new key. */
 export const orgDefaults = { limits: {}, weight: 1, disabledAt: null } as const;
-export const keyDefaults = { limits: {}, disabledAt: null, maxPriority: priorities.max } as const;
+export const keyDefaults = {
+  limits: {},
+  disabledAt: null,
+  maxPriority: priorities.max,
+  budget: null,
+} as const;
 
 /** Org of a key, as far as authentication needs it. */
 export type KeyOrg = Pick<Org, 'limits' | 'weight' | 'disabledAt'>;
@@ -70,6 +77,8 @@ export interface KeyChanges {
   /** Null for a key that does not expire. */
   expiresAt?: number | null;
   limits?: LimitChanges;
+  /** Null removes the budget. */
+  budget?: Budget | null;
   maxPriority?: number;
   /** Disabling again keeps the first instant. */
   disabled?: boolean;

@@ -44,6 +44,20 @@ export function roundCost({ nano, parts }: ExactCost): number {
   return nano + (parts * 2 >= costParts ? 1 : 0);
 }
 
+/** Estimated cost in nano-dollars, without a cache. */
+export function estimatedCost(
+  tokens: Pick<Usage, 'inputTokens' | 'outputTokens'>,
+  { input, output }: Prices,
+  factor = 1,
+): number {
+  return Math.ceil(((tokens.inputTokens * input + tokens.outputTokens * output) / 1_000_000) * factor);
+}
+
+/** Rounds up to nano-dollars. */
+export function ceilCost({ nano, parts }: ExactCost): number {
+  return nano + (parts > 0 ? 1 : 0);
+}
+
 /** Increase of the rounded cost when `by` was added, which made it `sum`. */
 export function roundedIncrease(sum: ExactCost, by: ExactCost): number {
   const borrow = sum.parts < by.parts ? 1 : 0;

@@ -16,7 +16,7 @@ export function orgSettings(org: Org) {
 }
 
 export function budgetSettings(budget: Budget) {
-  return { amount: formatDollars(BigInt(budget.amount)), period: budget.period };
+  return { amount: formatDollars(BigInt(budget.amount)), period: budget.period, hard: budget.hard !== false };
 }
 
 export function keySettings(key: ApiKey) {
@@ -27,6 +27,7 @@ export function keySettings(key: ApiKey) {
     models: key.models,
     limits: namedLimits(key.limits),
     priority: key.maxPriority,
+    budget: key.budget && budgetSettings(key.budget),
     expires_at: key.expiresAt === null ? null : isoSeconds(key.expiresAt),
     disabled: key.disabledAt !== null,
   };

@@ -7,6 +7,7 @@ export const eventTypes = [
   'batch.expired',
   'batch.cancelled',
   'batch.at_risk',
+  'budget.reached',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

@@ -9,6 +9,7 @@ import {
   usageChunk,
 } from '../../test/support/fake-engine.ts';
 import { createInlineSchemas } from '../../test/support/inline-schemas.ts';
+import { noReservation } from '../accounts/reservations.ts';
 import { noBudgets } from '../../test/support/no-budgets.ts';
 import { createManualClock } from '../../test/support/manual-clock.ts';
 import { createTestPool } from '../../test/support/test-pool.ts';
@@ -187,6 +188,7 @@ describe('createInference', () => {
             reasoningTokens: 0,
           },
           prices,
+          reservation: noReservation,
         },
       ]);
     });

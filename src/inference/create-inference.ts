@@ -1,9 +1,11 @@
 import type { Accounts } from '../accounts/accounts.ts';
+import type { Reservation } from '../accounts/reservations.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { modelFor, servedElsewhereError } from '../core/model-access.ts';
-import type { Model, Serves } from '../core/model.ts';
+import type { Serves } from '../core/model.ts';
+import { estimatedCost } from '../core/price.ts';
 import { defaultTagName, tagOf } from '../core/usage-tag.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { EngineCall } from '../engines/engines.ts';
@@ -21,6 +23,8 @@ import { requireNoImageUrls } from './modalities.ts';
 import { type PooledModel, type ServedModel, ServedModels } from './served-models.ts';
 import { StreamMeter, type MeteredSource, meterStream } from './meter.ts';
 import { promptPrefix, textPromptPrefix } from './prompt-prefix.ts';
+import type { TokenAmounts } from '../limits/limiter.ts';
+import { chatTokens, completionTokens, embeddingTokens } from './token-estimates.ts';
 import { createRunLine } from './run-line.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
@@ -38,6 +42,12 @@ export interface InferenceDeps {
   log: Log;
 }
 
+/** A request that is counted in, with its part of the budgets. */
+interface Admitted extends PooledModel, Pick<ServedModel, 'countPrompt'> {
+  reservation: Reservation;
+  leave: () => void;
+}
+
 /** Builds inference over the engines of a configuration. */
 export function createInference(deps: InferenceDeps): InferenceService {
   const { accounts, schemas, usageTag = defaultTagName, clock, ids, log } = deps;
@@ -47,12 +57,12 @@ export function createInference(deps: InferenceDeps): InferenceService {
 
   const charge = (
     { caller, endpoint, metadata, trace }: InteractiveCall,
-    { id: model, prices }: Model,
+    { model: { id: model, prices }, reservation }: Pick<Admitted, 'model' | 'reservation'>,
     usage: Usage,
   ) => {
     if (trace) trace.billed = usage;
     const tag = tagOf(metadata, usageTag);
-    accounts.charge({ caller, model, endpoint, tag, usage, prices });
+    accounts.charge({ caller, model, endpoint, tag, usage, prices, reservation });
   };
 
   /** The model of this process. @throws ApiError also where only other processes serve it */
@@ -64,39 +74,46 @@ export function createInference(deps: InferenceDeps): InferenceService {
 
   const resolveWithinBudget = (name: string, call: InteractiveCall, serves: Serves) => {
     const served = resolve(name, call, serves);
-    accounts.budgets.require(call.caller.orgId);
+    accounts.budgets.require(call.caller);
     return served;
   };
 
-  const enter = ({ model: { id } }: ServedModel, { trace }: InteractiveCall) => {
+  /** Reserves the estimated cost, and counts the request in. */
+  const enter = (
+    { model: { id } }: ServedModel,
+    { caller, trace }: InteractiveCall,
+    estimate: () => TokenAmounts,
+  ): Admitted => {
     if (trace) trace.model = id;
     const { model, pool, admission, countPrompt } = models.require(id);
-    return { model, pool, countPrompt, leave: admission.enter('interactive') };
+    const reservation = accounts.budgets.reserve(caller, () => estimatedCost(estimate(), model.prices));
+    return { model, pool, countPrompt, reservation, leave: admission.enter('interactive') };
   };
 
-  const admit = (name: string, call: InteractiveCall, serves: Serves) =>
-    enter(resolveWithinBudget(name, call, serves), call);
+  const admit = (name: string, call: InteractiveCall, serves: Serves, estimate: () => TokenAmounts) =>
+    enter(resolveWithinBudget(name, call, serves), call, estimate);
 
   /** Enters after the schemas are compiled, so that waiting for them keeps no slot from batches. */
   const admitChat = async (request: ChatRequest, call: InteractiveCall) => {
     const served = resolveWithinBudget(request.model, call, 'chat');
     const guarantee = await calls.guarantee(served, request, call.caller.orgId, call.signal);
-    return { guarantee, ...enter(served, call) };
+    return { guarantee, ...enter(served, call, () => chatTokens(request)) };
   };
 
   /** Runs a request whose answer comes in one piece, and charges for it. */
   const answered = async <T>(
-    { model, leave }: ReturnType<typeof admit>,
+    admitted: Admitted,
     call: InteractiveCall,
     run: () => Promise<AnswerWithUsage<T>>,
   ): Promise<T> => {
     try {
       const { body, usage } = await run();
-      call.onModel?.(model.id);
-      charge(call, model, usage);
+      call.onModel?.(admitted.model.id);
+      charge(call, admitted, usage);
       return body;
     } finally {
-      leave();
+      admitted.leave();
+      admitted.reservation.release();
     }
   };
 
@@ -108,15 +125,16 @@ export function createInference(deps: InferenceDeps): InferenceService {
   /** The part of a metered stream that admits, names and charges. */
   const billing = (
     meter: StreamMeter,
-    { model, leave }: ReturnType<typeof admit>,
+    admitted: Admitted,
     countPrompt: () => Promise<number>,
     call: InteractiveCall,
-  ): Pick<MeteredSource<unknown, unknown>, 'leave' | 'onFirst' | 'settle'> => ({
-    leave,
-    onFirst: () => call.onModel?.(model.id),
+  ): Pick<MeteredSource<unknown, unknown>, 'leave' | 'onFirst' | 'settle' | 'release'> => ({
+    leave: admitted.leave,
+    release: () => admitted.reservation.release(),
+    onFirst: () => call.onModel?.(admitted.model.id),
     async settle() {
       const usage = await meter.usage(countPrompt);
-      if (usage !== noUsage) charge(call, model, usage);
+      if (usage !== noUsage) charge(call, admitted, usage);
     },
   });
 
@@ -198,20 +216,22 @@ export function createInference(deps: InferenceDeps): InferenceService {
     },
 
     async embeddings(request, call) {
-      const admitted = admit(request.value.model, call, 'embeddings');
+      const admitted = admit(request.value.model, call, 'embeddings', () => embeddingTokens(request.value));
       return answered(admitted, call, () => calls.embed(admitted, request, toEngineCall(call)));
     },
 
     async completions(request, call) {
       const engineCall = toEngineCall(call, textPromptPrefix(request.value));
-      const admitted = admit(request.value.model, call, 'completions');
+      const admitted = admit(request.value.model, call, 'completions', () => completionTokens(request.value));
       return answered(admitted, call, () => calls.complete(admitted, request, engineCall));
     },
 
     completionsStream: (request, call) =>
       meterStream(async () => {
         const engineCall = toEngineCall(call, textPromptPrefix(request.value));
-        const admitted = admit(request.value.model, call, 'completions');
+        const admitted = admit(request.value.model, call, 'completions', () =>
+          completionTokens(request.value),
+        );
         const name = calls.completionName(admitted.model);
         const meter = new StreamMeter(admitted.leave);
         return {

@@ -45,6 +45,8 @@ export interface MeteredSource<List, Presented> {
   onFirst: () => void;
   /** Charges the usage. */
   settle: () => Promise<void>;
+  /** Ends the reservation of a stream that was not charged. */
+  release: () => void;
 }
 
 /**
@@ -55,7 +57,7 @@ export async function* meterStream<List, Presented>(
   open: () => Promise<MeteredSource<List, Presented>>,
   signal: AbortSignal,
 ): AsyncGenerator<Presented> {
-  const { lists, read, leave, onFirst, settle } = await open();
+  const { lists, read, leave, onFirst, settle, release } = await open();
   let hasBegun = false;
   let isBroken = false;
   try {
@@ -69,6 +71,10 @@ export async function* meterStream<List, Presented>(
     throw error;
   } finally {
     leave();
-    if (!isBroken) await settle();
+    try {
+      if (!isBroken) await settle();
+    } finally {
+      release();
+    }
   }
 }

@@ -1,16 +1,6 @@
 import type { RequestLimiter, Admission, TokenAmounts } from '../limits/limiter.ts';
-import { estimatePrompt, estimateText } from '../wire/chat/request/estimate-prompt.ts';
-import type { ChatRequest } from '../wire/chat/chat.ts';
-import type { CompletionsRequest } from '../wire/completions/completions.ts';
-import type { EmbeddingsRequest } from '../wire/embeddings/embeddings.ts';
-import { answersPerPrompt, estimateTextPrompt } from '../wire/completions/request.ts';
-import { splitTextInputs } from '../wire/shared/text-inputs.ts';
 import type { Inference, InteractiveCall } from './inference.ts';
-
-/** Output tokens reserved for a chat request without a maximum. */
-const defaultChatTokens = 1_024;
-/** Default maximum of text completions. */
-const defaultCompletionTokens = 16;
+import { chatTokens, completionTokens, embeddingTokens } from './token-estimates.ts';
 
 /**
  * Inference for single requests within the limits of their org and key. Tokens are reserved by an estimate, and replaced by the
@@ -121,25 +111,4 @@ function traced(call: InteractiveCall): InteractiveCall & { trace: object } {
 function end(admission: Admission, { trace }: InteractiveCall): void {
   const { inputTokens = 0, outputTokens = 0 } = trace?.billed ?? {};
   admission.end({ inputTokens, outputTokens });
-}
-
-function chatTokens(chat: ChatRequest): TokenAmounts {
-  const most = chat.max_completion_tokens ?? chat.max_tokens ?? defaultChatTokens;
-  return { inputTokens: estimatePrompt(chat), outputTokens: most * (chat.n ?? 1) };
-}
-
-function embeddingTokens({ input }: EmbeddingsRequest): TokenAmounts {
-  const tokens = splitTextInputs('input', input).map(({ input: text }) =>
-    typeof text === 'string' ? estimateText(text) : text.length,
-  );
-  return { inputTokens: tokens.reduce((sum, count) => sum + count, 0), outputTokens: 0 };
-}
-
-function completionTokens(request: CompletionsRequest): TokenAmounts {
-  const prompts = splitTextInputs('prompt', request.prompt).length;
-  const most = request.max_tokens ?? defaultCompletionTokens;
-  return {
-    inputTokens: estimateTextPrompt(request),
-    outputTokens: most * prompts * answersPerPrompt(request),
-  };
 }

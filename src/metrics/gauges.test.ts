@@ -13,6 +13,7 @@ const now = clock.now();
 const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   id,
   orgId: 'o',
+  keyId: 'key_1',
   model: 'tiny',
   due: now,
   total: 10,

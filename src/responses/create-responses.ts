@@ -6,6 +6,7 @@ import type { Log } from '../base/log.ts';
 import { ApiError } from '../core/errors.ts';
 import type { ConversationAppend } from '../core/conversation.ts';
 import type { StoredResponse } from '../core/response.ts';
+import type { BudgetOwner } from '../core/budget.ts';
 import type { Catalog } from '../core/model.ts';
 import type { StorageStore } from '../store/contract/storage.ts';
 import { runRequest } from '../inference/run-request.ts';
@@ -39,7 +40,7 @@ export interface ResponsesDeps {
   inference: Inference;
   catalog: Catalog;
   /** Throws if the org's budget is used up. */
-  budgets: { require(orgId: string): void };
+  budgets: { require(owner: BudgetOwner): void };
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -178,7 +179,7 @@ export function createResponses(deps: ResponsesDeps): Responses {
     call: InteractiveCall,
   ): Promise<ResponseBody> {
     // Checked now, because a background response has no caller to get the error.
-    deps.budgets.require(call.caller.orgId);
+    deps.budgets.require(call.caller);
     const release = background.reserve(call.caller.orgId, Buffer.byteLength(body.text));
     let leave = release;
     try {

@@ -43,13 +43,27 @@ const batch = {
 describe('the budget of an org', () => {
   it('is set and removed, and shown with the amount spent', async () => {
     const made = await admin('POST', '', { name: 'rich', budget: { amount: '50.50', period: 'total' } });
-    const total = { amount: '50.5', period: 'total', spent: '0', begins_again_at: null };
+    const total = {
+      amount: '50.5',
+      period: 'total',
+      hard: true,
+      spent: '0',
+      reached_at: null,
+      begins_again_at: null,
+    };
     expect([made.status, made.json.budget]).toEqual([201, total]);
     const changed = await admin('PATCH', `/${made.json.id}`, { name: 'poor' });
     expect([changed.status, changed.json.name, changed.json.budget]).toEqual([200, 'poor', total]);
     await spend(1_500_000_000);
     const { json } = await setBudget({ amount: '2', period: 'month' });
-    const month = { amount: '2', period: 'month', spent: '1.5', begins_again_at: '2026-12-01T00:00:00Z' };
+    const month = {
+      amount: '2',
+      period: 'month',
+      hard: true,
+      spent: '1.5',
+      reached_at: null,
+      begins_again_at: '2026-12-01T00:00:00Z',
+    };
     expect(json).toMatchObject({ id: orgId, name: 'default', budget: month });
     const { json: list } = await admin('GET', '');
     expect(list.data.map((org: { budget: unknown }) => org.budget)).toEqual([month, null, total]);

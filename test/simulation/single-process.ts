@@ -120,8 +120,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const spending = createBudgets({ orgs: store.orgs, clock, log: silent });
   const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log: silent });
   const budgets: Accounts['budgets'] = {
-    require: (orgId) => spending.require(orgId),
-    waiting: (orgId) => disabledOrgs.waiting(orgId) ?? spending.waiting(orgId),
+    ...spending,
+    waiting: (orgId, keyId) => disabledOrgs.waiting(orgId) ?? spending.waiting(orgId, keyId),
   };
   const pools = clocks.map((own, n) => {
     const there = engineFrom(n);

@@ -1,4 +1,11 @@
 import type { Accounts } from '../../src/accounts/accounts.ts';
+import { noReservation } from '../../src/accounts/reservations.ts';
 
 /** Budgets without limits. */
-export const noBudgets: Accounts['budgets'] = { require: () => {}, waiting: () => null };
+export const noBudgets: Accounts['budgets'] = {
+  require: () => {},
+  reserve: () => noReservation,
+  hasRoom: () => true,
+  exhausted: () => [],
+  waiting: () => null,
+};

@@ -118,8 +118,9 @@ export class Maintenance {
     const { store, time, log, capacity, budgets } = this.#deps;
     const now = time.now();
     // The risk of a batch depends on those before it.
-    const isDisabled = (orgId: string) => budgets.waiting(orgId)?.reason === 'org_disabled';
-    const open = (await listOpen(store.batches)).filter(({ orgId }) => !isDisabled(orgId));
+    // Batches without a budget, or of a disabled org, wait for an administrator, who knows that they may expire.
+    const mayRun = (each: OpenBatch) => budgets.waiting(each.orgId, each.keyId) === null;
+    const open = (await listOpen(store.batches)).filter(mayRun);
     const warned = new Set(open.filter(({ atRiskAt }) => atRiskAt !== null).map(({ id }) => id));
     const late = lateBehindPriorities(open, now);
     if (late.length > 0) await store.batches.hurry(late);

@@ -151,12 +151,17 @@ export class Claimer {
 
   /** Returns true if more chunks are wanted and may exist. */
   async #claimLines(): Promise<boolean> {
-    const { store, worker, demand, suspects, clock, time, holdsLeases } = this.#deps;
+    const { store, worker, demand, suspects, budgets, clock, time, holdsLeases } = this.#deps;
     const all = demand.wanted();
     const lacking = all.filter(({ lines, chunks: min }) => lines + min > 0);
     const wanted = all.filter((each) => !lacking.slice(maxModels).includes(each));
     if (wanted.length === 0) return false;
-    const options = { now: time.now(), suspects: suspects.room, except: this.#exceptions() };
+    const options = {
+      now: time.now(),
+      suspects: suspects.room,
+      except: this.#exceptions(),
+      exhausted: budgets.exhausted(),
+    };
     const startedAt = clock.monotonic();
     const { chunks, batches, faults } = await store.batches.claim(worker, wanted, options);
     this.#noteArrivals(chunks);

@@ -16,6 +16,7 @@ let work: OpenWork;
 const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   id,
   orgId: 'a',
+  keyId: 'key_1',
   model: 'tiny',
   due: 0,
   total: 10,

@@ -65,8 +65,8 @@ export function toBatchView(
     errorSummary,
     waiting,
     place,
-    // An administrator who disables an org accepts that its batches expire.
-    atRisk: waiting?.reason !== 'org_disabled' && isAtRisk(batch, times),
+    // Administrators know that these batches may expire.
+    atRisk: waiting?.reason !== 'org_disabled' && waiting?.reason !== 'budget' && isAtRisk(batch, times),
     ratePerMinute,
     // The rate so far does not tell when a model takes requests again; hours do.
     eta: waiting && waiting.reason !== 'hours' ? null : eta,

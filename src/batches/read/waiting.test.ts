@@ -64,7 +64,10 @@ describe('a batch waits', () => {
   });
 
   it('for money first of all, but not when it is paused', () => {
-    expect(seen({ orgId: poor }, { away: ['a', 'b'], inFlight: 3 })).toEqual(noMoney);
+    expect(seen({ orgId: poor }, { away: ['a', 'b'], inFlight: 3 })).toEqual({
+      ...noMoney,
+      message: expect.stringMatching(/^.* The batch expires at \d{4}-.*Z\.$/),
+    });
     expect(seen({ orgId: poor, createdAt: 6 }, {})?.since).toBe(6);
     expect(seen({ orgId: poor, pausedAt: 7 }, {})?.reason).toBe('paused');
     expect(seen({ orgId: poor, closing: 'expired' }, {})).toBeNull();

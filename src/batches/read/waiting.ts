@@ -12,8 +12,8 @@ import type { OpenHours } from '../open-hours.ts';
 
 /** Reasons for which a batch may wait, as far as this process knows. */
 export interface WaitSources {
-  /** Reason why an org may not spend. */
-  budget: (orgId: string) => Waiting | null;
+  /** Reason why an org or a key may not spend. */
+  budget: (orgId: string, keyId: string) => Waiting | null;
   /** Reason why the stored data of a batch is unavailable. */
   storage: (batchId: string) => Waiting | null;
   /** Pause by an operator of an org's requests to a model. */
@@ -47,8 +47,11 @@ export function findWaiting(
   if (pausedAt !== null)
     return { reason: 'paused', message: 'The batch is paused until it is resumed.', since: pausedAt };
   if (noStorage) return noStorage;
-  const noBudget = budget(batch.orgId);
-  if (noBudget) return { ...noBudget, since: Math.max(noBudget.since, batch.createdAt) };
+  const noBudget = budget(batch.orgId, batch.keyId);
+  if (noBudget) {
+    const message = `${noBudget.message} The batch expires at ${isoSeconds(batch.expiresAt)}.`;
+    return { ...noBudget, message, since: Math.max(noBudget.since, batch.createdAt) };
+  }
   const models = namedModels(batch);
   const priced = Object.keys(batch.prices);
   const causes = models.flatMap((model) => pausing(batch.orgId, model) ?? waiting(model, priced) ?? []);
@@ -95,7 +98,7 @@ export function createWaitSources(deps: WaitSourcesDeps): WaitSources {
     catalog.find(name) ? capacity.waiting(catalog.idOf(name), priced) : peers.waitingElsewhere(name);
   return {
     storage,
-    budget: (orgId) => budgets.waiting(orgId),
+    budget: (orgId, keyId) => budgets.waiting(orgId, keyId),
     pausing(orgId, name) {
       const pause = controls.pausing(orgId, peers.idOf(name));
       return pause && toPausedWaiting(pause);

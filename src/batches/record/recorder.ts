@@ -1,3 +1,4 @@
+import type { Reservation } from '../../accounts/reservations.ts';
 import { backoffMs } from '../../base/backoff.ts';
 import { sleep, type Timer } from '../../base/clock.ts';
 import type { Lease } from '../../store/contract/claim.ts';
@@ -38,6 +39,7 @@ interface ResultGroup {
 export class Recorder {
   #deps: RecorderDeps;
   #rows: LineResult[] = [];
+  #reservations = new WeakMap<LineResult, Reservation>();
   /** Chunks without lines to run, each with the number of rows added before it. */
   #finished: { lease: Lease; after: number }[] = [];
   #bytes = 0;
@@ -65,8 +67,10 @@ export class Recorder {
     return this.#stuckSince;
   }
 
-  add(result: LineResult): void {
+  /** @param reservation of the budgets, until the result is written */
+  add(result: LineResult, reservation?: Reservation): void {
     this.#rows.push(result);
+    if (reservation) this.#reservations.set(result, reservation);
     this.#added.rows++;
     this.#bytes += result.body.length;
     this.#schedule();
@@ -123,7 +127,10 @@ export class Recorder {
     const leases = finished.map(({ lease }) => lease);
     const outcomes = await this.#record({ rows, finished: leases });
     if (!outcomes) return;
-    for (const row of rows) this.#bytes -= row.body.length;
+    for (const row of rows) {
+      this.#bytes -= row.body.length;
+      this.#reservations.get(row)?.settle();
+    }
     this.#written.rows = written;
     this.#written.chunks += leases.length;
     this.#deps.onRecorded(outcomes, leases);

@@ -1,9 +1,11 @@
+import { noReservation, type Reservation } from '../../accounts/reservations.ts';
 import { backoffMs } from '../../base/backoff.ts';
 import { createFairGate, type FairGate } from '../../base/fair-gate.ts';
 import type { LineRef } from '../../core/batch.ts';
 import { type CallTrace, toCallFields } from '../../core/call-trace.ts';
 import { ApiError, permanent } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
+import { ceilCost } from '../../core/price.ts';
 import type { LineAnswer, LineCall } from '../../inference/inference.ts';
 import type { LineResult } from '../../store/contract/results.ts';
 import type { BatchContext } from '../batch-context.ts';
@@ -111,7 +113,7 @@ export class Dispatcher {
   }
 
   #sendNext(model: string): boolean {
-    const { work, fairness, demand, capacity, catalog, controls } = this.#deps;
+    const { work, fairness, demand, capacity, catalog, controls, budgets } = this.#deps;
     const prefixes = this.#deps.affinity.snapshot(model);
     const warmup = capacity.prefixCache(model) === 'shared' ? this.#deps.warmup : noWarmup;
     const fallbacks = capacity.activeFallbacks(model);
@@ -126,6 +128,10 @@ export class Dispatcher {
       work.yieldChunk(claimed);
       return this.#sendNext(model);
     }
+    if (!budgets.hasRoom(claimed.batch)) {
+      work.yieldBatch(claimed.batch.id);
+      return this.#sendNext(model);
+    }
     // Waiting for the first line of a prefix pays only while there may be other work.
     const { prefix } = claimed.chunk;
     const shouldWait = warmup.shouldWait(model, prefix) || (prefixes?.inFlight(claimed) ?? 0) > 0;
@@ -137,7 +143,9 @@ export class Dispatcher {
     this.#deps.affinity.sent(model, prefix);
     this.#deps.throughput.sent(model);
     demand.starting(model, 1);
-    void this.#run(claimed, ref).finally(() => {
+    const reservation = budgets.reserve(claimed.batch, () => estimatedLineCost(claimed));
+    void this.#run(claimed, ref, reservation).finally(() => {
+      reservation.release();
       work.chunks.landed(claimed);
       this.#deps.throughput.landed(model);
       work.settle(claimed);
@@ -146,7 +154,7 @@ export class Dispatcher {
     return true;
   }
 
-  async #run(claimed: ClaimedChunk, ref: LineRef): Promise<void> {
+  async #run(claimed: ClaimedChunk, ref: LineRef, reservation: Reservation): Promise<void> {
     const { demand, warmup, inference, log } = this.#deps;
     const { chunk, model } = claimed;
     const line = await claimed.lines
@@ -188,7 +196,9 @@ export class Dispatcher {
         signal,
         ...traced,
       };
-      this.#resolve(claimed, ref, this.#result(claimed, ref, line, await inference.runLine(call)));
+      const result = this.#result(claimed, ref, line, await inference.runLine(call));
+      reservation.charge(ceilCost(result.cost));
+      this.#resolve(claimed, ref, result, reservation);
       warmup.answered(model, prefix);
       if (trace) this.#logCall(claimed, ref, attempt, trace);
     } catch (error) {
@@ -310,10 +320,10 @@ export class Dispatcher {
     });
   }
 
-  #resolve(claimed: ClaimedChunk, ref: LineRef, result: LineResult): void {
+  #resolve(claimed: ClaimedChunk, ref: LineRef, result: LineResult, reservation = noReservation): void {
     const { recorder, demand, throughput, work, suspects } = this.#deps;
     claimed.lines.forget(ref.line);
-    recorder.add(result);
+    recorder.add(result, reservation);
     demand.answered(claimed.model);
     throughput.answered(claimed.model, estimate(claimed));
     claimed.remaining--;
@@ -322,6 +332,13 @@ export class Dispatcher {
     if (claimed.suspect && claimed.chunk.kills < poisonKills) suspects.answered();
     recorder.finish(leaseOf(claimed.chunk));
   }
+}
+
+/** Estimated cost of one line of the chunk, in nano-dollars: all tokens at the higher price. */
+function estimatedLineCost(claimed: ClaimedChunk): number {
+  const { prices, priceFactor } = claimed.batch;
+  const price = prices[claimed.chunk.model];
+  return price ? (estimate(claimed) * Math.max(price.input, price.output) * priceFactor) / 1_000_000 : 0;
 }
 
 /** Estimated tokens of one line of the chunk. */

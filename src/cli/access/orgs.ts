@@ -7,7 +7,10 @@ import { CliError } from '../shared/exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { limitsOption, limitsText } from './settings.ts';
 
-const budgetOption = new Option('--budget <amount>', 'budget in USD: 50/month, 500 in total, or none');
+const budgetOption = new Option(
+  '--budget <amount>',
+  'budget in USD: 50/month, 500 in total, 50/month,soft to report only, or none',
+);
 
 const settings = [
   budgetOption,
@@ -124,18 +127,21 @@ function showOrg(org: RemoteOrg, terminal: Terminal): void {
   ]);
 }
 
-/** Parses `50/month`, `500` or `none` (null). */
+/** Parses `50/month`, `500`, `50/month,soft` or `none` (null). */
 export function readBudget(text: string | undefined): RemoteBudget | null | undefined {
   if (text === undefined) return undefined;
   if (text === 'none') return null;
-  const [, amount, period = 'total'] = /^(\d+(?:\.\d{1,9})?)(?:\/(month|total))?$/.exec(text) ?? [];
+  const [, amount, period = 'total', soft] =
+    /^(\d+(?:\.\d{1,9})?)(?:\/(month|total))?(,soft)?$/.exec(text) ?? [];
   if (amount === undefined)
-    throw new CliError(`--budget must be an amount in USD such as 50/month or 500, or none, not '${text}'.`);
-  return { amount, period: period as RemoteBudget['period'] };
+    throw new CliError(
+      `--budget must be an amount in USD such as 50/month, 500 or 50/month,soft, or none, not '${text}'.`,
+    );
+  return { amount, period: period as RemoteBudget['period'], hard: soft === undefined };
 }
 
 /** Budget as `12.5 of 50/month`, or ''. */
 export function budgetText({ budget }: RemoteOrg): string {
   if (!budget) return '';
-  return `${budget.spent} of ${budget.amount}${budget.period === 'month' ? '/month' : ''}`;
+  return `${budget.spent} of ${budget.amount}${budget.period === 'month' ? '/month' : ''}${budget.hard ? '' : ' (soft)'}`;
 }

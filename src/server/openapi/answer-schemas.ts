@@ -205,7 +205,9 @@ export const orgSchema = titled('Org', {
       {
         amount: decimal,
         period: t.oneOf(budgetPeriods),
+        hard: t.boolean({ description: 'False if a used-up budget is only reported.' }),
         spent: { ...decimal, description: 'Amount spent in the current period.' },
+        reached_at: instantOrNull,
         begins_again_at: instantOrNull,
       },
       { description: 'Budget in USD; null for an unlimited one.', ...closed },
@@ -223,6 +225,12 @@ const keyFields = {
   models: t.orNull(t.array(t.string())),
   limits,
   priority: t.integer({ description: 'Highest priority that batches of the key may have.' }),
+  budget: t.orNull(
+    t.object(
+      { amount: decimal, period: t.oneOf(budgetPeriods), hard: t.boolean() },
+      { description: 'Budget in USD, beside that of the org; null for an unlimited one.', ...closed },
+    ),
+  ),
   created_at: instant,
   expires_at: instantOrNull,
   revoked_at: instantOrNull,

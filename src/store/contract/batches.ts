@@ -24,7 +24,7 @@ export type BatchState = Pick<
 >;
 
 export interface WatchedBatch extends BatchState {
-  /** True if the org may not spend more. */
+  /** True if the org or the key may not spend more. */
   isBudgetUsedUp: boolean;
   isOrgDisabled: boolean;
 }
@@ -32,7 +32,7 @@ export interface WatchedBatch extends BatchState {
 /** Fields for predicting whether a batch ends within its window. */
 export type OpenBatch = Pick<
   Batch,
-  Words<'id orgId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
+  Words<'id orgId keyId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt'>
 >;
 
 /** Lines of the unfinished chunks of a batch for one model. */

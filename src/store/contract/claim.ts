@@ -12,6 +12,8 @@ export interface ClaimRequest extends ClaimTarget {
 export interface ClaimOptions {
   now: number;
   suspects: SuspectAllowance;
+  /** Ids of orgs and keys whose batches to skip, because of their budgets. */
+  exhausted?: readonly string[];
   /** Batches to skip. */
   except?: string[];
   /** The only batches to claim from. */

@@ -93,6 +93,7 @@ describe('keys', () => {
     };
     expect(presentKey(key, 'sk-secret').key).toBe('sk-secret');
     expect(presentKey(key)).toEqual({
+      budget: null,
       id: 'key_1',
       object: 'api_key',
       org_id: 'org_1',

@@ -26,6 +26,7 @@ import {
 } from '../schema/schema.ts';
 import { parseBody, validator } from '../schema/validate.ts';
 import { nullable, parseInstant } from '../shared/instant.ts';
+import { type BudgetBody, budgetSchema, readBudget } from './budget.ts';
 import { type LimitsBody, limitsSchema, readLimits } from './limits.ts';
 
 const settings = {
@@ -51,6 +52,7 @@ const settings = {
     description: 'ISO 8601, or Unix seconds; null for a key that does not expire.',
   },
   'limits?': limitsSchema,
+  'budget?': budgetSchema,
   'priority?': integerOrNull({
     minimum: priorities.min,
     maximum: priorities.max,
@@ -97,6 +99,7 @@ interface Settings {
   models?: string[] | null;
   expires_at?: string | number | null;
   limits?: LimitsBody;
+  budget?: BudgetBody;
   priority?: number | null;
 }
 
@@ -133,6 +136,7 @@ function readSettings({
   models,
   expires_at: expiry,
   limits,
+  budget,
   priority,
 }: Settings): KeyChanges {
   return {
@@ -140,6 +144,7 @@ function readSettings({
     ...(models !== undefined && { models }),
     ...(expiry !== undefined && { expiresAt: expiry === null ? null : readExpiry(expiry) }),
     ...(limits !== undefined && { limits: readLimits(limits) }),
+    ...(budget !== undefined && { budget: readBudget(budget) }),
   };
 }
 

@@ -1,40 +1,18 @@
 import { omitNullish } from '../../base/fields.ts';
-import {
-  string,
-  object,
-  oneOf,
-  stringOrNull,
-  orNull,
-  titleRule,
-  booleanOrNull,
-  integerOrNull,
-} from '../schema/schema.ts';
+import { string, object, stringOrNull, titleRule, booleanOrNull, integerOrNull } from '../schema/schema.ts';
 import { isoSeconds } from '../../base/clock.ts';
-import { nextPeriodStart, type Budget, budgetPeriods, type SpentBudget } from '../../core/budget.ts';
+import { nextPeriodStart, type SpentBudget } from '../../core/budget.ts';
 import { type NewOrg, type Org, type OrgChanges, weights } from '../../core/org.ts';
-import { formatDollars, parseDollars } from '../../core/price.ts';
+import { formatDollars } from '../../core/price.ts';
 import { budgetSettings, orgSettings } from '../../core/settings.ts';
 import { nullable } from '../shared/instant.ts';
 import { parseBody, validator } from '../schema/validate.ts';
+import { type BudgetBody, budgetSchema, readBudget } from './budget.ts';
 import { type LimitsBody, limitsSchema, readLimits } from './limits.ts';
 
 const nameRule = { ...titleRule, minLength: 1 };
-const budget = orNull(
-  object(
-    {
-      // Below 2^53 in nano-dollars.
-      amount: string({
-        pattern: '^[0-8]?[0-9]{1,6}(\\.[0-9]{1,9})?$',
-        expected: 'USD as a decimal string below 9000000, such as "25.00"',
-      }),
-      period: oneOf(budgetPeriods, { description: 'Per calendar month (UTC), or in total.' }),
-    },
-    { additionalProperties: false, description: 'Spending limit; null for none.' },
-  ),
-);
-
 const settings = {
-  'budget?': budget,
+  'budget?': budgetSchema,
   'limits?': limitsSchema,
   'weight?': integerOrNull({
     minimum: weights.min,
@@ -60,7 +38,7 @@ export const updateOrgSchema = object(
 
 interface Body {
   name?: string | null;
-  budget?: { amount: string; period: Budget['period'] } | null;
+  budget?: BudgetBody;
   limits?: LimitsBody;
   weight?: number | null;
   disabled?: boolean | null;
@@ -73,9 +51,7 @@ function read(text: string, as: keyof typeof checks): OrgChanges {
   return {
     ...omitNullish({ name, weight, disabled }),
     ...(limits !== undefined && { limits: readLimits(limits) }),
-    ...(given !== undefined && {
-      budget: given && { amount: Number(parseDollars(given.amount)), period: given.period },
-    }),
+    ...(given !== undefined && { budget: readBudget(given) }),
   };
 }
 
@@ -100,10 +76,11 @@ export function presentOrg(org: Org & { budget: SpentBudget | null }, now: numbe
   };
 }
 
-function presentBudget(spent: SpentBudget, now: number) {
+export function presentBudget(spent: SpentBudget, now: number) {
   return {
     ...budgetSettings(spent),
     spent: formatDollars(BigInt(spent.spent)),
+    reached_at: nullable(isoSeconds)(spent.usedUpAt),
     begins_again_at: nullable(isoSeconds)(nextPeriodStart(spent, now)),
   };
 }

@@ -14,7 +14,9 @@ import {
   makeChunks,
   makeCreation,
   makeFile,
+  makeKey,
   makeOrg,
+  makeWebhook,
   output,
   range,
   start,
@@ -57,7 +59,15 @@ export function budgetTests(on: Stores): void {
       await orgWith(budgetOf(5, 'total'));
       const org = makeOrg();
       await on.store.orgs.insert(org);
-      const first = { orgId: 'org_a', amount: 5, period: 'total', spent: 0, usedUpAt: null };
+      const first = {
+        orgId: 'org_a',
+        keyId: null,
+        hard: true,
+        amount: 5,
+        period: 'total',
+        spent: 0,
+        usedUpAt: null,
+      };
       const byId = async () =>
         (await on.store.orgs.budgets(start)).toSorted((a, b) => (a.orgId > b.orgId ? -1 : 1));
       expect(await byId()).toEqual([first]);
@@ -65,7 +75,15 @@ export function budgetTests(on: Stores): void {
         ...org,
         name: 'New',
       });
-      const second = { orgId: org.id, amount: 8, period: 'month', spent: 0, usedUpAt: null };
+      const second = {
+        orgId: org.id,
+        keyId: null,
+        hard: true,
+        amount: 8,
+        period: 'month',
+        spent: 0,
+        usedUpAt: null,
+      };
       expect(await byId()).toEqual([first, second]);
       expect(await on.store.orgs.update('org_a', { budget: null }, start)).toMatchObject({ name: 'Acme' });
       expect(await on.store.orgs.update(org.id, {}, start)).toMatchObject({ name: 'New' });
@@ -166,7 +184,15 @@ export function budgetTests(on: Stores): void {
       // A repeated creation returns the same batch, and creates nothing.
       expect(await make('')).toEqual({ outcome: 'replayed', id: 'batch_first' });
       creation.token = 'k:/v1/batches:two';
-      const budget = { orgId: 'org_a', amount: 2 * line, period: 'month', spent: 2 * line, usedUpAt: null };
+      const budget = {
+        orgId: 'org_a',
+        keyId: null,
+        hard: true,
+        amount: 2 * line,
+        period: 'month',
+        spent: 2 * line,
+        usedUpAt: null,
+      };
       expect(await make('')).toEqual({ outcome: 'budget_used_up', budget });
       // Leased chunks may still be recorded and released.
       await record(batch, [2]);
@@ -183,6 +209,83 @@ export function budgetTests(on: Stores): void {
       expect(await claimOf(on.store, 'w', batch.id)).toEqual([]);
       expect(await claimOf(on.store, 'w', batch.id, { now: nextMonth - 1 })).toEqual([]);
       expect([await states(batch, nextMonth), await states(batch, nextMonth - 1)]).toEqual([false, true]);
+    });
+
+    test('of a key count what it spends, and stop its batches alone', async () => {
+      await orgWith(undefined);
+      const key = await on.store.keys.insert(makeKey({ id: 'key_a', budget: budgetOf(line) }), 'aa');
+      await on.store.keys.insert(makeKey({ id: 'key_b' }), 'bb');
+      expect(key).toBe(true);
+      const [own, other] = [await addBatch(on.store), await addBatch(on.store, { keyId: 'key_b' })];
+      await claimOf(on.store, 'w', own.id);
+      await record(own, [0]);
+      await addToLedger(on.store, [request({ keyId: 'key_b' })]);
+      const [budget, ...others] = await on.store.orgs.budgets(start);
+      expect(budget).toEqual({
+        orgId: 'org_a',
+        keyId: 'key_a',
+        hard: true,
+        amount: line,
+        period: 'month',
+        spent: line,
+        usedUpAt: null,
+      });
+      expect(others).toEqual([]);
+      expect([await states(own), await states(other)]).toEqual([true, false]);
+      const file = makeFile();
+      await on.store.files.insert(file, undefined, start);
+      const made = makeBatch({ inputFileId: file.id });
+      expect(
+        await on.store.batches.create(made, makeChunks(made), { limits: { org: {}, key: {} }, now: start }),
+      ).toEqual({
+        outcome: 'budget_used_up',
+        budget,
+      });
+      const wanted = [{ model: 'm1', names: ['m1'], lines: 0, chunks: 9, claimedDue: {} }];
+      const suspects = { minKills: 99, max: 0, mayTakeAlone: false };
+      const claimed = await on.store.batches.claim('w', wanted, {
+        now: start,
+        suspects,
+        exhausted: ['key_a'],
+      });
+      expect(new Set(claimed.chunks.map(({ batchId }) => batchId))).toEqual(new Set([other.id]));
+      const none = await on.store.batches.claim('w', wanted, { now: start, suspects, exhausted: ['org_a'] });
+      expect(none.chunks).toEqual([]);
+      await on.store.keys.update('key_a', { budget: budgetOf(line + 1) }, start);
+      expect(await states(own)).toBe(false);
+      expect((await on.store.keys.get('key_a'))?.budget).toEqual({ ...budgetOf(line + 1), hard: true });
+    });
+
+    test('that are soft stop nothing', async () => {
+      await orgWith({ ...budgetOf(line), hard: false });
+      const batch = await addBatch(on.store);
+      await claimOf(on.store, 'w', batch.id);
+      await record(batch, [0, 1]);
+      expect(await states(batch)).toBe(false);
+      expect(await claimOf(on.store, 'w', batch.id)).toHaveLength(1);
+      expect(await on.store.orgs.budgets(start)).toMatchObject([{ hard: false, spent: 2 * line }]);
+      await addBatch(on.store);
+    });
+
+    test('send budget.reached once, and count the wait as a pause of running batches', async () => {
+      await orgWith(budgetOf(700));
+      const webhook = makeWebhook({ eventTypes: ['budget.reached'] });
+      await on.store.webhooks.insert(webhook, 's', 10);
+      const batch = await addBatch(on.store);
+      await claimOf(on.store, 'w', batch.id);
+      await addToLedger(on.store, [request()]);
+      await Promise.all([on.store.orgs.noteUsedUp(start + 5), on.other.orgs.noteUsedUp(start + 5)]);
+      await on.store.orgs.noteUsedUp(start + 9);
+      const sent = await on.store.webhooks.deliveries('org_a', webhook.id, { limit: 9 });
+      expect(sent.map(({ event }) => [event.type, event.resourceId, event.at])).toEqual([
+        ['budget.reached', 'org_a', start + 5],
+      ]);
+      await on.store.orgs.update('org_a', { budget: budgetOf(701) }, start);
+      await on.store.orgs.noteUsedUp(start + 5 + 4 * hour);
+      expect((await on.store.batches.find(batch.id))!.pausedMs).toBe(4 * hour);
+      await addToLedger(on.store, [request({ amount: 1 })]);
+      await on.store.orgs.noteUsedUp(start + 9 * hour);
+      expect(await on.store.webhooks.deliveries('org_a', webhook.id, { limit: 9 })).toHaveLength(2);
     });
 
     test('count concurrent writes', async () => {

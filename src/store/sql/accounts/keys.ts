@@ -6,14 +6,25 @@ import { isoSeconds } from '../../../base/clock.ts';
 import { changedFields } from '../../../core/audit.ts';
 import { keySettings } from '../../../core/settings.ts';
 import { tableOf } from '../table.ts';
+import { type BudgetColumns, budgetOf, changedBudget, columnsOf } from './budget-columns.ts';
 import { changedSettings } from './settings.ts';
+import { copySpending } from './spending.ts';
 
-const keys = tableOf<ApiKey & { hash: string }, 'hash'>('api_keys', {
+type StoredKey = Omit<ApiKey, 'budget'>;
+type KeyRow = StoredKey & BudgetColumns;
+
+const keys = tableOf<KeyRow & { hash: string }, 'hash'>('api_keys', {
   json: ['scopes', 'models', 'limits'],
   unread: ['hash'],
 })(
-  'id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority hash',
+  'id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority',
+  'budget budgetPeriod budgetHard usedUpAt hash',
 );
+
+function toKey(row: KeyRow): ApiKey {
+  const { budget: _, budgetPeriod: _period, budgetHard: _hard, usedUpAt: _at, ...key } = row;
+  return { ...key, budget: budgetOf(row) };
+}
 
 const keyOrgs = tableOf<KeyOrg>('orgs', { json: ['limits'] })('limits weight disabledAt');
 
@@ -21,7 +32,8 @@ export function createKeys(db: Db): KeyStore {
   return {
     insert: (key, hash, stamp) =>
       db.tx(async (q) => {
-        const made = await keys.insert(q, [{ ...key, hash }], 'ON CONFLICT (hash) DO NOTHING RETURNING id');
+        const row = { ...key, ...columnsOf(key.budget), hash };
+        const made = await keys.insert(q, [row], 'ON CONFLICT (hash) DO NOTHING RETURNING id');
         const change = {
           action: 'key.create',
           target: key.id,
@@ -35,28 +47,32 @@ export function createKeys(db: Db): KeyStore {
     async findByHash(hash) {
       const key = await keys.first(db, { hash });
       const org = key && (await keyOrgs.first(db, { id: key.orgId }));
-      return org && { ...key, org };
+      return org && { ...toKey(key), org };
     },
-    get: (id) => keys.first(db, { id }),
-    list: (orgId) => keys.all(db, { 'org_id = ?': orgId }, 'ORDER BY id'),
+    async get(id) {
+      const row = await keys.first(db, { id });
+      return row && toKey(row);
+    },
+    list: async (orgId) => (await keys.all(db, { 'org_id = ?': orgId }, 'ORDER BY id')).map(toKey),
 
     revoke: (id, at, stamp) =>
       db.tx(async (q) => {
         const before = await keys.first(q, { id }, q.forUpdate);
-        if (!before || before.revokedAt !== null) return before;
+        if (!before || before.revokedAt !== null) return before && toKey(before);
         const [key] = await keys.update(q, { revokedAt: at }, { id });
         const changed = { before: { revoked_at: null }, after: { revoked_at: isoSeconds(at) } };
         if (stamp) await append(q, stamp, { action: 'key.revoke', target: id, ...changed });
-        return key;
+        return toKey(key!);
       }),
 
-    update: (id, { limits, disabled, ...changes }, now, stamp) =>
+    update: (id, { limits, disabled, budget, ...changes }, now, stamp) =>
       db.tx(async (q) => {
         const before = await keys.first(q, { id }, q.forUpdate);
         if (!before) return undefined;
         const settings = changedSettings(before, { limits, disabled }, now);
-        const [key] = await keys.update(q, { ...changes, ...settings }, { id });
-        const changed = changedFields(keySettings(before), keySettings(key!));
+        const [row] = await keys.update(q, { ...changes, ...settings, ...changedBudget(budget) }, { id });
+        const key = toKey(row!);
+        const changed = changedFields(keySettings(toKey(before)), keySettings(key));
         if (stamp && changed) await append(q, stamp, { action: 'key.update', target: id, ...changed });
         return key;
       }),
@@ -68,8 +84,11 @@ export function createKeys(db: Db): KeyStore {
         if (!old) return undefined;
         if (old.revokedAt !== null || old.disabledAt !== null || (old.expiresAt ?? at + 1) <= at)
           return 'inactive';
-        const key = { ...old, ...next, createdAt: at, lastUsedAt: null };
-        await keys.insert(q, [{ ...key, hash }]);
+        const row = { ...old, ...next, createdAt: at, lastUsedAt: null };
+        await keys.insert(q, [{ ...row, hash }]);
+        // The budget goes on where it was.
+        await copySpending(q, id, row.id);
+        const key = toKey(row);
         const end =
           endsAt === null
             ? ({ revokedAt: at } as const)
@@ -100,7 +119,7 @@ export function createKeys(db: Db): KeyStore {
   };
 }
 
-function endingOf({ expiresAt, revokedAt }: ApiKey) {
+function endingOf({ expiresAt, revokedAt }: Pick<ApiKey, 'expiresAt' | 'revokedAt'>) {
   return { expires_at: nullableIso(expiresAt), revoked_at: nullableIso(revokedAt) };
 }
 

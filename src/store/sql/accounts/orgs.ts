@@ -1,34 +1,25 @@
 import { type AuditStamp, changedFields } from '../../../core/audit.ts';
-import type { Budget, BudgetPeriod } from '../../../core/budget.ts';
 import type { Org } from '../../../core/org.ts';
 import { budgetSettings, orgSettings } from '../../../core/settings.ts';
 import type { Db, Queries } from '../../db.ts';
 import type { OrgStore } from '../../contract/accounts.ts';
 import { tableOf } from '../table.ts';
 import { append } from './audit.ts';
+import { type BudgetColumns, budgetOf, changedBudget, columnsOf } from './budget-columns.ts';
 import { changedSettings } from './settings.ts';
 import { noteUsedUp, spentBudgets } from './spending.ts';
 
-interface OrgRow extends Org {
-  budget: number | null;
-  budgetPeriod: BudgetPeriod | null;
-  usedUpAt: number | null;
-}
+interface OrgRow extends Org, BudgetColumns {}
 
 const rows = tableOf<OrgRow>('orgs', { json: ['limits'] })(
-  'id name createdAt limits weight disabledAt budget budgetPeriod usedUpAt',
+  'id name createdAt limits weight disabledAt budget budgetPeriod budgetHard usedUpAt',
 );
 
 export function createOrgs(db: Db): OrgStore {
   return {
     insert: (org, budget, stamp) =>
       db.tx(async (q) => {
-        const row = {
-          ...org,
-          budget: budget?.amount ?? null,
-          budgetPeriod: budget?.period ?? null,
-          usedUpAt: null,
-        };
+        const row: OrgRow = { ...org, ...columnsOf(budget ?? null) };
         await rows.insert(q, [row]);
         const change = {
           action: 'org.create',
@@ -49,15 +40,7 @@ export function createOrgs(db: Db): OrgStore {
       db.tx(async (q) => {
         const before = await rows.first(q, { id }, q.forUpdate);
         if (!before) return undefined;
-        const changed = budget === null ? { amount: null, period: null } : budget;
-        const set = {
-          name,
-          weight,
-          ...changedSettings(before, changes, now),
-          budget: changed?.amount,
-          budgetPeriod: changed?.period,
-          usedUpAt: budget === null ? null : undefined,
-        };
+        const set = { name, weight, ...changedSettings(before, changes, now), ...changedBudget(budget) };
         const [after] = await rows.update(q, set, { id });
         await appendUpdate(q, stamp, before, after!);
         return toOrg(after!);
@@ -66,7 +49,7 @@ export function createOrgs(db: Db): OrgStore {
     disabled: () =>
       db.all('SELECT id, disabled_at AS "disabledAt" FROM orgs WHERE disabled_at IS NOT NULL ORDER BY id'),
     budgets: (now) => spentBudgets(db, now),
-    noteUsedUp: (now) => noteUsedUp(db, now),
+    noteUsedUp: (now) => db.tx((q) => noteUsedUp(q, now)),
   };
 }
 
@@ -80,12 +63,8 @@ function settingsOf(row: OrgRow) {
   return { ...orgSettings(row), budget: budget && budgetSettings(budget) };
 }
 
-function budgetOf({ budget, budgetPeriod }: OrgRow): Budget | null {
-  return budget === null || budgetPeriod === null ? null : { amount: budget, period: budgetPeriod };
-}
-
 function toOrg(row: OrgRow): Org {
-  const { budget: _, budgetPeriod: _period, usedUpAt: _at, ...org } = row;
+  const { budget: _, budgetPeriod: _period, budgetHard: _hard, usedUpAt: _at, ...org } = row;
   return org;
 }
 

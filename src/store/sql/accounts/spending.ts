@@ -1,36 +1,85 @@
-import { type SpentBudget, utcMonth } from '../../../core/budget.ts';
+import { type BudgetOwner, isUsedUp as isSpent, type SpentBudget, utcMonth } from '../../../core/budget.ts';
 import type { Queries } from '../../db.ts';
 import type { LedgerRow } from '../../contract/accounts.ts';
 import { slices, tuples } from '../statement.ts';
-import { conditions } from '../table.ts';
+import { conditions, type Where } from '../table.ts';
+import { addEvent } from '../webhooks/deliveries.ts';
 
-/** SQL: spending of an org `o` against its budget; the parameter is the month. */
-const spent = `(SELECT COALESCE(sum(s.amount), 0) FROM spending s
-  WHERE s.org_id = o.id AND s.month = CASE o.budget_period WHEN 'month' THEN ? ELSE s.month END)`;
+/** Tables with budgets. */
+type Owner = 'orgs' | 'api_keys';
 
-/** SQL condition on a column of org ids: the budget is used up. The parameter is the month. */
-export function isUsedUp(column: string): string {
-  return `EXISTS (SELECT 1 FROM orgs o WHERE o.id = ${column} AND o.budget <= ${spent})`;
+/** SQL: spending of a row of `owner` against its budget; the parameter is the month. */
+const spentOf = (owner: Owner) => `(SELECT COALESCE(sum(s.amount), 0) FROM spending s
+  WHERE s.org_id = ${owner}.id AND s.month = CASE ${owner}.budget_period WHEN 'month' THEN ? ELSE s.month END)`;
+
+/** SQL condition on a column of ids: a hard budget of the org or key is used up. The parameter is the month. */
+export function isUsedUp(column: string, owner: Owner = 'orgs'): string {
+  return `EXISTS (SELECT 1 FROM ${owner} WHERE ${owner}.id = ${column} AND ${owner}.budget_hard = 1
+    AND ${owner}.budget <= ${spentOf(owner)})`;
 }
 
-/** Budgets of all orgs, or of one. Sums are read as text: they may exceed a number. */
-export async function spentBudgets(q: Queries, now: number, orgId?: string): Promise<SpentBudget[]> {
-  const asked = conditions({ 'o.budget IS NOT NULL': [], 'o.id = ?': orgId });
-  const rows = await q.all<Omit<SpentBudget, 'spent'> & { spent: string }>(
-    `SELECT o.id AS "orgId", o.budget AS amount, o.budget_period AS period, CAST(${spent} AS text) AS spent,
-       o.used_up_at AS "usedUpAt"
-     FROM orgs o WHERE ${asked.sql} ORDER BY o.id`,
-    [utcMonth(now), ...asked.params],
-  );
-  return rows.map((row) => ({ ...row, spent: Number(row.spent) }));
+interface SpentRow extends Omit<SpentBudget, 'spent' | 'hard'> {
+  spent: string;
+  hard: number;
 }
 
-/** Records which budgets are used up; the first process to see it sets the time. */
+/** Budgets of all orgs and keys, or of one org and key. Sums are read as text: they may exceed a number. */
+export async function spentBudgets(q: Queries, now: number, only?: BudgetOwner): Promise<SpentBudget[]> {
+  const month = utcMonth(now);
+  const select = (owner: Owner, orgId: string, keyId: string, where: Where) => {
+    const asked = conditions(where);
+    return q.all<SpentRow>(
+      `SELECT ${orgId} AS "orgId", ${keyId} AS "keyId", budget AS amount, budget_period AS period, budget_hard AS hard,
+         CAST(${spentOf(owner)} AS text) AS spent, used_up_at AS "usedUpAt"
+       FROM ${owner} WHERE budget IS NOT NULL AND ${asked.sql} ORDER BY id`,
+      [month, ...asked.params],
+    );
+  };
+  const ofOrgs = await select('orgs', 'id', 'NULL', { 'id = ?': only?.orgId });
+  const ofKeys = await select('api_keys', 'org_id', 'id', {
+    'id = ?': only?.keyId,
+    'revoked_at IS NULL': [],
+  });
+  return [...ofOrgs, ...ofKeys].map((row) => ({ ...row, spent: Number(row.spent), hard: row.hard === 1 }));
+}
+
+/**
+ * Records which budgets are used up; the first process to see it sets the time and adds the event. Batches of orgs and keys that may
+ * spend again get the time without a budget as a pause, so that their rate counts only the time in which they could run.
+ */
 export async function noteUsedUp(q: Queries, now: number): Promise<void> {
+  for (const budget of await spentBudgets(q, now)) {
+    if (isSpent(budget) === (budget.usedUpAt !== null)) continue;
+    const owner: Owner = budget.keyId === null ? 'orgs' : 'api_keys';
+    const id = budget.keyId ?? budget.orgId;
+    const changed = await q.all(
+      `UPDATE ${owner} SET used_up_at = CAST(? AS bigint) WHERE id = ? AND (used_up_at IS NULL) = ${isSpent(budget) ? 'TRUE' : 'FALSE'}
+       RETURNING id`,
+      [isSpent(budget) ? now : null, id],
+    );
+    if (changed.length === 0) continue;
+    if (isSpent(budget)) await addEvent(q, budget.orgId, 'budget.reached', id, now);
+    else if (budget.hard !== false) await addWait(q, budget, budget.usedUpAt!, now);
+  }
+}
+
+/** Counts the time from `since` on as a pause of the batches that had begun. */
+async function addWait(q: Queries, { orgId, keyId }: SpentBudget, since: number, now: number): Promise<void> {
+  const where = conditions({ 'org_id = ?': orgId, 'key_id = ?': keyId ?? undefined });
   await q.all(
-    `UPDATE orgs SET used_up_at = CASE WHEN used_up_at IS NULL THEN CAST(? AS bigint) END
-     WHERE (used_up_at IS NULL) = ${isUsedUp('orgs.id')}`,
-    [now, utcMonth(now)],
+    `UPDATE batches SET paused_ms = paused_ms + CAST(? AS bigint)
+       - CASE WHEN in_progress_at > ? THEN in_progress_at ELSE CAST(? AS bigint) END
+     WHERE ${where.sql} AND status = 'in_progress' AND closing IS NULL AND paused_at IS NULL`,
+    [now, since, since, ...where.params],
+  );
+}
+
+/** Copies the monthly sums of a key to its successor. */
+export async function copySpending(q: Queries, from: string, to: string): Promise<void> {
+  await q.all(
+    `INSERT INTO spending (org_id, month, amount)
+     SELECT CAST(? AS text), month, amount FROM spending WHERE org_id = ?`,
+    [to, from],
   );
 }
 

@@ -1,5 +1,5 @@
 import { type Batch, type Chunk, closeModel } from '../../../core/batch.ts';
-import { utcMonth } from '../../../core/budget.ts';
+import { isUsedUp as isSpent, utcMonth } from '../../../core/budget.ts';
 import type { Db, Queries } from '../../db.ts';
 import type {
   BatchState,
@@ -36,9 +36,9 @@ export function createBatchRows(db: Db): BatchRows {
         if (claimed && claimed.outcome !== 'ours') return claimed;
         // Serializes creates of an org, so that its limits are exact.
         await q.all(`SELECT id FROM orgs WHERE id = ? ${q.forUpdate}`, [batch.orgId]);
-        const [budget] = await spentBudgets(q, now, batch.orgId);
-        if (budget && budget.spent >= budget.amount)
-          throw new Rollback<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
+        const budgets = await spentBudgets(q, now, batch);
+        const budget = budgets.find((each) => each.hard !== false && isSpent(each));
+        if (budget) throw new Rollback<CreateBatchOutcome>({ outcome: 'budget_used_up', budget });
         await requireRoom(q, batch, planned, limits);
         if (!inlineFile) await requireInput(q, batch, now);
         await requireStorage(q, batch, options);
@@ -83,10 +83,11 @@ export function createBatchRows(db: Db): BatchRows {
         db,
         ids,
         (list) =>
-          `SELECT ${batchStates.fields}, ${isUsedUp('batches.org_id')} AS "isBudgetUsedUp",
+          `SELECT ${batchStates.fields}, (${isUsedUp('batches.org_id')}
+             OR ${isUsedUp('batches.key_id', 'api_keys')}) AS "isBudgetUsedUp",
              ${isDisabled('batches.org_id')} AS "isOrgDisabled"
            FROM batches WHERE id IN ${list}`,
-        (list) => [utcMonth(now), ...list],
+        (list) => [utcMonth(now), utcMonth(now), ...list],
       );
       return rows.map((row) => ({
         ...row,
@@ -115,7 +116,7 @@ export function createBatchRows(db: Db): BatchRows {
 export const undecided = "status IN ('validating', 'in_progress') AND closing IS NULL";
 
 const openBatches = tableOf<OpenBatch>('batches')(
-  'id orgId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
+  'id orgId keyId model due total ok err createdAt inProgressAt expiresAt pausedAt pausedMs atRiskAt',
 );
 
 /** Locks a batch row. Every writer of chunks or results does so first. */

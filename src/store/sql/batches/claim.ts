@@ -149,9 +149,11 @@ async function sharesOf(
   clocks: ReadonlyMap<string, number>,
 ): Promise<Map<string, Share[]>> {
   const modelOf = new Map(wanted.flatMap(({ model, names }) => names.map((name) => [name, model])));
+  const exhausted = new Set(options.exhausted);
   const rows = await readyOrgs(q, modelOf, options.now);
   const shares = new Map<string, Map<string, Share>>();
   for (const { name, org_id: orgId, served, weight } of rows) {
+    if (exhausted.has(orgId)) continue;
     const model = modelOf.get(name)!;
     const ofModel = shares.get(model) ?? new Map<string, Share>();
     shares.set(model, ofModel);

@@ -100,21 +100,26 @@ export async function readyHeads(
   options: ClaimOptions,
 ): Promise<Map<string, ReadyChunk[]>> {
   const filter = idFilter('c.batch_id', options);
+  const spent = spentKeys(options);
   const window = (column: string) => `(SELECT ${column} FROM batches b WHERE b.id = c.batch_id)`;
   const term = `SELECT * FROM (
       SELECT c.batch_id AS "batchId", c.seq, c.model, c.org_id AS "orgId", c.due, c.n AS lines, c.est, c.kills,
         ${window('b.expires_at - (b.expires_at - b.created_at) / 4')} AS "lateAt"
       FROM batch_chunks c
       WHERE c.model = ? AND c.org_id = ? AND c.state = 'ready' AND c.seq > 0 AND ${window('b.expires_at')} > ?
-        ${filter.and}
+        ${filter.and} ${spent.and}
       ORDER BY c.due, c.batch_id, c.kills, c.seq LIMIT ?) AS heads`;
   const rows: HeadRow[] = [];
   // Padding repeats a queue, so chunks are deduplicated below.
   for (const asked of paddedSlices(queues, maxTerms)) {
-    const told = await q.all<HeadRow>(`${filter.with} ${asked.map(() => term).join(' UNION ALL ')}`, [
-      ...filter.params,
-      ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),
-    ]);
+    const told = await q.all<HeadRow>(
+      `${filter.with}${spent.with(filter.with)} ${asked.map(() => term).join(' UNION ALL ')}`,
+      [
+        ...filter.params,
+        ...spent.params,
+        ...asked.flatMap(({ name, orgId }) => [name, orgId, options.now, look]),
+      ],
+    );
     rows.push(...told);
   }
   const heads = new Map<string, Map<string, ReadyChunk>>();
@@ -126,6 +131,18 @@ export async function readyHeads(
     heads.set(key, ofQueue.set(`${row.batchId}/${row.seq}`, row));
   }
   return new Map([...heads].map(([key, ofQueue]) => [key, [...ofQueue.values()]]));
+}
+
+/** SQL condition on chunks `c`: the budget of the key has room. Skipping the orgs is up to the caller. */
+function spentKeys({ exhausted = [] }: ClaimOptions) {
+  const keys = exhausted.filter((id) => id.startsWith('key_'));
+  if (keys.length === 0) return { with: () => '', and: '', params: [] };
+  return {
+    with: (before: string) =>
+      `${before === '' ? 'WITH' : ','} spent(id) AS (VALUES ${tuples(keys.length, 1)})`,
+    and: 'AND (SELECT b.key_id FROM batches b WHERE b.id = c.batch_id) NOT IN (SELECT id FROM spent)',
+    params: keys,
+  };
 }
 
 /** SQL condition on a column of batch ids. */
