@@ -17,7 +17,7 @@ const outlines = {
        AS line
      FROM sqlite_schema t WHERE t.type = 'table'`,
     `SELECT t.name || ' ' || CASE i.origin WHEN 'u' THEN 'UNIQUE' ELSE i.name END || ' ' ||
-       (SELECT group_concat(name, ', ' ORDER BY seqno) FROM pragma_index_info(i.name)) ||
+       (SELECT group_concat(coalesce(name, '(expression)'), ', ' ORDER BY seqno) FROM pragma_index_info(i.name)) ||
        CASE i."unique" WHEN 1 THEN ' unique' ELSE '' END || CASE i.partial WHEN 1 THEN ' partial' ELSE '' END AS line
      FROM sqlite_schema t JOIN pragma_index_list(t.name) i WHERE t.type = 'table' AND i.origin <> 'pk'`,
   ],
@@ -29,7 +29,8 @@ const outlines = {
      WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped`,
     `SELECT c.relname || CASE WHEN i.indisprimary THEN ' PRIMARY KEY ' WHEN k.oid IS NOT NULL THEN ' UNIQUE '
          ELSE ' ' || x.relname || ' ' END ||
-       (SELECT string_agg(pg_get_indexdef(i.indexrelid, n, true), ', ' ORDER BY n) FROM generate_series(1, i.indnatts) AS n) ||
+       (SELECT string_agg(CASE i.indkey[n - 1] WHEN 0 THEN '(expression)' ELSE pg_get_indexdef(i.indexrelid, n, true) END, ', ' ORDER BY n)
+          FROM generate_series(1, i.indnatts) AS n) ||
        CASE WHEN i.indisunique AND NOT i.indisprimary THEN ' unique' ELSE '' END ||
        CASE WHEN i.indpred IS NOT NULL THEN ' partial' ELSE '' END AS line
      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_class x ON x.oid = i.indexrelid

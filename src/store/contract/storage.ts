@@ -1,4 +1,4 @@
-/** What an org or a key stores, expired rows that are not yet removed included. */
+/** Stored bytes and rows of an org or a key, with expired rows that are not yet removed. */
 export interface Stored {
   /** Id of the org or the key. */
   ownerId: string;
