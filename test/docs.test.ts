@@ -129,6 +129,33 @@ describe('docs/reliability.md', () => {
   });
 });
 
+describe('docs/security.md', () => {
+  const rows = [...read('docs/security.md').matchAll(/^\| (C\d\d) \|.*\| ([^|]+) \|$/gm)];
+
+  it('has a row for every threat from C01 to C30, in order', () => {
+    const all = Array.from({ length: 30 }, (_, n) => `C${`${n + 1}`.padStart(2, '0')}`);
+    expect(rows.map(([, id]) => id)).toEqual(all);
+  });
+
+  it.each(rows.map(([, id, tests]) => [id!, tests!]))(
+    '%s is in a title of every test of its row',
+    (id, tests) => {
+      const paths = [...tests.matchAll(/`([^`]+)`/g)].map(([, path]) => path!);
+      expect(paths.length).toBeGreaterThan(0);
+      for (const path of paths)
+        expect(
+          titlesIn(read(path)).filter((title) => title.includes(id)),
+          path,
+        ).not.toEqual([]);
+    },
+  );
+
+  function titlesIn(source: string): string[] {
+    const calls = /(?:\b(?:it|test|describe)(?:\.\w+)*\(|\)\()\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
+    return [...source.matchAll(calls)].map(([, , title]) => title!);
+  }
+});
+
 describe('pages that comments refer to', () => {
   const files = execFileSync('git', ['ls-files', 'src/*.ts', 'test/*.ts', 'bench/*.ts'], {
     cwd: root,

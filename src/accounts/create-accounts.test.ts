@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 
 describe('first start', () => {
-  it('creates the org default, a key with every scope but admin, and an admin key, shown once', async () => {
+  it('C19: creates the org default, a key with every scope but admin, and an admin key, shown once', async () => {
     const accounts = await started();
     const { key, adminKey } = accounts.firstKeys!;
     const [org] = await accounts.orgs.list();
@@ -50,7 +50,7 @@ describe('first start', () => {
     expect((await started()).firstKeys).toBeNull();
   });
 
-  it('stores no key, only its hash', async () => {
+  it('C01: stores no key, only its hash', async () => {
     const { firstKeys } = await started();
     for (const key of Object.values(firstKeys!)) {
       expect(store.dump()).not.toContain(key);

@@ -34,7 +34,7 @@ describe('cleanFilename', () => {
     expect(() => cleanFilename('a\0.jsonl')).toThrow(expect.objectContaining({ status: 422, param: 'file' }));
   });
 
-  it('makes names that survive the download header', () => {
+  it('C08, C09: makes names that survive the download header', () => {
     for (const sent of [
       '日本.jsonl',
       'a"b.jsonl',

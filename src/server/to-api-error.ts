@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts';
 
 /**
  * Error that a client sees for a thrown value. Errors of the HTTP library are translated; the text of any other error is
- * never shown (reliability.md, C25).
+ * never shown (security.md, C25).
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

@@ -31,7 +31,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-it('no key reaches the log', async () => {
+it('C04: no key reaches the log', async () => {
   const ask = (path: string, key: string, body?: object) =>
     fetch(server.url + path, {
       method: body ? 'POST' : 'GET',

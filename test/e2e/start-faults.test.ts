@@ -162,7 +162,7 @@ describe('a server that cannot start', () => {
     ]);
   });
 
-  it('rejects weak keys', async () => {
+  it('C19: rejects weak keys', async () => {
     installation = install(`${scriptedYaml()}api_key: short\n`);
     const server = installation.start({ env: { OFFPEAK_API_KEY: 'too-short' } });
     await expect(server).rejects.toThrow(/OFFPEAK_API_KEY.*at least 32 characters/s);

@@ -35,7 +35,7 @@ const org = 'org_a';
 const message = { org, headers: { 'x-one': '1' }, body: '{"a":1}' };
 const never = new AbortController().signal;
 
-describe('a URL', () => {
+describe('C11: a URL', () => {
   it.each([
     'https://public.test/hook?a=1',
     'https://PUBLIC.test:8443',
@@ -140,7 +140,7 @@ describe('a URL', () => {
   });
 });
 
-describe('a request', () => {
+describe('C11: a request', () => {
   const open = () => egress('127.0.0.0/8');
 
   it('is sent unchanged, and its response returned', async () => {

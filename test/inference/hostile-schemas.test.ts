@@ -47,7 +47,7 @@ function mainThread(): number {
   return (user + system) / 1000;
 }
 
-describe('a hostile schema', () => {
+describe('C14, C15: a hostile schema', () => {
   it('comes in at least sixty kinds', () => {
     expect(new Set(hostileSchemas.map(({ name }) => name)).size).toBe(hostileSchemas.length);
     expect(hostileSchemas.length).toBeGreaterThanOrEqual(60);
@@ -181,7 +181,7 @@ describe('a batch line with a hostile schema', () => {
   });
 });
 
-describe('ten thousand random schemas', () => {
+describe('C15: ten thousand random schemas', () => {
   const keyword = fc.constantFrom(
     ...(
       'type enum const items prefixItems contains properties patternProperties additionalProperties required allOf ' +

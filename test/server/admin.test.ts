@@ -272,7 +272,7 @@ describe('keys', () => {
     expect([status, json.error.param]).toEqual([422, param]);
   });
 
-  it('201: shows the secret once, accepts it, and never stores or lists it', async () => {
+  it('201, C01: shows the secret once, accepts it, and never stores or lists it', async () => {
     const org = (await admin('POST', 'orgs', { name: 'fourth' })).json.id as string;
     const { status, json } = await admin('POST', 'keys', { org_id: org, name: 'ci', models: ['default'] });
     expect(status).toBe(201);
@@ -333,7 +333,7 @@ describe('keys', () => {
     expect(json.error.message).toContain('"tiny,other"');
   });
 
-  it('403: allows no administration with any other scope', async () => {
+  it('403, C07: allows no administration with any other scope', async () => {
     const org = (await admin('GET', 'orgs')).json.data[0].id as string;
     for (const [method, path, json] of [
       ['POST', '/v1/admin/keys', { org_id: org, scopes: ['admin'] }],

@@ -21,7 +21,7 @@ const pathOf = (path: string) => path.replace(/:[^/]+|\*/, 'x');
 const named = guarded.map((route) => [`${route.method} ${route.path}`, route] as const);
 
 describe('without a valid key', () => {
-  it.each(named)('401: rejects %s before reading anything else', async (_name, { method, path }) => {
+  it.each(named)('401, C03: rejects %s before reading anything else', async (_name, { method, path }) => {
     const cases: (Record<string, string> | null)[] = [
       null,
       { authorization: `Bearer ${makeKey(systemRandom)}` },
@@ -36,7 +36,7 @@ describe('without a valid key', () => {
     }
   });
 
-  it('401: x-api-key alone gets a hint on what to send', async () => {
+  it('401, C03: x-api-key alone gets a hint on what to send', async () => {
     const { json } = await app.call('GET', '/v1/models', { key: null, headers: { 'x-api-key': app.keys.a } });
     expect(json.message).toMatch(/Authorization: Bearer/);
     const page = await readFile('docs/clients.md', 'utf8');
@@ -88,7 +88,7 @@ describe('without a valid key', () => {
     },
   );
 
-  it('401 or 400: rejects any malformed Authorization without a database lookup', async () => {
+  it('401 or 400, C03: rejects any malformed Authorization without a database lookup', async () => {
     const asked = vi.spyOn(app.store.keys, 'findByHash');
     const printable = fc.string({
       unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)),
@@ -206,7 +206,7 @@ describe('a key that is revoked while a body arrives', () => {
 });
 
 describe('secrets', () => {
-  it('appear in no log line and no response', async () => {
+  it('C04: appear in no log line and no response', async () => {
     const secret = makeKey(systemRandom);
     const answers = [
       await app.call('GET', '/v1/models', { key: secret, headers: { 'x-client-request-id': 'mine' } }),

@@ -120,14 +120,14 @@ describe.each(formats)('POST $path', ({ path, ask, input, limit, tool, choice, r
     }
   });
 
-  it('B24: rejects deep nesting without parsing it, whatever follows', async () => {
+  it('B24, C13: rejects deep nesting without parsing it, whatever follows', async () => {
     for (const opening of ['[', '{"a":']) {
       const { status, json } = await send(`{"x":${opening.repeat(100_000)}`);
       expect([status, json.error.code]).toEqual([422, 'too_deep']);
     }
   });
 
-  it('B25: treats __proto__ and constructor as data', async () => {
+  it('B25, C28: treats __proto__ and constructor as data', async () => {
     const text = JSON.stringify(ask({ metadata: {} }));
     for (const name of ['__proto__', 'constructor', 'prototype', 'toString']) {
       const { status } = await send(`{"${name}":{"polluted":true},${text.slice(1)}`);

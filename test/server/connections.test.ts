@@ -42,7 +42,7 @@ async function crowd(size: number, text: string, answer = 'HTTP/1.1 200') {
   return all;
 }
 
-describe('connections of one address', () => {
+describe('C17: connections of one address', () => {
   it('without a key are closed in favor of a new one', async () => {
     await start();
     const [first, ...others] = await crowd(perAddress, probe);

@@ -129,7 +129,7 @@ describe('405', () => {
   );
 });
 
-describe('500', () => {
+describe('500 (C25)', () => {
   const inside = [
     new Error('SELECT * FROM keys WHERE hash = 1 -- /var/lib/offpeak/db.sqlite'),
     new TypeError("Cannot read properties of undefined (reading 'token')"),
@@ -187,7 +187,7 @@ it('hide unknown paths from the log', async () => {
   expect(JSON.stringify(app.logged)).not.toMatch(/in-a-path|in-a-query/);
 });
 
-describe('requests that no client library sends', () => {
+describe('C16: requests that no client library sends', () => {
   const head = () => `Host: x\r\nAuthorization: Bearer ${app.keys.a}\r\n`;
 
   it.each<[string, () => string, RegExp]>([

@@ -266,7 +266,7 @@ describe('a repeated POST /v1/files', () => {
 });
 
 describe('GET /v1/files/{id}/content', () => {
-  it('200: returns the same bytes as a download that no browser renders', async () => {
+  it('200, C09: returns the same bytes as a download that no browser renders', async () => {
     const content = `\ufeff${chatLines(3).replaceAll('\n', '\r\n')}\r\n`;
     const id = await upload(content, '日本%22x.html');
     const response = await fetch(`${app.url}/v1/files/${id}/content`, {

@@ -68,7 +68,7 @@ function withoutId(answer: CallResult): unknown {
   return { status: answer.status, headers, text: answer.text.replace(id, '') };
 }
 
-describe('the ID of an object of another org', () => {
+describe('C05, C06: the ID of an object of another org', () => {
   it('is covered by the fixture on every such route', () => {
     expect(owned.length).toBeGreaterThanOrEqual(7);
     for (const { path } of owned)

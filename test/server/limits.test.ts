@@ -17,7 +17,7 @@ const chat = (more: object = {}, how: CallOptions = {}) =>
 const limitHeaders = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => /ratelimit|retry/.test(name)));
 
-describe('requests per minute', () => {
+describe('C22: requests per minute', () => {
   it('admit exactly 100 of 200 concurrent requests', async () => {
     await start({ org: { requestsPerMinute: 100 } });
     const answers = await Promise.all(Array.from({ length: 200 }, () => chat()));

@@ -85,7 +85,7 @@ describe('pipelined requests', () => {
     expect((await app.call('GET', '/v1/models')).status).toBe(200);
   });
 
-  it('on many connections leave capacity for other clients', async () => {
+  it('C17: on many connections leave capacity for other clients', async () => {
     const other = await connect();
     other.write(chat('warm', app.keys.b));
     await other.until('Echo: warm');

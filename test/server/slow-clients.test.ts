@@ -14,7 +14,7 @@ afterAll(() => app.stop());
 const head = (path: string, key: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n`;
 
-it('F54: cuts off slow bodies, but not a body at the minimum rate, and other clients are unaffected', async () => {
+it('F54, C17: cuts off slow bodies, but not a body at the minimum rate, and other clients are unaffected', async () => {
   const paths = ['/v1/chat/completions', '/v1/batches', '/v1/responses', '/v1/messages'];
   const trickles = await Promise.all(Array.from({ length: 60 }, () => openRaw(app.url)));
   for (const [n, raw] of trickles.entries()) raw.write(head(paths[n % paths.length]!, app.keys.a));

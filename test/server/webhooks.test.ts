@@ -73,10 +73,10 @@ describe('a webhook', () => {
     expect((await app.call('GET', '/v1/webhooks?after=batch_1')).status).toBe(422);
   });
 
-  // C21: the server generates a long secret.
-  it('shows its secret on creation and rotation only', async () => {
+  it('C21: has a long secret of the server, shown on creation and rotation only', async () => {
     const webhook = await made();
     const rotated = (await post(`${webhook.id}/rotate`)).json;
+    expect(rotated.signing_secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(rotated.signing_secret).not.toBe(webhook.signing_secret);
     await post(`${webhook.id}/test`);
     const texts = [

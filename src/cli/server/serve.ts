@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { Command } from 'commander';
+import { removeProto } from '../../base/remove-proto.ts';
 import type { Config } from '../../config.ts';
 import type { Cli } from '../shared/cli.ts';
 import { examples } from '../shared/commands.ts';
@@ -14,6 +15,7 @@ export function serve(cli: Cli): Command {
     .option('--json', 'print one line of JSON when ready')
     .addHelpText('after', examples('', '--port 0 --data ./data --config offpeak.yaml'))
     .action(async (flags: ServerFlags & { json?: boolean }) => {
+      removeProto();
       // Files of the server are private to its user, in any folder.
       process.umask(0o077);
       const config = readConfig(cli, flags);

@@ -7,7 +7,7 @@ interface Pattern {
 }
 
 /**
- * Regular expressions run on RE2, which never backtracks (reliability.md, C14). Those that RE2 does not support (look-around,
+ * Regular expressions run on RE2, which never backtracks (security.md, C14). Those that RE2 does not support (look-around,
  * back references, more than 1,000 repetitions) run in JavaScript and may never end; the thread's time limit stops them.
  */
 export const patterns = Object.assign(

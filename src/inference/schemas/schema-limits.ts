@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../core/errors.ts';
 import { findEndlessReference, expandedReferences } from './references.ts';
 import { subschemas, type SchemaNode } from './subschemas.ts';
 
-/** Limits of a schema (reliability.md, C15), checked before any engine or validator gets it. */
+/** Limits of a schema (security.md, C15), checked before any engine or validator gets it. */
 export const schemaLimits = {
   bytes: 262_144,
   depth: 32,

@@ -1,8 +1,10 @@
 import { flushCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
+import { removeProto } from '../../base/remove-proto.ts';
 import type { FromSchemaWorker, SchemaVerdict, ToSchemaWorker } from './job.ts';
 
+removeProto();
 // On Linux this is the priority of the thread alone, so that the main thread goes first on few cores. It also covers loading.
 if (process.platform === 'linux') setPriority(10);
 const { createSchemaChecker } = await import('./checker.ts');

@@ -18,7 +18,7 @@ interface Progress {
 }
 
 /**
- * Disconnects clients that send their body too slowly (reliability.md, C17) or do not read their answer. A limit on the
+ * Disconnects clients that send their body too slowly (security.md, C17) or do not read their answer. A limit on the
  * total time would hit large uploads and long streams. Time in which the server is the slow side does not count.
  */
 export function closeSlowClients(traffic: Traffic, clock: Clock): { start(): void; stop(): void } {

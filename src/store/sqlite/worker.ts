@@ -10,12 +10,14 @@ import { type PriorityClass, operations } from '../sql/priority-classes.ts';
 import { createSqlStore } from '../sql/sql-store.ts';
 import { openSqlite } from './db.ts';
 import type { FileLock } from '../../base/file-lock.ts';
+import { removeProto } from '../../base/remove-proto.ts';
 import { diskFull, folderFault, lockFolder } from './folder-lock.ts';
 import { type Reply, type Request, type WorkerOptions, packError } from './messages.ts';
 import { buffersOf, packRows, unpackRows } from './packed-rows.ts';
 
 /** Thread that owns the embedded database: statements block only this thread. */
 
+removeProto();
 const port = parentPort!;
 const { path } = workerData as WorkerOptions;
 /** Time of the main thread at the last message. */
