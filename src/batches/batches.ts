@@ -9,6 +9,8 @@ import type { BatchView, DryRun } from '../wire/batch/present.ts';
 
 /** Batches from creation to their result files. Starting it starts the run loop. */
 export interface Batches extends Service {
+  /** Id of this process in the database, a new one after each start. */
+  readonly processId: string;
   /** Endpoints that new batches may target. */
   readonly endpoints: readonly BatchEndpoint[];
   /** Milliseconds from creation to expiry. */

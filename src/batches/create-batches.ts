@@ -157,6 +157,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   };
 
   return {
+    processId: worker,
     endpoints: settings.endpoints ?? defaultEndpoints,
     windowMs: settings.completionWindowMs,
 

@@ -1,3 +1,4 @@
+import type { Caller } from './org.ts';
 import type { Usage } from './usage.ts';
 
 /** Trace of a model call. After a retry or a fallback it describes the last attempt. */
@@ -28,6 +29,13 @@ export interface ReportedUsage extends Partial<Usage> {
 
 /** Finished HTTP request. */
 export interface AnsweredCall {
+  requestId: string;
+  /** Epoch milliseconds. */
+  startedAt: number;
+  /** Absent if the request was not authenticated. */
+  caller?: Pick<Caller, 'orgId' | 'keyId'> | undefined;
+  /** Code of its error. */
+  code?: string | undefined;
   method: string;
   /** Route pattern, such as `/v1/batches/:id`; `unknown` if no route matches. */
   route: string;

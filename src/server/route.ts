@@ -21,6 +21,7 @@ import type { Responses } from '../responses/responses.ts';
 import type { Answer } from './answer.ts';
 import type { Schema } from '../wire/schema/schema.ts';
 import type { QueryDocs } from './openapi/query-schemas.ts';
+import type { RecentRequests } from './plugins/recent-requests.ts';
 import type { FormPart } from './read-form.ts';
 
 /** Services that route handlers call. */
@@ -35,6 +36,7 @@ export interface Services {
   responses: Responses;
   webhooks: Webhooks;
   accounts: Accounts;
+  recentRequests: RecentRequests;
   controls: Controls;
   clock: Clock;
   log: Log;

@@ -11,6 +11,7 @@ import { createPages } from './pages/pages.ts';
 import { limitConnections } from './plugins/connection-limits.ts';
 import { lingerOnClose } from './plugins/lingering-close.ts';
 import { serializePipelines } from './plugins/pipelines.ts';
+import { createRecentRequests } from './plugins/recent-requests.ts';
 import { sendParserError, handleErrors, sendFrameworkError } from './plugins/error-handlers.ts';
 import { closeSlowClients } from './plugins/slow-client-timeouts.ts';
 import { trackRequests } from './plugins/traffic.ts';
@@ -19,7 +20,7 @@ import { acceptSockets, isForSocket } from './sockets/accept-sockets.ts';
 import type { ServerLimits, Services } from './route.ts';
 import { routes } from './routes/routes.ts';
 
-export interface ServerDeps extends Omit<Services, 'openapi'> {
+export interface ServerDeps extends Omit<Services, 'openapi' | 'recentRequests'> {
   ids: Ids;
   /** Default: `127.0.0.1`. */
   host?: string;
@@ -63,7 +64,16 @@ export function createServer(deps: ServerDeps): Server {
     clientErrorHandler: (fault, socket) => sendParserError(ids, fault, socket),
   });
   const pages = createPages();
-  const traffic = trackRequests(app, { clock, ids, log, onAnswered: deps.onAnswered });
+  const recentRequests = createRecentRequests();
+  const traffic = trackRequests(app, {
+    clock,
+    ids,
+    log,
+    onAnswered(call) {
+      if (isSingleRequest(call)) recentRequests.add(call);
+      deps.onAnswered?.(call);
+    },
+  });
   serializePipelines(app, traffic);
   const connections = limitConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerOnClose(app, clock);
@@ -77,6 +87,7 @@ export function createServer(deps: ServerDeps): Server {
   let openapi: string | undefined;
   const services: Services = {
     ...deps,
+    recentRequests,
     // Built on the first request, to keep start-up fast.
     openapi: () => (openapi ??= JSON.stringify(buildOpenApi(routes, deps.version))),
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
@@ -135,6 +146,15 @@ export function createServer(deps: ServerDeps): Server {
     },
     stop: () => (stopping ??= drain()),
   };
+}
+
+/** Routes that send a request to a model. */
+const modelRoutes = new Set(
+  routes.filter(({ method, access }) => method === 'POST' && access === 'inference').map(({ path }) => path),
+);
+
+function isSingleRequest({ method, route }: AnsweredCall): boolean {
+  return method === 'POST' && modelRoutes.has(route);
 }
 
 function unused(): never {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '../../../test/support/manual-clock.ts';
+import { type BatchPause, findPause } from '../../core/controls.ts';
 import type { LineRate } from '../../core/worker-load.ts';
 import type { OpenBatch, OpenLines } from '../../store/contract/batches.ts';
 import { OpenWork, type OpenWorkDeps } from './open-work.ts';
@@ -12,6 +13,7 @@ let elsewhere: LineRate[];
 /** Batches of each statement. */
 let asked: (readonly string[])[];
 let work: OpenWork;
+let pauses: BatchPause[];
 
 const batch = (id: string, more: Partial<OpenBatch> = {}): OpenBatch => ({
   id,
@@ -44,6 +46,7 @@ const read = async () => {
 beforeEach(() => {
   clock = createManualClock();
   [open, lines, own, elsewhere, asked] = [[batch('b')], [sums('b')], {}, [], []];
+  pauses = [];
   work = new OpenWork({
     store: {
       batches: {
@@ -56,6 +59,7 @@ beforeEach(() => {
     },
     peers: { idOf: (name) => (name === 'alias' ? 'tiny' : name), ratesElsewhere: () => elsewhere },
     throughput: { rates: () => own },
+    controls: { pausing: (orgId, model) => findPause(pauses, { orgId, model }) },
     clock,
     time: clock,
     hours: { find: () => undefined },
@@ -100,6 +104,15 @@ describe('the work left', () => {
     lines = [sums('b'), sums('c')];
     expect(await read()).toEqual([]);
     expect((await work.read()).batches).toHaveLength(2);
+  });
+
+  it('excludes the lines of a model that an operator pauses, also of a batch with other models', async () => {
+    open = [batch('b', { model: null })];
+    lines = [sums('b', 'tiny', 5, 500), sums('b', 'big', 5, 5_000)];
+    pauses = [{ model: 'tiny', orgId: null, since: 0, keyId: 'key_1' }];
+    expect(await read()).toMatchObject([{ model: 'big', requests: 5, tokens: 5_000 }]);
+    pauses = [{ model: null, orgId: 'other', since: 0, keyId: 'key_1' }];
+    expect(await read()).toHaveLength(2);
   });
 
   it('asks for few batches in one statement', async () => {

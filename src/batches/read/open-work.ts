@@ -1,6 +1,7 @@
 import { type BatchWork, type ModelWork, workByModel } from '../../core/work-left.ts';
 import { type LineRate, totalRate } from '../../core/worker-load.ts';
 import type { Peers } from '../../inference/peers.ts';
+import type { Controls } from '../../operator/controls.ts';
 import type { BatchStore, OpenBatch, OpenLines } from '../../store/contract/batches.ts';
 import { runTimes, timeLeft, type TimesDeps } from '../deadline-risk.ts';
 import { listOpen } from '../list-open.ts';
@@ -13,7 +14,7 @@ const batchesPerStatement = 8;
 /** Open batches of all processes, and the work left that can run. */
 export interface OpenWorkReport {
   batches: readonly OpenBatch[];
-  /** Without batches that are paused or whose org may not spend. */
+  /** Without work that is paused, and batches whose org may not spend. */
   models: readonly ModelWork[];
 }
 
@@ -22,6 +23,7 @@ export interface OpenWorkDeps extends TimesDeps {
   peers: Pick<Peers, 'idOf' | 'ratesElsewhere'>;
   /** Rates of this process, by model id. */
   throughput: { rates(): Record<string, LineRate> };
+  controls: Pick<Controls, 'pausing'>;
   clock: { monotonic(): number };
 }
 
@@ -101,8 +103,9 @@ export class OpenWork {
   #workOf(batch: OpenBatch): BatchWork[] {
     const { models } = this.#sums.get(batch.id) ?? { models: [] };
     const scale = leftOf(batch) / models.reduce((sum, { requests }) => sum + requests, 0);
-    return models.map(({ model: name, requests, tokens }) => {
+    return models.flatMap(({ model: name, requests, tokens }) => {
       const model = this.#deps.peers.idOf(name);
+      if (this.#deps.controls.pausing(batch.orgId, model)) return [];
       return {
         model,
         orgId: batch.orgId,

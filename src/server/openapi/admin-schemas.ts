@@ -37,3 +37,64 @@ export const replicaSchema = titled('Replica', {
 });
 
 export const replicaListSchema = list(replicaSchema);
+
+export const queueSchema = list(
+  titled('ModelQueue', {
+    object: t.literal('model_queue'),
+    model: t.string(),
+    requests: t.integer({ description: 'Requests of open batches without a result that can run.' }),
+    tokens: t.integer({ description: 'Their estimated input and output tokens.' }),
+    seconds: t.numberOrNull({
+      description:
+        'Time that they take at the measured rate of all processes; null while the rate is unknown.',
+    }),
+    slack_seconds: t.numberOrNull({
+      description:
+        'Least time to spare of any batch: its time left minus the work that is due before or with it. Negative if it will miss its window at the measured rate. Null without work, and while the rate is unknown.',
+    }),
+    slots: t.integer({ description: 'Slots of the servers of the model, without drained ones.' }),
+    found: t.integerOrNull({
+      description: 'Slots that were found under load; null where all servers report theirs.',
+    }),
+    in_use: t.integer({ description: 'Requests of all processes in flight, single ones included.' }),
+    orgs: t.array(
+      t.object(
+        {
+          org_id: t.string(),
+          org: t.stringOrNull({ description: 'Name of the org.' }),
+          share: t.number({
+            description:
+              'Part of the slots that the org gets while all of these orgs have work, from 0 to 1.',
+          }),
+          requests: t.integer(),
+          tokens: t.integer(),
+        },
+        closed,
+      ),
+      { description: 'Orgs with work, the most tokens first.' },
+    ),
+  }),
+);
+
+const ms = (description: string) => t.numberOrNull({ description: `Milliseconds ${description}.` });
+
+export const requestSchema = titled('Request', {
+  id: t.string({ pattern: '^req_' }),
+  object: t.literal('request'),
+  process: t.string({ description: 'Process that answered the request.' }),
+  started_at: t.string({ format: 'date-time' }),
+  org_id: t.string(),
+  org: t.stringOrNull({ description: 'Name of the org.' }),
+  key_id: t.string(),
+  endpoint: t.string(),
+  model: t.stringOrNull({ description: 'Null if no model was reached.' }),
+  server: t.stringOrNull({ description: 'Server of the last attempt.' }),
+  status: t.integer({ description: 'HTTP status; 499 if the client left before the end of the answer.' }),
+  code: t.stringOrNull({ description: 'Code of the error.' }),
+  ms: t.number({ description: 'Milliseconds from the first header to the last byte of the answer.' }),
+  queued_ms: ms('of waiting for a slot'),
+  first_ms: ms('from the slot to the first output of a stream, or to the whole answer'),
+  input_tokens: t.integerOrNull(),
+  cached_tokens: t.integerOrNull(),
+  output_tokens: t.integerOrNull(),
+});

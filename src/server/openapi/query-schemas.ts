@@ -4,6 +4,7 @@ import { auditActions } from '../../core/audit.ts';
 import { auditListLimits } from '../../wire/admin/audit.ts';
 import { hourlyDays, usageGroups } from '../../core/usage-report.ts';
 import { waitingReasons } from '../../core/waiting.ts';
+import { requestListLimits } from '../../wire/admin/requests.ts';
 import { batchListLimits } from '../../wire/batch/list.ts';
 import { fileListLimits } from '../../wire/file/list.ts';
 import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
@@ -52,6 +53,19 @@ export const allBatchesQuery: QueryDocs = {
   at_risk: {
     type: 'boolean',
     description: 'Only batches that are, or are not, at risk of missing their window.',
+  },
+};
+
+export const requestListQuery: QueryDocs = {
+  limit: limit(requestListLimits),
+  after,
+  org: text('Only requests of this org, given by its id or its name.'),
+  model: text('Only requests that this model answered, given by its id or an alias.'),
+  status: {
+    type: 'integer',
+    minimum: 100,
+    maximum: 599,
+    description: 'Only requests with this HTTP status.',
   },
 };
 

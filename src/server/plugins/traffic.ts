@@ -120,9 +120,11 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     // An unknown path is not logged: the client chose its text.
     const route = routeOptions.url ?? 'unknown';
     const status = reply.raw.statusCode;
-    onAnswered?.({ method, route, status: gone ? 499 : status, ms, trace });
+    const { requestId, startedAt } = tracked;
+    const answered = { requestId, startedAt, caller, code: failure?.code, ms, trace };
+    onAnswered?.({ ...answered, method, route, status: gone ? 499 : status });
     const fields = {
-      request_id: tracked.requestId,
+      request_id: requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
       method,
       route,

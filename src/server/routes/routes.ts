@@ -7,6 +7,7 @@ import { controlRoutes } from './controls.ts';
 import { conversationRoutes } from './conversations.ts';
 import { fileRoutes } from './files.ts';
 import { generationRoutes } from './generation.ts';
+import { loadRoutes } from './load.ts';
 import { messageBatchRoutes } from './message-batches.ts';
 import { messageRoutes } from './messages.ts';
 import { modelRoutes } from './models.ts';
@@ -33,5 +34,6 @@ export const routes: readonly Route[] = [
   ...secretsRoutes,
   ...adminBatchRoutes,
   ...controlRoutes,
+  ...loadRoutes,
   ...serverRoutes,
 ];

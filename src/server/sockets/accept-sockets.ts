@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
+import { roundToTenths } from '../../core/call-trace.ts';
 import { refuseDuplicateHeaders } from '../headers.ts';
 import { authenticate, type MountDeps } from '../mount.ts';
 import { sendError } from '../send.ts';
@@ -64,9 +65,22 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
           requestId: ids.next('req_'),
           endpoint: '/v1/responses',
           signal,
+          trace: {},
         };
       },
-      onTurnEnd: (call, ms, failure) =>
+      onTurnEnd(call, ms, failure) {
+        if (call)
+          services.recentRequests.add({
+            requestId: call.requestId,
+            startedAt: Math.round(clock.now() - ms),
+            caller: call.caller,
+            method: 'POST',
+            route: path,
+            status: failure?.status ?? 200,
+            code: failure?.code,
+            ms: roundToTenths(ms),
+            trace: call.trace ?? {},
+          });
         log[failure && failure.status >= 500 ? 'error' : 'info'](
           {
             request_id: call?.requestId,
@@ -79,7 +93,8 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
             ...(failure && failure.status >= 500 && { err: failure.cause ?? failure }),
           },
           'turn',
-        ),
+        );
+      },
     });
     open.set(socket, served);
     socket.once('close', () => open.delete(socket));

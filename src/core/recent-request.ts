@@ -1,0 +1,22 @@
+import type { Usage } from './usage.ts';
+
+/** Metadata of a finished single request. */
+export interface RecentRequest {
+  id: string;
+  /** Epoch milliseconds. */
+  startedAt: number;
+  orgId: string;
+  keyId: string;
+  endpoint: string;
+  /** HTTP status; 499 if the client left before the end of the answer. */
+  status: number;
+  /** Code of the error. */
+  code: string | null;
+  /** Milliseconds in total, of waiting for a slot, and from the slot to the first output. */
+  ms: number;
+  queuedMs: number | null;
+  firstMs: number | null;
+  model: string | null;
+  server: string | null;
+  usage: Usage | null;
+}
