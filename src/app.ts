@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { createDiskReserve } from './app/disk-reserve.ts';
 import { createLog, secretsOf } from './app/log.ts';
 import { openModelFiles, remoteSources, type ScriptedFactory } from './app/models.ts';
 import { createServing, type UnavailableServer } from './app/serving.ts';
@@ -24,6 +25,7 @@ import type { Model } from './core/model.ts';
 import type { Spawn } from './engines/llama/child-process.ts';
 import { createStartPulls } from './engines/llama/start-pulls.ts';
 import { createEgress } from './events/egress.ts';
+import type { HostLookup } from './events/host-lookup.ts';
 import { createWebhooks } from './events/create-webhooks.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
@@ -69,6 +71,8 @@ export interface Overrides {
   /** Starts the processes of the embedded engine. */
   spawn?: Spawn;
   scripted?: ScriptedFactory;
+  /** Looks up the hosts of webhooks. */
+  lookupHost?: HostLookup;
 }
 
 /**
@@ -97,6 +101,9 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   const blobs: Blobs = bucket
     ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ ...shared, bucket })
     : createDiskBlobs({ folder: blobStoreName(config), log });
+  const folders = [...(exclusive ? [config.data] : []), ...(bucket ? [] : [blobStoreName(config)])];
+  const disk = createDiskReserve({ folders, reserveBytes: config.limits.diskReserveBytes, clock, log });
+  const requireDisk = () => disk.require();
   const installation = createInstallation({ ...shared, store, blobs, folder: blobStoreName(config) });
   const accounts = createAccounts({ ...shared, store, config });
   const modelFiles = openModelFiles(config, { clock, random });
@@ -145,6 +152,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     limits: { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: limits.lineBytes },
     endpoints: config.batch.endpoints,
     storedBytesPerOrg: limits.storedBytes,
+    requireDisk,
     userFiles: {
       purposes: config.files.purposes.filter((purpose) => purpose !== 'batch'),
       fileBytes: config.files.bytes,
@@ -167,13 +175,26 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     budgets,
     controls,
     limits,
+    requireDisk,
     drainMs,
     batch: config.batch,
     usageTag: config.usageTag,
     exclusive,
   });
-  const responses = createResponses({ ...shared, store, inference, catalog, budgets, limits, exclusive });
-  const egress = createEgress(config.egress);
+  const responses = createResponses({
+    ...shared,
+    store,
+    inference,
+    catalog,
+    budgets,
+    limits,
+    requireDisk,
+    exclusive,
+  });
+  const egress = createEgress({
+    ...config.egress,
+    ...(overrides.lookupHost && { resolve: overrides.lookupHost }),
+  });
   const webhooks = createWebhooks({
     ...shared,
     store,
@@ -238,7 +259,18 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   };
 
   // Started in the order of their dependencies, stopped in reverse.
-  const parts: Service[] = [store, timing, blobs, installation, controls, pulls, service, accounts, limiter];
+  const parts: Service[] = [
+    store,
+    timing,
+    blobs,
+    disk,
+    installation,
+    controls,
+    pulls,
+    service,
+    accounts,
+    limiter,
+  ];
   if (metrics) parts.push(metrics);
   parts.push(files, responses, webhooks, batches, server);
   let stopping: Promise<void> | null = null;

@@ -41,6 +41,8 @@ export interface BatchesDeps {
   ids: Ids;
   random: Random;
   log: Log;
+  /** Throws while the disk has no room for new batches. */
+  requireDisk: () => void;
   limits: BatchLimits & { storedBytes: number; lineBytes: number };
   batch: {
     /** Endpoints that new batches may target; `defaultEndpoints` if absent. */

@@ -24,6 +24,9 @@ export function limits(at: SourceValue | undefined, check: Checker): Config['lim
     storedBytes: check.whole(fields.stored_bytes_per_org, atLeastOne) ?? 20 * 2 ** 30,
     storedResponses: check.whole(fields.stored_responses_per_org, atLeastOne) ?? 1_000_000,
     responseBytesPerOrg: check.whole(fields.response_bytes_per_org, atLeastOne) ?? 10 * 2 ** 30,
+    ...(fields.disk_reserve_bytes && {
+      diskReserveBytes: check.whole(fields.disk_reserve_bytes, { min: 0 }) ?? 0,
+    }),
     bodyBytesInFlight: check.whole(fields.body_bytes_in_flight, { min: 1_048_576 }) ?? 268_435_456,
     connections: check.whole(fields.connections, { min: 16, max: 1_000_000 }) ?? 10_000,
     connectionsPerAddress: check.whole(fields.connections_per_address, atLeastOne) ?? 1000,

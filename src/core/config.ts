@@ -44,6 +44,8 @@ export interface Config {
     /** Stored responses, chat completions, conversations and their items of an org, likewise. */
     storedResponses: number;
     responseBytesPerOrg: number;
+    /** Bytes of each disk that only running batches use; 5 %, at most 1 GiB, if absent. */
+    diskReserveBytes?: number;
     bodyBytesInFlight: number;
     connections: number;
     connectionsPerAddress: number;

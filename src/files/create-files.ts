@@ -30,7 +30,7 @@ export function createFiles(deps: FilesDeps): Files {
   const sweeper = createSweeper(deps);
   const read = createVerifiedReads(blobs);
   const longLists = createFairGate(longListLimits);
-  const quota = createFileQuota(store.storage, deps.storedBytesPerOrg);
+  const quota = createFileQuota(store.storage, deps.storedBytesPerOrg, deps.requireDisk);
 
   const find = async (orgId: string, id: string): Promise<StoredFile | undefined> =>
     isId('file-', id) ? store.files.get(orgId, id, clock.now()) : undefined;

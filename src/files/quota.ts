@@ -17,7 +17,7 @@ export function tooMuchStored(quota: keyof FileByteLimits, { [quota]: max }: Fil
 
 /** Bytes of one upload, counted while they arrive. */
 export interface UploadShare {
-  /** @throws ApiError `storage_quota_exceeded` (402) */
+  /** @throws ApiError `storage_quota_exceeded` (402), `insufficient_storage` (507) */
   add(bytes: number): void;
   release(): void;
 }
@@ -26,11 +26,12 @@ export interface UploadShare {
  * Refuses uploads that cannot be stored before they are on the disk. Uploads in progress count together; the store decides at the
  * end, exactly and over all processes.
  */
-export function createFileQuota(store: StorageStore, maxBytes: number) {
+export function createFileQuota(store: StorageStore, maxBytes: number, requireDisk: () => void) {
   const uploading = new Map<string, number>();
 
   return {
     async open(caller: Caller): Promise<UploadShare> {
+      requireDisk();
       const limits = fileByteLimits(caller, maxBytes);
       const owners = { org: caller.orgId, key: caller.keyId };
       const stored = await store.stored(Object.values(owners));
@@ -47,6 +48,7 @@ export function createFileQuota(store: StorageStore, maxBytes: number) {
       };
       return {
         add(bytes) {
+          requireDisk();
           change(bytes);
           for (const [quota, id] of Object.entries(owners) as [keyof FileByteLimits, string][])
             if ((kept.get(id) ?? 0) + uploading.get(id)! > (limits[quota] ?? Infinity))

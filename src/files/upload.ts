@@ -44,6 +44,8 @@ export interface UploadDeps {
   endpoints?: readonly BatchEndpoint[];
   /** Bytes of all files of an org that has no limit of its own. */
   storedBytesPerOrg: number;
+  /** Throws while the disk has no room for what clients store. */
+  requireDisk: () => void;
   /** Only batch files are accepted if absent. */
   userFiles?: UserFiles;
   checkSchema: CheckSchema;

@@ -46,6 +46,8 @@ export interface ResponsesDeps {
   log: Log;
   /** True if no other process uses the database. */
   exclusive: boolean;
+  /** Throws while the disk has no room for what clients store. */
+  requireDisk: () => void;
   limits: { conversationBytes: number; responseBytesPerOrg: number; storedResponses: number };
 }
 
@@ -86,10 +88,14 @@ export function createResponses(deps: ResponsesDeps): Responses {
   };
   const memory = createFairGate({ ...memoryRoom, maxWaiting });
   const remembering = createFairGate({ ...memoryRoom, maxWaiting: 0 });
-  const quota = createQuota(deps.store.storage, {
-    bytes: limits.responseBytesPerOrg,
-    responses: limits.storedResponses,
-  });
+  const quota = createQuota(
+    deps.store.storage,
+    {
+      bytes: limits.responseBytesPerOrg,
+      responses: limits.storedResponses,
+    },
+    deps.requireDisk,
+  );
   const insert = coalesceWrites(async (writes: ResponseWrite[]) => {
     const rows = writes.flatMap(({ row }) => row ?? []);
     const turns = writes.flatMap(({ turn }) => turn ?? []);

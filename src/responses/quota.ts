@@ -15,7 +15,7 @@ export interface QuotaLimits {
 const nothing: Amount = { bytes: 0, responses: 0 };
 
 /** Limits the bytes and the responses that each org stores, and the responses of each key. */
-export function createQuota(store: StorageStore, defaults: QuotaLimits) {
+export function createQuota(store: StorageStore, defaults: QuotaLimits, requireDisk: () => void) {
   const stored = new Map<string, Amount>();
   const reserved = new Map<string, Amount>();
 
@@ -34,9 +34,10 @@ export function createQuota(store: StorageStore, defaults: QuotaLimits) {
     /**
      * Reserves room before a response is generated, and so billed; the returned function releases it.
      * @param responses rows to store
-     * @throws ApiError `storage_quota_exceeded` (402)
+     * @throws ApiError `storage_quota_exceeded` (402), `insufficient_storage` (507)
      */
     async reserve({ orgId, keyId, limits }: Caller, bytes: number, responses = 1) {
+      requireDisk();
       const owners = [
         { id: orgId, name: 'org', ...defaults, responses: limits?.org.storedResponses ?? defaults.responses },
         { id: keyId, name: 'API key', bytes: Infinity, responses: limits?.key.storedResponses ?? Infinity },

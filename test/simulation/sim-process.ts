@@ -85,6 +85,7 @@ export class SimProcess implements Worker {
       ids,
       random,
       log: traced(world, this),
+      requireDisk: () => {},
       limits: { openBatchesPerOrg: 100, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
       batch: {
         priceFactor: 0.5,

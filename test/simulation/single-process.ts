@@ -167,6 +167,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
     ids,
     random,
     log: silent,
+    requireDisk: () => {},
     limits: { openBatchesPerOrg: 10_000, storedBytes: Infinity, lineBytes: defaultLimits.lineBytes },
     batch: {
       priceFactor: 0.5,

@@ -40,6 +40,7 @@ export async function startFiles(
     diskClock: clock,
     checkSchema,
     storedBytesPerOrg,
+    requireDisk: () => {},
     limits: { fileBytes: 33_554_432, lines: 10_000, lineBytes: 8_388_608, ...limits },
   });
   await store.start();

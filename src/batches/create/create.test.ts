@@ -74,6 +74,7 @@ describe('createBatch', () => {
       createdAt: 0,
     });
     deps = {
+      requireDisk: () => {},
       store,
       files,
       catalog: { ...createCatalog([model('m'), model('n')]), refresh: async () => {} },

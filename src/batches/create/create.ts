@@ -28,6 +28,8 @@ const msPerToken = 1;
 const drainGraceMs = 2_000;
 
 export interface CreateDeps {
+  /** Throws while the disk has no room for new batches. */
+  requireDisk: () => void;
   store: Store;
   files: Files;
   catalog: SharedCatalog;
@@ -85,10 +87,11 @@ function requirePriority({ maxPriority = priorities.max }: Caller, { priority }:
 }
 
 async function storedInput(
-  { store, files, clock }: CreateDeps,
+  { store, files, clock, requireDisk }: CreateDeps,
   caller: Caller,
   input: CreateBatch,
 ): Promise<BatchInput> {
+  requireDisk();
   const file = await store.files.get(caller.orgId, input.inputFileId ?? '', clock.now());
   if (!file) throw invalid('input_file_id', 'no such file, or it has expired');
   if (file.purpose !== 'batch')

@@ -59,6 +59,7 @@ export async function startRaisingServer(rows: readonly ErrorRow[]): Promise<Rai
     catalog,
     budgets: accounts.budgets,
     limits,
+    requireDisk: () => {},
     exclusive: true,
   });
   const server = createServer({

@@ -110,6 +110,7 @@ interface StartOptions {
   /** Wraps the scripted engine; absent: the scripted engine serves the models. */
   engine?: (scripted: DirectedEngine) => Engine;
   lookupHost?: HostLookup;
+  requireDisk?: () => void;
   /** Limits of orgs and keys without limits of their own; none if absent. */
   requestLimits?: Partial<CallerLimits>;
   /** Limits on batches of orgs and keys without limits of their own; only 1,000 open batches if absent. */
@@ -122,7 +123,7 @@ export async function startServer(
     StartOptions = {},
 ): Promise<RunningServer> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...given } = options;
-  const { lookupHost, requestLimits, queueLimits, ...overrides } = given;
+  const { lookupHost, requireDisk = () => {}, requestLimits, queueLimits, ...overrides } = given;
   const logged: RunningServer['logged'] = [];
   const log = recordingLog(logged);
   const ids = createIds(clock, systemRandom);
@@ -154,6 +155,7 @@ export async function startServer(
   const limits = { ...testLimits, ...options.limits };
   const fileLimits = { fileBytes: limits.bytesPerBatch, lines: limits.requestsPerBatch, lineBytes: 500_000 };
   const files = createFiles({
+    requireDisk,
     store,
     blobs,
     catalog: peers,
@@ -171,6 +173,7 @@ export async function startServer(
   const controls = createControls({ store, clock, log });
   controls.onChange(() => service.drain(new Set(controls.drains.map(({ id }) => id))));
   const batches = createBatches({
+    requireDisk,
     store,
     blobs,
     files,
@@ -203,6 +206,7 @@ export async function startServer(
     exclusive: true,
   });
   const responses = createResponses({
+    requireDisk,
     store,
     inference,
     catalog,
