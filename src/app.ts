@@ -123,6 +123,14 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     (await import('./metrics/counters.ts')).createCounters(
       config.metrics.orgs > 0 ? { max: config.metrics.orgs, nameOf, clock } : undefined,
     );
+  const tracer =
+    config.tracing &&
+    (await import('./tracing/create-tracer.ts')).createTracer({
+      ...config.tracing,
+      ...shared,
+      version: packageVersion(),
+      models: () => serving.models.map((model) => model.config),
+    });
   const service = createInference({
     ...shared,
     models: serving.models,
@@ -165,6 +173,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
   });
   const batches = createBatches({
     ...shared,
+    tracer,
     time,
     store: counts ? { ...store, results: counts.instrument(store.results) } : store,
     blobs,
@@ -230,7 +239,11 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     drainMs,
     ...config.server,
     version: packageVersion(),
-    onAnswered: counts?.recordCall,
+    tracer,
+    onAnswered(call) {
+      counts?.recordCall(call);
+      tracer?.endRequest(call);
+    },
   });
   const metrics =
     config.metrics &&
@@ -271,7 +284,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     accounts,
     limiter,
   ];
-  if (metrics) parts.push(metrics);
+  parts.push(...[tracer, metrics].filter((part) => part !== undefined));
   parts.push(files, responses, webhooks, batches, server);
   let stopping: Promise<void> | null = null;
   let reloading: Promise<void> = Promise.resolve();
@@ -350,6 +363,6 @@ function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts,
 
 /** Keys that take effect only at a start. */
 const unreadKeys = [
-  ...words('server data database files modelFolder hub limits batch metrics egress'),
+  ...words('server data database files modelFolder hub limits batch metrics tracing egress'),
   ...words('quarantineMs drainMs usageTag logLevel apiKey adminKey secretsKey acceptedSecretsKeys'),
 ] satisfies (keyof Config)[];

@@ -607,6 +607,33 @@ it('a flavor of its own is checked, too', () => {
   expect(flavor('{ effort: [high] }')).toMatch(/expected an object of names/);
 });
 
+describe('tracing', () => {
+  it('has a collector, headers and a share of traces', () => {
+    const yaml = 'tracing: { endpoint: "http://c:4318/", headers: { X-Key: abc }, sample: 0.1 }\n';
+    expect(load(yaml).tracing).toEqual({
+      endpoint: 'http://c:4318',
+      headers: { 'x-key': 'abc' },
+      sample: 0.1,
+    });
+    expect(load('tracing: { endpoint: "https://c" }\n').tracing).toEqual({
+      endpoint: 'https://c',
+      headers: {},
+      sample: 1,
+    });
+    expect(load('').tracing).toBeUndefined();
+  });
+
+  it.each([
+    ['tracing: {}', 'tracing'],
+    ['tracing: { endpoint: "c:4318" }', 'tracing.endpoint'],
+    ['tracing: { endpoint: "http://c/v1/traces" }', 'tracing.endpoint'],
+    ['tracing: { endpoint: "http://c", sample: 2 }', 'tracing.sample'],
+    ['tracing: { endpoint: "http://c", headers: { host: x } }', 'tracing.headers.host'],
+  ])('is refused where it is wrong: %s', (yaml, where) => {
+    expect(problems(`${yaml}\n`)).toEqual([expect.stringMatching(`offpeak.yaml:1: ${where}\\b`)]);
+  });
+});
+
 describe('metrics', () => {
   it.each([
     ['metrics: {}', { host: '127.0.0.1', port: 9464, orgs: 0 }],

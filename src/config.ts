@@ -8,6 +8,7 @@ import { bucket } from './config/bucket.ts';
 import { environment, outside, presence } from './config/environment.ts';
 import { configKeys, type environmentKeys, logLevels } from './config/keys.ts';
 import { batch, files, limits } from './config/limits.ts';
+import { headers } from './config/engines.ts';
 import { builtInModel, models } from './config/models.ts';
 import { folder, type ConfigContext, omitUndefined } from './config/context.ts';
 import type { Config } from './core/config.ts';
@@ -97,6 +98,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
     limits: caps,
     batch: batches,
     metrics: metrics(file.metrics, check),
+    tracing: tracing(file.tracing, check),
     egress: egress(file.egress, check),
     usageTag: check.text(file.usage_tag) ?? defaultTagName,
     quarantineMs: check.duration(file.quarantine) ?? 7 * 86_400_000,
@@ -160,6 +162,21 @@ function metrics(at: SourceValue | undefined, check: Checker): Config['metrics']
     host: check.text(fields.host) ?? '127.0.0.1',
     port: check.whole(fields.port, { min: 0, max: 65_535 }) ?? 9464,
     orgs: check.whole(fields.orgs, { min: 0, max: 1_000 }) ?? 0,
+  };
+}
+
+function tracing(at: SourceValue | undefined, check: Checker): Config['tracing'] {
+  if (at === undefined) return undefined;
+  const fields = check.object(at, configKeys.tracing);
+  const endpoint = check.url(fields.endpoint);
+  if (fields.endpoint === undefined)
+    check.fail(at, 'needs an endpoint', 'For example endpoint: http://127.0.0.1:4318');
+  else if (endpoint?.endsWith('/v1/traces'))
+    check.fail(fields.endpoint, 'must be the base URL: /v1/traces is added');
+  return {
+    endpoint: endpoint ?? '',
+    headers: fields.headers ? headers(fields.headers, check) : {},
+    sample: check.number(fields.sample, { min: 0, max: 1 }) ?? 1,
   };
 }
 

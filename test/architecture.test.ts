@@ -62,6 +62,10 @@ const table: Record<string, Row> = {
     may: ['inference', 'store', 'core', 'base'],
     because: 'metrics read the services, and no service depends on metrics',
   },
+  tracing: {
+    may: ['core', 'base'],
+    because: 'spans are made of finished calls, and no service depends on them',
+  },
   server: {
     may: [
       'batches',
@@ -103,6 +107,7 @@ const table: Record<string, Row> = {
       'responses',
       'events',
       'metrics',
+      'tracing',
       'inference',
       'limits',
       'operator',

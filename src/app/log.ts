@@ -57,7 +57,7 @@ const eachLine = (show: (line: string) => string) => (lines: string) =>
 
 /** Returns all secrets in the configuration. */
 export function secretsOf(config: Config): string[] {
-  const { apiKey, adminKey, secretsKey, acceptedSecretsKeys, hub, database, files, models } = config;
+  const { apiKey, adminKey, secretsKey, acceptedSecretsKeys, hub, database, files, models, tracing } = config;
   const engines = models.flatMap(({ engine }) =>
     engine.kind === 'openai'
       ? [
@@ -72,7 +72,7 @@ export function secretsOf(config: Config): string[] {
   const { secretKey, sessionToken } = files.bucket ?? {};
   // Removing secrets of fewer than 8 characters would make the log unreadable.
   const all = [apiKey, adminKey, secretsKey, hub.token, secretKey, sessionToken, password, plain];
-  return [...all, ...acceptedSecretsKeys, ...engines].flatMap((secret) =>
-    secret && secret.length >= 8 ? secret : [],
+  return [...all, ...acceptedSecretsKeys, ...Object.values(tracing?.headers ?? {}), ...engines].flatMap(
+    (secret) => (secret && secret.length >= 8 ? secret : []),
   );
 }

@@ -5,6 +5,7 @@ import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { StoreTime } from '../base/store-time.ts';
 import type { Blobs } from '../blobs/blobs.ts';
+import type { CallTracer } from '../core/call-trace.ts';
 import type { BatchEndpoint } from '../core/batch.ts';
 import type { Catalog } from '../core/model.ts';
 import type { QueueLimits } from '../core/queue-limits.ts';
@@ -57,6 +58,7 @@ export interface BatchesDeps {
   usageTag?: string;
   /** Milliseconds that `stop` waits for lines in flight. */
   drainMs: number;
+  tracer?: Pick<CallTracer, 'beginLine' | 'endLine' | 'endBatch'> | undefined;
   /** True if no other process uses the database. */
   exclusive: boolean;
 }

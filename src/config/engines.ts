@@ -141,7 +141,7 @@ function capabilities(at: SourceValue, check: Checker): NonNullable<OpenAiEngine
 /** Headers that HTTP itself manages. */
 const reserved = /^(?:host|connection|content-.*|transfer-encoding|keep-alive|upgrade|te|trailer|expect)$/;
 
-function headers(at: SourceValue, check: Checker): Record<string, string> {
+export function headers(at: SourceValue, check: Checker): Record<string, string> {
   if (!(at.value instanceof Map)) {
     check.fail(at, 'expected an object of names and texts', 'For example headers: { x-team: offpeak }');
     return {};

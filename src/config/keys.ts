@@ -5,7 +5,7 @@ export const logLevels = words('trace debug info warn error silent');
 /** Keys of the configuration file. A test compares them with docs/configuration.md. */
 export const configKeys = {
   root: [
-    ...words('server data database files s3 models model_folder hub limits batch metrics egress'),
+    ...words('server data database files s3 models model_folder hub limits batch metrics tracing egress'),
     ...words('quarantine drain usage_tag log_level api_key admin_key secrets_key accepted_secrets_keys'),
   ],
   server: words('host port trusted_proxies'),
@@ -37,6 +37,7 @@ export const configKeys = {
   files: words('store purposes bytes'),
   s3: words('endpoint region path_style access_key secret_key session_token'),
   metrics: words('host port orgs'),
+  tracing: words('endpoint headers sample'),
   egress: words('allow ports'),
   batch: words(
     'endpoints price_factor result_ttl completion_window cancel_grace lost_model_after hours share dates floor floor_at_risk',

@@ -3,6 +3,12 @@ import type { Usage } from './usage.ts';
 
 /** Trace of a model call. After a retry or a fallback it describes the last attempt. */
 export interface CallTrace {
+  /** Ids of its spans, where calls are traced. */
+  span?: SpanIds;
+  /** Monotonic milliseconds at which the first attempt began. */
+  begunAt?: number;
+  /** True for a streamed answer. */
+  isStream?: boolean;
   /** Number of attempts. */
   calls?: number;
   /** Name of the last replica. */
@@ -20,6 +26,23 @@ export interface CallTrace {
   reported?: ReportedUsage;
   /** Usage that is charged. */
   billed?: Usage;
+}
+
+/** Ids of the spans of a call, in hex (W3C Trace Context). */
+export interface SpanIds {
+  traceId: string;
+  /** Span of the model call. */
+  callId: string;
+  /** Span of the HTTP request around it, and its parent at the client. */
+  requestId?: string;
+  parentId?: string;
+  isSampled: boolean;
+}
+
+/** Header of W3C Trace Context that makes spans of the upstream children of the model call. */
+export function traceparentOf(trace: CallTrace | undefined): [string, string] | undefined {
+  const ids = trace?.span;
+  return ids && ['traceparent', `00-${ids.traceId}-${ids.callId}-${ids.isSampled ? '01' : '00'}`];
 }
 
 /** Token counts as reported by a server, unverified; the sum if a request was split. */
@@ -43,6 +66,41 @@ export interface AnsweredCall {
   status: number;
   ms: number;
   trace: CallTrace;
+}
+
+/** Finished attempt of a batch line. */
+export interface AnsweredLine {
+  batchId: string;
+  orgId: string;
+  /** Endpoint of the batch. */
+  endpoint: string;
+  line: number;
+  /** Attempts so far, with this one. */
+  attempt: number;
+  /** Code of the error; undefined for an answer. */
+  code: string | undefined;
+  trace: CallTrace;
+}
+
+/** Batch in its final state. Instants are epoch milliseconds. */
+export interface EndedBatch {
+  id: string;
+  orgId: string;
+  endpoint: string;
+  status: string;
+  total: number;
+  createdAt: number;
+  endedAt: number;
+}
+
+/** Records calls and batches as spans. */
+export interface CallTracer {
+  /** Ids for the spans of a request. @param traceparent header of the client */
+  beginRequest(traceparent: string | undefined): SpanIds;
+  beginLine(): SpanIds;
+  endRequest(call: AnsweredCall): void;
+  endLine(line: AnsweredLine): void;
+  endBatch(batch: EndedBatch): void;
 }
 
 /** Log fields of a call; `reported` only if it differs from the charged usage. */

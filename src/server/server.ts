@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { type Clock, sleep } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
-import type { AnsweredCall } from '../core/call-trace.ts';
+import type { AnsweredCall, CallTracer } from '../core/call-trace.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
@@ -32,6 +32,7 @@ export interface ServerDeps extends Omit<Services, 'openapi' | 'recentRequests'>
   drainMs?: number;
   /** Called when a request has ended. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
+  tracer?: Pick<CallTracer, 'beginRequest'> | undefined;
 }
 
 export interface Server extends Service {
@@ -73,6 +74,7 @@ export function createServer(deps: ServerDeps): Server {
       if (isSingleRequest(call)) recentRequests.add(call);
       deps.onAnswered?.(call);
     },
+    tracer: deps.tracer,
   });
   serializePipelines(app, traffic);
   const connections = limitConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });

@@ -35,6 +35,7 @@ export interface AppOptions {
   files?: Partial<Config['files']>;
   egress?: Config['egress'];
   metrics?: Config['metrics'];
+  tracing?: Config['tracing'];
   drainMs?: number;
   /** Secret of an admin key. */
   adminKey?: string;
@@ -77,6 +78,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     files: { ...defaults.files, ...options.files },
     egress: options.egress ?? defaults.egress,
     metrics: options.metrics,
+    tracing: options.tracing,
     drainMs: options.drainMs ?? 2000,
     apiKey: 'test-key-0123456789-abcdefghijklmnop',
     ...(options.adminKey !== undefined && { adminKey: options.adminKey }),

@@ -118,7 +118,7 @@ export class Finalizer {
   }
 
   async #finish(batch: Batch, lease: Lease, incomplete: boolean): Promise<void> {
-    const { store, worker, log } = this.#deps;
+    const { store, worker, time, log, tracer } = this.#deps;
     if (this.#stopped.signal.aborted) return void (await store.batches.release(worker, [lease]));
     const fault = this.#faultOf(batch.id);
     if (incomplete) {
@@ -129,7 +129,9 @@ export class Finalizer {
     const outcome = await this.#publish(batch, lease, files, fault);
     // The lease is lost, or the answer to our own publication was: then the files belong to the batch. Unused files are swept.
     if (outcome === 'fenced') return;
-    const { closing, total } = batch;
+    const { id, orgId, endpoint, closing, total, createdAt } = batch;
+    const status = fault && closing !== 'cancelled' ? 'failed' : closing!;
+    tracer?.endBatch({ id, orgId, endpoint, status, total, createdAt, endedAt: time.now() });
     log.info({ batch: batch.id, status: closing, total, fault: fault?.message }, 'batch closed');
     await this.purge(batch.id);
   }

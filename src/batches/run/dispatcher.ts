@@ -155,7 +155,7 @@ export class Dispatcher {
   }
 
   async #run(claimed: ClaimedChunk, ref: LineRef, reservation: Reservation): Promise<void> {
-    const { demand, warmup, inference, log } = this.#deps;
+    const { demand, warmup, inference } = this.#deps;
     const { chunk, model } = claimed;
     const line = await claimed.lines
       .read(ref)
@@ -176,7 +176,7 @@ export class Dispatcher {
     if (!ready) return;
     const { model: found, asked } = ready;
     const { abort, orgId, weight, priced, expiresAt: deadline } = claimed.batch;
-    const trace: CallTrace | undefined = log.isLevelEnabled('debug') ? {} : undefined;
+    const trace = this.#traceFor();
     const attempts = claimed.attempts.get(ref.line);
     const attempt = (attempts ?? noAttempts).made + 1;
     try {
@@ -200,25 +200,37 @@ export class Dispatcher {
       reservation.charge(ceilCost(result.cost));
       this.#resolve(claimed, ref, result, reservation);
       warmup.answered(model, prefix);
-      if (trace) this.#logCall(claimed, ref, attempt, trace);
+      if (trace) this.#noteCall(claimed, ref, attempt, trace);
     } catch (error) {
       this.#failed(claimed, ref, line, error, sentAt);
-      if (trace) this.#logCall(claimed, ref, attempt, trace, error);
+      if (trace) this.#noteCall(claimed, ref, attempt, trace, error);
     } finally {
       ready.leave();
     }
   }
 
-  #logCall(
+  /** Trace of an attempt, if anything reads it. */
+  #traceFor(): CallTrace | undefined {
+    const { log, tracer } = this.#deps;
+    if (tracer) return { span: tracer.beginLine() };
+    return log.isLevelEnabled('debug') ? {} : undefined;
+  }
+
+  /** Logs an attempt, and records its span. */
+  #noteCall(
     { batch }: ClaimedChunk,
     ref: LineRef,
     attempt: number,
     trace: CallTrace,
     failure?: unknown,
   ): void {
+    const { log, tracer } = this.#deps;
+    const code = failure === undefined ? undefined : asApiError(failure).code;
+    const { id: batchId, orgId, endpoint } = batch;
+    tracer?.endLine({ batchId, orgId, endpoint, line: ref.line, attempt, code, trace });
     const request = { request_id: lineRequestId(batch.id, ref.line), org: batch.orgId, attempt };
-    const failed = failure !== undefined && { code: asApiError(failure).code };
-    this.#deps.log.debug({ ...request, ...toCallFields(trace), ...failed }, failed ? 'line failed' : 'line');
+    const failed = code !== undefined && { code };
+    log.debug({ ...request, ...toCallFields(trace), ...failed }, failed ? 'line failed' : 'line');
   }
 
   /** Backs off for an unavailable disk, and fails the batch for a lost file. The line loses no attempt. */

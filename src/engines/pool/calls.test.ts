@@ -104,6 +104,7 @@ describe('recordCall', () => {
     record.responded('id');
     expect(trace).toEqual({
       model: 'm',
+      begunAt: 0,
       calls: 1,
       serversAsked: 1,
       server: 'a',
@@ -113,7 +114,7 @@ describe('recordCall', () => {
     });
     trace.reported = { inputTokens: 7 };
     recordCall(trace, clock);
-    expect(trace).toEqual({ model: 'm', calls: 2, serversAsked: 0 });
+    expect(trace).toEqual({ model: 'm', begunAt: 0, calls: 2, serversAsked: 0 });
   });
 
   it('drops the usage that a failed server reported when another one is tried', () => {

@@ -119,6 +119,7 @@ export function createCalls(
   ): AsyncGenerator<readonly T[]> {
     const tried = new Set<Replica>();
     const trace = call.trace && recordCall(call.trace, clock);
+    if (call.trace) call.trace.isStream = true;
     for (let at = await queue.reserve(call); ;) {
       const { replica } = at;
       trace?.sent(replica.name);
@@ -206,6 +207,7 @@ function workFor({ usage }: { usage: ChatUsage }): number {
 export function recordCall(trace: CallTrace, clock: Pick<Clock, 'monotonic'>) {
   const begunAt = clock.monotonic();
   let sentAt = begunAt;
+  trace.begunAt ??= begunAt;
   trace.calls = (trace.calls ?? 0) + 1;
   trace.serversAsked = 0;
   trace.server = trace.queuedMs = trace.firstOutputMs = trace.answerId = trace.reported = undefined;

@@ -447,6 +447,7 @@ describe('createPool', () => {
     await asked;
     expect(known).toEqual({
       server: first === one ? 'gpu-1' : 'gpu-0',
+      begunAt: 0,
       calls: 1,
       serversAsked: 2,
       queuedMs: 0,

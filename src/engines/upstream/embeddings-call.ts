@@ -1,4 +1,5 @@
 import { type Fields, fieldsOf } from '../../base/fields.ts';
+import { traceparentOf } from '../../core/call-trace.ts';
 import { ApiError, permanent, invalid } from '../../core/errors.ts';
 import { estimateText } from '../../wire/chat/request/estimate-prompt.ts';
 import type { EmbeddingsRequest } from '../../wire/embeddings/embeddings.ts';
@@ -29,7 +30,7 @@ export function createEmbeddingsCall(
     const expected = expectedOf(request);
     request.release?.();
     const { fields } = await client
-      .post(prober.profile.embeddingsPath, body, signal)
+      .post(prober.profile.embeddingsPath, body, signal, traceparentOf(trace))
       .catch(async (error: unknown) => {
         if (error instanceof AbsentError && (await prober.listsModel())) throw noEmbeddings();
         throw refusedDimensions(error, expected);

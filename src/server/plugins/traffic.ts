@@ -4,7 +4,13 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Log } from '../../base/log.ts';
 import { type ListEntry, addEntry, removeEntry } from '../../base/swap-remove-list.ts';
-import { type AnsweredCall, type CallTrace, toCallFields, roundToTenths } from '../../core/call-trace.ts';
+import {
+  type AnsweredCall,
+  type CallTrace,
+  type CallTracer,
+  toCallFields,
+  roundToTenths,
+} from '../../core/call-trace.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
@@ -53,6 +59,7 @@ interface TrafficDeps {
   log: Log;
   /** Called when a request has ended. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
+  tracer?: Pick<CallTracer, 'beginRequest'> | undefined;
 }
 
 /**
@@ -60,7 +67,7 @@ interface TrafficDeps {
  * and bodies are never logged.
  */
 export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
-  const { clock, ids, log, onAnswered } = deps;
+  const { clock, ids, log, onAnswered, tracer } = deps;
   const inFlight: InFlightRequest[] = [];
   let draining = false;
   const whenIdle: (() => void)[] = [];
@@ -81,7 +88,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       startedAt: clock.now(),
       signal: controller.signal,
       caller: undefined,
-      trace: {},
+      trace: tracer ? { span: tracer.beginRequest(printable(request.headers['traceparent'])) } : {},
       release() {},
       work: noWork,
       onFailure: (error) => void (tracked.failure = error),

@@ -1,3 +1,4 @@
+import { traceparentOf } from '../../../core/call-trace.ts';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { fieldsOf, isObject, parseOrUndefined } from '../../../base/fields.ts';
 import { estimateText, tokensOfBytes } from '../../../wire/chat/request/estimate-prompt.ts';
@@ -102,12 +103,13 @@ function headersOf(
   { value }: JsonBody<NativeRequest>,
   { members, betas }: NativeFormat,
   { passThrough }: Pick<RequestProfile, 'passThrough'>,
-  { betas: named = '' }: EngineCall,
+  { betas: named = '', trace }: EngineCall,
 ): string[] | undefined {
   const own = betas?.(value, (member) => members.has(member) || passThrough.includes(member)) ?? [];
   const clients = passThrough.includes(betaHeader) ? (named.match(/[\w.-]+/g) ?? []) : [];
   const all = new Set([...own, ...clients]);
-  return all.size > 0 ? [betaHeader, [...all].join(',')] : undefined;
+  const traceparent = traceparentOf(trace);
+  return all.size > 0 ? [betaHeader, [...all].join(','), ...(traceparent ?? [])] : traceparent;
 }
 
 const betaHeader = 'anthropic-beta';
