@@ -79,7 +79,7 @@ async function start(given: readonly KeyChanges[]) {
 }
 
 describe('a key', () => {
-  it('never creates, changes or rotates a key that may do more than it, in any sequence of calls', async () => {
+  it('C07: never creates, changes or rotates a key that may do more than it, in any sequence of calls', async () => {
     let granted = 0;
     await fc.assert(
       fc.asyncProperty(

@@ -39,7 +39,7 @@ async function store(bytes: number, caller = one): Promise<string> {
 }
 const refused = { code: 'storage_quota_exceeded', status: 402 };
 
-it('stores files up to the limit of the org, and again once some are deleted (attack 5)', async () => {
+it('C22: stores files up to the limit of the org, and again once some are deleted (attack 5)', async () => {
   const first = await store(600);
   await expect(store(401)).rejects.toMatchObject({
     ...refused,
