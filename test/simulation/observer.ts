@@ -32,6 +32,7 @@ export interface BatchRow {
   expired_at: number | null;
   cancelled_at: number | null;
   purged: number;
+  org_id: string;
 }
 
 interface Books {
@@ -47,7 +48,7 @@ interface Books {
 }
 
 const columns = `id, status, closing, accept_until, ok, err, total, expires_at, created_at, output_file_id, error_file_id,
-  completed_at, failed_at, expired_at, cancelled_at, purged`;
+  completed_at, failed_at, expired_at, cancelled_at, purged, org_id`;
 
 const changing = new Set<Operation>([
   'batches.create',
@@ -123,6 +124,8 @@ export class Observer {
     const now = virtualEpoch + this.#elapsed();
     const changes = await takeChanges(this.#database.db);
     if (changes.batches.size > 0) await this.#checkBatches(name, sentAt, now);
+    for (const orgId of new Set([...changes.batches].map((id) => this.#last.get(id)?.org_id)))
+      if (orgId !== undefined) await this.#judgeQueued(name, orgId);
     this.#seen = this.#database.db.writes;
     this.fences.judge({ name, args, result, changes, before, after: this.#last, sentAt, doneAt: now });
     for (const id of new Set(changes.results.map(({ batchId }) => batchId))) await this.#judgeBooks(name, id);
@@ -165,6 +168,21 @@ export class Observer {
       this.fail(
         `${by}: ${id} bills ${requests} requests, ${billed} tokens for ${ok} outputs, ${tokens} tokens`,
       );
+  }
+
+  /** What counts against the limits of an org must be its requests without a result, after every commit. */
+  async #judgeQueued(by: Operation, orgId: string): Promise<void> {
+    const [left] = await this.#database.db.all<{ requests: number }>(
+      `SELECT coalesce(sum(b.total - (SELECT count(*) FROM batch_results r WHERE r.batch_id = b.id)), 0) AS requests
+       FROM batches b WHERE b.org_id = ? AND b.closing IS NULL`,
+      [orgId],
+    );
+    const { org } = await this.#database.store.batches.queued(orgId, '');
+    const tokens = Object.values(org.tokens).reduce((sum, each) => sum + each, 0);
+    if (org.requests !== left!.requests)
+      this.fail(`${by}: ${orgId} counts ${org.requests} queued requests, has ${left!.requests}`);
+    if (tokens > 0 !== org.requests > 0)
+      this.fail(`${by}: ${orgId} counts ${tokens} queued tokens for ${org.requests} requests`);
   }
 
   /** A dead process may hold leases for at most a minute after its death or its last heartbeat to arrive. */

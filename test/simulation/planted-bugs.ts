@@ -105,6 +105,25 @@ export const plantedBugs: Record<string, Plant> = {
       batches: { expire: (_now, limit) => parts.store.batches.expire(parts.clock.now(), limit) },
     }),
 
+  'the tokens of a new batch are not counted': (parts) =>
+    around(parts, {
+      batches: {
+        create: (batch, chunks, options) => parts.store.batches.create({ ...batch, est: 0 }, chunks, options),
+      },
+    }),
+
+  'a batch that ends stays in the queue': (parts, world) =>
+    around(parts, {
+      batches: {
+        publish: async (...args) => {
+          const outcome = await parts.store.batches.publish(...args);
+          if (outcome === 'published')
+            await world.database.db.all('UPDATE batches SET closing = NULL WHERE id = ?', [args[1].batchId]);
+          return outcome;
+        },
+      },
+    }),
+
   'a batch is cancelled after its end was decided': (parts, world) =>
     around(parts, {
       batches: {

@@ -32,15 +32,27 @@ export async function judge(world: World, clients: readonly Client[]): Promise<v
   }
   judgeAttempts(world);
   await judgeSpending(world);
+  await judgeQueued(world);
 }
 
-/** Spending known to the budgets must equal the cost of the batches in the ledger. */
+/** Once all batches have ended, nothing counts against the limits on batches. */
+async function judgeQueued({ database, observer, batchIds }: World): Promise<void> {
+  for (const id of batchIds.values()) {
+    const { orgId, keyId } = (await database.store.batches.find(id))!;
+    const { org } = await database.store.batches.queued(orgId, keyId);
+    if (org.batches + org.requests > 0 || Object.values(org.tokens).some((tokens) => tokens !== 0))
+      observer.fail(`${orgId} still has queued work: ${JSON.stringify(org)}`);
+  }
+}
+
+/** Spending of orgs and keys, as known to the budgets, must equal the cost of the batches in the ledger. */
 async function judgeSpending({ database, observer, batchIds }: World): Promise<void> {
   const costs = new Map<string, number>();
   for (const id of batchIds.values()) {
-    const { orgId, prices, priceFactor } = (await database.store.batches.find(id))!;
+    const { orgId, keyId, prices, priceFactor } = (await database.store.batches.find(id))!;
     for (const { model, usage } of await database.store.ledger.forSource(id))
-      costs.set(orgId, (costs.get(orgId) ?? 0) + Number(cost(usage, prices[model]!, priceFactor)));
+      for (const owner of [orgId, keyId])
+        costs.set(owner, (costs.get(owner) ?? 0) + Number(cost(usage, prices[model]!, priceFactor)));
   }
   const rows = await database.db.all<{ org_id: string; amount: number }>(
     'SELECT org_id, sum(amount) AS amount FROM spending GROUP BY org_id',
