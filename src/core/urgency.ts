@@ -33,7 +33,8 @@ export function compareUrgency(a: Pick<Urgent, 'orgId' | 'due'>, b: Pick<Urgent,
   return a.orgId === b.orgId ? a.due - b.due : instantOf(a.due) - instantOf(b.due);
 }
 
-function instantOf(due: number): number {
+/** Instant of a `due`, without its priority. */
+export function instantOf(due: number): number {
   return due - Math.floor(due / range) * range;
 }
 

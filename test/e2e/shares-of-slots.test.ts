@@ -53,10 +53,10 @@ it('another org gets its answers while one has 160 requests in flight (attack 2)
   const answers = Array.from({ length: 12 }, () => chat(other, 'few'));
   await until('the others displaced twelve', () => open.length + refused === 160 - 64 + 12);
   let busyAnswered = 0;
-  let left = 12;
-  for (const answer of answers) void answer.then(() => left--);
+  const left = new Set(answers);
+  for (const answer of answers) void answer.then(() => left.delete(answer));
   // Each answered request makes room for one that waits.
-  for (; left > 0; await until('the upstream has work', () => open.length > 0 || left === 0)) {
+  for (; left.size > 0; await until('the upstream has work', () => open.length > 0 || left.size === 0)) {
     const next = open.shift();
     if (!next) continue;
     if (next.isBusy) busyAnswered++;
@@ -72,17 +72,17 @@ it('another org gets its answers while one has 160 requests in flight (attack 2)
 
 it('a batch of another org progresses under a permanent load of requests (attack 3)', async () => {
   answersAtOnce = true;
-  let isOver = false;
+  const over = new AbortController();
   let answered = 0;
   const load = Array.from({ length: 60 }, async () => {
-    while (!isOver) if ((await chat(busy, 'busy')) === 200) answered++;
+    while (!over.signal.aborted) if ((await chat(busy, 'busy')) === 200) answered++;
   });
   await until('the load is permanent', () => answered > 100);
   const before = answered;
   const { id } = await other.createBatch({ requests: chatLines(20) });
   const batch = await other.finished(id);
   const during = answered - before;
-  isOver = true;
+  over.abort();
   await Promise.all(load);
   expect(batch.request_counts).toEqual({ total: 20, completed: 20, failed: 0 });
   // The floor of one slot leaves most of the others to single requests.

@@ -170,7 +170,7 @@ export class Observer {
       );
   }
 
-  /** What counts against the limits of an org must be its requests without a result, after every commit. */
+  /** The use of the limits of an org must be its requests without a result, after every commit. */
   async #judgeQueued(by: Operation, orgId: string): Promise<void> {
     const [left] = await this.#database.db.all<{ requests: number }>(
       `SELECT coalesce(sum(b.total - (SELECT count(*) FROM batch_results r WHERE r.batch_id = b.id)), 0) AS requests

@@ -80,5 +80,11 @@ describe('a batch beyond a limit', () => {
         'Split the batch, or ask the operator to raise the limit.',
     });
     expect(error.retryAfter).toBeUndefined();
+    const none = { ...requests, name: 'open_batches', limit: 0, used: 0, adds: 1 } as const;
+    expect(limitExceeded([none])).toMatchObject({
+      shouldRetry: false,
+      message:
+        'The limit of this API key, 0 unfinished batches (open_batches), allows no batches. Ask the operator to raise it.',
+    });
   });
 });

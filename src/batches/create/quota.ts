@@ -1,4 +1,4 @@
-import { ApiError } from '../../core/errors.ts';
+import { ApiError, type ErrorCode } from '../../core/errors.ts';
 import type { CallerLimits } from '../../core/limits.ts';
 import type { SharedCatalog } from '../../core/model.ts';
 import type { Caller } from '../../core/org.ts';
@@ -46,16 +46,27 @@ export function limitExceeded(exceeded: readonly QueueLimit[]): ApiError {
   ];
   const what = unit || `queued tokens of the model '${model}'`;
   const of = `${limit} ${what} (${name})`;
-  const code = name === 'open_batches' ? 'rate_limit_exceeded' : (`${name}_exceeded` as const);
+  if (limit === 0)
+    return new ApiError(
+      code(name),
+      `The limit of this ${whose}, ${of}, allows no batches. Ask the operator to raise it.`,
+      {
+        shouldRetry: false,
+      },
+    );
   if (never)
     return new ApiError(
-      code,
+      code(name),
       `This batch adds ${adds}, and the limit of this ${whose} is ${of}. Split the batch, or ask the operator to raise the limit.`,
       { shouldRetry: false },
     );
   return new ApiError(
-    code,
+    code(name),
     `The limit of this ${whose}, ${of}, is used up: ${used} used, ${adds} needed. Try again when some have ended.`,
     { retryAfter: 60 },
   );
+}
+
+function code(name: QueueLimit['name']): ErrorCode {
+  return name === 'open_batches' ? 'rate_limit_exceeded' : `${name}_exceeded`;
 }

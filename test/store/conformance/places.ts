@@ -70,6 +70,15 @@ export function placeTests(on: Stores): void {
       expect((await on.store.batches.find(low.id))!.priority).toBe(1);
     });
 
+    test('do not count for the order in which batches of several orgs are closed', async () => {
+      const first = await add(0, { orgId: 'org_a' });
+      const second = await add(9, { orgId: 'org_b', due: dueAt(start + 1, 9) });
+      await on.store.batches.setPriority(second.id, 8);
+      for (const { id, orgId } of [second, first]) await on.store.batches.cancel(orgId, id, start, 0);
+      const { chunks } = await on.store.batches.claimClosings('w', 1);
+      expect(chunks.map(({ batchId }) => batchId)).toEqual([first.id]);
+    });
+
     test('count for the number of batches ahead', async () => {
       await on.store.orgs.insert(makeOrg({ id: 'org_a', weight: 3 }));
       const [low, high] = [await add(0), await add(9)];

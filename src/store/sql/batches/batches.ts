@@ -1,5 +1,6 @@
 import { type Batch, type Chunk, closeModel } from '../../../core/batch.ts';
 import { isUsedUp as isSpent, utcMonth } from '../../../core/budget.ts';
+import { instantOf } from '../../../core/urgency.ts';
 import type { Db, Queries } from '../../db.ts';
 import type {
   BatchState,
@@ -44,7 +45,9 @@ export function createBatchRows(db: Db): BatchRows {
         await requireStorage(q, batch, options);
         await batches.insert(q, [batch]);
         await insertChunks(q, batch, planned, 'ready');
-        await insertChunks(q, batch, [{ ...closingChunk, batchId: batch.id }], 'held');
+        // Batches of all orgs are closed in one order, in which priorities do not count.
+        const closing = { orgId: batch.orgId, due: instantOf(batch.due) };
+        await insertChunks(q, closing, [{ ...closingChunk, batchId: batch.id }], 'held');
         return { outcome: 'created' };
       }),
 

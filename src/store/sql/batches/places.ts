@@ -42,6 +42,9 @@ async function move(q: Queries, id: string, to: (due: number) => number): Promis
   const by = to(batch.due) - batch.due;
   if (by === 0) return true;
   await q.all('UPDATE batches SET due = due + ? WHERE id = ?', [by, id]);
-  await q.all("UPDATE batch_chunks SET due = due + ? WHERE batch_id = ? AND state <> 'done'", [by, id]);
+  await q.all("UPDATE batch_chunks SET due = due + ? WHERE batch_id = ? AND seq > 0 AND state <> 'done'", [
+    by,
+    id,
+  ]);
   return true;
 }
