@@ -5,8 +5,8 @@ import { words } from '../base/words.ts';
 /** Kinds of administrative changes. */
 export const auditActions = [
   ...words('org.create org.update key.create key.update key.rotate key.revoke'),
-  ...words('batch.pause batch.resume batch.cancel batch.retry batch.update'),
-  ...words('batches.pause batches.resume replica.drain replica.undrain'),
+  ...words('batch.pause batch.resume batch.cancel batch.retry batch.update batch.read'),
+  ...words('batches.pause batches.resume replica.drain replica.undrain secrets.rotate'),
 ];
 export type AuditAction = (typeof auditActions)[number];
 

@@ -131,18 +131,41 @@ describe('a batch of any org', () => {
     expect((await admin('POST', `/${ofB}/retry`)).status).toBe(409);
   });
 
-  it('404 and 403: has no results here, and only the scope admin may see it', async () => {
+  it('404 and 403: shows no results of an enabled org, and only the scope admin may see it', async () => {
     const gone = `batch_${'0'.repeat(32)}`;
     for (const [method, path] of [
       ['GET', `/${gone}`],
       ['POST', `/${gone}/cancel`],
       ['POST', `/${gone}/retry`],
-      ['GET', `/${ofB}/output`],
-      ['GET', `/${ofB}/errors`],
+      ['GET', `/${gone}/output`],
     ] as const)
       expect((await admin(method, path)).status).toBe(404);
+    for (const stream of ['output', 'errors'])
+      expect((await admin('GET', `/${ofB}/${stream}`)).json.error.message).toBe(
+        'An admin key reads results only of a disabled org. Use a key of the org.',
+      );
     expect((await admin('PATCH', `/${gone}`, { priority: 1 })).status).toBe(404);
     for (const path of ['', `/${ofB}`])
       expect((await app.call('GET', `/v1/admin/batches${path}`, {})).status).toBe(403);
+  });
+});
+
+describe('the results of a disabled org', () => {
+  it('200: can be downloaded by an admin, and each download is in the audit log', async () => {
+    const key = app.keys.admin;
+    await app.call('PATCH', '/v1/admin/orgs/second', { key, json: { disabled: true } });
+    expect((await app.call('GET', `/v1/batches/${failed}/output`, { key: app.keys.b })).status).toBe(403);
+    const output = await app.call('GET', `/v1/admin/batches/${failed}/output`, { key });
+    expect([output.status, output.text.trimEnd().split('\n').length]).toEqual([200, 1]);
+    const errors = await app.call('GET', `/v1/admin/batches/${failed}/errors?after=1`, { key });
+    expect([errors.status, errors.text]).toEqual([200, '']);
+    const { data } = (await app.call('GET', '/v1/admin/audit?action=batch.read', { key })).json;
+    expect(data.map(({ target, after }: { target: string; after: object }) => [target, after])).toEqual([
+      [failed, { stream: 'errors' }],
+      [failed, { stream: 'output' }],
+    ]);
+    expect((await app.call('GET', `/v1/admin/batches/${failed}/output`)).status).toBe(403);
+    await app.call('PATCH', '/v1/admin/orgs/second', { key, json: { disabled: false } });
+    expect((await app.call('GET', `/v1/admin/batches/${failed}/output`, { key })).status).toBe(403);
   });
 });

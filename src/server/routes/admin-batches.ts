@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Fields } from '../../base/fields.ts';
 import { changedFields } from '../../core/audit.ts';
+import { ApiError } from '../../core/errors.ts';
+import type { ResultStream } from '../../core/batch.ts';
 import type { Caller } from '../../core/org.ts';
 import { parseAllBatchesQuery } from '../../wire/batch/list.ts';
 import { type BatchView, operatorBatchJson } from '../../wire/batch/present.ts';
@@ -9,13 +11,14 @@ import { parseUpdateBatch, updateBatchSchema } from '../../wire/admin/batches.ts
 import { type Answer, jsonText } from '../answer.ts';
 import { idempotencyTokens, replayHeaders } from '../idempotency.ts';
 import { operatorBatchSchema, pageOf } from '../openapi/answer-schemas.ts';
-import { allBatchesQuery } from '../openapi/query-schemas.ts';
+import { allBatchesQuery, resultsQuery } from '../openapi/query-schemas.ts';
 import { actorOf, type Incoming, type MountedRoute, type Services } from '../route.ts';
+import { resultLines } from './batches.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
 
 /**
- * Batches of all orgs for operators: the operations of the orgs, called for the owner. Inputs and results are not among them: an
- * operator sees the metadata of a batch alone.
+ * Batches of all orgs for operators: the operations of the orgs, called for the owner. An operator
+ * sees the metadata of a batch alone, except for the results of a disabled org, whose own keys are refused.
  */
 export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
   {
@@ -68,6 +71,24 @@ export const adminBatchRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, 
     summary: 'Resume a paused batch of any org',
     answer: operatorBatchSchema,
     handle: action('resume'),
+  },
+  {
+    on: 'GET /v1/admin/batches/:batch_id/output',
+    name: 'Output of Disabled Org',
+    summary: 'Download the result lines of a batch of a disabled org, which the audit log records',
+    query: resultsQuery,
+    strictQuery: true,
+    type: 'application/jsonl',
+    handle: auditedResults('output'),
+  },
+  {
+    on: 'GET /v1/admin/batches/:batch_id/errors',
+    name: 'Errors of Disabled Org',
+    summary: 'Download the error lines of a batch of a disabled org, which the audit log records',
+    query: resultsQuery,
+    strictQuery: true,
+    type: 'application/jsonl',
+    handle: auditedResults('errors'),
   },
   {
     on: 'PATCH /v1/admin/batches/:batch_id',
@@ -131,6 +152,24 @@ async function change(
   if (changed)
     await accounts.audit.add(actorOf(incoming), { action: `batch.${verb}`, target: param, ...changed });
   return jsonText(200, await textOf(services, view));
+}
+
+/** Results of a batch of a disabled org, whose own keys cannot read them. */
+function auditedResults(stream: ResultStream): MountedRoute['handle'] {
+  return async (incoming, services) => {
+    const { accounts, batches } = services;
+    const { caller, param } = incoming;
+    const owner = await batches.asOwner(caller, param);
+    if ((await accounts.orgs.get(owner.orgId)).disabledAt === null)
+      throw new ApiError(
+        'permission_denied',
+        'An admin key reads results only of a disabled org. Use a key of the org.',
+      );
+    const answer = await resultLines(stream)({ ...incoming, caller: owner }, services);
+    const read = { action: 'batch.read', target: param, before: null, after: { stream } } as const;
+    await accounts.audit.add(actorOf(incoming), read);
+    return answer;
+  };
 }
 
 function action(verb: 'cancel' | 'pause' | 'resume'): MountedRoute['handle'] {

@@ -142,7 +142,7 @@ function batchAction(
 }
 
 /** Result lines as JSONL, with headers for the next request (`after`). */
-function resultLines(stream: ResultStream): MountedRoute['handle'] {
+export function resultLines(stream: ResultStream): MountedRoute['handle'] {
   return async ({ caller, param, query, method }, { batches }) => {
     const { after } = parseResultsQuery(query);
     const lines = await batches.results(caller, param, stream, after);

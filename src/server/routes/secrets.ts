@@ -2,6 +2,7 @@ import { presentSecrets } from '../../wire/admin/secrets.ts';
 import { listBody } from '../../wire/shared/list-body.ts';
 import { json } from '../answer.ts';
 import { pageOf, secretsKeySchema } from '../openapi/answer-schemas.ts';
+import { actorOf } from '../route.ts';
 import { defineRoutes } from './define-routes.ts';
 
 export const secretsRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
@@ -19,7 +20,16 @@ export const secretsRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     name: 'Rotate Secrets Key',
     summary: 'Seal all stored webhook secrets with the configured secrets_key',
     answer: pageOf(secretsKeySchema),
-    handle: async (_incoming, { webhooks }) =>
-      json(200, listBody((await webhooks.secrets.reseal()).map(presentSecrets), false)),
+    async handle(incoming, { accounts, webhooks }) {
+      const keys = (await webhooks.secrets.reseal()).map(presentSecrets);
+      const after = { keys: keys.map(({ id }) => id) };
+      await accounts.audit.add(actorOf(incoming), {
+        action: 'secrets.rotate',
+        target: 'secrets',
+        before: null,
+        after,
+      });
+      return json(200, listBody(keys, false));
+    },
   },
 ]);
