@@ -83,7 +83,8 @@ async function ensure(
   secret: string,
 ) {
   if ((await issue(issuing, org, role, secret)).apiKey) return;
-  const known = await issuing.store.keys.findByHash(hashKey(secret));
+  const hash = hashKey(secret);
+  const known = (await issuing.store.keys.findByHashes([hash])).get(hash);
   if (!known) return;
   const warn = (text: string) =>
     issuing.log.warn({ key: known.id }, `the ${role} given by environment ${text}`);

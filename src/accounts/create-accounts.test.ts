@@ -238,7 +238,7 @@ describe('authenticate', () => {
 
   it('queries again after the database failed', async () => {
     const real = store.keys;
-    store.keys = { ...real, findByHash: () => Promise.reject(new Error('away')) };
+    store.keys = { ...real, findByHashes: () => Promise.reject(new Error('away')) };
     await expect(accounts.authenticate(bearer(key))).rejects.toThrow('away');
     store.keys = real;
     expect(await accounts.authenticate(bearer(key))).toBeTruthy();

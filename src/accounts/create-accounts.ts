@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts';
+import { coalesceReads } from '../base/coalesce-reads.ts';
 import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -41,7 +42,12 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const { store, clock, log, config } = deps;
   checkEnvironmentKeys(config);
   const given = [config.apiKey, config.adminKey].filter((key) => key !== undefined);
-  const cache = createKeyCache(clock, (hash) => store.keys.findByHash(hash));
+  // In groups, so that many guesses cost few queries.
+  const findKey = coalesceReads((hashes: string[]) => store.keys.findByHashes(hashes), {
+    maxGroup: 500,
+    maxConcurrent: 4,
+  });
+  const cache = createKeyCache(clock, findKey);
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
   const isAway = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
   const writer = deps.ids.next('wrk_');

@@ -28,7 +28,8 @@ export const configKeys = {
   limits: [
     ...words('requests_per_batch bytes_per_batch line_bytes open_batches_per_org body_bytes'),
     ...words('conversation_bytes stored_bytes_per_org stored_responses_per_org response_bytes_per_org'),
-    ...words('disk_reserve_bytes body_bytes_in_flight connections connections_per_address per_org per_key'),
+    ...words('disk_reserve_bytes body_bytes_in_flight connections connections_per_address'),
+    ...words('anonymous_requests_per_second per_org per_key'),
   ],
   requestLimits: [
     ...words('requests_per_minute input_tokens_per_minute output_tokens_per_minute concurrent_requests'),

@@ -30,6 +30,7 @@ export function limits(at: SourceValue | undefined, check: Checker): Config['lim
     bodyBytesInFlight: check.whole(fields.body_bytes_in_flight, { min: 1_048_576 }) ?? 268_435_456,
     connections: check.whole(fields.connections, { min: 16, max: 1_000_000 }) ?? 10_000,
     connectionsPerAddress: check.whole(fields.connections_per_address, atLeastOne) ?? 1000,
+    anonymousPerSecond: check.whole(fields.anonymous_requests_per_second, atLeastOne) ?? 20,
     perOrg: requestLimits(fields.per_org, check),
     perKey: requestLimits(fields.per_key, check),
   };

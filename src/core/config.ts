@@ -49,6 +49,7 @@ export interface Config {
     bodyBytesInFlight: number;
     connections: number;
     connectionsPerAddress: number;
+    anonymousPerSecond: number;
     /** Limits on single requests of orgs and of keys that have none of their own. */
     perOrg: RequestLimits & QueueLimits;
     perKey: RequestLimits & QueueLimits;

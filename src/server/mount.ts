@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { normalizeAddress } from '../base/addresses.ts';
 import { isId } from '../base/ids.ts';
 import { runCooperatively } from '../base/loop-slices.ts';
-import { notFound } from '../core/errors.ts';
+import { ApiError, notFound } from '../core/errors.ts';
 import type { Caller } from '../core/org.ts';
 import { rateHeaders } from '../wire/errors/rate-headers.ts';
 import type { BodyBudget, BodyShare } from './body-budget.ts';
+import type { ClientAddress } from './client-address.ts';
 import { headerValues, refuseDuplicateHeaders } from './headers.ts';
 import type { Connections } from './plugins/connection-limits.ts';
 import type { TrackedRequest, Traffic } from './plugins/traffic.ts';
@@ -14,6 +14,7 @@ import { checkedUtf8, decodeText, readBody, requireMediaType } from './read-body
 import { readForm } from './read-form.ts';
 import type { Incoming, MountedRoute, Services } from './route.ts';
 import { errorFormat, sendAnswer, sendError } from './send.ts';
+import type { Strangers } from './strangers.ts';
 import { noSuchRoute } from './to-api-error.ts';
 
 export interface MountDeps {
@@ -21,6 +22,8 @@ export interface MountDeps {
   traffic: Traffic;
   connections: Connections;
   budget: BodyBudget;
+  clientAddress: ClientAddress;
+  strangers: Strangers;
 }
 
 /** After a slow body, the key is checked again: it may have been revoked meanwhile. */
@@ -47,10 +50,10 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
   });
 
   async function run(tracked: TrackedRequest, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    refuseDuplicateHeaders(request.raw);
     const begun = services.clock.monotonic();
-    const caller = await authenticate(request, route, services);
-    const recheck = async () => void (await authenticate(request, route, services));
+    const authenticated = () => authenticate(request, route, mounting, tracked.signal);
+    const caller = await authenticated();
+    const recheck = async () => void (await authenticated());
     tracked.caller = caller;
     if (route.access !== 'open') connections.trust(request, reply);
     const share = route.body ? openShare(tracked, caller, reply) : noShare;
@@ -58,7 +61,7 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
       requestId: tracked.requestId,
       endpoint,
       caller,
-      address: addressOf(request),
+      address: mounting.clientAddress(request.raw) ?? null,
       method: request.method,
       ...readParams(request, route),
       query: request.query as Record<string, unknown>,
@@ -96,23 +99,32 @@ export function mount(app: FastifyInstance, route: MountedRoute, mounting: Mount
   }
 }
 
+/**
+ * Authenticates a request for a route. One without a valid key waits for its turn.
+ * @param signal aborts when the client has left
+ */
 export async function authenticate(
   request: FastifyRequest,
   route: Pick<MountedRoute, 'access'>,
-  services: Services,
+  { services: { accounts }, strangers }: Pick<MountDeps, 'services' | 'strangers'>,
+  signal: AbortSignal,
 ): Promise<Caller> {
-  if (route.access === 'open') return anonymous;
-  const caller = await services.accounts.authenticate({
-    authorization: headerValues(request.raw, 'authorization'),
-    xApiKey: headerValues(request.raw, 'x-api-key'),
-  });
-  if (route.access !== 'key') services.accounts.require(caller, route.access);
+  let caller: Caller;
+  try {
+    refuseDuplicateHeaders(request.raw);
+    if (route.access === 'open') caller = anonymous;
+    else {
+      const authorization = headerValues(request.raw, 'authorization');
+      const xApiKey = headerValues(request.raw, 'x-api-key');
+      caller = await accounts.authenticate({ authorization, xApiKey });
+    }
+  } catch (error) {
+    if (error instanceof ApiError) await strangers.turn(request, signal);
+    throw error;
+  }
+  if (route.access === 'open') await strangers.turn(request, signal);
+  else if (route.access !== 'key') accounts.require(caller, route.access);
   return caller;
-}
-
-function addressOf({ raw }: FastifyRequest): string | null {
-  const { remoteAddress } = raw.socket;
-  return remoteAddress === undefined ? null : normalizeAddress(remoteAddress);
 }
 
 /** Path parameters, decoded from the raw path so that `%2F` stays inside its segment. */

@@ -110,6 +110,8 @@ export interface ServerLimits {
   bodyBytesInFlight: number;
   connections: number;
   connectionsPerAddress: number;
+  /** Requests per second of one address without a valid key. */
+  anonymousPerSecond: number;
 }
 
 /** Request as a handler sees it. */

@@ -5,6 +5,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Service } from '../base/service.ts';
 import type { AnsweredCall, CallTracer } from '../core/call-trace.ts';
 import { createBodyBudget } from './body-budget.ts';
+import { createClientAddress } from './client-address.ts';
 import { mount } from './mount.ts';
 import { buildOpenApi } from './openapi/build-openapi.ts';
 import { createPages } from './pages/pages.ts';
@@ -14,9 +15,11 @@ import { serializePipelines } from './plugins/pipelines.ts';
 import { createRecentRequests } from './plugins/recent-requests.ts';
 import { sendParserError, handleErrors, sendFrameworkError } from './plugins/error-handlers.ts';
 import { closeSlowClients } from './plugins/slow-client-timeouts.ts';
+import { createStrangerLog } from './plugins/stranger-log.ts';
 import { trackRequests } from './plugins/traffic.ts';
 import { batchChecks, precompileChecks } from './precompile-checks.ts';
 import { acceptSockets, isForSocket } from './sockets/accept-sockets.ts';
+import { createStrangers } from './strangers.ts';
 import type { ServerLimits, Services } from './route.ts';
 import { routes } from './routes/routes.ts';
 
@@ -61,27 +64,38 @@ export function createServer(deps: ServerDeps): Server {
     routerOptions: { maxParamLength: 16_384 },
     // Routes validate their own input, so Fastify does not load its schema compilers.
     schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
-    frameworkErrors: (fault, request, reply) => sendFrameworkError(traffic, fault, request, reply),
+    frameworkErrors: (fault, request, reply) =>
+      sendFrameworkError({ traffic, strangers }, fault, request, reply),
     clientErrorHandler: (fault, socket) => sendParserError(ids, fault, socket),
   });
   const pages = createPages();
   const recentRequests = createRecentRequests();
+  const clientAddress = createClientAddress(trustedProxies);
+  const strangerLog = createStrangerLog({ clock, log, clientAddress });
   const traffic = trackRequests(app, {
     clock,
     ids,
     log,
+    strangers: strangerLog,
     onAnswered(call) {
       if (isSingleRequest(call)) recentRequests.add(call);
       deps.onAnswered?.(call);
     },
     tracer: deps.tracer,
   });
-  serializePipelines(app, traffic);
+  const pipelines = serializePipelines(app, traffic);
+  const strangers = createStrangers({
+    clock,
+    perSecond: limits.anonymousPerSecond,
+    clientAddress,
+    onWait: (request) => pipelines.dropFollowing(request),
+    isDraining: () => traffic.draining,
+  });
   const connections = limitConnections(app, { traffic, clock, log, limits: { ...limits, trustedProxies } });
   lingerOnClose(app, clock);
   const stalls = closeSlowClients(traffic, clock);
   const preparing = precompileChecks(batchChecks(deps.batches.endpoints), clock);
-  handleErrors(app, [...routes, ...pages], traffic);
+  handleErrors(app, [...routes, ...pages], { traffic, strangers });
   app.removeAllContentTypeParsers();
   // `mount` reads bodies, after authentication and with the route's own limit.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -95,7 +109,7 @@ export function createServer(deps: ServerDeps): Server {
     ready: async () => (traffic.draining ? { ok: false, reason: 'draining' } : deps.ready()),
   };
   const budget = createBodyBudget(bodyBudgetBytes(limits));
-  const mounting = { services, traffic, connections, budget };
+  const mounting = { services, traffic, connections, budget, clientAddress, strangers };
   for (const page of pages) mount(app, page, mounting);
   for (const route of routes) if (route.body !== 'multipart') mount(app, route, mounting);
   // A scope of its own: the multipart plugin adds a hook to every request of its scope.
@@ -136,6 +150,7 @@ export function createServer(deps: ServerDeps): Server {
     sockets.terminate();
     app.server.closeAllConnections();
     await app.close();
+    strangerLog.flush();
   }
 
   return {

@@ -11,6 +11,7 @@ const limits = {
   bodyBytesInFlight: 1,
   connections: 1_000,
   connectionsPerAddress: 1_000,
+  anonymousPerSecond: 1_000_000,
 };
 
 let app: RunningServer;

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { AnsweredCall } from '../../src/core/call-trace.ts';
 import { openRaw, type RawConnection } from './support/raw-http.ts';
 import { type RunningServer, startServer } from './support/start-server.ts';
 
@@ -6,7 +7,8 @@ import { type RunningServer, startServer } from './support/start-server.ts';
 
 let app: RunningServer;
 const opened: RawConnection[] = [];
-beforeAll(async () => void (app = await startServer()));
+const answered: AnsweredCall[] = [];
+beforeAll(async () => void (app = await startServer({ onAnswered: (call) => void answered.push(call) })));
 afterEach(() => {
   for (const { socket } of opened.splice(0)) socket.destroy();
 });
@@ -27,7 +29,7 @@ function chat(content: string, key = app.keys.a): string {
 const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
 const times = (count: number, status: number) => Array.from({ length: count }, () => status);
-const refusals = () => app.logged.filter(({ fields }) => fields['status'] === 401).length;
+const refusals = () => answered.filter(({ status }) => status === 401).length;
 
 describe('pipelined requests', () => {
   it('are answered one after the other, in order', async () => {
@@ -69,12 +71,12 @@ describe('pipelined requests', () => {
   ])('are limited to 32, %s: the next one is rejected, and the rest is not read', async (...row) => {
     const [, request, status, last = 429] = row as [string, () => string, number, number?];
     const connection = await connect();
-    const before = app.logged.length;
+    const before = answered.length;
     connection.write(request().repeat(400) + get('/v1/models', undefined, 'Upgrade: websocket\r\n'));
     const text = await connection.closed;
     expect(statuses(text)).toEqual([...times(33, status), last]);
     if (last === 429) expect(text).toContain('"code":"rate_limit_exceeded"');
-    expect(app.logged.length - before).toBe(34);
+    expect(answered.length - before).toBe(34);
   });
 
   it('with an upgrade among unread ones do not affect the server', async () => {

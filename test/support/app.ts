@@ -73,7 +73,7 @@ export async function startApp(options: AppOptions = {}): Promise<RunningApp> {
     data,
     ...(options.database !== undefined && { database: options.database }),
     models: options.models ?? [testModel()],
-    limits: { ...defaults.limits, ...options.limits },
+    limits: { ...defaults.limits, anonymousPerSecond: 1_000_000, ...options.limits },
     batch: { ...defaults.batch, cancelGraceMs: 200, ...options.batch },
     files: { ...defaults.files, ...options.files },
     egress: options.egress ?? defaults.egress,

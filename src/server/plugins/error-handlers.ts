@@ -6,10 +6,15 @@ import { errorBody } from '../../wire/errors/error-body.ts';
 import type { MountedRoute } from '../route.ts';
 import { sendError } from '../send.ts';
 import { noSuchRoute, wrongMethod } from '../to-api-error.ts';
-import type { Traffic } from './traffic.ts';
+import type { Strangers } from '../strangers.ts';
+import type { TrackedRequest, Traffic } from './traffic.ts';
 
 /** Answers unknown paths, wrong methods, and requests that the HTTP library rejects. */
-export function handleErrors(app: FastifyInstance, routes: readonly MountedRoute[], traffic: Traffic): void {
+export function handleErrors(
+  app: FastifyInstance,
+  routes: readonly MountedRoute[],
+  { traffic, strangers }: { traffic: Traffic; strangers: Strangers },
+): void {
   const paths = routes.map(({ method, path }) => ({ method, pattern: toPattern(path) }));
 
   app.setNotFoundHandler((request, reply) => {
@@ -17,7 +22,7 @@ export function handleErrors(app: FastifyInstance, routes: readonly MountedRoute
     const methods = paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
     const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
     const error = allowed.length > 0 ? wrongMethod(request.method, allowed) : noSuchRoute(path);
-    sendError(reply, traffic.of(request), error);
+    void sendInTurn(strangers, traffic.of(request), { request, reply, error });
   });
   app.addHook('onRequest', ({ raw }, reply, done) => {
     if (raw.httpVersionMinor > 0 || raw.headers['transfer-encoding'] === undefined) return done();
@@ -29,12 +34,25 @@ export function handleErrors(app: FastifyInstance, routes: readonly MountedRoute
 
 /** Answers a request that fails before routing, such as a path that cannot be decoded. */
 export function sendFrameworkError(
-  traffic: Traffic,
-  thrown: unknown,
+  { traffic, strangers }: { traffic: Traffic; strangers: Strangers },
+  error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  sendError(reply, traffic.begin(request, reply), thrown);
+  void sendInTurn(strangers, traffic.begin(request, reply), { request, reply, error });
+}
+
+/** Sends an error that needs no key, paced like all requests without one. */
+async function sendInTurn(
+  strangers: Strangers,
+  tracked: TrackedRequest,
+  { request, reply, error }: { request: FastifyRequest; reply: FastifyReply; error: unknown },
+): Promise<void> {
+  const late = await strangers.turn(request, tracked.signal).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!reply.raw.destroyed && !reply.sent) sendError(reply, tracked, late ?? error);
 }
 
 /** Pattern of a route path: `:name` matches one segment, `*` any text. */

@@ -11,7 +11,10 @@ const maxWaiting = 32;
 
 /** Requests of one connection, answered one at a time. */
 interface Pipeline {
-  isBusy: boolean;
+  /** Response of the current request. */
+  current: ServerResponse | undefined;
+  /** True if requests behind the current one are dropped and its answer closes the connection. */
+  drops: boolean;
   waiting: QueuedRequest[];
   /** First request beyond the limit. */
   refused: IncomingMessage | undefined;
@@ -31,20 +34,20 @@ type PipelinedSocket = Socket & { [pipelineKey]?: Pipeline; parser?: Parser | nu
  * connections full of small requests could block the event loop for seconds. Queued requests of all connections start one
  * per turn of the event loop.
  */
-export function serializePipelines(app: FastifyInstance, traffic: Traffic): void {
+export function serializePipelines(app: FastifyInstance, traffic: Traffic) {
   const { server } = app;
   const [answer] = server.listeners('request') as [RequestListener];
   const turns = new LoopSlices();
   server.removeListener('request', answer);
   server.on('request', (request, response) => {
     const socket: PipelinedSocket = request.socket;
-    const pipeline = (socket[pipelineKey] ??= { isBusy: false, waiting: [], refused: undefined });
-    (pipeline.isBusy ? wait : begin)(socket, pipeline, [request, response]);
+    const pipeline = (socket[pipelineKey] ??= newPipeline());
+    (pipeline.current ? wait : begin)(socket, pipeline, [request, response]);
   });
 
   function begin(socket: Socket, pipeline: Pipeline, [request, response]: QueuedRequest): void {
     if (socket.destroyed) return;
-    pipeline.isBusy = true;
+    pipeline.current = response;
     if (request === pipeline.refused) response.shouldKeepAlive = false;
     response.once('close', () => next(socket, pipeline));
     answer(request, response);
@@ -53,12 +56,23 @@ export function serializePipelines(app: FastifyInstance, traffic: Traffic): void
   function wait(socket: PipelinedSocket, pipeline: Pipeline, queued: QueuedRequest): void {
     // Still parsed only when the parser could not be stopped.
     if (pipeline.refused) return;
+    if (pipeline.drops) return drop(socket, pipeline);
     pipeline.waiting.push(queued);
     if (pipeline.waiting.length > maxWaiting) refuse(socket, pipeline, queued[0]);
   }
 
   function refuse(socket: PipelinedSocket, pipeline: Pipeline, request: IncomingMessage): void {
     pipeline.refused = request;
+    stop(socket);
+  }
+
+  function drop(socket: PipelinedSocket, pipeline: Pipeline): void {
+    pipeline.waiting.length = 0;
+    pipeline.current!.shouldKeepAlive = false;
+    stop(socket);
+  }
+
+  function stop(socket: PipelinedSocket): void {
     if (socket.parser) socket.parser.onIncoming = stopParsing;
     socket.pause();
     // Handlers that read a body resume the connection.
@@ -67,7 +81,8 @@ export function serializePipelines(app: FastifyInstance, traffic: Traffic): void
 
   function next(socket: Socket, pipeline: Pipeline): void {
     const following = pipeline.waiting.shift();
-    pipeline.isBusy = following !== undefined;
+    pipeline.drops = false;
+    pipeline.current = following?.[1];
     if (!following) return;
     // While draining, a connection closes as soon as it is idle, so there is no time to wait for a turn.
     if (traffic.draining) begin(socket, pipeline, following);
@@ -78,7 +93,23 @@ export function serializePipelines(app: FastifyInstance, traffic: Traffic): void
     if ((raw.socket as PipelinedSocket)[pipelineKey]?.refused !== raw) return done();
     sendError(reply, traffic.of({ raw }), tooMany());
   });
+
+  return {
+    /**
+     * Drops the requests that are pipelined behind this one, which has to wait: its answer closes the connection if there are any. So a
+     * client without a key keeps one request per connection in memory.
+     */
+    dropFollowing({ raw }: { raw: IncomingMessage }): void {
+      const socket: PipelinedSocket = raw.socket;
+      const pipeline = socket[pipelineKey];
+      if (!pipeline?.current) return;
+      pipeline.drops = true;
+      if (pipeline.waiting.length > 0) drop(socket, pipeline);
+    },
+  };
 }
+
+const newPipeline = (): Pipeline => ({ current: undefined, drops: false, waiting: [], refused: undefined });
 
 /** Makes Node's parser treat the rest of the connection as another protocol, so that it stops parsing. */
 function stopParsing(request: IncomingMessage & { upgrade?: boolean }): number {

@@ -15,6 +15,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
 import { sendError } from '../send.ts';
+import type { StrangerLog } from './stranger-log.ts';
 
 /** Request from its first header to the last byte of its answer. */
 export interface TrackedRequest {
@@ -60,6 +61,8 @@ interface TrafficDeps {
   /** Called when a request has ended. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
   tracer?: Pick<CallTracer, 'beginRequest'> | undefined;
+  /** Counts requests without a valid key, most of which are logged in sums. */
+  strangers: Pick<StrangerLog, 'count'>;
 }
 
 /**
@@ -67,7 +70,7 @@ interface TrafficDeps {
  * and bodies are never logged.
  */
 export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
-  const { clock, ids, log, onAnswered, tracer } = deps;
+  const { clock, ids, log, onAnswered, tracer, strangers } = deps;
   const inFlight: InFlightRequest[] = [];
   let draining = false;
   const whenIdle: (() => void)[] = [];
@@ -130,6 +133,8 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     const { requestId, startedAt } = tracked;
     const answered = { requestId, startedAt, caller, code: failure?.code, ms, trace };
     onAnswered?.({ ...answered, method, route, status: gone ? 499 : status });
+    const isServerFault = failure !== undefined && failure.status >= 500;
+    if (!caller?.orgId && !isServerFault && !strangers.count(request, status)) return;
     const fields = {
       request_id: requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
@@ -143,8 +148,7 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       ...(trace.serversAsked !== undefined && toCallFields(trace)),
       ...(gone && { gone }),
     };
-    if (failure && failure.status >= 500)
-      log.error({ ...fields, err: failure.cause ?? failure }, 'request failed');
+    if (isServerFault) log.error({ ...fields, err: failure.cause ?? failure }, 'request failed');
     else log.info(fields, 'request');
   }
 

@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
 import { roundToTenths } from '../../core/call-trace.ts';
-import { refuseDuplicateHeaders } from '../headers.ts';
 import { authenticate, type MountDeps } from '../mount.ts';
 import { sendError } from '../send.ts';
 import { wrongMethod } from '../to-api-error.ts';
@@ -33,8 +32,7 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
     const tracked = traffic.of(request);
     const check = async () => {
       if (!isUpgraded(request.raw)) throw wrongMethod(request.method, ['POST']);
-      refuseDuplicateHeaders(request.raw);
-      tracked.caller = await authenticate(request, route, services);
+      tracked.caller = await authenticate(request, route, mounting, tracked.signal);
       connections.trust(request, reply);
       // For the log: the WebSocket library writes the status itself.
       reply.raw.statusCode = 101;
@@ -61,7 +59,7 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
       signal: tracked.signal,
       async call(signal) {
         return {
-          caller: await authenticate(request, route, services),
+          caller: await authenticate(request, route, mounting, signal),
           requestId: ids.next('req_'),
           endpoint: '/v1/responses',
           signal,

@@ -25,7 +25,8 @@ export interface OrgStore {
 export interface KeyStore {
   /** @param hash SHA-256 of the key, lower-case hex. Returns false if the hash exists. */
   insert(key: ApiKey, hash: string, stamp?: AuditStamp): Promise<boolean>;
-  findByHash(hash: string): Promise<(ApiKey & { org: KeyOrg }) | undefined>;
+  /** Existing keys by their hash. */
+  findByHashes(hashes: readonly string[]): Promise<Map<string, ApiKey & { org: KeyOrg }>>;
   get(id: string): Promise<ApiKey | undefined>;
   /** Keys of all orgs or one, oldest first. */
   list(orgId?: string): Promise<ApiKey[]>;

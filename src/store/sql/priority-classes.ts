@@ -27,7 +27,7 @@ export const operations: {
 } = {
   installation: requests('id claim'),
   orgs: { ...requests('insert get list update'), ...engine('disabled budgets noteUsedUp') },
-  keys: requests('insert findByHash get list update rotate revoke touch'),
+  keys: requests('insert findByHashes get list update rotate revoke touch'),
   audit: requests('append list'),
   files: requests(
     'insert get find list remove removeExpired referencedBlobs newestBlobs removedBlobs forgetRemoved',

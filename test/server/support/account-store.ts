@@ -48,11 +48,15 @@ export function createAccountStore(): AccountStore {
         keys.push({ key: { ...key }, hash });
         return true;
       },
-      async findByHash(hash) {
-        lookups.push(hash);
-        const row = keys.find((candidate) => candidate.hash === hash);
-        const org = orgs.find(({ id }) => id === row?.key.orgId);
-        return row && { ...row.key, org: org ?? orgDefaults };
+      async findByHashes(hashes) {
+        lookups.push(...hashes);
+        const found = keys.filter(({ hash }) => hashes.includes(hash));
+        return new Map(
+          found.map(({ key, hash }) => {
+            const org = orgs.find(({ id }) => id === key.orgId);
+            return [hash, { ...key, org: org ?? orgDefaults }];
+          }),
+        );
       },
       get: async (id) => keys.find(({ key }) => key.id === id)?.key,
       async update(id, { disabled, limits, ...changes }, now) {

@@ -98,6 +98,7 @@ export const testLimits = {
   bodyBytesInFlight: 20_000_000,
   connections: 1_000,
   connectionsPerAddress: 500,
+  anonymousPerSecond: 1_000_000,
 };
 
 interface StartOptions {
@@ -119,7 +120,9 @@ interface StartOptions {
 
 /** Starts a whole service on a real port: real accounts, files, batches and inference over a scripted engine. */
 export async function startServer(
-  options: Partial<Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates'>> &
+  options: Partial<
+    Pick<ServerDeps, 'ready' | 'drainMs' | 'inference' | 'trustedProxies' | 'dates' | 'onAnswered'>
+  > &
     StartOptions = {},
 ): Promise<RunningServer> {
   const { clock = systemClock, engine: around = (scripted) => scripted, ...given } = options;

@@ -76,19 +76,19 @@ export function keyTests(on: Stores): void {
     test('are found by hash, with every field', async () => {
       const key = makeKey({ models: ['m1', 'm2'], expiresAt: start + 1, scopes: ['admin'] });
       expect(await on.store.keys.insert(key, 'h1')).toBe(true);
-      expect(await on.store.keys.findByHash('h1')).toEqual({
+      expect((await on.store.keys.findByHashes(['h1'])).get('h1')).toEqual({
         ...key,
         org: { limits: {}, weight: 1, disabledAt: null },
       });
-      expect(await on.store.keys.findByHash('H1')).toBeUndefined();
-      expect(await on.store.keys.findByHash('')).toBeUndefined();
+      expect((await on.store.keys.findByHashes(['H1'])).get('H1')).toBeUndefined();
+      expect((await on.store.keys.findByHashes([''])).get('')).toBeUndefined();
     });
 
     test('for all models, for none, and for some are distinct', async () => {
       for (const models of [null, [], ['m1']]) {
         const key = makeKey({ models });
         await on.store.keys.insert(key, key.id);
-        expect((await on.store.keys.findByHash(key.id))?.models).toEqual(models);
+        expect((await on.store.keys.findByHashes([key.id])).get(key.id)?.models).toEqual(models);
       }
     });
 
@@ -112,7 +112,7 @@ export function keyTests(on: Stores): void {
       await on.store.keys.insert(key, 'h1');
       expect(await on.store.keys.revoke(key.id, start + 5)).toEqual({ ...key, revokedAt: start + 5 });
       expect(await on.store.keys.revoke(key.id, start + 9)).toEqual({ ...key, revokedAt: start + 5 });
-      expect((await on.store.keys.findByHash('h1'))?.revokedAt).toBe(start + 5);
+      expect((await on.store.keys.findByHashes(['h1'])).get('h1')?.revokedAt).toBe(start + 5);
       expect(await on.store.keys.revoke('key_unknown', start)).toBeUndefined();
     });
 
@@ -156,7 +156,7 @@ export function keyTests(on: Stores): void {
         on.store.keys.rotate(id, { id: `key_${hash}`, prefix: 'p', hash }, endsAt, { actor, at });
       const next = { ...key, id: 'key_h2', prefix: 'p', createdAt: start + 1, lastUsedAt: null };
       expect(await rotate(key.id, 'h2', start + 20)).toEqual(next);
-      expect(await on.store.keys.findByHash('h2')).toMatchObject(next);
+      expect((await on.store.keys.findByHashes(['h2'])).get('h2')).toMatchObject(next);
       expect(await on.store.keys.get(key.id)).toEqual({ ...key, expiresAt: start + 20 });
       await rotate(key.id, 'h3', start + 40);
       expect((await on.store.keys.get(key.id))?.expiresAt).toBe(start + 20);
@@ -171,7 +171,7 @@ export function keyTests(on: Stores): void {
     test('bring the limits, the weight and the state of their org', async () => {
       await on.store.keys.insert(makeKey(), 'h1');
       await on.store.orgs.update('org_a', { disabled: true, limits: { openBatches: 1 } }, start + 1);
-      expect((await on.store.keys.findByHash('h1'))?.org).toEqual({
+      expect((await on.store.keys.findByHashes(['h1'])).get('h1')?.org).toEqual({
         limits: { openBatches: 1 },
         weight: 1,
         disabledAt: start + 1,

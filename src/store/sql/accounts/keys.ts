@@ -13,20 +13,21 @@ import { copySpending } from './spending.ts';
 type StoredKey = Omit<ApiKey, 'budget'>;
 type KeyRow = StoredKey & BudgetColumns;
 
-const keys = tableOf<KeyRow & { hash: string }, 'hash'>('api_keys', {
-  json: ['scopes', 'models', 'limits'],
-  unread: ['hash'],
-})(
+const json = ['scopes', 'models', 'limits'] as const;
+const columns = [
   'id orgId name prefix scopes models createdAt expiresAt revokedAt lastUsedAt disabledAt limits maxPriority',
   'budget budgetPeriod budgetHard usedUpAt hash',
-);
+] as const;
+const keys = tableOf<KeyRow & { hash: string }, 'hash'>('api_keys', { json, unread: ['hash'] })(...columns);
+/** The hashes are read only to tell the keys of a group apart. */
+const hashedKeys = tableOf<KeyRow & { hash: string }>('api_keys', { json })(...columns);
 
 function toKey(row: KeyRow): ApiKey {
   const { budget: _, budgetPeriod: _period, budgetHard: _hard, usedUpAt: _at, ...key } = row;
   return { ...key, budget: budgetOf(row) };
 }
 
-const keyOrgs = tableOf<KeyOrg>('orgs', { json: ['limits'] })('limits weight disabledAt');
+const keyOrgs = tableOf<KeyOrg & { id: string }>('orgs', { json: ['limits'] })('id limits weight disabledAt');
 
 export function createKeys(db: Db): KeyStore {
   return {
@@ -44,10 +45,16 @@ export function createKeys(db: Db): KeyStore {
         return made.length > 0;
       }),
 
-    async findByHash(hash) {
-      const key = await keys.first(db, { hash });
-      const org = key && (await keyOrgs.first(db, { id: key.orgId }));
-      return org && { ...toKey(key), org };
+    async findByHashes(hashes) {
+      const found = await hashedKeys.among(db, 'hash', hashes);
+      const orgs = await keyOrgs.among(db, 'id', [...new Set(found.map(({ orgId }) => orgId))]);
+      const orgOf = new Map(orgs.map(({ id, ...org }) => [id, org]));
+      return new Map(
+        found.flatMap(({ hash, ...key }) => {
+          const org = orgOf.get(key.orgId);
+          return org ? [[hash, { ...toKey(key), org }] as const] : [];
+        }),
+      );
     },
     async get(id) {
       const row = await keys.first(db, { id });
