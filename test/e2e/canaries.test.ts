@@ -7,20 +7,23 @@ import { send, startFakeUpstream, type FakeUpstream } from '../support/fake-upst
 import { freePort } from '../support/free-port.ts';
 import { adminKey, install, processKey } from '../support/server-process.ts';
 import type { Installation, ServerProcess } from '../support/server-process.ts';
+import { startCollector } from '../support/trace-collector.ts';
 
 // Every secret of a server is a canary: none may appear in a log at its most detailed level, in the data folder, a backup, the
-// metrics or an answer, except the one that creates it. Clients send their keys to every route, where they do not belong, too.
+// metrics, the traces or an answer, except the one that creates it. Clients send their keys to every route, where they do not belong, too.
 
 const canary = (name: string) => `${name}-canary-${'aB3dE5gH7jK9'.repeat(3)}`;
 const upstreamKey = canary('upstream');
 const header = canary('header');
 const salt = canary('salt');
 const hubToken = canary('hub');
+const collectorKey = canary('collector');
 const secretsKeys = [canary('secrets'), canary('accepted')];
-const configured = [processKey, adminKey, upstreamKey, header, salt, hubToken, ...secretsKeys];
+const configured = [processKey, adminKey, upstreamKey, header, salt, hubToken, collectorKey, ...secretsKeys];
 const made: string[] = [];
 
 let upstream: FakeUpstream;
+let collector: Awaited<ReturnType<typeof startCollector>>;
 let installation: Installation;
 let server: ServerProcess;
 let metricsPort: number;
@@ -32,9 +35,11 @@ beforeAll(async () => {
       error: { message: `No: ${JSON.stringify(headers)} ${text}`, type: 'error', code: header },
     }),
   );
+  collector = await startCollector();
   metricsPort = await freePort();
   installation = install(`
 metrics: { port: ${metricsPort} }
+tracing: { endpoint: "${collector.url}", headers: { x-key: "\${COLLECTOR}" }, sample: 1 }
 hub: { token: "\${HUB}" }
 secrets_key: "\${SECRETS}"
 accepted_secrets_keys: ["\${ACCEPTED}"]
@@ -51,6 +56,7 @@ models:
       HEADER: header,
       SALT: salt,
       HUB: hubToken,
+      COLLECTOR: collectorKey,
       SECRETS: secretsKeys[0]!,
       ACCEPTED: secretsKeys[1]!,
     },
@@ -59,6 +65,7 @@ models:
 afterAll(async () => {
   await installation?.remove();
   await upstream?.close();
+  await collector?.close();
 });
 
 async function call(method: string, path: string, key: string, body?: string): Promise<string> {
@@ -89,7 +96,7 @@ function filesWith(folder: string, secrets: readonly string[]): string[] {
     .filter((path) => found(readFileSync(path), secrets).length > 0);
 }
 
-it('C01, C04: no secret is in a log, an error, the metrics, the database or a backup', async () => {
+it('C01, C04: no secret is in a log, an error, the metrics, the traces, the database or a backup', async () => {
   const org = JSON.parse(await call('POST', '/v1/admin/orgs', adminKey, '{"name":"a"}')) as { id: string };
   for (let n = 0; n < 20; n++) {
     const body = JSON.stringify({ org_id: org.id, name: `key ${n}` });
@@ -147,6 +154,9 @@ it('C01, C04: no secret is in a log, an error, the metrics, the database or a ba
   expect(copied.code, copied.err).toBe(0);
   await server.end('SIGTERM');
   for (const folder of [installation.data, backup]) expect(filesWith(folder, all)).toEqual([]);
+  const traces = collector.requests.map(({ text }) => text).join();
+  expect(traces).toContain('/v1/chat/completions');
+  expect(found(traces, all)).toEqual([]);
   const log = server.stderr();
   // It saw the requests, and the upstream saw the secrets.
   expect(log.split('\n').length).toBeGreaterThan(routes.length * 3);

@@ -1,22 +1,10 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
 import { startApp, testModel, upstreamEngine, type RunningApp } from '../support/app.ts';
 import { chatLine } from '../support/batch-lines.ts';
 import { complete, send, startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.ts';
+import { startCollector, type Span } from '../support/trace-collector.ts';
 
 // Traces of a whole server, at a collector that receives OTLP over HTTP.
-
-interface Span {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  kind: number;
-  attributes: { key: string; value: Record<string, unknown> }[];
-  links?: { traceId: string; spanId: string }[];
-}
 
 let app: RunningApp;
 let upstream: FakeUpstream;
@@ -27,30 +15,6 @@ afterEach(async () => {
   await upstream?.close();
   await collector?.close();
 });
-
-async function startCollector() {
-  const requests: { path: string; headers: IncomingHttpHeaders; text: string }[] = [];
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      const text = gunzipSync(Buffer.concat(parts)).toString();
-      requests.push({ path: request.url ?? '', headers: request.headers, text });
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    spans: () =>
-      requests.flatMap(({ text }) => JSON.parse(text).resourceSpans[0].scopeSpans[0].spans as Span[]),
-    close() {
-      server.closeAllConnections();
-      return new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 const attributesOf = ({ attributes }: Span) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
