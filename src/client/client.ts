@@ -105,8 +105,8 @@ export function createClient(options: TransportOptions) {
     },
 
     batches: {
-      create({ inputFileId, idempotencyKey, ...fields }: NewBatch) {
-        const json = { completion_window: '24h', input_file_id: inputFileId, ...fields };
+      create({ endpoint, inputFileId, metadata, priority, idempotencyKey }: NewBatch) {
+        const json = { endpoint, completion_window: '24h', input_file_id: inputFileId, metadata, priority };
         const path = apiPath('batches');
         return transport.json<RemoteBatch>({ method: 'POST', path, json, idempotencyKey });
       },

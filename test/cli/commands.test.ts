@@ -137,8 +137,18 @@ describe('files validate', () => {
 
 describe('batches', () => {
   it('creates a batch from a file, lists and shows it', async () => {
-    const created = await cli('batch', 'create', 'in.jsonl', '-m', 'team=search', '--json');
-    expect(JSON.parse(created.out)).toMatchObject({ id: 'batch_1', metadata: { team: 'search' } });
+    const created = await cli(
+      'batch',
+      'create',
+      'in.jsonl',
+      '-m',
+      'team=search',
+      '--priority',
+      '7',
+      '--json',
+    );
+    const shown = { id: 'batch_1', metadata: { team: 'search' }, priority: 7 };
+    expect(JSON.parse(created.out)).toMatchObject(shown);
     expect((await cli('batch', 'list')).out.split('\t').slice(0, 3)).toEqual([
       'batch_1',
       'validating',

@@ -42,13 +42,18 @@ const create = queryCommand({
     priorityOption,
   ],
   examples: ['in.jsonl -m team=search', 'file-0199f3a2 --endpoint /v1/embeddings'],
-  async ask({ files, batches }, input, { endpoint, ...more }: NewBatch, { cwd }) {
+  async ask({ files, batches }, input, { endpoint, metadata, priority }: NewBatch, { cwd }) {
     if (input.startsWith('file-') && !existsSync(resolve(cwd, input)))
-      return batches.create({ endpoint: endpoint ?? '/v1/chat/completions', inputFileId: input, ...more });
+      return batches.create({
+        endpoint: endpoint ?? '/v1/chat/completions',
+        inputFileId: input,
+        metadata,
+        priority,
+      });
     const path = existingFile(input, cwd);
     const named = endpoint ?? (await readInput(path)).endpoint;
     const file = await files.upload({ content: await openBlob(path), filename: basename(path) });
-    return batches.create({ endpoint: named, inputFileId: file.id, ...more });
+    return batches.create({ endpoint: named, inputFileId: file.id, metadata, priority });
   },
   show: showBatch,
 });

@@ -1,3 +1,4 @@
+import { checkCreateBatch } from '../../../src/wire/batch/create.ts';
 import type { RemoteBatch, RemoteFile, ResultLine } from '../../../src/client/resources.ts';
 import type { Fetch } from '../../../src/client/transport.ts';
 import type { BatchStatus } from '../../../src/core/batch.ts';
@@ -90,7 +91,9 @@ export function createFakeServer(): FakeServer {
   }
 
   function create(input: unknown): RemoteBatch {
-    const { endpoint, input_file_id, metadata } = input as Record<string, string>;
+    const [fault] = checkCreateBatch(input);
+    if (fault) throw new Error(`The CLI sends a body that servers refuse: ${fault.param}: ${fault.message}`);
+    const { endpoint, input_file_id, metadata, priority } = input as Record<string, string>;
     const text = files.get(input_file_id ?? '')?.text ?? '';
     const ids = text
       .split('\n')
@@ -108,6 +111,7 @@ export function createFakeServer(): FakeServer {
       expires_at: '2026-11-22T09:30:00Z',
       completion_window: '24h',
       request_counts: { total: ids.length, completed: 0, failed: 0 },
+      priority: priority ?? 5,
       metadata: metadata ?? {},
       cost: { currency: 'USD', amount: '0.0005', list_amount: '0.001' },
     } as unknown as RemoteBatch;
