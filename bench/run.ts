@@ -1,6 +1,7 @@
 // npm run bench [-- names...]: runs workloads, prints and writes the results. Exits with 1 if a goal is missed.
 // --profile runs the measured server under V8's profiler; its worse figures are not written.
 // --unbound binds no process to a core.
+import { attack } from './attack.ts';
 import { batchFill } from './batch-fill.ts';
 import { batchRun } from './batch-run.ts';
 import { beside } from './beside.ts';
@@ -38,6 +39,7 @@ const workloads = [
   restart,
   prefix,
   engine,
+  attack,
 ];
 
 const flags = new Set(['--profile', '--unbound']);

@@ -46,13 +46,24 @@ export async function startOffpeak(
   data: string,
   engine: EngineConfig,
   others: Record<string, EngineConfig> = {},
-  { flags = [], ...settings }: Partial<Config> & { flags?: string[] } = {},
+  {
+    flags = [],
+    nameServers = [],
+    ...settings
+  }: Partial<Config> & { flags?: string[]; nameServers?: string[] } = {},
 ): Promise<Offpeak> {
   const config = JSON.stringify({ ...configFor(data, engine, others), ...settings });
   // Default logging, captured in case it fails to start.
   const log = join(data, 'log');
   // Same flags as src/main.ts.
-  const values = [...profileFlags(), ...flags, '--no-allocation-site-pretenuring', serverFile, config];
+  const values = [
+    ...profileFlags(),
+    ...flags,
+    '--no-allocation-site-pretenuring',
+    serverFile,
+    config,
+    ...nameServers,
+  ];
   const child = start('target', process.execPath, values, {
     ipc: true,
     log,
