@@ -49,7 +49,7 @@ async function useUp(text = () => get('/v1/models')) {
   await expect.poll(() => answers.length).toBe(100);
 }
 
-describe('requests of one address without a valid key', () => {
+describe('C17: requests of one address without a valid key', () => {
   it.each([
     ['no key', () => get('/v1/models'), 401],
     ['guessed keys', guess, 401],
@@ -158,7 +158,7 @@ describe('the log of requests without a valid key', () => {
   });
 });
 
-describe('guessed keys', () => {
+describe('C22: guessed keys', () => {
   it('that arrive together cost few queries', async () => {
     await start({ perSecond: 1_000 });
     const asked = vi.spyOn(app.store.keys, 'findByHashes');
