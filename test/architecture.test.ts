@@ -168,6 +168,7 @@ const subfolders: Record<string, Record<string, readonly string[]>> = {
     terminal: [],
     shared: ['terminal'],
     access: ['shared', 'terminal'],
+    admin: ['batch', 'shared', 'terminal'],
     batch: ['shared', 'terminal'],
     completion: ['shared', 'terminal'],
     demo: ['batch', 'shared', 'terminal'],

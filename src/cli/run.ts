@@ -17,6 +17,10 @@ const commands: Record<string, readonly [about: string, load: () => Promise<obje
     () => import('./models/models.ts'),
   ],
   webhooks: ['manage endpoints that are notified when a batch ends', () => import('./webhooks/webhooks.ts')],
+  admin: [
+    'watch and control the batches and servers of all orgs (admin key)',
+    () => import('./admin/admin.ts'),
+  ],
   orgs: ['manage the orgs of a server (admin key)', () => import('./access/orgs.ts')],
   keys: ['manage the API keys of a server (admin key)', () => import('./access/keys.ts')],
   audit: ['show and verify the log of administrative changes (admin key)', () => import('./access/audit.ts')],

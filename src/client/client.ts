@@ -4,6 +4,7 @@ import type { ShownUsage } from '../wire/usage/report.ts';
 import type { ChatChunk, ChatRequest, ChatResponse } from '../wire/chat/chat.ts';
 import type {
   AuditPage,
+  OperatorBatch,
   Page,
   PageQuery,
   RemoteBatch,
@@ -13,6 +14,10 @@ import type {
   RemoteKey,
   RemoteModel,
   RemoteOrg,
+  RemotePauses,
+  RemoteQueue,
+  RemoteReplica,
+  RemoteRequest,
   RemoteSecretsKey,
   RemoteWebhook,
 } from './resources.ts';
@@ -53,6 +58,12 @@ export interface KeyFields {
   expires_at?: string | null | undefined;
   limits?: LimitsBody | undefined;
   priority?: number | undefined;
+}
+
+/** Scope of a pause: everything if empty. */
+export interface PauseFields {
+  model?: string | undefined;
+  org?: string | undefined;
 }
 
 export interface WebhookFields {
@@ -162,6 +173,28 @@ export function createClient(options: TransportOptions) {
     },
     audit: {
       list: (query: Call['query']) => get<AuditPage>(apiPath('admin', 'audit'), query),
+    },
+    admin: {
+      batches: {
+        list: (query: PageQuery & Call['query']) =>
+          get<Page<OperatorBatch>>(apiPath('admin', 'batches'), { ...query }),
+        get: (id: string) => get<OperatorBatch>(apiPath('admin', 'batches', id)),
+        act: (id: string, what: 'cancel' | 'pause' | 'resume' | 'retry') =>
+          post<OperatorBatch>(apiPath('admin', 'batches', id, what)),
+        update: (id: string, fields: { priority: number }) =>
+          patch<OperatorBatch>(apiPath('admin', 'batches', id), fields),
+      },
+      queue: () => get<Page<RemoteQueue>>(apiPath('admin', 'queue')),
+      pauses: () => get<RemotePauses>(apiPath('admin', 'pause')),
+      pause: (scope: PauseFields) => post<RemotePauses>(apiPath('admin', 'pause'), scope),
+      resume: (scope: PauseFields) => post<RemotePauses>(apiPath('admin', 'resume'), scope),
+      replicas: {
+        list: () => get<Page<RemoteReplica>>(apiPath('admin', 'replicas')),
+        act: (id: string, what: 'drain' | 'undrain') =>
+          post<RemoteReplica>(apiPath('admin', 'replicas', id, what)),
+      },
+      requests: (query: PageQuery & Call['query']) =>
+        get<Page<RemoteRequest>>(apiPath('admin', 'requests'), { ...query }),
     },
     keys: {
       create: (fields: KeyFields & { org_id: string }) => post<RemoteKey>(apiPath('admin', 'keys'), fields),

@@ -1,4 +1,7 @@
 import type { AuditEntry } from '../core/audit.ts';
+import type { presentPauses, presentReplica } from '../wire/admin/controls.ts';
+import type { presentModelQueue } from '../wire/admin/queue.ts';
+import type { presentRequest } from '../wire/admin/requests.ts';
 import type { presentKey } from '../wire/admin/keys.ts';
 import type { presentOrg } from '../wire/admin/orgs.ts';
 import type { presentSecrets } from '../wire/admin/secrets.ts';
@@ -52,6 +55,12 @@ export interface AuditPage extends Page<AuditEntry> {
   /** Last entry of the log; null for an empty log. */
   head: { id: string; hash: string } | null;
 }
+/** Batch with its org, for operators. */
+export type OperatorBatch = RemoteBatch & { org_id: string; org: string | null };
+export type RemotePauses = ReturnType<typeof presentPauses>;
+export type RemoteReplica = ReturnType<typeof presentReplica>;
+export type RemoteQueue = ReturnType<typeof presentModelQueue>;
+export type RemoteRequest = ReturnType<typeof presentRequest>;
 
 /** API key. Only the answer that creates it contains `key`, the secret. */
 export type RemoteKey = ReturnType<typeof presentKey>;

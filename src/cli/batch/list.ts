@@ -1,19 +1,12 @@
 import type { Command } from 'commander';
-import { sleep } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import { ClientError, Unreachable } from '../../client/errors.ts';
 import type { RemoteBatch } from '../../client/resources.ts';
 import type { Cli, ClientOptions } from '../shared/cli.ts';
-import {
-  clientCommand,
-  examples,
-  asTable,
-  limitOption,
-  fetchItems,
-  printResult,
-} from '../shared/commands.ts';
+import { clientCommand, examples, asTable, limitOption, fetchItems } from '../shared/commands.ts';
 import { connect } from '../shared/connect.ts';
 import { waitingLabel, isoTime } from '../shared/format.ts';
+import { printWatched } from '../shared/watch.ts';
 
 interface Options extends ClientOptions {
   limit: number;
@@ -22,11 +15,8 @@ interface Options extends ClientOptions {
   watch?: boolean;
 }
 
-const watchMs = 2_000;
 /** Pages of files, of 1,000 each, that are searched for names. */
 const maxPages = 2;
-/** Moves the cursor home and clears the screen. */
-const clearScreen = '\u001b[H\u001b[J';
 
 export function batchList(cli: Cli): Command {
   return clientCommand('list', 'list batches, newest first')
@@ -36,32 +26,20 @@ export function batchList(cli: Cli): Command {
     .option('--watch', 'update the list after each change, until Ctrl-C')
     .addHelpText('after', examples('--status in_progress --watch', '--all --json'))
     .action(async (options: Options) => {
-      const { terminal, clock } = cli;
       const client = connect(cli, options);
       const names = new Map<string, string>();
-      const stop = new AbortController();
-      const release = options.watch === true ? cli.onInterrupt(() => stop.abort()) : () => {};
-      try {
-        for (let shown = ''; ; await sleep(clock, watchMs, stop.signal)) {
-          if (stop.signal.aborted) return;
-          const count = options.all === true ? Infinity : options.limit;
-          const batches = await fetchItems(count, 100, (query) =>
-            client.batches.list({ ...query, status: options.status }),
-          );
-          if (options.json !== true) await fetchFilenames(client, batches, names);
-          const cells = Object.values(columns(names));
-          const rows = batches.map((batch) => cells.map((cell) => cell(batch)));
-          const now = JSON.stringify([terminal.stdout.columns, rows]);
-          if (now !== shown) {
-            if (options.watch === true && terminal.stdout.isTTY === true) terminal.stdout.write(clearScreen);
-            printResult(cli, options, batches, asTable(columns(names)));
-          }
-          shown = now;
-          if (options.watch !== true) return;
-        }
-      } finally {
-        release();
-      }
+      const cells = Object.values(columns(names));
+      const ask = async () => {
+        const count = options.all === true ? Infinity : options.limit;
+        const batches = await fetchItems(count, 100, (query) =>
+          client.batches.list({ ...query, status: options.status }),
+        );
+        if (options.json !== true) await fetchFilenames(client, batches, names);
+        return batches;
+      };
+      await printWatched(cli, options, ask, asTable(columns(names)), (batches) =>
+        batches.map((batch) => cells.map((cell) => cell(batch))),
+      );
     });
 }
 

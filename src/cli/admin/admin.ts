@@ -1,0 +1,14 @@
+import { group } from '../shared/commands.ts';
+import { batches } from './batches.ts';
+import { pause, pauses, replicas, resume } from './controls.ts';
+import { queue, requests } from './load.ts';
+
+export const admin = group('admin', [
+  (cli) => batches(cli).description('list and control the batches of all orgs'),
+  queue,
+  pause,
+  resume,
+  pauses,
+  (cli) => replicas(cli).description('list and drain the servers of all models'),
+  requests,
+]);

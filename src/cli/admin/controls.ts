@@ -1,0 +1,92 @@
+import { Option } from 'commander';
+import type { RemotePauses, RemoteReplica } from '../../client/resources.ts';
+import { asTable, group, queryCommand } from '../shared/commands.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+
+interface Scope {
+  model?: string;
+  org?: string;
+}
+
+const scopeOptions = [
+  new Option('--model <model>', 'only batches of this model (default: all)'),
+  new Option('--org <org>', 'only batches of this org, by its id or name (default: all)'),
+];
+
+export const pause = queryCommand({
+  usage: 'pause',
+  about: 'send no more requests of batches: of a model, of an org, or of all',
+  isAdmin: true,
+  options: scopeOptions,
+  examples: ['', '--model tiny', '--org search'],
+  ask: ({ admin }, _, { model, org }: Scope) => admin.pause({ model, org }),
+  show: showPauses,
+});
+
+export const resume = queryCommand({
+  usage: 'resume',
+  about: 'end the pauses of a model, of an org, or all pauses, and list those still in force',
+  isAdmin: true,
+  options: scopeOptions,
+  examples: ['', '--model tiny'],
+  ask: ({ admin }, _, { model, org }: Scope) => admin.resume({ model, org }),
+  show: showPauses,
+});
+
+export const pauses = queryCommand({
+  usage: 'pauses',
+  about: 'list the pauses in force',
+  isAdmin: true,
+  examples: [''],
+  ask: ({ admin }) => admin.pauses(),
+  show: showPauses,
+});
+
+function showPauses({ data }: RemotePauses, terminal: Terminal): void {
+  if (data.length === 0) return terminal.note('No batches are paused.');
+  asTable<RemotePauses['data'][number]>({
+    model: ({ model }) => model ?? 'all',
+    org: ({ org, org_id: id }) => org ?? id ?? 'all',
+    since: ({ since }) => since,
+    key: ({ key_id: key }) => key,
+  })(data, terminal);
+}
+
+const list = queryCommand({
+  usage: 'list',
+  about: 'list the servers of all models, with their state and load',
+  isAdmin: true,
+  examples: [''],
+  ask: async ({ admin }) => (await admin.replicas.list()).data,
+  show: showReplicas,
+});
+
+export const replicas = group('replicas', [
+  list,
+  one('drain', 'send no new requests to a server; those in flight finish'),
+  one('undrain', 'send requests to a drained server again'),
+]);
+
+function one(name: 'drain' | 'undrain', about: string) {
+  return queryCommand({
+    usage: `${name} <id>`,
+    about,
+    isAdmin: true,
+    examples: ['rep_0199f3a2'],
+    ask: ({ admin }, id) => admin.replicas.act(id, name),
+    show: (replica, terminal) => showReplicas([replica], terminal),
+  });
+}
+
+function showReplicas(all: readonly RemoteReplica[], terminal: Terminal): void {
+  asTable<RemoteReplica>({
+    id: ({ id }) => id,
+    model: ({ model }) => model,
+    server: ({ server }) => server,
+    health: ({ health }) => health ?? 'not configured',
+    'in flight': ({ in_flight: inFlight, slots }) => `${inFlight}/${slots ?? '?'}`,
+    found: ({ found }) => (found === null ? '' : String(found)),
+    drained: ({ drained_at: at }) => at ?? '',
+    waiting: ({ waiting }) => waiting?.message ?? '',
+  })(all, terminal);
+}
