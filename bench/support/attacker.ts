@@ -72,7 +72,7 @@ function flood(size: number): void {
 
 /** Body of an upload of one file of many short lines. */
 function upload(bytes: number): Buffer {
-  const line = `{"custom_id":"%","method":"POST","url":"/v1/chat/completions","body":{"model":"bench","messages":[{"role":"user","content":"${'x'.repeat(3_000)}"}]}}\n`;
+  const line = `{"custom_id":"%","method":"POST","url":"/v1/chat/completions","body":{"model":"bench","messages":[{"role":"user","content":"${'x'.repeat(4_000)}"}]}}\n`;
   const lines: string[] = [];
   for (let n = 0, size = 0; size + line.length + 8 < bytes; n++, size += line.length + 6)
     lines.push(line.replace('%', `r${n}`));
