@@ -10,6 +10,7 @@ import { fleet } from './fleet.ts';
 import { healthz } from './healthz.ts';
 import { inline } from './inline.ts';
 import { latency } from './latency.ts';
+import { limits } from './limits.ts';
 import { prefix } from './prefix.ts';
 import { processes } from './processes.ts';
 import { restart } from './restart.ts';
@@ -32,6 +33,7 @@ const workloads = [
   upload,
   inline,
   syncChat,
+  limits,
   translate,
   stream,
   latency,
