@@ -96,7 +96,11 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
 
   const store: Store = exclusive
     ? createSqliteStore({ path: join(config.data, 'offpeak.db'), clock, log })
-    : (await import('./store/postgres/postgres.ts')).createPostgresStore({ url: config.database, log });
+    : (await import('./store/postgres/postgres.ts')).createPostgresStore({
+        url: config.database,
+        clock,
+        log,
+      });
   const { bucket } = config.files;
   const blobs: Blobs = bucket
     ? (await import('./blobs/s3/s3.ts')).createS3Blobs({ ...shared, bucket })

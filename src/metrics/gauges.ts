@@ -126,7 +126,8 @@ export function createGauges(registry: Registry, deps: GaugesDeps): { read(): Pr
   /** Figures of the database; null if it does not answer in time. */
   async function readDatabase() {
     const { promise: timeout, resolve } = Promise.withResolvers<null>();
-    const timer = clock.after(databaseTimeoutMs, () => resolve(null));
+    // After a standstill of this process the timer fires first: one more turn reads an answer that is there.
+    let timer = clock.after(databaseTimeoutMs, () => (timer = clock.after(0, () => resolve(null))));
     const reading = Promise.all([deps.openWork(), deps.waitingDeliveries(maxDeliveries)]);
     const answer = await Promise.race([reading.catch(() => null), timeout]);
     timer.cancel();

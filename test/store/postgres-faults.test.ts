@@ -46,6 +46,24 @@ function faultTests(postgres: PostgresServer): void {
       expect(await looselyCollated(db)).toEqual([]);
     }));
 
+  test('an answer that is lost while this process stands still is not blamed on the database', async () => {
+    const bounds = { ...defaultTimeLimits, answer: 300 };
+    const stalls = { ms: 1_000 };
+    const db = openPostgres(await postgres.createDatabase(), silent, { ...defaultPool, bounds }, stalls);
+    const sleeping = () => db.all('SELECT pg_sleep(30)').catch((error: unknown) => error);
+    const slow = await sleeping();
+    expect(slow).toMatchObject({ message: expect.stringContaining('does not answer in time') });
+    const stalled = sleeping();
+    const inTransaction = db.tx((q) => q.all('SELECT pg_sleep(30)')).catch((error: unknown) => error);
+    stalls.ms += 36_000;
+    for (const error of [await stalled, await inTransaction])
+      expect(error).toMatchObject({
+        code: 'unreachable',
+        message: expect.stringMatching(/^This process stood still for 36 s/),
+      });
+    await db.close();
+  });
+
   test('F49: several processes that start together migrate once', async () => {
     const url = await postgres.createDatabase();
     const stores = range(0, 5).map(() => createPostgresStore({ url, log: silent }));

@@ -1,4 +1,5 @@
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Timer } from '../../base/clock.ts';
+import { StallClock } from '../../base/stall-clock.ts';
 import type { LineRate, WorkerLoad } from '../../core/worker-load.ts';
 import { ownReplicas } from '../../inference/replicas.ts';
 import type { Peers } from '../../inference/peers.ts';
@@ -54,13 +55,13 @@ export class Heartbeat {
   #waited = false;
   #beating: Promise<void> | null = null;
   #tidying: Promise<void> | null = null;
-  #suspension: SuspensionClock;
+  #suspension: StallClock;
   /** Suspension in milliseconds when the last successful beat was sent. */
   #suspendedBefore = 0;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
-    this.#suspension = new SuspensionClock(deps.clock);
+    this.#suspension = new StallClock(deps.clock, suspensionTickMs);
   }
 
   /**
@@ -196,37 +197,4 @@ export function currentLoad(
     replicas: ownReplicas({ catalog, capacity }),
     ...(waits.length > 0 && { waits: Object.fromEntries(waits) }),
   };
-}
-
-/** Measures how long this process was suspended, or without CPU or memory, by the lateness of a timer. */
-class SuspensionClock {
-  #clock: Clock;
-  #timer: Timer | null = null;
-  #due = Number.POSITIVE_INFINITY;
-  #ms = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  start(): void {
-    this.#due = this.#clock.monotonic() + suspensionTickMs;
-    this.#timer = this.#clock.after(suspensionTickMs, () => {
-      this.#ms += this.#lateness;
-      this.start();
-    });
-  }
-
-  stop(): void {
-    this.#timer?.cancel();
-  }
-
-  /** Milliseconds of suspension since the start. */
-  get ms(): number {
-    return this.#ms + this.#lateness;
-  }
-
-  get #lateness(): number {
-    return Math.max(0, this.#clock.monotonic() - this.#due);
-  }
 }

@@ -3,6 +3,7 @@ import type * as Driver from 'pg';
 import type { PoolClient } from 'pg';
 import { loadPackage } from '../../base/load-package.ts';
 import type { Log } from '../../base/log.ts';
+import type { StallClock } from '../../base/stall-clock.ts';
 import type { Db, Queries, Value } from '../db.ts';
 import { isConflict, isLost, translate } from './errors.ts';
 import { openSession, type ServerTimeLimits, type Session, sessionOf } from './session.ts';
@@ -49,11 +50,13 @@ export interface PostgresDb extends Db {
 /**
  * Connection pool as a `Db`. Retries transactions after conflicts, and once after a lost connection if nothing can happen twice: reads,
  * and transactions before their commit. Every wait is limited.
+ * @param stalls standstill of this process, which is not blamed on the database
  */
 export function openPostgres(
   url: string,
   log: Log,
   { connections, bounds }: PoolOptions = defaultPool,
+  stalls: Pick<StallClock, 'ms'> = { ms: 0 },
 ): PostgresDb {
   // Loaded on first use: the embedded database needs no driver.
   const { Pool, types } = loadPackage('pg') as typeof Driver;
@@ -85,18 +88,20 @@ export function openPostgres(
   pool.on('connect', (client) => client.on('error', () => {}));
 
   const all = async <Row extends object>(text: string, params?: readonly Value[]): Promise<Row[]> => {
+    const stalled = stalls.ms;
     try {
       return await runAlone<Row>(pool, text, params).catch((error: unknown) => {
         if (isLost(error) && isRead(text)) return runAlone<Row>(pool, text, params);
         throw error;
       });
     } catch (error) {
-      throw translate(error, url);
+      throw translate(error, url, stalls.ms - stalled);
     }
   };
 
   const tx = async <T>(work: (q: Queries) => Promise<T>): Promise<T> => {
     let reconnected = false;
+    const stalled = stalls.ms;
     for (let conflicts = 0; ;) {
       const attempt = await transact(pool, work);
       if (attempt.outcome === 'committed') return attempt.result;
@@ -105,7 +110,7 @@ export function openPostgres(
         reconnected = true;
         continue;
       }
-      throw translate(attempt.error, url);
+      throw translate(attempt.error, url, stalls.ms - stalled);
     }
   };
 

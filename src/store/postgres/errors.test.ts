@@ -67,6 +67,27 @@ describe('errors of a pooler', () => {
   });
 });
 
+test.each([
+  ['', 'Query read timeout'],
+  ['25P03', 'terminating connection due to idle-in-transaction timeout'],
+  ['', 'timeout exceeded when trying to connect'],
+])('a standstill of this process is not blamed on the database: %s %s', (code, message) => {
+  const error = Object.assign(new Error(message), code === '' ? {} : { code });
+  expect(translate(error, url, 36_400)).toMatchObject({
+    code: 'unreachable',
+    message: `This process stood still for 36 s, and lost the answer of the database 127.0.0.1:6432/offpeak (${message}).`,
+    hint: 'Check whether the machine was suspended, or short of CPU or memory.',
+  });
+  expect(translate(error, url, 4_999)).toMatchObject({
+    code: 'unreachable',
+    message: expect.stringMatching(/^The database .* does not answer/),
+  });
+});
+
+test('an error that no standstill causes stays as it is', () => {
+  expect(translate(fault('53100', 'disk full'), url, 60_000)).toMatchObject({ code: 'insufficient_storage' });
+});
+
 test('a statement that breaks the protocol is a fault of Offpeak, not of the database', () => {
   const error = fault('08P01', 'bind message supplies 1 parameters', 'ERROR');
   expect(isLost(error)).toBe(false);

@@ -99,11 +99,24 @@ function isUnanswered(error: unknown): boolean {
   return codeOf(error) === '' && lateMessage.test(messageOf(error));
 }
 
-/** Maps errors that an operator can fix to ours; other errors pass through. */
-export function translate(error: unknown, url: string): unknown {
+/** Standstill of this process from which it is named as the reason: half of the shortest time limit of the server. */
+const minStallMs = 5_000;
+
+/**
+ * Maps errors that an operator can fix to ours; other errors pass through.
+ * @param stalledMs milliseconds for which this process stood still during the operation
+ */
+export function translate(error: unknown, url: string, stalledMs = 0): unknown {
   const code = codeOf(error);
   const fault = (kind: StoreErrorCode, message: string, hint: string) =>
     new StoreError(kind, message, hint, { cause: error });
+  // Its timers fire before it reads what the database answered meanwhile, and the server ends transactions that idle.
+  if (stalledMs >= minStallMs && (isLost(error) || isLate(error)))
+    return fault(
+      'unreachable',
+      `This process stood still for ${Math.round(stalledMs / 1_000)} s, and lost the answer of the database ${nameOf(url)} (${messageOf(error)}).`,
+      'Check whether the machine was suspended, or short of CPU or memory.',
+    );
   if (isLost(error))
     return fault(
       'unreachable',

@@ -1,4 +1,7 @@
+import type { Clock } from '../../base/clock.ts';
 import type { Log } from '../../base/log.ts';
+import { StallClock } from '../../base/stall-clock.ts';
+import { systemClock } from '../../base/system.ts';
 import type { Db } from '../db.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { eachOperation, type PriorityClass } from '../sql/priority-classes.ts';
@@ -12,6 +15,7 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, as for libpq. */
   url: string;
   log: Log;
+  clock?: Clock;
 }
 
 /** Pools of the priority classes, ten connections in total. A failed heartbeat leaves time for another before the leases end. */
@@ -29,8 +33,12 @@ const shares: Record<PriorityClass, PoolOptions> = {
  * migrates and the others wait.
  * @throws StoreError from `start`, if the database is unreachable or unusable
  */
-export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
-  const dbs = Object.entries(shares).map(([lane, share]) => ({ lane, db: openPostgres(url, log, share) }));
+export function createPostgresStore({ url, log, clock = systemClock }: PostgresStoreOptions): Store {
+  const stalls = new StallClock(clock);
+  const dbs = Object.entries(shares).map(([lane, share]) => ({
+    lane,
+    db: openPostgres(url, log, share, stalls),
+  }));
   const stores = Object.fromEntries(dbs.map(({ lane, db }) => [lane, createSqlStore(db)])) as Record<
     PriorityClass,
     StoreOperations
@@ -39,6 +47,7 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
   let stopped: Promise<void> | undefined;
 
   const begin = async () => {
+    stalls.start();
     const db = openPostgres(url, log, migrationPool);
     try {
       const { isOwn, keepsNames } = await db.session();
@@ -52,6 +61,7 @@ export function createPostgresStore({ url, log }: PostgresStoreOptions): Store {
   };
   const end = async () => {
     await started?.catch(() => {});
+    stalls.stop();
     await Promise.all(dbs.map(({ db }) => db.close()));
   };
 
