@@ -16,7 +16,8 @@ const hour = 3_600_000;
 const models = ['m1', 'm2'];
 
 /** Everything that a key may or may not do, one by one: the meaning of its settings, apart from the rule under test. */
-function abilitiesOf({ scopes: owned, models: allowed, expiresAt, maxPriority, limits }: ApiKey): string[] {
+function abilitiesOf(key: ApiKey): string[] {
+  const { scopes: owned, models: allowed, expiresAt, maxPriority, limits, budget } = key;
   const isAdmin = owned.includes('admin');
   const able: string[] = scopes.filter((scope) => isAdmin || owned.includes(scope));
   for (const model of models) {
@@ -31,6 +32,11 @@ function abilitiesOf({ scopes: owned, models: allowed, expiresAt, maxPriority, l
   for (const name of ['requestsPerMinute', 'openBatches'] as const)
     for (const count of [0, 5, 10, 1e6])
       if ((limits[name] ?? Infinity) > count) able.push(`${name} above ${count}`);
+  const mostOf = (months: number) =>
+    !budget || budget.hard === false ? Infinity : budget.amount * (budget.period === 'month' ? months : 1);
+  for (const months of [1, 2])
+    for (const amount of [0, 1, 5, 9])
+      if (mostOf(months) > amount) able.push(`spend ${amount} in ${months} months`);
   return able;
 }
 
@@ -50,6 +56,13 @@ const settings: fc.Arbitrary<KeyChanges> = fc.record(
     expiresAt: fc.option(fc.constantFrom(1.5, 2.5).map((hours) => clock.now() + hours * hour)),
     maxPriority: fc.nat(9),
     limits: fc.option(limits),
+    budget: fc.option(
+      fc.record({
+        amount: fc.constantFrom(0, 1, 5),
+        period: fc.constantFrom('month' as const, 'total' as const),
+        hard: fc.boolean(),
+      }),
+    ),
   },
   { requiredKeys: [] },
 );
@@ -136,6 +149,7 @@ describe('a key', () => {
         expiresAt: clock.now() + hour,
         maxPriority: 3,
         limits: { openBatches: 2, queuedTokens: { m1: 5 } },
+        budget: { amount: 5, period: 'month' },
       },
     ]);
     const actor = await actorWith(keys[0]!);
@@ -145,6 +159,7 @@ describe('a key', () => {
       expiresAt: clock.now() + hour,
       maxPriority: 3,
       limits: { openBatches: 2, queuedTokens: { m1: 5 } },
+      budget: { amount: 5, period: 'total' } as const,
     };
     const { apiKey } = await accounts.keys.create(actor, bounded);
     expect(apiKey.scopes).not.toContain('admin');
@@ -154,6 +169,9 @@ describe('a key', () => {
       [{ expiresAt: null }, 'expires_at'],
       [{ expiresAt: clock.now() + hour + 1 }, 'expires_at'],
       [{ maxPriority: 4 }, 'priority'],
+      [{ budget: null }, 'budget'],
+      [{ budget: { amount: 6, period: 'month' } }, 'budget'],
+      [{ budget: { amount: 5, period: 'month', hard: false } }, 'budget'],
       [{ limits: null }, 'limits.open_batches'],
       [{ limits: { ...bounded.limits, openBatches: 3 } }, 'limits.open_batches'],
       [{ limits: { openBatches: 1, queuedTokens: null } }, 'limits.queued_tokens'],

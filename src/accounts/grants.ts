@@ -10,6 +10,7 @@ const fields: Partial<Record<keyof KeyChanges, string>> = {
   models: 'models',
   expiresAt: 'expires_at',
   limits: 'limits',
+  budget: 'budget',
   maxPriority: 'priority',
 };
 

@@ -49,6 +49,7 @@ export function grantOf(input: NewKey): Grant {
     expiresAt: input.expiresAt ?? null,
     limits: changeLimits({}, input.limits ?? {}),
     maxPriority: input.maxPriority ?? keyDefaults.maxPriority,
+    budget: input.budget ?? null,
   };
 }
 
@@ -73,7 +74,6 @@ export async function issueKey(
     lastUsedAt: null,
     disabledAt: null,
     ...grantOf(input),
-    budget: input.budget ?? null,
   };
   const isNew = await store.keys.insert(apiKey, hashKey(secret), stamp(clock, actor));
   return { apiKey: isNew ? apiKey : null, key: secret };

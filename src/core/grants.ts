@@ -1,9 +1,11 @@
 import { isoSeconds } from '../base/clock.ts';
+import type { Budget } from './budget.ts';
 import { limitNames, limitFields } from './limits.ts';
 import type { ApiKey } from './org.ts';
+import { formatDollars } from './price.ts';
 
 /** Settings of a key that bound what it may do. */
-export type Grant = Pick<ApiKey, 'scopes' | 'models' | 'expiresAt' | 'limits' | 'maxPriority'>;
+export type Grant = Pick<ApiKey, 'scopes' | 'models' | 'expiresAt' | 'limits' | 'maxPriority' | 'budget'>;
 
 /** Setting in which a key exceeds another one. */
 export interface Excess {
@@ -15,7 +17,7 @@ export interface Excess {
 
 /**
  * Settings in which `key` may do more than `by`, the key that would create or change it. The scope `admin` stands for all scopes; an
- * admin key with fewer models, an expiry, limits or a lower priority passes these on.
+ * admin key with fewer models, an expiry, limits, a hard budget or a lower priority passes these on.
  */
 export function excessesOf(key: Grant, by: Grant): Excess[] {
   const found: Excess[] = [];
@@ -28,6 +30,8 @@ export function excessesOf(key: Grant, by: Grant): Excess[] {
     found.push({ field: 'expires_at', bound: `expires at ${isoSeconds(expiresAt)}` });
   if (key.maxPriority > maxPriority)
     found.push({ field: 'priority', bound: `may ask for priority ${maxPriority} at most` });
+  if (by.budget && by.budget.hard !== false && !isWithin(key.budget, by.budget))
+    found.push({ field: 'budget', bound: `has a budget of ${formatDollars(BigInt(by.budget.amount))} USD` });
   for (const name of limitNames) {
     if (name === 'queued_tokens') continue;
     const bound = by.limits[limitFields[name]];
@@ -41,4 +45,10 @@ export function excessesOf(key: Grant, by: Grant): Excess[] {
       found.push({ field: 'limits.queued_tokens', bound: `has the limit ${bound} for ${model}` });
   }
   return found;
+}
+
+/** True for a hard budget that ends no later than the other one. A budget in total is less than the same one each month. */
+function isWithin(budget: Budget | null, bound: Budget): boolean {
+  if (!budget || budget.hard === false || budget.amount > bound.amount) return false;
+  return budget.period === bound.period || budget.period === 'total';
 }
