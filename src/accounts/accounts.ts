@@ -60,10 +60,10 @@ export interface Accounts extends Service {
   };
   readonly audit: Audit;
   /**
-   * Usage of all orgs for an admin key, otherwise of the caller's org.
+   * Usage of all orgs for an admin key, otherwise of the caller's org; with the first page, the budgets of these orgs and their keys.
    * @throws ApiError `permission_denied` for another org, `validation_error` for one that does not exist
    */
-  usage(caller: Caller, query: UsageQuery): Promise<UsageReport>;
+  usage(caller: Caller, query: UsageQuery): Promise<UsageReport & { budgets: SpentBudget[] }>;
   /** `waiting` also tells that an org is disabled. */
   readonly budgets: Omit<Budgets, 'refresh' | 'start' | 'stop'>;
   /** Adds a synchronous request to the ledger, in a group commit a moment later. The log has charges that could not be added. */

@@ -75,7 +75,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
         requireScope(caller, 'admin');
         orgId = (await findOrg(store.orgs, orgId, 'org_id')).id;
       }
-      return readUsage(store.ledger, { ...query, orgId });
+      const report = await readUsage(store.ledger, { ...query, orgId });
+      const all = query.after === undefined ? await budgets.refresh() : [];
+      return { ...report, budgets: all.filter((each) => orgId === undefined || each.orgId === orgId) };
     },
     charge: (charge) => ledger.charge(charge),
     get firstKeys() {

@@ -384,6 +384,42 @@ const usageRow = {
   ...used,
 };
 
+const bucketResult = t.object(
+  {
+    object: t.string(),
+    'input_tokens?': t.integer(),
+    'output_tokens?': t.integer(),
+    'input_cached_tokens?': t.integer(),
+    'input_audio_tokens?': t.integer(),
+    'output_audio_tokens?': t.integer(),
+    'num_model_requests?': t.integer(),
+    'amount?': t.object({ value: { type: 'number' }, currency: t.literal('usd') }),
+    'project_id?': t.stringOrNull({ description: 'Id of the org.' }),
+    'user_id?': t.stringOrNull(),
+    'api_key_id?': t.stringOrNull(),
+    'model?': t.stringOrNull(),
+    'line_item?': t.stringOrNull({ description: 'Model.' }),
+    'batch?': t.booleanOrNull(),
+    'service_tier?': t.stringOrNull(),
+  },
+  closed,
+);
+
+/** Page of a report in OpenAI's form. */
+export const bucketPageSchema = t.object({
+  object: t.literal('page'),
+  data: t.array(
+    t.object({
+      object: t.literal('bucket'),
+      start_time: t.integer(),
+      end_time: t.integer(),
+      results: t.array(bucketResult),
+    }),
+  ),
+  has_more: t.boolean(),
+  next_page: t.stringOrNull(),
+});
+
 export const usageSchema = pageOf(t.object(usageRow, closed), {
   start: day,
   end: day,
@@ -391,5 +427,20 @@ export const usageSchema = pageOf(t.object(usageRow, closed), {
   currency: t.literal('USD'),
   total: t.orNull(
     t.object(used, { description: 'Sum of all rows of all pages; null after the first page.', ...closed }),
+  ),
+  budgets: t.array(
+    t.object(
+      {
+        org_id: t.string(),
+        key_id: t.stringOrNull({ description: 'Null for the budget of the org.' }),
+        amount: decimal,
+        period: t.oneOf(budgetPeriods),
+        hard: t.boolean(),
+        spent: decimal,
+        reached_at: instantOrNull,
+      },
+      closed,
+    ),
+    { description: 'Budgets of the reported orgs and their keys; empty after the first page.' },
   ),
 });

@@ -11,6 +11,7 @@ import { messageBatchListLimits } from '../../wire/message-batches/list.ts';
 import { modelListLimits } from '../../wire/models/list.ts';
 import { webhookListLimits } from '../../wire/webhooks/webhook.ts';
 import { usageLimits } from '../../wire/usage/report.ts';
+import { bucketParams, type Report } from '../../wire/usage/openai-usage.ts';
 import { itemsLimits, type PageLimits } from '../../wire/shared/query-params.ts';
 
 /** Query parameters by name, each as a JSON Schema with the bounds that the parsers enforce. */
@@ -121,6 +122,28 @@ export const usageQuery: QueryDocs = {
   limit: limit(usageLimits),
   after,
 };
+
+const bucketTexts: QueryDocs = {
+  start_time: text('Start of the first bucket, in Unix seconds; required.'),
+  end_time: text('End of the last bucket, in Unix seconds; now by default.'),
+  bucket_width: text('1d, or 1h for the last 40 days.'),
+  project_ids: text('Only these orgs.'),
+  user_ids: text('Ignored: usage is not split by user.'),
+  api_key_ids: text('Only these keys.'),
+  models: text('Only these models.'),
+  batch: text('true for batches, false for single requests.'),
+  group_by: text('project_id, api_key_id, model, batch or line_item, where the report has it.'),
+  limit: text('Buckets of a page.'),
+  page: text('next_page of the previous page.'),
+};
+
+/** Queries of the reports in OpenAI's form. */
+export const bucketQueries = Object.fromEntries(
+  Object.entries(bucketParams).map(([report, names]) => [
+    report,
+    Object.fromEntries(names.map((name) => [name, bucketTexts[name]!])),
+  ]),
+) as Record<Report, QueryDocs>;
 
 export const inputItemsQuery: QueryDocs = {
   limit: limit(itemsLimits),

@@ -15,6 +15,7 @@ import { responseRoutes } from './responses.ts';
 import { secretsRoutes } from './secrets.ts';
 import { serverRoutes } from './server.ts';
 import { usageRoutes } from './usage.ts';
+import { organizationRoutes } from './organization.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 /** All operations of the API. */
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   ...modelRoutes,
   ...webhookRoutes,
   ...usageRoutes,
+  ...organizationRoutes,
   ...adminRoutes,
   ...secretsRoutes,
   ...adminBatchRoutes,

@@ -1,8 +1,10 @@
-import { dayMs, utcDay } from '../../base/clock.ts';
+import { dayMs, isoSeconds, utcDay } from '../../base/clock.ts';
 import { csvRecord, withoutFormula } from '../../base/csv-record.ts';
 import { words } from '../../base/words.ts';
+import type { SpentBudget } from '../../core/budget.ts';
 import { invalid } from '../../core/errors.ts';
 import { formatDollars } from '../../core/price.ts';
+import { budgetSettings } from '../../core/settings.ts';
 import {
   hourlyDays,
   type UsageGroup,
@@ -12,6 +14,7 @@ import {
   type UsageSum,
 } from '../../core/usage-report.ts';
 import { quoted } from '../json/parse.ts';
+import { nullable } from '../shared/instant.ts';
 import { listBody } from '../shared/list-body.ts';
 import { pageParams, type Query, textParam } from '../shared/query-params.ts';
 
@@ -114,7 +117,10 @@ function presentSum(sum: UsageSum) {
   };
 }
 
-export function presentUsage({ rows, total, hasMore }: UsageReport, { start, before, groups }: UsageQuery) {
+export function presentUsage(
+  { rows, total, hasMore, budgets }: UsageReport & { budgets: readonly SpentBudget[] },
+  { start, before, groups }: UsageQuery,
+) {
   const data = rows.map((row) => {
     const group: Partial<Record<(typeof shownAs)[keyof typeof shownAs], string | null>> = {};
     // Single requests have no batch, and most no tag.
@@ -124,7 +130,18 @@ export function presentUsage({ rows, total, hasMore }: UsageReport, { start, bef
   });
   const end = utcDay(Date.parse(before) - dayMs);
   const about = { start, end, group_by: groups, currency: 'USD' };
-  return { ...listBody(data, hasMore), ...about, total: total && presentSum(total) };
+  const sums = { total: total && presentSum(total), budgets: budgets.map(presentBudget) };
+  return { ...listBody(data, hasMore), ...about, ...sums };
+}
+
+function presentBudget({ orgId, keyId, spent, usedUpAt, ...budget }: SpentBudget) {
+  return {
+    org_id: orgId,
+    key_id: keyId,
+    ...budgetSettings(budget),
+    spent: formatDollars(BigInt(spent)),
+    reached_at: nullable(isoSeconds)(usedUpAt),
+  };
 }
 
 /** Hours as an instant, the first of the day for usage that is known only by the day. */

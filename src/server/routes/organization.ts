@@ -1,0 +1,49 @@
+import {
+  bucketParams,
+  parseBucketQuery,
+  plainLists,
+  presentBuckets,
+  type Report,
+} from '../../wire/usage/openai-usage.ts';
+import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
+import { json } from '../answer.ts';
+import { bucketPageSchema } from '../openapi/answer-schemas.ts';
+import { bucketQueries } from '../openapi/query-schemas.ts';
+import type { Incoming, Services } from '../route.ts';
+import { defineRoutes } from './define-routes.ts';
+
+/** Usage in the form of OpenAI's organization API, for tools that read it there. */
+export const organizationRoutes = defineRoutes({ access: 'usage', tag: 'Usage' }, [
+  {
+    on: 'GET /v1/organization/usage/completions',
+    name: 'Get Completions Usage',
+    summary: 'Get the usage of generation in buckets of time, as OpenAI reports it; an org is a project',
+    query: bucketQueries.completions,
+    answer: bucketPageSchema,
+    handle: (incoming, services) => report('completions', incoming, services),
+  },
+  {
+    on: 'GET /v1/organization/usage/embeddings',
+    name: 'Get Embeddings Usage',
+    summary: 'Get the usage of embeddings in buckets of time, as OpenAI reports it; an org is a project',
+    query: bucketQueries.embeddings,
+    answer: bucketPageSchema,
+    handle: (incoming, services) => report('embeddings', incoming, services),
+  },
+  {
+    on: 'GET /v1/organization/costs',
+    name: 'Get Costs',
+    summary: 'Get the cost by day, as OpenAI reports it; an org is a project, and a model a line item',
+    query: bucketQueries.costs,
+    answer: bucketPageSchema,
+    handle: (incoming, services) => report('costs', incoming, services),
+  },
+]);
+
+async function report(kind: Report, { caller, query }: Incoming, { accounts, clock }: Services) {
+  const plain = plainLists(query);
+  refuseUnknownParams(plain, bucketParams[kind]);
+  const asked = parseBucketQuery(kind, plain, clock.now());
+  const { rows } = await accounts.usage(caller, asked.usage);
+  return json(200, presentBuckets(asked, rows));
+}
