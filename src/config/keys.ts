@@ -12,7 +12,8 @@ export const configKeys = {
   hub: words('endpoint token'),
   model: words('id aliases serves price fallbacks batch image_urls engine'),
   modelBatch: words('hours share fallbacks_after'),
-  price: words('input cached_input output'),
+  price: words('from input cached_input cache_write output tiers'),
+  priceTier: words('above input cached_input cache_write output'),
   llama: words('kind path sequences context threads flash_attention'),
   openai: words(
     'kind flavor url urls model api_key headers ca inputs capabilities pass_through cache_salt slots timeouts',

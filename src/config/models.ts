@@ -4,10 +4,11 @@ import type { Checker, SourceValue } from './source-value.ts';
 import { nearestWord } from '../base/nearest-word.ts';
 import type { ModelConfig } from '../core/config.ts';
 import type { Hours } from '../core/hours.ts';
-import { type Prices, nanoDollars } from '../core/price.ts';
+import { nanoDollars } from '../core/price.ts';
 import { engineOf } from './engines.ts';
 import { type DefaultHours, hours } from './hours.ts';
 import { configKeys } from './keys.ts';
+import { prices } from './prices.ts';
 import { type ConfigContext, omitUndefined } from './context.ts';
 
 export function builtInModel({ check, exists }: ConfigContext, open?: Hours): ModelConfig {
@@ -102,15 +103,4 @@ function uniqueName(at: SourceValue | undefined, taken: Map<string, string>, che
     return check.fail(at, `'${found}' is already used by ${before}`, 'Ids and aliases must be unique.');
   taken.set(found, at.path);
   return found;
-}
-
-function prices(at: SourceValue | undefined, check: Checker): Prices {
-  const fields = check.object(at, configKeys.price);
-  const price = (field: SourceValue | undefined) => check.number(field, { min: 0, max: 100_000 });
-  const input = price(fields.input) ?? 0;
-  return {
-    input: nanoDollars(input),
-    cachedInput: nanoDollars(price(fields.cached_input) ?? input),
-    output: nanoDollars(price(fields.output) ?? 0),
-  };
 }

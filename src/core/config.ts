@@ -5,7 +5,7 @@ import type { Hours } from './hours.ts';
 import type { QueueLimits } from './queue-limits.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ModelInput, Serves } from './model.ts';
-import type { Prices } from './price.ts';
+import type { PriceList } from './price.ts';
 
 /** Configuration of a server, checked and complete (docs/configuration.md). Paths are absolute, durations in milliseconds. */
 export interface Config {
@@ -113,7 +113,7 @@ export interface ModelConfig {
   aliases: string[];
   /** Null for what the engine reports. */
   serves: Serves[] | null;
-  prices: Prices;
+  prices: PriceList;
   /** Ids of models that answer interactive requests while this one accepts none. */
   fallbacks?: string[];
   /** Hours in which batches run; unrestricted if absent. */

@@ -1,5 +1,5 @@
 import type { Hours } from './hours.ts';
-import type { Prices } from './price.ts';
+import type { PriceList } from './price.ts';
 
 /** `completions`: some chat engines also complete raw prompts. */
 export type Serves = 'chat' | 'embeddings' | 'completions';
@@ -13,7 +13,7 @@ export interface Model {
   id: string;
   aliases: string[];
   serves: readonly Serves[];
-  prices: Prices;
+  prices: PriceList;
   createdAt: number;
   /** Maximum tokens of prompt and completion, if known. */
   contextLength?: number | null;

@@ -1,10 +1,38 @@
 import type { Usage } from './usage.ts';
 
 /** Whole nano-dollars per million tokens: 0.10 USD is 100_000_000. */
-export interface Prices {
+export interface Rates {
   input: number;
+  /** Input that the engine had in its cache. */
   cachedInput: number;
+  /** Input that the engine wrote to its cache; as `input` if absent. */
+  cacheWrite?: number;
   output: number;
+}
+
+export interface Prices extends Rates {
+  /** Rates of requests with longer prompts, ascending. */
+  tiers?: readonly Tier[];
+}
+
+/** Rates of requests with more input tokens than `above`. */
+export interface Tier extends Rates {
+  above: number;
+}
+
+/** Prices of a model, with those that apply from later instants on, ascending. */
+export interface PriceList extends Prices {
+  changes?: readonly (Prices & { from: number })[];
+}
+
+/** Prices at an instant. @param now epoch milliseconds */
+export function pricesAt(list: PriceList, now: number): Prices {
+  const { changes, ...first } = list;
+  if (!changes) return list;
+  const current = changes.findLast(({ from }) => from <= now);
+  if (!current) return first;
+  const { from: _, ...prices } = current;
+  return prices;
 }
 
 /** Prices at the creation of a batch. */
@@ -26,9 +54,10 @@ export interface ExactCost {
 
 export const noCost: ExactCost = Object.freeze({ nano: 0, parts: 0 });
 
-/** Cost of a usage. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
+/** Cost of one request. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
 export function exactCost(usage: Usage, prices: Prices, factor = 1): ExactCost {
-  const all = inParts(usage, prices, factor);
+  const tier = prices.tiers?.findLast(({ above }) => usage.inputTokens > above);
+  const all = inParts(usage, tier ?? prices, factor);
   const divisor = BigInt(costParts);
   return { nano: Number(all / divisor), parts: Number(all % divisor) };
 }
@@ -65,17 +94,21 @@ export function roundedIncrease(sum: ExactCost, by: ExactCost): number {
   return roundCost(sum) - roundCost(before);
 }
 
-/** Cost in nano-dollars, rounded half up once; may exceed the safe integers. Parameters as for `exactCost`. */
+/**
+ * Cost of a sum of requests in nano-dollars, rounded half up once; may exceed the safe integers. The lengths of the prompts are
+ * unknown, so the rates of short ones count.
+ */
 export function cost(usage: Usage, prices: Prices, factor = 1): bigint {
   const divisor = BigInt(costParts);
   return (inParts(usage, prices, factor) * 2n + divisor) / (divisor * 2n);
 }
 
-function inParts(usage: Usage, prices: Prices, factor: number): bigint {
-  const fresh = BigInt(usage.inputTokens - usage.cachedTokens);
+function inParts(usage: Usage, prices: Rates, factor: number): bigint {
+  const fresh = BigInt(usage.inputTokens - usage.cachedTokens - usage.cacheWriteTokens);
   const millionths =
     fresh * BigInt(prices.input) +
     BigInt(usage.cachedTokens) * BigInt(prices.cachedInput) +
+    BigInt(usage.cacheWriteTokens) * BigInt(prices.cacheWrite ?? prices.input) +
     BigInt(usage.outputTokens) * BigInt(prices.output);
   return millionths * BigInt(Math.round(factor * 1_000_000));
 }

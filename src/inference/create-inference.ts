@@ -5,7 +5,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import { modelFor, servedElsewhereError } from '../core/model-access.ts';
 import type { Serves } from '../core/model.ts';
-import { estimatedCost } from '../core/price.ts';
+import { estimatedCost, pricesAt } from '../core/price.ts';
 import { defaultTagName, tagOf } from '../core/usage-tag.ts';
 import { noUsage, type Usage } from '../core/usage.ts';
 import type { EngineCall } from '../engines/engines.ts';
@@ -57,11 +57,12 @@ export function createInference(deps: InferenceDeps): InferenceService {
 
   const charge = (
     { caller, endpoint, metadata, trace }: InteractiveCall,
-    { model: { id: model, prices }, reservation }: Pick<Admitted, 'model' | 'reservation'>,
+    { model: { id: model, prices: list }, reservation }: Pick<Admitted, 'model' | 'reservation'>,
     usage: Usage,
   ) => {
     if (trace) trace.billed = usage;
     const tag = tagOf(metadata, usageTag);
+    const prices = pricesAt(list, clock.now());
     accounts.charge({ caller, model, endpoint, tag, usage, prices, reservation });
   };
 
@@ -86,7 +87,9 @@ export function createInference(deps: InferenceDeps): InferenceService {
   ): Admitted => {
     if (trace) trace.model = id;
     const { model, pool, admission, countPrompt } = models.require(id);
-    const reservation = accounts.budgets.reserve(caller, () => estimatedCost(estimate(), model.prices));
+    const reservation = accounts.budgets.reserve(caller, () =>
+      estimatedCost(estimate(), pricesAt(model.prices, clock.now())),
+    );
     return { model, pool, countPrompt, reservation, leave: admission.enter('interactive') };
   };
 

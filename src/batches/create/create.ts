@@ -10,7 +10,7 @@ import { dueAt } from '../../core/urgency.ts';
 import { fallbacksFor, modelFor } from '../../core/model-access.ts';
 import type { Caller } from '../../core/org.ts';
 import { defaultTagName, tagOfText } from '../../core/usage-tag.ts';
-import type { FrozenPrices } from '../../core/price.ts';
+import { type FrozenPrices, pricesAt } from '../../core/price.ts';
 import type { Files, SealedUpload } from '../../files/files.ts';
 import { fileByteLimits, tooMuchStored } from '../../files/quota.ts';
 import type { InputIndex } from '../../files/input-index.ts';
@@ -140,17 +140,19 @@ export function freezePrices(
   catalog: Pick<Catalog, 'find'>,
   caller: Caller,
   { file, index }: BatchInput,
+  now: number,
 ): Record<string, FrozenPrices> {
   const { serves } = lineFormats[file.endpoint ?? '/v1/chat/completions'];
   const prices: Record<string, FrozenPrices> = Object.create(null);
   const fallbacks: Model[] = [];
   for (const name of index.models) {
     const model = modelFor(catalog, caller, name, serves);
-    prices[model.id] = model.prices;
+    prices[model.id] = pricesAt(model.prices, now);
     if (model.batchFallbacksAfterMs !== undefined)
       fallbacks.push(...fallbacksFor(catalog, model, caller, serves));
   }
-  for (const { id, prices: frozen } of fallbacks) prices[id] ??= { ...frozen, isFallback: true };
+  for (const { id, prices: frozen } of fallbacks)
+    prices[id] ??= { ...pricesAt(frozen, now), isFallback: true };
   return prices;
 }
 
@@ -254,7 +256,7 @@ async function insertBatch(
       model: modelIds.size === 1 ? [...modelIds][0]! : null,
       metadata: metadata ?? null,
       tag: tagOfText(metadata, deps.usageTag ?? defaultTagName),
-      prices: freezePrices(catalog, caller, opened),
+      prices: freezePrices(catalog, caller, opened, now),
       priceFactor: settings.priceFactor,
       errors: [],
       pausedAt: null,

@@ -25,6 +25,17 @@ export function totalAmount(
   return total;
 }
 
+/** Cost without the discount: from the bill where prices depend on the length of each prompt. */
+function listAmount(
+  usages: ReadonlyMap<string, Usage>,
+  { prices, priceFactor }: Batch,
+  billed: bigint,
+): bigint {
+  const hasTiers = Object.values(prices).some(({ tiers }) => tiers !== undefined);
+  if (!hasTiers || priceFactor === 0) return totalAmount(usages, prices, 1);
+  return BigInt(Math.round(Number(billed) / priceFactor));
+}
+
 /** Cost of a batch as billed. Rows of version 0.1.0 have no amount. */
 function billedAmount(rows: readonly LedgerRow[], { prices, priceFactor }: Batch): bigint {
   return rows.reduce((sum, { amount, model, usage }) => {
@@ -54,13 +65,14 @@ export function toBatchView(
   },
 ): BatchView {
   const byModel = usageByModel(ledger);
+  const amount = billedAmount(ledger, batch);
   const { running, errorSummary, waiting, place, times } = extra;
   const { ratePerMinute, eta } = pace(batch, times);
   return {
     batch,
     usage: [...byModel.values()].reduce(addUsage, noUsage),
-    amount: billedAmount(ledger, batch),
-    listAmount: totalAmount(byModel, batch.prices, 1),
+    amount,
+    listAmount: listAmount(byModel, batch, amount),
     running,
     errorSummary,
     waiting,

@@ -176,10 +176,14 @@ function toMiss(error: ApiError): Miss {
 }
 
 function sumBilled(first: Billed, second: Billed): Billed {
-  const { cached_tokens: cached } = first.prompt_tokens_details;
+  const [a, b] = [first.prompt_tokens_details, second.prompt_tokens_details];
+  const written = (a.cache_write_tokens ?? 0) + (b.cache_write_tokens ?? 0);
   return {
     prompt_tokens: first.prompt_tokens + second.prompt_tokens,
     completion_tokens: first.completion_tokens + second.completion_tokens,
-    prompt_tokens_details: { cached_tokens: cached + second.prompt_tokens_details.cached_tokens },
+    prompt_tokens_details: {
+      cached_tokens: a.cached_tokens + b.cached_tokens,
+      ...(written > 0 && { cache_write_tokens: written }),
+    },
   };
 }

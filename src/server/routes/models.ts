@@ -42,12 +42,16 @@ export const modelRoutes = defineRoutes({ access: 'key', tag: 'Models' }, [
 ]);
 
 /** State of models in this process. Discovered slots are an estimate and not shown. */
-function stateIn({ catalog, capacity }: Services, scopes: readonly KeyScope[]): (model: Model) => ModelState {
+function stateIn(
+  { catalog, capacity, clock }: Services,
+  scopes: readonly KeyScope[],
+): (model: Model) => ModelState {
   const isAdmin = scopes.includes('admin');
   return ({ id }) => {
     const isLocal = catalog.find(id) !== undefined;
     return {
       batchOnly: !isLocal,
+      now: clock.now(),
       slots: isLocal && capacity.discoveredSlots(id) === undefined ? capacity.slots(id) : null,
       ...(isAdmin && { replicas: capacity.replicas(id) }),
     };

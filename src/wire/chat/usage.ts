@@ -1,7 +1,9 @@
 import type { ChatUsage, PromptUsage } from './chat.ts';
 
-export function promptUsage(prompt: number, cached: number): PromptUsage {
-  return { prompt_tokens: prompt, prompt_tokens_details: { cached_tokens: cached } };
+/** @param written tokens that the engine wrote to its cache and charges for */
+export function promptUsage(prompt: number, cached: number, written = 0): PromptUsage {
+  const details = { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) };
+  return { prompt_tokens: prompt, prompt_tokens_details: details };
 }
 
 /** @param reasoning reasoning tokens among the completion; undefined if the engine does not report them */

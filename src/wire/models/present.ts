@@ -1,6 +1,6 @@
 import { isoSeconds, unixSeconds } from '../../base/clock.ts';
 import type { Model } from '../../core/model.ts';
-import { formatDollars } from '../../core/price.ts';
+import { formatDollars, pricesAt, type Rates } from '../../core/price.ts';
 import type { ReplicaState } from '../../core/replica-state.ts';
 import { toWaiting } from '../../core/waiting.ts';
 import { listBody } from '../shared/list-body.ts';
@@ -11,14 +11,16 @@ import type { ModelPage } from './list.ts';
 export interface ModelState {
   /** True if only other processes serve the model. */
   batchOnly: boolean;
+  /** Epoch milliseconds, for the prices. */
+  now?: number;
   slots: number | null;
   /** Absent if the caller may not see them. */
   replicas?: readonly ReplicaState[];
 }
 
 /** Model resource, readable by OpenAI and Anthropic SDKs. */
-export function presentModel(model: Model, { batchOnly, slots, replicas }: ModelState) {
-  const { input, cachedInput, output } = model.prices;
+export function presentModel(model: Model, { batchOnly, slots, replicas, now = 0 }: ModelState) {
+  const prices = pricesAt(model.prices, now);
   return {
     id: model.id,
     object: 'model',
@@ -35,9 +37,10 @@ export function presentModel(model: Model, { batchOnly, slots, replicas }: Model
     pricing: {
       currency: 'USD',
       unit: '1M tokens',
-      input: formatDollars(BigInt(input)),
-      cached_input: formatDollars(BigInt(cachedInput)),
-      output: formatDollars(BigInt(output)),
+      ...presentRates(prices),
+      ...(prices.tiers && {
+        tiers: prices.tiers.map(({ above, ...rates }) => ({ above, ...presentRates(rates) })),
+      }),
     },
     ...(replicas && { replicas: replicas.map(presentReplica) }),
   };
@@ -48,6 +51,16 @@ export function presentModels({ models, hasMore }: ModelPage, stateOf: (model: M
     models.map((model) => presentModel(model, stateOf(model))),
     hasMore,
   );
+}
+
+function presentRates({ input, cachedInput, cacheWrite, output }: Rates) {
+  const usd = (nano: number) => formatDollars(BigInt(nano));
+  return {
+    input: usd(input),
+    cached_input: usd(cachedInput),
+    ...(cacheWrite !== undefined && { cache_write: usd(cacheWrite) }),
+    output: usd(output),
+  };
 }
 
 function presentReplica({ name, health, slots, inFlight, waiting }: ReplicaState) {

@@ -7,6 +7,8 @@ const maxTokens = 100_000_000;
 export interface UsageFigures {
   prompt: number | undefined;
   cached: number | undefined;
+  /** Tokens written to the cache, included in `prompt`. */
+  written: number | undefined;
   completion: number | undefined;
   reasoning: number | undefined;
   total: number | undefined;
@@ -20,7 +22,8 @@ const names = {
   cached: `prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens prompt_cache_hit_tokens
     cached_tokens cached_input_tokens num_cached_tokens`,
   cacheRead: 'cache_read_input_tokens cacheReadInputTokens',
-  cacheWritten: 'cache_creation_input_tokens cacheWriteInputTokens',
+  cacheWritten: `cache_creation_input_tokens cacheWriteInputTokens input_tokens_details.cache_write_tokens
+    prompt_tokens_details.cache_write_tokens`,
   reasoning: `completion_tokens_details.reasoning_tokens output_tokens_details.reasoning_tokens
     output_tokens_details.thinking_tokens reasoning_tokens thinking_tokens`,
   total: 'total_tokens totalTokens',
@@ -43,6 +46,7 @@ export function usageFigures(usage: unknown, read = count): UsageFigures {
   return {
     prompt: input === undefined ? prompt : input + beside(),
     cached: within ?? cacheRead,
+    written: of('cacheWritten'),
     completion: of('completion'),
     reasoning: of('reasoning'),
     total: of('total'),

@@ -146,7 +146,6 @@ describe('a usage with other names', () => {
     expect(trace.reported).toEqual({
       inputTokens: 1_000,
       cachedTokens: 800,
-      cacheWriteTokens: 0,
       outputTokens: -3,
       totalTokens: 1e12,
     });

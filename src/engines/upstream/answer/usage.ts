@@ -63,8 +63,9 @@ export function checkedUsage(
   const completionTokens = isReported
     ? Math.max(completion, (figures.total ?? 0) - prompt)
     : (completion ?? estimateAnswer());
+  const cached = Math.min(promptTokens, figures.cached ?? 0);
   return chatUsage(
-    promptUsage(promptTokens, Math.min(promptTokens, figures.cached ?? 0)),
+    promptUsage(promptTokens, cached, Math.min(promptTokens - cached, figures.written ?? 0)),
     completionTokens,
     figures.reasoning && Math.min(completionTokens, figures.reasoning),
   );

@@ -42,7 +42,7 @@ export const stopReason = t.string({
 const tokens = {
   prompt_tokens: t.integer(),
   completion_tokens: t.integer(),
-  prompt_tokens_details: t.object({ cached_tokens: t.integer() }),
+  prompt_tokens_details: t.object({ cached_tokens: t.integer(), 'cache_write_tokens?': t.integer() }),
 };
 
 export const chatUsageSchema = t.object({

@@ -88,13 +88,14 @@ function stopReason({ finish, hasCalls, stop, refusal }: MessageEnding): StopRea
 export function fromChatUsage({
   prompt_tokens: prompt,
   completion_tokens: completion,
-  prompt_tokens_details: { cached_tokens: cached },
+  prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: wrote = 0 },
   completion_tokens_details: details,
 }: Omit<ChatUsage, 'total_tokens'>): MessagesUsage {
   const read = Math.min(cached, prompt);
+  const written = Math.min(wrote, prompt - read);
   return {
-    input_tokens: prompt - read,
-    cache_creation_input_tokens: 0,
+    input_tokens: prompt - read - written,
+    cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
     output_tokens: completion,
     ...(details && { output_tokens_details: { thinking_tokens: details.reasoning_tokens } }),

@@ -106,7 +106,7 @@ export function responseUsage(usage: ChatUsage): ResponseUsage {
     input_tokens: usage.prompt_tokens,
     input_tokens_details: {
       cached_tokens: usage.prompt_tokens_details.cached_tokens,
-      cache_write_tokens: 0,
+      cache_write_tokens: usage.prompt_tokens_details.cache_write_tokens ?? 0,
     },
     output_tokens: usage.completion_tokens,
     // The format has no value for unknown.
