@@ -57,6 +57,8 @@ export interface KeyFields {
   /** Null for a key that does not expire. */
   expires_at?: string | null | undefined;
   limits?: LimitsBody | undefined;
+  /** Null for none. */
+  budget?: RemoteBudget | null | undefined;
   priority?: number | undefined;
 }
 

@@ -159,6 +159,7 @@ async function readJson(
     requireMediaType(request.raw, 'multipart/form-data');
     return noBody;
   }
+  if (route.body.optional && !hasBody(request)) return emptyObject;
   requireMediaType(request.raw, 'application/json');
   const most = route.body.maxBytes(services.limits);
   const bytes = await readBody(request.raw, most, share);
@@ -197,3 +198,8 @@ function* hashSteps(bytes: Uint8Array): Generator<undefined, string> {
 
 const noShare: BodyShare = { reserve() {} };
 const noBody: Incoming['body'] = lazyBody(Buffer.alloc(0));
+const emptyObject = lazyBody(Buffer.from('{}'));
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -59,8 +59,8 @@ export interface MountedRoute {
   access: KeyScope | 'key' | 'open';
   /** Kind of id in the path. A malformed id is answered with 404, without a look-up. */
   id?: { prefix: IdPrefix; what: ResourceName };
-  /** Accepted body. A JSON body is read before `handle` runs. */
-  body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number };
+  /** Accepted body. A JSON body is read before `handle` runs; an absent `optional` one is `{}`. */
+  body?: 'multipart' | { maxBytes: (limits: ServerLimits) => number; optional?: boolean };
   handle(incoming: Incoming, services: Services): Promise<Answer>;
 }
 
@@ -89,6 +89,7 @@ export interface RouteDocs {
     | 'Server';
   query?: QueryDocs;
   body?: Schema;
+  optionalBody?: true;
   answer: {
     status: 200 | 201;
     type: 'application/json' | 'application/jsonl' | 'application/octet-stream' | 'text/event-stream';

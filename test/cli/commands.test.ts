@@ -368,7 +368,13 @@ describe('chat', () => {
 });
 
 describe('usage', () => {
-  const tokens = { input_tokens: 20, cached_tokens: 8, output_tokens: 6, reasoning_tokens: 4 };
+  const tokens = {
+    input_tokens: 20,
+    cached_tokens: 8,
+    output_tokens: 6,
+    reasoning_tokens: 4,
+    cache_write_tokens: 5,
+  };
   const sums = { requests: 2, ...tokens, amount: '0.003' };
   const rows = ['a', 'b,c', 'd'].map((model) => ({ id: encodeURIComponent(model), model, ...sums }));
   const about = { object: 'list', start: '2026-11-01', end: '2026-11-30', group_by: ['model'], total: sums };
@@ -384,7 +390,10 @@ describe('usage', () => {
   it('prints all pages with their total', async () => {
     server.behavior.before = answers;
     const { code, out, err } = await cli('usage', '--group-by', 'model', '--end', '2026-11-30');
-    expect([code, out]).toEqual([0, rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\t4\n`).join('')]);
+    expect([code, out]).toEqual([
+      0,
+      rows.map(({ model }) => `${model}\t2\t20\t8\t6\t0.003\t4\t5\n`).join(''),
+    ]);
     expect(err).toBe('From 2026-11-01 to 2026-11-30: 2 requests, 0.003 USD.\n');
     expect(asked()).toEqual([
       '/v1/usage?end=2026-11-30&group_by=model',
@@ -398,7 +407,7 @@ describe('usage', () => {
     expect(JSON.parse(out)).toEqual({ ...about, data: rows, last_id: 'd', has_more: false });
     const csv = await cli('usage', '--csv');
     expect(csv.out).toBe(
-      `model,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens\r\n${['a', '"b,c"', 'd'].map((model) => `${model},2,20,8,6,0.003,4\r\n`).join('')}`,
+      `model,requests,input_tokens,cached_tokens,output_tokens,amount,reasoning_tokens,cache_write_tokens\r\n${['a', '"b,c"', 'd'].map((model) => `${model},2,20,8,6,0.003,4,5\r\n`).join('')}`,
     );
     expect(csv.err).toBe('');
     expect((await cli('usage', '--csv', '--json')).code).toBe(1);
@@ -520,6 +529,7 @@ describe('errors', () => {
     [['files', 'list', '--limit', 'x'], '--limit must be a whole number'],
     [['keys', 'create'], 'required option'],
     [['keys', 'list'], 'needs an admin key'],
+    [['keys', 'update', 'key_1', '--key', 'k', '--budget', '$5'], "or none, not '$5'"],
     [
       ['orgs', 'update', 'org_1', '--key', 'k'],
       'Nothing to change.\nPass --name, --budget, --limit or --weight.',
@@ -536,7 +546,7 @@ describe('errors', () => {
     [['webhooks', 'update', 'wh_1'], 'Nothing to change.\nPass --to, --name,'],
     [
       ['orgs', 'update', 'org_1', '--key', 'k', '--budget', '5/week'],
-      "such as 50/month or 500, or none, not '5/week'",
+      "such as 50/month, 500 or 50/month,soft, or none, not '5/week'",
     ],
     [['batch', 'list', '--url', 'nonsense'], 'is not an http:// or https:// URL'],
     [['batch', 'run'], 'Run the command with --help for its usage.'],

@@ -211,7 +211,8 @@ describe('client commands', () => {
     const org = JSON.parse((await runHere(['orgs', 'create', 'second', '--json'], env)).out) as {
       id: string;
     };
-    const made = await runHere(['keys', 'create', '--org', org.id, '--scopes', 'files', '--json'], env);
+    const scopes = ['--scopes', 'files', '--budget', '5/month,soft', '--json'];
+    const made = await runHere(['keys', 'create', '--org', org.id, ...scopes], env);
     expect((await runHere(['orgs', 'create', 'second'], env)).err).toContain(
       `Another org has the same name: ${org.id}`,
     );
@@ -220,7 +221,12 @@ describe('client commands', () => {
     );
     const lifted = await runHere(['orgs', 'update', org.id, '--budget', 'none'], env);
     expect([lifted.code, lifted.out]).toEqual([0, expect.stringMatching(/budget +none/)]);
-    const key = JSON.parse(made.out) as { id: string; key: string };
+    const key = JSON.parse(made.out) as { id: string; key: string; budget: unknown };
+    expect(key.budget).toEqual({ amount: '5', period: 'month', hard: false });
+    const raised = await runHere(['keys', 'update', key.id, '--budget', '8'], env);
+    expect(raised.out).toMatch(/budget +8\n/);
+    const free = await runHere(['keys', 'update', key.id, '--budget', 'none', '--json'], env);
+    expect(JSON.parse(free.out)).toMatchObject({ budget: null });
     const asNew = { ...env, OFFPEAK_API_KEY: key.key };
     expect((await runHere(['files', 'list'], asNew)).code).toBe(0);
     const { err } = await runHere(['batch', 'list'], asNew);

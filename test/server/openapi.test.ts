@@ -247,7 +247,7 @@ describe('described queries', () => {
       for (const value of schema.enum ?? []) expect(await answer(path, name, value), value).toBe(200);
       if (schema.enum) expect(await answer(path, name, 'other')).toBe(422);
       if (schema.maximum === undefined) return;
-      for (const value of [schema.minimum, schema.default, schema.maximum])
+      for (const value of [schema.minimum, schema.default ?? schema.minimum, schema.maximum])
         expect(await answer(path, name, value)).toBe(200);
       for (const value of [schema.minimum - 1, schema.maximum + 1, 'x'])
         expect(await answer(path, name, value)).toBe(422);

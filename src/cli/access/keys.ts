@@ -4,6 +4,7 @@ import { priorities } from '../../core/limits.ts';
 import type { LimitsBody } from '../../wire/admin/limits.ts';
 import { queryCommand, group, asTable, requireChange, wholeNumber } from '../shared/commands.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { budgetOption, budgetText, readBudget } from './budget.ts';
 import { limitsOption, limitsText } from './settings.ts';
 
 interface Fields {
@@ -12,6 +13,7 @@ interface Fields {
   models?: string[];
   expires?: string;
   limit?: LimitsBody;
+  budget?: string;
   priority?: number;
 }
 
@@ -21,6 +23,7 @@ const settings = [
   new Option('--models <id...>', 'models that the key may use, or all (new keys: all)'),
   new Option('--expires <time>', 'expiry such as 2027-01-31T00:00:00Z, or never (new keys: never)'),
   limitsOption,
+  budgetOption,
   new Option('--priority <n>', 'highest priority of its batches (new keys: 9)').argParser(
     wholeNumber('--priority', priorities.min, priorities.max),
   ),
@@ -34,6 +37,7 @@ const create = queryCommand({
   examples: [
     '--org search --name ci --scopes batches files',
     '--org search --models qwen3-32b --expires 2027-01-31T00:00:00Z',
+    '--org search --budget 5/month',
   ],
   ask: (client, _, { org, ...fields }: Fields & { org: string }) =>
     client.keys.create({ org_id: org, ...toBody(fields) }),
@@ -57,6 +61,7 @@ const list = queryCommand({
     name: ({ name }) => name,
     models: ({ models }) => models?.join(' ') ?? '',
     limits: ({ limits }) => limitsText(limits),
+    budget: ({ budget }) => budgetText(budget),
   }),
 });
 
@@ -74,10 +79,13 @@ const update = queryCommand({
   about: 'change settings of an API key',
   isAdmin: true,
   options: settings,
-  examples: ['key_0199f3a2 --limit requests_per_minute=100', 'key_0199f3a2 --models all --expires never'],
+  examples: [
+    'key_0199f3a2 --limit requests_per_minute=100 --budget 5/month',
+    'key_0199f3a2 --models all --expires never --budget none',
+  ],
   ask(client, id, fields: Fields) {
     const body = toBody(fields);
-    requireChange(body, '--name, --scopes, --models, --expires, --limit or --priority');
+    requireChange(body, '--name, --scopes, --models, --expires, --limit, --budget or --priority');
     return client.keys.update(id, body);
   },
   show: showKey,
@@ -121,13 +129,14 @@ const revoke = queryCommand({
 
 export const keys = group('keys', [create, list, get, update, rotate, disable, enable, revoke]);
 
-function toBody({ name, scopes, models, expires, limit, priority }: Fields) {
+function toBody({ name, scopes, models, expires, limit, budget, priority }: Fields) {
   return {
     name,
     scopes,
     models: models?.length === 1 && models[0] === 'all' ? null : models,
     expires_at: expires === 'never' ? null : expires,
     limits: limit,
+    budget: readBudget(budget),
     priority,
   };
 }
@@ -146,6 +155,7 @@ function showKey(key: RemoteKey, terminal: Terminal): void {
     ['scopes', key.scopes.join(', ')],
     ['models', key.models?.join(', ')],
     ['limits', limitsText(key.limits)],
+    ['budget', budgetText(key.budget)],
     ['priority', String(key.priority)],
     ['ends', stateText(key)],
     ['key', key.key],

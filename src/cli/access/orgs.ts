@@ -1,16 +1,11 @@
 import { Option } from 'commander';
-import type { RemoteBudget, RemoteOrg } from '../../client/resources.ts';
+import type { RemoteOrg } from '../../client/resources.ts';
 import { weights } from '../../core/org.ts';
 import type { LimitsBody } from '../../wire/admin/limits.ts';
 import { queryCommand, group, asTable, requireChange, wholeNumber } from '../shared/commands.ts';
-import { CliError } from '../shared/exit-codes.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { budgetOption, budgetText, readBudget } from './budget.ts';
 import { limitsOption, limitsText } from './settings.ts';
-
-const budgetOption = new Option(
-  '--budget <amount>',
-  'budget in USD: 50/month, 500 in total, 50/month,soft to report only, or none',
-);
 
 const settings = [
   budgetOption,
@@ -65,7 +60,7 @@ const list = queryCommand({
     id: ({ id }) => id,
     name: ({ name }) => name,
     state: ({ disabled }) => (disabled ? 'disabled' : ''),
-    budget: budgetText,
+    budget: ({ budget }) => budgetText(budget),
     limits: ({ limits }) => limitsText(limits),
     created: (org) => org.created_at,
   }),
@@ -123,25 +118,6 @@ function showOrg(org: RemoteOrg, terminal: Terminal): void {
     ['disabled', org.disabled_at],
     ['weight', String(org.weight)],
     ['limits', limitsText(org.limits) || 'none'],
-    ['budget', budgetText(org) || 'none'],
+    ['budget', budgetText(org.budget) || 'none'],
   ]);
-}
-
-/** Parses `50/month`, `500`, `50/month,soft` or `none` (null). */
-export function readBudget(text: string | undefined): RemoteBudget | null | undefined {
-  if (text === undefined) return undefined;
-  if (text === 'none') return null;
-  const [, amount, period = 'total', soft] =
-    /^(\d+(?:\.\d{1,9})?)(?:\/(month|total))?(,soft)?$/.exec(text) ?? [];
-  if (amount === undefined)
-    throw new CliError(
-      `--budget must be an amount in USD such as 50/month, 500 or 50/month,soft, or none, not '${text}'.`,
-    );
-  return { amount, period: period as RemoteBudget['period'], hard: soft === undefined };
-}
-
-/** Budget as `12.5 of 50/month`, or ''. */
-export function budgetText({ budget }: RemoteOrg): string {
-  if (!budget) return '';
-  return `${budget.spent} of ${budget.amount}${budget.period === 'month' ? '/month' : ''}${budget.hard ? '' : ' (soft)'}`;
 }

@@ -127,7 +127,10 @@ function operation(route: Route): object {
     ...(access !== 'open' && access !== 'key' && { 'x-scope': access }),
     parameters: [...pathParameters(path), ...queryParameters(docs.query)],
     ...(docs.body && {
-      requestBody: { required: true, content: { [bodyType(route)]: { schema: docs.body } } },
+      requestBody: {
+        required: docs.optionalBody !== true,
+        content: { [bodyType(route)]: { schema: docs.body } },
+      },
     }),
     responses: {
       [status]: {

@@ -146,6 +146,7 @@ export const adminRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     summary:
       'Create a key with the settings of another one, which stops working after an overlap. The secret is shown only once',
     body: rotateKeySchema,
+    optionalBody: true,
     maxBytes: smallBody,
     status: 201,
     answer: newKeySchema,

@@ -3,7 +3,10 @@ import type { Schema } from '../../wire/schema/schema.ts';
 import type { MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
 
 /** Route definition with defaults for the fields that most routes share. */
-interface RouteRow extends Pick<RouteDocs, 'name' | 'summary' | 'query' | 'orType' | 'otherAnswer'> {
+interface RouteRow extends Pick<
+  RouteDocs,
+  'name' | 'summary' | 'query' | 'orType' | 'otherAnswer' | 'optionalBody'
+> {
   /** Method and path, such as `GET /v1/files/:file_id`. */
   on: `${MountedRoute['method']} ${string}`;
   /** Default: the tag of the group. */
@@ -61,7 +64,7 @@ export function defineRoutes(
       access: group.access,
       ...(id && { id }),
       ...(form && { body: 'multipart' }),
-      ...(body && { body: { maxBytes } }),
+      ...(body && { body: { maxBytes, optional: rest.optionalBody === true } }),
       docs: {
         tag: group.tag,
         ...docs,

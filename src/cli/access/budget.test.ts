@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CliError } from '../shared/exit-codes.ts';
-import { budgetText, readBudget } from './orgs.ts';
+import { budgetText, readBudget } from './budget.ts';
 
 it('reads a budget of a month, in all, or none', () => {
   expect(readBudget('50/month')).toEqual({ amount: '50', period: 'month', hard: true });
@@ -12,11 +12,11 @@ it('reads a budget of a month, in all, or none', () => {
     expect(() => readBudget(wrong)).toThrow(CliError);
 });
 
-it('shows what is spent of it', () => {
-  const settings = { disabled: false, disabled_at: null, weight: 1, limits: {} };
-  const org = { id: 'org_1', object: 'org' as const, name: 'a', created_at: '', ...settings };
-  const budget = { amount: '50', spent: '12.5', hard: true, reached_at: null, begins_again_at: null };
-  expect(budgetText({ ...org, budget: { ...budget, period: 'month' } })).toBe('12.5 of 50/month');
-  expect(budgetText({ ...org, budget: { ...budget, period: 'total' } })).toBe('12.5 of 50');
-  expect(budgetText({ ...org, budget: null })).toBe('');
+it('shows a budget, and what is spent of it', () => {
+  const budget = { amount: '50', period: 'month' as const, hard: true };
+  expect(budgetText({ ...budget, spent: '12.5' })).toBe('12.5 of 50/month');
+  expect(budgetText({ ...budget, spent: '12.5', period: 'total' })).toBe('12.5 of 50');
+  expect(budgetText({ ...budget, hard: false })).toBe('50/month (soft)');
+  expect(budgetText(null)).toBe('');
+  expect(budgetText(undefined)).toBe('');
 });
