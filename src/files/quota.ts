@@ -59,5 +59,3 @@ export function createFileQuota(store: StorageStore, maxBytes: number, requireDi
     },
   };
 }
-
-export type FileQuota = ReturnType<typeof createFileQuota>;
