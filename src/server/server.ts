@@ -15,7 +15,7 @@ import { serializePipelines } from './plugins/pipelines.ts';
 import { createRecentRequests } from './plugins/recent-requests.ts';
 import { sendParserError, handleErrors, sendFrameworkError } from './plugins/error-handlers.ts';
 import { closeSlowClients } from './plugins/slow-client-timeouts.ts';
-import { createStrangerLog } from './plugins/stranger-log.ts';
+import { createRequestLog } from './plugins/request-log.ts';
 import { trackRequests } from './plugins/traffic.ts';
 import { batchChecks, precompileChecks } from './precompile-checks.ts';
 import { acceptSockets, isForSocket } from './sockets/accept-sockets.ts';
@@ -71,12 +71,11 @@ export function createServer(deps: ServerDeps): Server {
   const pages = createPages();
   const recentRequests = createRecentRequests();
   const clientAddress = createClientAddress(trustedProxies);
-  const strangerLog = createStrangerLog({ clock, log, clientAddress });
+  const requestLog = createRequestLog({ clock, log, clientAddress });
   const traffic = trackRequests(app, {
     clock,
     ids,
-    log,
-    strangers: strangerLog,
+    requestLog,
     onAnswered(call) {
       if (isSingleRequest(call)) recentRequests.add(call);
       deps.onAnswered?.(call);
@@ -118,7 +117,7 @@ export function createServer(deps: ServerDeps): Server {
     for (const route of routes) if (route.body === 'multipart') mount(forms, route, mounting);
   });
 
-  const sockets = acceptSockets(app, { ...mounting, ids });
+  const sockets = acceptSockets(app, { ...mounting, ids, requestLog });
 
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
@@ -150,7 +149,7 @@ export function createServer(deps: ServerDeps): Server {
     sockets.terminate();
     app.server.closeAllConnections();
     await app.close();
-    strangerLog.flush();
+    requestLog.flush();
   }
 
   return {

@@ -58,7 +58,8 @@ describe('stop', () => {
     expect(text).toMatch(/retry-after: 1/i);
     await app.stop();
     expect(app.logged.find(({ fields }) => fields['status'] === 503)).toMatchObject({
-      message: 'request failed',
+      level: 'warn',
+      message: 'request refused',
       fields: { code: 'shutting_down' },
     });
   });

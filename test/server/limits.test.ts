@@ -25,6 +25,12 @@ describe('C22: requests per minute', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(100);
     expect(statuses.filter((status) => status === 429)).toHaveLength(100);
     expect((await chat({}, { key: app.keys.b })).status).toBe(200);
+    const lines = (message: string) => app.logged.filter((line) => line.message === message);
+    await expect.poll(() => lines('request').length).toBe(100 + 20 + 1);
+    await app.server.stop();
+    expect(lines('further refusals of a key').map(({ fields }) => fields)).toMatchObject([
+      { requests: 80, codes: { rate_limit_exceeded: 80 } },
+    ]);
   });
 
   it('are told to OpenAI clients on success and on refusal', async () => {

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
-import type { Log } from '../../base/log.ts';
 import { type ListEntry, addEntry, removeEntry } from '../../base/swap-remove-list.ts';
 import {
   type AnsweredCall,
@@ -15,7 +14,7 @@ import { ApiError } from '../../core/errors.ts';
 import type { Caller } from '../../core/org.ts';
 import { printable } from '../headers.ts';
 import { sendError } from '../send.ts';
-import type { StrangerLog } from './stranger-log.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** Request from its first header to the last byte of its answer. */
 export interface TrackedRequest {
@@ -57,12 +56,10 @@ const probes = new Set(['/healthz', '/readyz']);
 interface TrafficDeps {
   clock: Clock;
   ids: Ids;
-  log: Log;
   /** Called when a request has ended. */
   onAnswered?: ((call: AnsweredCall) => void) | undefined;
   tracer?: Pick<CallTracer, 'beginRequest'> | undefined;
-  /** Counts requests without a valid key, most of which are logged in sums. */
-  strangers: Pick<StrangerLog, 'count'>;
+  requestLog: Pick<RequestLog, 'write'>;
 }
 
 /**
@@ -70,7 +67,7 @@ interface TrafficDeps {
  * and bodies are never logged.
  */
 export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
-  const { clock, ids, log, onAnswered, tracer, strangers } = deps;
+  const { clock, ids, onAnswered, tracer, requestLog } = deps;
   const inFlight: InFlightRequest[] = [];
   let draining = false;
   const whenIdle: (() => void)[] = [];
@@ -133,8 +130,6 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
     const { requestId, startedAt } = tracked;
     const answered = { requestId, startedAt, caller, code: failure?.code, ms, trace };
     onAnswered?.({ ...answered, method, route, status: gone ? 499 : status });
-    const isServerFault = failure !== undefined && failure.status >= 500;
-    if (!caller?.orgId && !isServerFault && !strangers.count(request, status)) return;
     const fields = {
       request_id: requestId,
       client_request_id: printable(request.headers['x-client-request-id']),
@@ -142,14 +137,10 @@ export function trackRequests(app: FastifyInstance, deps: TrafficDeps) {
       route,
       status,
       ms,
-      org: caller?.orgId || undefined,
-      key: caller?.keyId || undefined,
-      code: failure?.code,
       ...(trace.serversAsked !== undefined && toCallFields(trace)),
       ...(gone && { gone }),
     };
-    if (isServerFault) log.error({ ...fields, err: failure.cause ?? failure }, 'request failed');
-    else log.info(fields, 'request');
+    requestLog.write({ what: 'request', request, status, caller, failure, fields });
   }
 
   return {

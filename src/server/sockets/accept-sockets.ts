@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 import type { Ids } from '../../base/ids.ts';
 import { roundToTenths } from '../../core/call-trace.ts';
 import { authenticate, type MountDeps } from '../mount.ts';
+import type { RequestLog } from '../plugins/request-log.ts';
 import { sendError } from '../send.ts';
 import { wrongMethod } from '../to-api-error.ts';
 import { routeUpgrades } from './upgrades.ts';
@@ -21,9 +22,14 @@ export function isForSocket({ method, url = '', headers, socket }: IncomingMessa
   return isOurs && headers.upgrade?.toLowerCase() === 'websocket' && !answering;
 }
 
+interface SocketDeps {
+  ids: Ids;
+  requestLog: Pick<RequestLog, 'write'>;
+}
+
 /** Serves `GET /v1/responses` as a WebSocket, with the keys and limits of `POST`. */
-export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids: Ids }) {
-  const { services, traffic, connections, budget, ids } = mounting;
+export function acceptSockets(app: FastifyInstance, mounting: MountDeps & SocketDeps) {
+  const { services, traffic, connections, budget, ids, requestLog } = mounting;
   const { clock, log, limits, responses } = services;
   const open = new Map<WebSocket, ResponseSocket>();
   const route = { access: 'inference' } as const;
@@ -79,19 +85,19 @@ export function acceptSockets(app: FastifyInstance, mounting: MountDeps & { ids:
             ms: roundToTenths(ms),
             trace: call.trace ?? {},
           });
-        log[failure && failure.status >= 500 ? 'error' : 'info'](
-          {
+        requestLog.write({
+          what: 'turn',
+          request,
+          status: failure?.status ?? 200,
+          caller,
+          failure,
+          fields: {
             request_id: call?.requestId,
             socket: tracked.requestId,
             route: path,
-            ms: Math.round(ms * 10) / 10,
-            org: caller.orgId,
-            key: caller.keyId,
-            code: failure?.code,
-            ...(failure && failure.status >= 500 && { err: failure.cause ?? failure }),
+            ms: roundToTenths(ms),
           },
-          'turn',
-        );
+        });
       },
     });
     open.set(socket, served);
