@@ -24,7 +24,7 @@ import { MissingModels } from './missing-models.ts';
 import { OpenHours } from './open-hours.ts';
 import { quotaOf } from './create/quota.ts';
 import { countInput } from './create/count-input.ts';
-import { estimateUsage } from './create/estimate.ts';
+import { estimatedAmount, estimateUsage } from './create/estimate.ts';
 import { currentLoad, Heartbeat, leaseLifeMs } from './maintenance/heartbeat.ts';
 import { BatchEventStreams } from './read/event-streams.ts';
 import { listAll, type ListAllDeps } from './read/list-all.ts';
@@ -32,7 +32,7 @@ import { ResultReaders, readResults } from './read/results.ts';
 import { OpenWork } from './read/open-work.ts';
 import { Runner } from './runner.ts';
 import { suspectKills } from './claimed/poison-suspects.ts';
-import { totalAmount, toBatchView } from './read/view.ts';
+import { toBatchView } from './read/view.ts';
 import { namedModels, createWaitSources, crashSuspected, findWaiting } from './read/waiting.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
 
@@ -191,15 +191,15 @@ export function createBatches(deps: BatchesDeps): Batches {
       const opened = await openInput(creating, caller, input);
       const { index } = opened;
       const { prices, counted } = await priceAndCount(caller, opened);
-      const byModel = estimateUsage(index, peers.idOf, counted);
+      const byRates = estimateUsage(index, (name) => prices[peers.idOf(name)]!, counted);
       return {
         endpoint: input.endpoint,
         total: index.count,
         quota: await quotaOf(creating, caller, index),
         exactInput: counted.every((tokens) => tokens !== undefined),
-        usage: [...byModel.values()].reduce(addUsage, noUsage),
-        amount: totalAmount(byModel, prices, settings.priceFactor),
-        listAmount: totalAmount(byModel, prices, 1),
+        usage: [...byRates.values()].reduce(addUsage, noUsage),
+        amount: estimatedAmount(byRates, settings.priceFactor),
+        listAmount: estimatedAmount(byRates, 1),
       };
     },
 

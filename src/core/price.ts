@@ -54,10 +54,14 @@ export interface ExactCost {
 
 export const noCost: ExactCost = Object.freeze({ nano: 0, parts: 0 });
 
+/** Rates of a request whose prompt has that many tokens. */
+export function ratesFor(prices: Prices, inputTokens: number): Rates {
+  return prices.tiers?.findLast(({ above }) => inputTokens > above) ?? prices;
+}
+
 /** Cost of one request. @param factor 1 for an interactive request, `batch.price_factor` for a batch */
 export function exactCost(usage: Usage, prices: Prices, factor = 1): ExactCost {
-  const tier = prices.tiers?.findLast(({ above }) => usage.inputTokens > above);
-  const all = inParts(usage, tier ?? prices, factor);
+  const all = inParts(usage, ratesFor(prices, usage.inputTokens), factor);
   const divisor = BigInt(costParts);
   return { nano: Number(all / divisor), parts: Number(all % divisor) };
 }
@@ -76,9 +80,10 @@ export function roundCost({ nano, parts }: ExactCost): number {
 /** Estimated cost in nano-dollars, without a cache. */
 export function estimatedCost(
   tokens: Pick<Usage, 'inputTokens' | 'outputTokens'>,
-  { input, output }: Prices,
+  prices: Prices,
   factor = 1,
 ): number {
+  const { input, output } = ratesFor(prices, tokens.inputTokens);
   return Math.ceil(((tokens.inputTokens * input + tokens.outputTokens * output) / 1_000_000) * factor);
 }
 
@@ -95,10 +100,10 @@ export function roundedIncrease(sum: ExactCost, by: ExactCost): number {
 }
 
 /**
- * Cost of a sum of requests in nano-dollars, rounded half up once; may exceed the safe integers. The lengths of the prompts are
- * unknown, so the rates of short ones count.
+ * Cost of a sum of requests in nano-dollars, rounded half up once; may exceed the safe integers. Where the lengths of the prompts are
+ * unknown, the rates of short ones count.
  */
-export function cost(usage: Usage, prices: Prices, factor = 1): bigint {
+export function cost(usage: Usage, prices: Rates, factor = 1): bigint {
   const divisor = BigInt(costParts);
   return (inParts(usage, prices, factor) * 2n + divisor) / (divisor * 2n);
 }

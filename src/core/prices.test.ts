@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { costParts, exactCost, pricesAt, roundCost } from './price.ts';
+import { costParts, estimatedCost, exactCost, pricesAt, roundCost } from './price.ts';
 import { noUsage } from './usage.ts';
 
 const base = {
@@ -32,6 +32,8 @@ describe('prices', () => {
     const prices = { input: 1_000_000, cachedInput: 1_000_000, output: 0, tiers };
     const cost = (tokens: number) => roundCost(exactCost(used(tokens), prices));
     expect([cost(100), cost(101), cost(200), cost(201)]).toEqual([100, 202, 400, 1_005]);
+    const estimate = (inputTokens: number) => estimatedCost({ inputTokens, outputTokens: 0 }, prices);
+    expect([estimate(100), estimate(101), estimate(201)]).toEqual([100, 202, 1_005]);
   });
 
   it('change at their time', () => {

@@ -123,7 +123,7 @@ export interface Incoming {
   endpoint: string;
   /** On an open route: a caller with empty ids and no scopes. */
   caller: Caller;
-  /** Address of the connection: behind a reverse proxy, that of the proxy. */
+  /** Address of the client; null if a trusted proxy does not say it. */
   address: string | null;
   method: string;
   /** Decoded path parameter, or ''. */

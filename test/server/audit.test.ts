@@ -43,6 +43,22 @@ it('200: lists who changed what, when, from where and in which request, without 
   expect(JSON.stringify(entries)).not.toContain(made.json.key);
 });
 
+it('records the address of the client behind a trusted proxy only', async () => {
+  const addressOf = async (trustedProxies: string[], forwarded: Record<string, string>) => {
+    const proxied = await startServer({ trustedProxies });
+    const how = { key: proxied.keys.admin, headers: forwarded };
+    await proxied.call('POST', '/v1/admin/orgs', { ...how, json: { name: 'x' } });
+    const { json } = await proxied.call('GET', '/v1/admin/audit?limit=1', { key: proxied.keys.admin });
+    await proxied.stop();
+    return json.data[0].address;
+  };
+  // The client itself sent the first address, and the proxy added the second.
+  const forwarded = { 'x-forwarded-for': '192.0.2.1, 203.0.113.9' };
+  expect(await addressOf(['127.0.0.1'], forwarded)).toBe('203.0.113.9');
+  expect(await addressOf(['10.0.0.0/8'], forwarded)).toBe('127.0.0.1');
+  expect(await addressOf(['127.0.0.1'], {})).toBeNull();
+});
+
 it('200: filters, and shows a chain that ends at the head', async () => {
   const { json } = await admin('GET', 'audit?order=asc&limit=1000');
   const check = createAuditCheck();

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chatLine, chatLines } from './support/jsonl.ts';
 import { uploadForm } from './support/multipart.ts';
-import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
+import {
+  type CallResult,
+  type Json,
+  type RunningServer,
+  startServer,
+  testModels,
+} from './support/start-server.ts';
 
 let app: RunningServer;
 beforeAll(async () => void (app = await startServer()));
@@ -138,6 +144,24 @@ describe('POST /v1/batches', () => {
     expect(json).toMatchObject({ object: 'batch.estimate', request_counts: { total: 1 }, exact_input: true });
     expect(Number(json.cost.list_amount)).toBeCloseTo(Number(json.cost.amount) * 2, 9);
     expect((await get('')).json.first_id).toBe(before);
+  });
+
+  it('200: a dry run charges each line the price for the length of its prompt', async () => {
+    const long = { input: 200_000_000, cachedInput: 0, output: 0 };
+    const prices = { input: 100_000_000, cachedInput: 0, output: 0, tiers: [{ above: 100, ...long }] };
+    const tiered = await startServer({ models: [{ ...testModels[0]!, prices }] });
+    const dryRun = async (words: number[]) => {
+      const requests = words.map((count, n) => chatLine(n, 'tiny', 'word '.repeat(count)));
+      const { json } = await tiered.call('POST', '/v1/batches', {
+        json: { ...window, requests, dry_run: true },
+      });
+      return { tokens: json.usage.input_tokens as number, amount: Number(json.cost.list_amount) };
+    };
+    const [short, long400] = [await dryRun([1]), await dryRun([400])];
+    expect(short.amount).toBeCloseTo(short.tokens * 1e-7, 9);
+    expect(long400.amount).toBeCloseTo(long400.tokens * 2e-7, 9);
+    expect((await dryRun([1, 400])).amount).toBeCloseTo(short.amount + long400.amount, 9);
+    await tiered.stop();
   });
 
   it('201: a repeated call returns the first batch, by idempotency key or SDK retry count', async () => {

@@ -266,7 +266,7 @@ export const auditEntrySchema = titled('AuditEntry', {
   target: t.string({ description: 'Id of what was changed.' }),
   before: changedFields,
   after: changedFields,
-  address: t.stringOrNull({ description: 'Address of the connection.' }),
+  address: t.stringOrNull({ description: 'Address of the client; null if a trusted proxy does not say it.' }),
   request_id: t.stringOrNull(),
   previous_hash: t.string(),
   hash: t.string({ description: 'SHA-256 of the other fields as canonical JSON (RFC 8785).' }),
