@@ -30,7 +30,7 @@ import { createWebhooks } from './events/create-webhooks.ts';
 import { createFiles } from './files/create-files.ts';
 import { createInstallation } from './files/installation.ts';
 import { restrictPermissions } from './files/restrict-permissions.ts';
-import { createInference } from './inference/create-inference.ts';
+import { createInference, type InferenceDeps } from './inference/create-inference.ts';
 import { withFallbacks } from './inference/fallbacks.ts';
 import { withLimits } from './inference/with-limits.ts';
 import { withLineFallbacks } from './inference/line-fallbacks.ts';
@@ -179,6 +179,7 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
     ...shared,
     tracer,
     time,
+    billingClock: accounts.billingClock,
     store: counts ? { ...store, results: counts.instrument(store.results) } : store,
     blobs,
     files,
@@ -355,9 +356,10 @@ export async function createApp(config: Config, overrides: Overrides = {}): Prom
 }
 
 /** Wraps `accounts` so that the usage of single requests is counted in the metrics. */
-function charging(accounts: Accounts, { recordUsage }: Counters): Pick<Accounts, 'charge' | 'budgets'> {
+function charging(accounts: Accounts, { recordUsage }: Counters): InferenceDeps['accounts'] {
   return {
     budgets: accounts.budgets,
+    billingClock: accounts.billingClock,
     charge(entry) {
       accounts.charge(entry);
       recordUsage(entry.caller.orgId, entry.model, entry.usage);

@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/service.ts';
 import type { Actor } from '../core/audit.ts';
 import type { SpentBudget } from '../core/budget.ts';
@@ -64,6 +65,8 @@ export interface Accounts extends Service {
    * @throws ApiError `permission_denied` for another org, `validation_error` for one that does not exist
    */
   usage(caller: Caller, query: UsageQuery): Promise<UsageReport & { budgets: SpentBudget[] }>;
+  /** Time of bills, which decides the prices and the month of budgets. */
+  readonly billingClock: Pick<Clock, 'now'>;
   /** `waiting` also tells that an org is disabled. */
   readonly budgets: Omit<Budgets, 'refresh' | 'start' | 'stop'>;
   /** Adds a synchronous request to the ledger, in a group commit a moment later. The log has charges that could not be added. */

@@ -23,6 +23,7 @@ async function load(seed: number) {
   const amount = 20_000 + whole(20_000);
   const budgets = createBudgets({
     clock,
+    billingClock: clock,
     log: silent,
     orgs: {
       async budgets(): Promise<SpentBudget[]> {

@@ -51,7 +51,7 @@ beforeEach(() => {
       writes.push(at);
     },
   };
-  budgets = createBudgets({ orgs, clock, log });
+  budgets = createBudgets({ orgs, clock, billingClock: clock, log });
 });
 
 describe('a budget', () => {

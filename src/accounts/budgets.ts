@@ -49,9 +49,11 @@ interface KnownBudget {
 export function createBudgets(deps: {
   orgs: Pick<OrgStore, 'budgets' | 'noteUsedUp'>;
   clock: Clock;
+  /** Time of bills, which decides the current month. */
+  billingClock: Pick<Clock, 'now'>;
   log: Log;
 }): Budgets {
-  const { orgs, clock, log } = deps;
+  const { orgs, clock, billingClock, log } = deps;
   /** By id of the org or key. */
   let known = new Map<string, KnownBudget>();
   const reservations = createReservations();
@@ -64,16 +66,16 @@ export function createBudgets(deps: {
   let refreshing = Promise.resolve();
 
   async function refresh(): Promise<SpentBudget[]> {
-    const now = clock.now();
+    const now = billingClock.now();
     const budgets = await read(now);
     const isCurrent = !budgets.some((budget) => isUsedUp(budget) === (budget.usedUpAt === null));
     return isCurrent || !(await note(now)) ? budgets : read(now);
   }
 
   /** Stores when budgets were used up. Returns false if the database is read-only; its budgets still apply. */
-  async function note(now: number): Promise<boolean> {
+  async function note(billedAt: number): Promise<boolean> {
     try {
-      await orgs.noteUsedUp(now);
+      await orgs.noteUsedUp(clock.now(), billedAt);
       writeFails = false;
     } catch (error) {
       if (!writeFails) log.warn({ err: error }, 'could not store when budgets were used up');
@@ -120,7 +122,7 @@ export function createBudgets(deps: {
 
   function require({ orgId, keyId }: BudgetOwner): void {
     if (known.size === 0) return;
-    const now = clock.now();
+    const now = billingClock.now();
     const spent = usedUp([orgId, keyId], now);
     if (spent) throw budgetExceeded(spent, now);
     for (const budget of hardBudgets([orgId, keyId], now))
@@ -155,23 +157,28 @@ export function createBudgets(deps: {
 
     hasRoom({ orgId, keyId }) {
       if (known.size === 0) return true;
-      for (const budget of hardBudgets([orgId, keyId], clock.now())) if (isFull(budget)) return false;
+      for (const budget of hardBudgets([orgId, keyId], billingClock.now())) if (isFull(budget)) return false;
       return true;
     },
 
     exhausted() {
-      const now = clock.now();
+      const now = billingClock.now();
       const full = [...hardBudgets([...known.keys()], now)].filter(isFull);
       return full.map(({ orgId, keyId }) => keyId ?? orgId);
     },
 
     waiting(orgId, keyId) {
-      const now = clock.now();
+      const now = billingClock.now();
       const budget = usedUp([orgId, keyId], now);
       if (!budget) return null;
       const until = nextPeriodStart(budget, now);
       const message = budgetExceededText(budget, now);
-      return { reason: 'budget', message, since: budget.usedUpAt ?? now, ...(until !== null && { until }) };
+      return {
+        reason: 'budget',
+        message,
+        since: budget.usedUpAt ?? clock.now(),
+        ...(until !== null && { until }),
+      };
     },
 
     async start() {

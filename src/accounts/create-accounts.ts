@@ -14,6 +14,7 @@ import {
   type EnvironmentKeys,
   makeFirstKeys,
 } from './bootstrap.ts';
+import { BillingClock } from './billing-clock.ts';
 import { createBudgets } from './budgets.ts';
 import { createDisabledOrgs } from './disabled-orgs.ts';
 import { createKeyCache } from './key-cache.ts';
@@ -51,9 +52,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   const lastUsed = createLastUsed({ keys: store.keys, clock, log });
   const isAway = (error: unknown) => isDatabaseUnavailable(error, () => store.ping());
   const writer = deps.ids.next('wrk_');
-  const ledger = createLedger({ ledger: store.ledger, writer, clock, log, isAway });
-  const rollUp = createRollUp({ ledger: store.ledger, clock, log });
-  const budgets = createBudgets({ orgs: store.orgs, clock, log });
+  const billingClock = new BillingClock(clock, log);
+  const ledger = createLedger({ ledger: store.ledger, writer, clock: billingClock, log, isAway });
+  const rollUp = createRollUp({ ledger: store.ledger, clock: billingClock, log });
+  const budgets = createBudgets({ orgs: store.orgs, clock, billingClock, log });
   const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log });
   const used = (keyId: string) => lastUsed.note(keyId);
   const environmentHashes = new Set(given.map(hashKey));
@@ -61,6 +63,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
   return {
     ...createIssuer({ ...deps, budgets, disabledOrgs }, () => cache.clear()),
+    billingClock,
     budgets: {
       ...budgets,
       waiting: (orgId, keyId) => disabledOrgs.waiting(orgId) ?? budgets.waiting(orgId, keyId),
@@ -85,6 +88,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     },
     async start() {
       await ensureEnvironmentKeys(deps, config);
+      billingClock.start(await store.ledger.newest());
       await budgets.start();
       await rollUp.start();
       await disabledOrgs.start();

@@ -1,8 +1,9 @@
-import { type Clock, dayMs, sleep, utcDay } from '../base/clock.ts';
+import { dayMs, sleep, utcDay } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import type { Service } from '../base/service.ts';
 import { hourlyDays } from '../core/usage-report.ts';
 import type { LedgerStore } from '../store/contract/accounts.ts';
+import type { BillingClock } from './billing-clock.ts';
 
 /** Interval at which each process looks for old rows. */
 const everyMs = 600_000;
@@ -15,14 +16,17 @@ export function firstHourlyDay(now: number): string {
   return utcDay(now - hourlyDays * dayMs);
 }
 
-/** Rolls ledger rows by the hour up into rows by the day after 40 days, a few at a time. */
+/**
+ * Rolls ledger rows by the hour up into rows by the day after 40 days, a few at a time. A clock that may be wrong has to wait, because
+ * hours cannot be taken back.
+ */
 export function createRollUp({
   ledger,
   clock,
   log,
 }: {
   ledger: Pick<LedgerStore, 'rollUp'>;
-  clock: Clock;
+  clock: BillingClock;
   log: Log;
 }): Service {
   const stopping = new AbortController();
@@ -32,7 +36,11 @@ export function createRollUp({
     while (!stopping.signal.aborted) {
       try {
         const before = firstHourlyDay(clock.now());
-        while (!stopping.signal.aborted && (await ledger.rollUp(before, rowsAtOnce)) === rowsAtOnce)
+        while (
+          clock.isTrusted &&
+          !stopping.signal.aborted &&
+          (await ledger.rollUp(before, rowsAtOnce)) === rowsAtOnce
+        )
           await sleep(clock, pauseMs, stopping.signal);
       } catch (error) {
         log.warn({ err: error }, 'old usage could not be rolled up by day; trying again later');

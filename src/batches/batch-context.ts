@@ -39,6 +39,8 @@ export interface BatchesDeps {
   controls: Pick<Controls, 'pausing' | 'onChange'>;
   clock: Clock;
   time: StoreTime;
+  /** Time of bills and prices. */
+  billingClock: Accounts['billingClock'];
   ids: Ids;
   random: Random;
   log: Log;

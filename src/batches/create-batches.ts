@@ -115,7 +115,7 @@ export function createBatches(deps: BatchesDeps): Batches {
   const priceAndCount = async (caller: Caller, opened: BatchInput) => {
     try {
       await refreshPeerModels(peers, opened);
-      const prices = freezePrices(peers, caller, opened, time.now());
+      const prices = freezePrices(peers, caller, opened, deps.billingClock.now());
       return { prices, counted: await countInput(deps, caller.orgId, opened) };
     } finally {
       await opened.sealed?.discard();

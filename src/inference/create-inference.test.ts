@@ -28,16 +28,19 @@ import type { InferenceService, InteractiveCall } from './inference.ts';
 import type { Schemas } from './schemas/schemas.ts';
 
 const prices = { input: 1, cachedInput: 1, output: 1 };
+const laterPrices = { input: 2, cachedInput: 2, output: 2 };
+const laterPricesFrom = Date.UTC(2027, 0, 1);
 const model = (id: string, serves: Model['serves']): Model => ({
   id,
   aliases: [`${id}-alias`],
   serves,
-  prices,
+  prices: { ...prices, changes: [{ ...laterPrices, from: laterPricesFrom }] },
   createdAt: 0,
 });
 
 describe('createInference', () => {
   let engine: FakeEngine;
+  let billedAt: number;
   let charged: Parameters<Accounts['charge']>[0][];
   let service: InferenceService;
   let call: InteractiveCall;
@@ -46,6 +49,7 @@ describe('createInference', () => {
   beforeEach(() => {
     engine = createFakeEngine();
     charged = [];
+    billedAt = 0;
     const clock = createManualClock();
     schemas = createInlineSchemas(clock);
     service = createInference({
@@ -53,7 +57,11 @@ describe('createInference', () => {
         { model: model('m', ['chat']), pool: createTestPool(engine, { clock, isShared: true }) },
         { model: model('vectors', ['embeddings']), pool: createTestPool(createFakeEngine(), { clock }) },
       ],
-      accounts: { charge: (entry) => void charged.push(entry), budgets: noBudgets },
+      accounts: {
+        charge: (entry) => void charged.push(entry),
+        budgets: noBudgets,
+        billingClock: { now: () => billedAt },
+      },
       schemas,
       clock,
       ids: createIds(clock, systemRandom),
@@ -109,6 +117,15 @@ describe('createInference', () => {
       const answer = await service.inference.native('messages', given, call, named);
       expect(answer).toMatch(/^\{"n":1\.0\} as chatcmpl_[0-9a-f]{32} of m$/);
       expect(charged).toMatchObject([charge]);
+    });
+
+    it('is charged at the prices at the time of bills', async () => {
+      natively(async function* () {});
+      billedAt = laterPricesFrom - 1;
+      await service.inference.native('messages', given, call, named);
+      billedAt++;
+      await service.inference.native('messages', given, call, named);
+      expect(charged.map((each) => each.prices)).toEqual([prices, laterPrices]);
     });
 
     it('is charged and gives its place back, also where it cannot be named', async () => {

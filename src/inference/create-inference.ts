@@ -32,7 +32,7 @@ export interface InferenceDeps {
   models: PooledModel[];
   /** Slots of batches under interactive load; `defaultFloor` if absent. */
   batchFloor?: BatchFloor;
-  accounts: Pick<Accounts, 'charge' | 'budgets'>;
+  accounts: Pick<Accounts, 'charge' | 'budgets' | 'billingClock'>;
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;
   /** Stopped with the service. */
@@ -62,7 +62,7 @@ export function createInference(deps: InferenceDeps): InferenceService {
   ) => {
     if (trace) trace.billed = usage;
     const tag = tagOf(metadata, usageTag);
-    const prices = pricesAt(list, clock.now());
+    const prices = pricesAt(list, accounts.billingClock.now());
     accounts.charge({ caller, model, endpoint, tag, usage, prices, reservation });
   };
 
@@ -88,7 +88,7 @@ export function createInference(deps: InferenceDeps): InferenceService {
     if (trace) trace.model = id;
     const { model, pool, admission, countPrompt } = models.require(id);
     const reservation = accounts.budgets.reserve(caller, () =>
-      estimatedCost(estimate(), pricesAt(model.prices, clock.now())),
+      estimatedCost(estimate(), pricesAt(model.prices, accounts.billingClock.now())),
     );
     return { model, pool, countPrompt, reservation, leave: admission.enter('interactive') };
   };

@@ -108,8 +108,8 @@ export function createCounters(byOrg?: OrgMetricsDeps) {
     /** Wraps a store to count the results that it records. */
     instrument: (results: ResultStore): ResultStore => ({
       ...results,
-      async record(worker, rows, finished, now) {
-        const outcomes = await results.record(worker, rows, finished, now);
+      async record(worker, rows, ...more) {
+        const outcomes = await results.record(worker, rows, ...more);
         recorded(rows, outcomes);
         return outcomes;
       },

@@ -1,4 +1,5 @@
 import type { Accounts } from '../../src/accounts/accounts.ts';
+import { BillingClock } from '../../src/accounts/billing-clock.ts';
 import { createBudgets } from '../../src/accounts/budgets.ts';
 import { createDisabledOrgs } from '../../src/accounts/disabled-orgs.ts';
 import { StoreTime } from '../../src/base/store-time.ts';
@@ -117,7 +118,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   /** A dead process gets no answers. */
   const alive = <T>(own: ProcessTime, answer: T): T | Promise<never> =>
     own.alive ? answer : new Promise(() => {});
-  const spending = createBudgets({ orgs: store.orgs, clock, log: silent });
+  const spending = createBudgets({ orgs: store.orgs, clock, billingClock: clock, log: silent });
   const disabledOrgs = createDisabledOrgs({ orgs: store.orgs, clock, log: silent });
   const budgets: Accounts['budgets'] = {
     ...spending,
@@ -133,7 +134,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   const services = pools.map((pool, n) =>
     createInference({
       models: [{ model, pool }],
-      accounts: { charge: () => {}, budgets },
+      accounts: { charge: () => {}, budgets, billingClock: clocks[n]! },
       schemas: createInlineSchemas(clocks[n]!),
       clock: clocks[n]!,
       ids,
@@ -142,7 +143,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   );
   const parts: Omit<
     BatchesDeps,
-    'inference' | 'capacity' | 'catalog' | 'peers' | 'clock' | 'time' | 'store'
+    'inference' | 'capacity' | 'catalog' | 'peers' | 'clock' | 'time' | 'billingClock' | 'store'
   > = {
     budgets,
     controls: noControls,
@@ -181,6 +182,7 @@ export async function startSingle(database: Database, options: SingleOptions = {
   };
   const all = services.map(({ inference, capacity, catalog, peers }, n) => {
     const own = clocks[n]!;
+    const ownTime = new StoreTime(own);
     const seen = storeThrough(store, async (_name, _args, operate) => alive(own, await operate()));
     return createBatches({
       ...parts,
@@ -190,7 +192,8 @@ export async function startSingle(database: Database, options: SingleOptions = {
       peers,
       store: seen,
       clock: own,
-      time: new StoreTime(own),
+      time: ownTime,
+      billingClock: new BillingClock(ownTime, silent),
     });
   });
   const [batches] = all as [Batches, ...Batches[]];

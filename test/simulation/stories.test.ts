@@ -857,6 +857,36 @@ it.each([25, -25])('continues when the system clock jumps by %i hours', async (h
   expect((await single.find(late)).status).toBe('expired');
 });
 
+it.each([400, -400])(
+  'F11: bills lines by the time before a jump of the system clock by %i days',
+  async (days) => {
+    const day = 86_400_000;
+    const single = await startSingle(database, { exclusive: true });
+    await single.settle(single.batches.start());
+    const billed = async (id: string) => {
+      const rows = await database.store.ledger.forSource(id);
+      return rows.map((row) => [row.day.slice(0, 10), row.requests]);
+    };
+    const today = new Date(virtualEpoch).toISOString().slice(0, 10);
+    const before = await single.create('b0', 4);
+    await single.pass(100_000);
+    single.jump(days * day);
+    await single.pass(15_000);
+    const after = await single.create('b1', 4);
+    await single.pass(30_000);
+    expect((await single.find(after)).status).toBe('completed');
+    single.jump(-days * day);
+    await single.pass(15_000);
+    const later = await single.create('b2', 4);
+    await single.pass(30_000);
+    expect([await billed(before), await billed(after), await billed(later)]).toEqual([
+      [[today, 4]],
+      [[today, 4]],
+      [[today, 4]],
+    ]);
+  },
+);
+
 it('keeps the chunks of a claim that is answered after a heartbeat', async () => {
   const single = await startSingle(database);
   await single.settle(single.batches.start());

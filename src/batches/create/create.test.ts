@@ -16,6 +16,7 @@ import { createBatch, type CreateDeps } from './create.ts';
 
 const hour = 3_600_000;
 const prices = { input: 1, cachedInput: 1, output: 1 };
+const laterPrices = { input: 20, cachedInput: 2, output: 60 };
 const caller: Caller = { orgId: 'org_a', keyId: 'key_a', scopes: [], models: null };
 const endpoint = '/v1/chat/completions';
 
@@ -27,6 +28,7 @@ describe('createBatch', () => {
   let created: { batch: Batch; chunks: Chunk[]; inlineFile: StoredFile | undefined }[];
   let discarded: number;
   let deps: CreateDeps;
+  let billedAt: number;
 
   beforeEach(() => {
     file = makeFile();
@@ -65,12 +67,13 @@ describe('createBatch', () => {
         },
       },
     } as unknown as Store;
+    billedAt = 1_000_000;
     const clock = createManualClock(1_000_000);
     const model = (id: string) => ({
       id,
       aliases: [`${id}-alias`],
       serves: ['chat' as const],
-      prices,
+      prices: { ...prices, changes: [{ ...laterPrices, from: 2_000_000 }] },
       createdAt: 0,
     });
     deps = {
@@ -80,6 +83,7 @@ describe('createBatch', () => {
       catalog: { ...createCatalog([model('m'), model('n')]), refresh: async () => {} },
       ids: createIds(clock, systemRandom),
       clock,
+      billingClock: { now: () => billedAt },
       limits: { openBatchesPerOrg: 10, storedBytes: 1_000_000 },
       batch: { priceFactor: 0.5, resultTtlMs: 30 * 24 * hour, completionWindowMs: 24 * hour },
     };
@@ -107,6 +111,12 @@ describe('createBatch', () => {
       resultTtlMs: 2 * hour,
     });
     expect(created[0]?.chunks.map((chunk) => chunk.model)).toEqual(['m']);
+  });
+
+  it('takes the prices at the time of bills', async () => {
+    billedAt = 2_000_000;
+    await create();
+    expect(created[0]!.batch).toMatchObject({ createdAt: 1_000_000, prices: { m: laterPrices } });
   });
 
   it('is due by its size, within half the window: small batches first, without starvation', async () => {

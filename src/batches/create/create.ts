@@ -35,6 +35,8 @@ export interface CreateDeps {
   catalog: SharedCatalog;
   ids: Ids;
   clock: Pick<Clock, 'now'>;
+  /** Time of prices. */
+  billingClock: Pick<Clock, 'now'>;
   limits: BatchLimits & { storedBytes: number };
   /** Metadata member whose value is the tag of the usage. */
   usageTag?: string;
@@ -256,7 +258,7 @@ async function insertBatch(
       model: modelIds.size === 1 ? [...modelIds][0]! : null,
       metadata: metadata ?? null,
       tag: tagOfText(metadata, deps.usageTag ?? defaultTagName),
-      prices: freezePrices(catalog, caller, opened, now),
+      prices: freezePrices(catalog, caller, opened, deps.billingClock.now()),
       priceFactor: settings.priceFactor,
       errors: [],
       pausedAt: null,

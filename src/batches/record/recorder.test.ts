@@ -46,6 +46,7 @@ describe('Recorder', () => {
       worker: 'wrk_1',
       clock,
       time: new StoreTime(clock),
+      billingClock: clock,
       log: silent,
       onRecorded: (outcomes, finished) =>
         recorded.push({

@@ -17,7 +17,7 @@ const maxRefusals = 3;
 
 export interface RecorderDeps extends Pick<
   BatchContext,
-  'store' | 'worker' | 'clock' | 'time' | 'log' | 'isAway'
+  'store' | 'worker' | 'clock' | 'time' | 'billingClock' | 'log' | 'isAway'
 > {
   /** Called after each group, with the outcome for its batches and the finished chunks. */
   onRecorded: (outcomes: readonly RecordOutcome[], finished: readonly Lease[]) => void;
@@ -138,13 +138,14 @@ export class Recorder {
 
   /** Retries until the group is written or given up. */
   async #record(group: ResultGroup): Promise<RecordOutcome[] | undefined> {
-    const { store, worker, time, log, clock, isAway } = this.#deps;
+    const { store, worker, time, billingClock, log, clock, isAway } = this.#deps;
     const { rows } = group;
     const finished = group.finished.filter(({ batchId }) => !this.#refused.has(batchId));
     if (rows.length === 0 && finished.length === 0) return [];
     for (let failures = 0, refusals = 0; !this.#stop.signal.aborted; failures++) {
       try {
-        const outcomes = await store.results.record(worker, rows, finished, time.now());
+        const billedAt = billingClock.now();
+        const outcomes = await store.results.record(worker, rows, finished, time.now(), billedAt);
         this.#stuckSince = null;
         return outcomes;
       } catch (error) {

@@ -15,10 +15,10 @@ export interface OrgStore {
   update(id: string, changes: OrgChanges, now: number, stamp?: AuditStamp): Promise<Org | undefined>;
   /** Orgs that are disabled, and since when. */
   disabled(): Promise<{ id: string; disabledAt: number }[]>;
-  /** All budgets, with the spending in the ledger. */
-  budgets(now: number): Promise<SpentBudget[]>;
-  /** Records which budgets are used up as of now, and clears the others. */
-  noteUsedUp(now: number): Promise<void>;
+  /** All budgets, with the spending in the ledger in the month of `billedAt`. */
+  budgets(billedAt: number): Promise<SpentBudget[]>;
+  /** Records at `now` which budgets are used up in the month of `billedAt` (`now` if absent), and clears the others. */
+  noteUsedUp(now: number, billedAt?: number): Promise<void>;
 }
 
 /** Changes with a stamp add an entry to the audit log. */
@@ -86,6 +86,8 @@ export interface LedgerStore {
    * Adds up to `limit` hourly rows from before `day` into rows of their days. Returns the number of rows taken; sums do not change.
    */
   rollUp(day: string, limit: number): Promise<number>;
+  /** Hour of the newest row; its day or month if that is older than 40 days; null in an empty ledger. */
+  newest(): Promise<string | null>;
   forSource(sourceId: string): Promise<LedgerRow[]>;
   forSources(sourceIds: string[]): Promise<LedgerRow[]>;
   /** Sums by the groups of the query, in parts, so that other operations run in between. */

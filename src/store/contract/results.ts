@@ -53,8 +53,15 @@ export interface ErrorSummary {
 export interface ResultStore {
   /**
    * Records results and finishes chunks in one transaction, under the row lock of each batch. The first result of a line wins.
+   * @param billedAt time of the bills; `now` if absent
    */
-  record(worker: string, results: LineResult[], finished: Lease[], now: number): Promise<RecordOutcome[]>;
+  record(
+    worker: string,
+    results: LineResult[],
+    finished: Lease[],
+    now: number,
+    billedAt?: number,
+  ): Promise<RecordOutcome[]>;
   /** Records errors for the missing lines of a closing batch. False if the closing lease is lost. */
   recordMissing(worker: string, lease: Lease, results: LineResult[], now: number): Promise<boolean>;
   /** Lines from `from` on without a result, ascending. */

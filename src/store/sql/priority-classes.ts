@@ -54,7 +54,7 @@ export const operations: {
     ...scan('search'),
   },
   workers: { beat: 'beat', ...engine('leaseSlots missingModels leases reap leave clear') },
-  ledger: { ...requests('add forSource forSources'), ...scan('usage'), ...engine('rollUp') },
+  ledger: { ...requests('add forSource forSources'), ...scan('usage'), ...engine('rollUp newest') },
   controls: { ...engine('read'), ...requests('pause resume drain undrain') },
   limits: engine('share removeUnused'),
   storage: requests('stored'),

@@ -87,6 +87,7 @@ export function createAccountStore(): AccountStore {
       },
       forSource: async () => [],
       forSources: async () => [],
+      newest: async () => null,
       rollUp: async () => 0,
       usage: () => Promise.reject(new Error('nothing is added up here')),
     },

@@ -188,6 +188,7 @@ export async function startServer(
     controls,
     clock,
     time: new StoreTime(clock),
+    billingClock: accounts.billingClock,
     ids,
     log,
     random: systemRandom,

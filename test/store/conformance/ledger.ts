@@ -44,6 +44,15 @@ export function ledgerTests(on: Stores): void {
       expect(await on.store.ledger.forSources([])).toEqual([]);
     });
 
+    test('tells its newest hour, or the month of older bills', async () => {
+      const { ledger } = on.store;
+      expect(await ledger.newest()).toBeNull();
+      await addToLedger(on.store, [row({ day: '2026-11-21T10', amount: 5 }), row({ amount: 5 })]);
+      expect(await on.other.ledger.newest()).toBe('2026-11-21T10');
+      await ledger.rollUp('2026-11-22', 10);
+      expect(await ledger.newest()).toBe('2026-11');
+    });
+
     test('adds a commit once, however often it is repeated', async () => {
       await addToLedger(on.store, [row({ amount: 5 })], one);
       await addToLedger(on.other, [row({ amount: 5 })], one);

@@ -11,10 +11,20 @@ export function createLedger(db: Db): LedgerStore {
         if (await begin(q, commit)) await addToLedger(q, entries);
       }),
     rollUp: (day, limit) => rollUp(db, day, limit),
+    newest: () => newest(db),
     forSource: (sourceId) => ledgerRows(db, [sourceId]),
     forSources: (sourceIds) => ledgerRows(db, sourceIds),
     usage: (query, from) => sumUsage(db, query, from),
   };
+}
+
+/** Rows by the hour have an index by day. Without any, the monthly sums still tell. */
+async function newest(db: Db): Promise<string | null> {
+  type Found = { at: string | null };
+  const [hourly] = await db.all<Found>('SELECT max(day) AS at FROM usage_ledger WHERE rolled_up = 0');
+  if (hourly?.at) return hourly.at;
+  const [monthly] = await db.all<Found>('SELECT max(month) AS at FROM spending');
+  return monthly?.at ?? null;
 }
 
 /** Records the number of a commit. False if it, or a later one of the writer, is recorded already. */

@@ -48,8 +48,8 @@ export function createOrgs(db: Db): OrgStore {
 
     disabled: () =>
       db.all('SELECT id, disabled_at AS "disabledAt" FROM orgs WHERE disabled_at IS NOT NULL ORDER BY id'),
-    budgets: (now) => spentBudgets(db, now),
-    noteUsedUp: (now) => db.tx((q) => noteUsedUp(q, now)),
+    budgets: (billedAt) => spentBudgets(db, billedAt),
+    noteUsedUp: (now, billedAt = now) => db.tx((q) => noteUsedUp(q, now, billedAt)),
   };
 }
 

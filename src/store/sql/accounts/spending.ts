@@ -24,8 +24,8 @@ interface SpentRow extends Omit<SpentBudget, 'spent' | 'hard'> {
 }
 
 /** Budgets of all orgs and keys, or of one org and key. Sums are read as text: they may exceed a number. */
-export async function spentBudgets(q: Queries, now: number, only?: BudgetOwner): Promise<SpentBudget[]> {
-  const month = utcMonth(now);
+export async function spentBudgets(q: Queries, billedAt: number, only?: BudgetOwner): Promise<SpentBudget[]> {
+  const month = utcMonth(billedAt);
   const select = (owner: Owner, orgId: string, keyId: string, where: Where) => {
     const asked = conditions(where);
     return q.all<SpentRow>(
@@ -47,8 +47,8 @@ export async function spentBudgets(q: Queries, now: number, only?: BudgetOwner):
  * Records which budgets are used up; the first process to see it sets the time and adds the event. Batches of orgs and keys that may
  * spend again get the time without a budget as a pause, so that their rate counts only the time in which they could run.
  */
-export async function noteUsedUp(q: Queries, now: number): Promise<void> {
-  for (const budget of await spentBudgets(q, now)) {
+export async function noteUsedUp(q: Queries, now: number, billedAt: number): Promise<void> {
+  for (const budget of await spentBudgets(q, billedAt)) {
     if (isSpent(budget) === (budget.usedUpAt !== null)) continue;
     const owner: Owner = budget.keyId === null ? 'orgs' : 'api_keys';
     const id = budget.keyId ?? budget.orgId;

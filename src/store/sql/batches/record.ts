@@ -21,13 +21,13 @@ import { tableOf } from '../table.ts';
  */
 export function createRecording(db: Db): Pick<ResultStore, 'record' | 'recordMissing'> {
   return {
-    record: (worker, results, finished, now) =>
+    record: (worker, results, finished, now, billedAt = now) =>
       db.tx(async (q) => {
         const ids = [...new Set([...results, ...finished].map(({ batchId }) => batchId))].toSorted();
         // Ordered by id: one lock order for all processes.
         const found = await batchStates.among(q, 'id', ids, {}, `ORDER BY id ${q.forUpdate}`);
         const open = found.filter((batch) => accepts(batch, now));
-        const kept = await keep(q, open, results, now);
+        const kept = await keep(q, open, results, billedAt);
         await finishChunks(q, worker, finished);
         const openIds = new Set(open.map(({ id }) => id));
         const orgs = new Map(found.map(({ id, orgId }) => [id, orgId]));
@@ -63,7 +63,7 @@ async function keep(
   q: Queries,
   batches: readonly BatchState[],
   results: readonly LineResult[],
-  now: number,
+  billedAt: number,
 ): Promise<Map<string, Pick<RecordOutcome, 'kept' | 'complete'>>> {
   const counts = new Map(batches.map((batch) => [batch.id, { output: batch.ok, errors: batch.err }]));
   const taken = results.filter(({ batchId }) => counts.has(batchId));
@@ -84,7 +84,7 @@ async function keep(
   const grown = batches.filter(({ id }) => freshOf.has(id));
   const counted = grown.map((batch) => ({ batch, ...counts.get(batch.id)! }));
   await writeCounts(q, counted);
-  const hour = utcHour(now);
+  const hour = utcHour(billedAt);
   await addToLedger(
     q,
     grown.flatMap((batch) => bill(batch, freshOf.get(batch.id)!, hour)),
