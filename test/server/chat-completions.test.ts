@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverActor } from '../../src/core/audit.ts';
+import { createBilledKey } from './support/billed-key.ts';
 import { openRaw } from './support/raw-http.ts';
 import { createManualClock } from '../support/manual-clock.ts';
 import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
@@ -87,13 +88,10 @@ describe('POST /v1/chat/completions', () => {
     expect((await post({ ...ask('x'), model: 'default', stream: false })).json.model).toBe('tiny');
   });
 
-  it('200: charges the request under its ID', async () => {
-    const { headers } = await post(ask('x [[tokens 7]]'));
-    await expect
-      .poll(async () =>
-        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
-      )
-      .toEqual([7]);
+  it('200: charges the request once', async () => {
+    const { key, billed } = await createBilledKey(app);
+    await app.call('POST', path, { json: ask('x [[tokens 7]]'), key });
+    await expect.poll(billed).toEqual({ requests: 1, outputTokens: 7 });
   });
 
   it('422: invalid JSON, wrong types and an empty body, each with the location', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBilledKey } from './support/billed-key.ts';
 import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
 let app: RunningServer;
@@ -11,11 +12,9 @@ const textsOf = ({ choices }: Json): string[] => choices.map(({ text }: { text: 
 
 describe('POST /v1/completions', () => {
   it('200: continues a text, under our ID and the name of the model, and charges it', async () => {
-    const { status, headers, json } = await post({
-      model: 'default',
-      prompt: 'Rome [[tokens 3]]',
-      user: 'u',
-    });
+    const { key, billed } = await createBilledKey(app);
+    const asked = { model: 'default', max_tokens: 100, prompt: 'Rome [[tokens 3]]', user: 'u' };
+    const { status, headers, json } = await app.call('POST', '/v1/completions', { json: asked, key });
     expect(status).toBe(200);
     expect(headers.get('x-offpeak-model')).toBe('tiny');
     expect(json).toEqual({
@@ -26,11 +25,7 @@ describe('POST /v1/completions', () => {
       choices: [{ index: 0, text: 'word word word', logprobs: null, finish_reason: 'stop' }],
       usage: expect.objectContaining({ completion_tokens: 3 }),
     });
-    await expect
-      .poll(async () =>
-        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
-      )
-      .toEqual([3]);
+    await expect.poll(billed).toEqual({ requests: 1, outputTokens: 3 });
   });
 
   it.each<[string, unknown, string[]]>([

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverActor } from '../../src/core/audit.ts';
 import type { MessageEvent } from '../../src/wire/messages/messages.ts';
 import { collectMessage } from '../support/collect-message.ts';
+import { createBilledKey } from './support/billed-key.ts';
 import { type CallResult, type Json, type RunningServer, startServer } from './support/start-server.ts';
 
 let app: RunningServer;
@@ -39,7 +40,9 @@ function eventsOf(text: string): Json[] {
 
 describe('POST /v1/messages', () => {
   it('200: returns a message, charged under its request ID', async () => {
-    const { status, headers, json } = await post(ask('hello [[tokens 3]]', { system: 'be kind' }));
+    const { key, billed } = await createBilledKey(app);
+    const asked = ask('hello [[tokens 3]]', { system: 'be kind' });
+    const { status, json } = await app.call('POST', path, { json: asked, key });
     expect(status).toBe(200);
     expect(json).toMatchObject({
       id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
@@ -50,11 +53,7 @@ describe('POST /v1/messages', () => {
       stop_reason: 'end_turn',
       usage: { output_tokens: 3 },
     });
-    await expect
-      .poll(async () =>
-        (await app.store.ledger.forSource(headers.get('request-id')!)).map((row) => row.usage.outputTokens),
-      )
-      .toEqual([3]);
+    await expect.poll(billed).toEqual({ requests: 1, outputTokens: 3 });
   });
 
   it('200: counts cached tokens separately', async () => {
@@ -225,9 +224,12 @@ describe('POST /v1/messages/count_tokens', () => {
 
   it('costs nothing and generates nothing', async () => {
     const { calls } = app.engine.stats();
-    const { headers } = await count(ask('x'));
+    const { key, billed } = await createBilledKey(app);
+    await app.call('POST', `${path}/count_tokens`, { json: ask('x'), key });
     expect(app.engine.stats().calls).toBe(calls);
-    expect(await app.store.ledger.forSource(headers.get('request-id')!)).toEqual([]);
+    // Charges are written in order: one of a later request shows that there was none before.
+    await app.call('POST', path, { json: ask('[[tokens 3]]'), key });
+    await expect.poll(billed).toEqual({ requests: 1, outputTokens: 3 });
   });
 
   it('422, 404: same as for the message itself', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverActor } from '../../src/core/audit.ts';
 import type { ChatChunk, ChatChunks } from '../../src/wire/chat/chat.ts';
 import { createManualClock } from '../support/manual-clock.ts';
+import { createBilledKey } from './support/billed-key.ts';
 import { openRaw } from './support/raw-http.ts';
 import { type Json, type RunningServer, startServer } from './support/start-server.ts';
 
@@ -30,16 +31,14 @@ function eventsOf(text: string): Event[] {
 }
 
 describe('POST /v1/responses', () => {
-  it('200: a string, an alias, one charge under the ID of the request', async () => {
-    const { status, headers, json } = await post({ ...ask('hello [[tokens 7]]'), model: 'default' });
+  it('200: a string, an alias, one charge', async () => {
+    const { key, billed } = await createBilledKey(app);
+    const asked = { ...ask('hello [[tokens 7]]'), model: 'default' };
+    const { status, json } = await app.call('POST', path, { json: asked, key });
     expect(status).toBe(200);
     expect(json).toMatchObject({ object: 'response', model: 'tiny', status: 'completed' });
     expect(json.usage.output_tokens).toBe(7);
-    await expect
-      .poll(async () =>
-        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
-      )
-      .toEqual([7]);
+    await expect.poll(billed).toEqual({ requests: 1, outputTokens: 7 });
   });
 
   it('422: invalid requests, each with the location', async () => {
@@ -223,12 +222,8 @@ describe('a response in the background', () => {
   });
 
   it('is charged like a synchronous one', async () => {
-    const { headers, json } = await post(ask('[[tokens 3]]', { background: true }));
-    await expect.poll(() => statusOf(json.id)).toBe('completed');
-    await expect
-      .poll(async () =>
-        (await app.store.ledger.forSource(headers.get('x-request-id')!)).map((row) => row.usage.outputTokens),
-      )
-      .toEqual([3]);
+    const { key, billed } = await createBilledKey(app);
+    await app.call('POST', path, { json: ask('[[tokens 3]]', { background: true }), key });
+    await expect.poll(billed).toEqual({ requests: 1, outputTokens: 3 });
   });
 });

@@ -1,0 +1,17 @@
+import { readUsage } from '../../../src/accounts/usage.ts';
+import { serverActor } from '../../../src/core/audit.ts';
+import type { RunningServer } from './start-server.ts';
+
+/** Creates a key of an org of its own. `billed` returns what the ledger has of the org: requests and output tokens. */
+export async function createBilledKey({ accounts, store }: Pick<RunningServer, 'accounts' | 'store'>) {
+  const { id: orgId } = await accounts.orgs.create(serverActor, { name: 'billed' });
+  const { key } = await accounts.keys.create(serverActor, { orgId });
+  const query = { start: '2000-01-01', before: '2100-01-01', groups: ['day'], orgId, limit: 1 } as const;
+  return {
+    key,
+    async billed() {
+      const { requests, outputTokens } = (await readUsage(store.ledger, query)).total!;
+      return { requests, outputTokens };
+    },
+  };
+}
