@@ -71,7 +71,7 @@ describe('the line of a request', () => {
   });
 });
 
-describe('refusals of one key', () => {
+describe('C22: refusals of one key', () => {
   it('have 20 lines per minute, and then one with sums', async () => {
     for (let n = 0; n < 500; n++) end({ failure: n % 5 === 0 ? full : limited });
     end({ failure: full, key: 'key_2' });
