@@ -9,7 +9,7 @@ export async function createBilledKey({ accounts, store }: Pick<RunningServer, '
   const query = { start: '2000-01-01', before: '2100-01-01', groups: ['day'], orgId, limit: 1 } as const;
   return {
     key,
-    async billed() {
+    billed: async () => {
       const { requests, outputTokens } = (await readUsage(store.ledger, query)).total!;
       return { requests, outputTokens };
     },
