@@ -44,6 +44,8 @@ export function shareUse(
   const share: Share = { rates: {} };
   for (const [rate, { limit, unused, wants }] of Object.entries(rates) as [Rate, RateRequest][]) {
     const meter = { ...(meters[rate] ?? emptyMeter()) };
+    // After a correction of a database's clock that was ahead, nothing would drain until that instant.
+    if (meter.at > now + holdMs) meter.at = Math.floor(now);
     drain(meter, limit, now);
     meter.level = Math.max(0, meter.level - unused);
     const granted = Math.min(wants, roomIn(meter, limit));
@@ -51,7 +53,9 @@ export function shareUse(
     meters[rate] = meter;
     share.rates[rate] = { granted, level: meter.level };
   }
-  const others = Object.entries(held).filter(([name, { until }]) => name !== process && until > now);
+  const others = Object.entries(held).filter(
+    ([name, { until }]) => name !== process && until > now && until <= now + 2 * holdMs,
+  );
   const use: SharedUse = { meters, held: Object.fromEntries(others) };
   if (concurrent) {
     const { limit, inFlight, wants } = concurrent;

@@ -23,15 +23,18 @@ export class SharedSubject implements Subject, Kept {
   readonly id: string;
   #rates = new Map<Rate, SharedRate>();
   #concurrent: SharedPlaces | undefined;
+  #onUse: (subject: SharedSubject) => void;
 
-  constructor(id: string) {
+  /** @param onUse called after each use, which may leave a debt or a credit to report */
+  constructor(id: string, onUse: (subject: SharedSubject) => void = () => {}) {
     this.id = id;
+    this.#onUse = onUse;
   }
 
   bucket(kind: Kind): SharedBucket {
     if (kind === 'concurrent') return (this.#concurrent ??= new SharedPlaces());
     let bucket = this.#rates.get(kind);
-    if (!bucket) this.#rates.set(kind, (bucket = new SharedRate()));
+    if (!bucket) this.#rates.set(kind, (bucket = new SharedRate(() => this.#onUse(this))));
     return bucket;
   }
 
@@ -73,6 +76,11 @@ class SharedRate implements SharedBucket {
   /** Use by all processes when it was last read. */
   #all: Meter = emptyMeter();
   #emptyUntil = 0;
+  #onUse: () => void;
+
+  constructor(onUse: () => void) {
+    this.#onUse = onUse;
+  }
 
   get isActive(): boolean {
     return this.#credit !== 0 || this.#used > 0;
@@ -97,6 +105,7 @@ class SharedRate implements SharedBucket {
     this.limit = limit;
     this.#credit -= amount;
     if (amount > 0) this.#used += amount;
+    this.#onUse();
   }
 
   state(limit: number, now: number) {

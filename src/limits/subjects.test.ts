@@ -263,3 +263,33 @@ describe('concurrent requests that processes share', () => {
     world = await new World().start(1);
   });
 });
+
+describe('a request that ends after its process stopped using the limit', () => {
+  const org = { outputTokensPerMinute: 10_000 };
+  const asked = (outputTokens: number) => ({ inputTokens: 0, outputTokens });
+  const admit = async (outputTokens: number) => {
+    const admission = await world.attempt(0, org, asked(outputTokens));
+    if (admission instanceof ApiError) throw admission;
+    return admission;
+  };
+
+  it('and used more than the limit delays later ones, but not for ever', async () => {
+    world = await new World().start(1);
+    const long = await admit(1_000);
+    await world.clock.advance(60_000);
+    long.end(asked(12_000));
+    expect(await world.attempt(0, org, asked(1_000))).toMatchObject({ code: 'rate_limit_exceeded' });
+    await world.clock.advance(60_000);
+    await admit(1_000);
+  });
+
+  it('and used less than its estimate leaves no more than the limit', async () => {
+    world = await new World().start(1);
+    const long = await admit(10_000);
+    await world.clock.advance(60_000);
+    long.end(asked(100));
+    await world.clock.advance(3_600_000);
+    await admit(10_000);
+    expect(await world.attempt(0, org, asked(1_000))).toBeInstanceOf(ApiError);
+  });
+});

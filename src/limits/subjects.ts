@@ -48,7 +48,8 @@ export interface SharedSubjectsDeps {
  * of them, and once per second what the last second used, so that a steady load waits for no query.
  */
 export function createSharedSubjects({ store, process, clock, log }: SharedSubjectsDeps): Subjects {
-  const subjects = new SubjectMap((id) => new SharedSubject(id));
+  // A request may end long after its subject became idle: its debt or credit is reported with the next beat.
+  const subjects = new SubjectMap((id) => new SharedSubject(id, activate));
   const active = new Set<SharedSubject>();
   const wanted = new Set<SharedSubject>();
   let next: Promise<void> | undefined;
@@ -84,6 +85,11 @@ export function createSharedSubjects({ store, process, clock, log }: SharedSubje
       }
       schedule();
     }
+  }
+
+  function activate(subject: SharedSubject): void {
+    active.add(subject);
+    schedule();
   }
 
   function schedule(): void {

@@ -64,8 +64,8 @@ export function createQuota(store: StorageStore, defaults: QuotaLimits, requireD
       // The noted sums may be outdated by other processes and by deletions.
       if (refusal()) {
         const ids = owners.map(({ id }) => id);
-        for (const id of ids) stored.set(id, nothing);
-        note(await store.stored(ids));
+        const sums = await store.stored(ids);
+        for (const id of ids) stored.set(id, sums.find(({ ownerId }) => ownerId === id) ?? nothing);
       }
       const refused = refusal();
       if (refused) throw refused;
