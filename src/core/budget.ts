@@ -65,7 +65,7 @@ export function budgetReserved(budget: SpentBudget, reserved: number): ApiError 
     'budget_exceeded',
     `The ${owner}'s budget is in use: ${spent} of ${amount} USD spent, and ${held} reserved for requests in flight. ` +
       'Send the request again when they have ended.',
-    { shouldRetry: false },
+    { shouldRetry: true, retryAfter: 1 },
   );
 }
 
