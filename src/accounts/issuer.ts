@@ -51,6 +51,7 @@ export function createIssuer(
         await requireGrant(store.keys, actor, grantOf(input));
         const { apiKey, key } = await issueKey(issuing, actor, { ...input, orgId });
         if (!apiKey) throw new Error('a generated key exists already: the source of randomness is broken');
+        if (apiKey.budget) await issuing.budgets.refresh();
         return { apiKey, key };
       },
       async get(id) {
@@ -71,6 +72,7 @@ export function createIssuer(
         const apiKey = await store.keys.update(id, changes, clock.now(), stamp(clock, actor));
         changed();
         if (!apiKey) throw notFound('key');
+        if (changes.budget !== undefined) await issuing.budgets.refresh();
         return apiKey;
       },
       async rotate(actor, id, overlapMs) {
@@ -88,6 +90,7 @@ export function createIssuer(
             'key_not_active',
             'The key is revoked, disabled or expired. Enable it first, or create a new key.',
           );
+        if (apiKey.budget) await issuing.budgets.refresh();
         return { apiKey, key };
       },
       async revoke(actor, id) {

@@ -130,3 +130,22 @@ describe('the budget of an org', () => {
     expect((await post('/v1/chat/completions', { model: 'tiny', messages })).status).toBe(200);
   });
 });
+
+describe('the budget of a key', () => {
+  const ask = (key: string) => post('/v1/chat/completions', { model: 'tiny', messages }, key);
+  const keys = (method: string, path: string, json: object) =>
+    app.call(method, `/v1/admin/keys${path}`, { key: app.keys.admin, json });
+  const budget = { amount: '0', period: 'total' };
+
+  it('applies to the first request of a new key, and at once after a change or a rotation', async () => {
+    await setBudget(null);
+    const made = (await keys('POST', '', { org_id: orgId, budget })).json;
+    expect((await ask(made.key)).status).toBe(402);
+    const rotated = (await keys('POST', `/${made.id}/rotate`, {})).json;
+    expect((await ask(rotated.key)).status).toBe(402);
+    await keys('PATCH', `/${rotated.id}`, { budget: null });
+    expect((await ask(rotated.key)).status).toBe(200);
+    await keys('PATCH', `/${rotated.id}`, { budget });
+    expect((await ask(rotated.key)).status).toBe(402);
+  });
+});
