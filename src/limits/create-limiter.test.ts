@@ -110,6 +110,7 @@ describe('requests per minute', () => {
     const { attempt } = setUp();
     const error = attempt({ key: { requestsPerMinute: 0 } }) as ApiError;
     expect(error.message).toContain('allows no requests');
+    expect(error).toMatchObject({ shouldRetry: false, retryAfter: undefined });
   });
 
   it('are not drained by a clock that goes back', () => {

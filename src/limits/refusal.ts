@@ -10,7 +10,9 @@ const units = {
 
 /** Error for a request that the limit of `need` refuses for `waitMs`. */
 export function refusal(need: Need, waitMs: number, now: number): ApiError {
-  return new ApiError('rate_limit_exceeded', message(need, waitMs, now), { retryAfter: waitMs / 1000 });
+  // Waiting does not help where nothing is allowed.
+  const retry = need.limit === 0 ? { shouldRetry: false } : { retryAfter: waitMs / 1000 };
+  return new ApiError('rate_limit_exceeded', message(need, waitMs, now), retry);
 }
 
 function message({ owner, kind, limit, amount, bucket }: Need, waitMs: number, now: number): string {
