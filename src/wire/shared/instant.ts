@@ -19,6 +19,12 @@ const seconds = /^\d{1,11}$/;
 export function parseInstant(value: string | number): number | undefined {
   const text = `${value}`;
   if (seconds.test(text)) return Number(text) * 1000;
-  const ms = iso.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = iso.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** False for a day such as 2027-02-31, which `Date.parse` moves into the next month. */
+function isDay(day: string): boolean {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && isoSeconds(ms).startsWith(day);
 }
