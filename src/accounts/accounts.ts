@@ -32,7 +32,7 @@ export interface Accounts extends Service {
     /**
      * Org given by its id or its name.
      * @param param of the request, for the error; `org` by default
-     * @throws ApiError `validation_error` if there is none, or if several orgs have the name
+     * @throws ApiError `validation_error` for an unknown org and for an ambiguous name
      */
     find(idOrName: string, param?: string): Promise<Org>;
     /** Names of all orgs by id. */

@@ -63,7 +63,7 @@ export class BillingClock implements Clock {
 
   /**
    * Compares the clock with the newest bill.
-   * @param newest its hour, day or month, such as `2026-11-21T09`; null if there is none
+   * @param newest its hour, day or month, such as `2026-11-21T09`; null for an empty ledger
    */
   start(newest: string | null): void {
     const now = this.#clock.now();

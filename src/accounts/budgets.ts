@@ -1,5 +1,6 @@
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
+import { createPoll } from '../base/poll.ts';
 import type { Service } from '../base/service.ts';
 import {
   budgetExceeded,
@@ -59,11 +60,7 @@ export function createBudgets(deps: {
   const reservations = createReservations();
   let reads = 0;
   let applied = 0;
-  let timer: Timer | undefined;
-  let isStopped = true;
-  let readFails = false;
   let writeFails = false;
-  let refreshing = Promise.resolve();
 
   async function refresh(): Promise<SpentBudget[]> {
     const now = billingClock.now();
@@ -129,22 +126,15 @@ export function createBudgets(deps: {
       if (isFull(budget)) throw budgetReserved(budget, heldBy(budget));
   }
 
-  function schedule(): void {
-    if (isStopped) return;
-    timer = clock.after(refreshMs, () => {
-      refreshing = refresh()
-        .then(
-          () => (readFails = false),
-          (error: unknown) => {
-            if (!readFails) log.warn({ err: error }, 'could not read which budgets are used up');
-            readFails = true;
-          },
-        )
-        .then(schedule);
-    });
-  }
+  const poll = createPoll(
+    clock,
+    refreshMs,
+    async () => void (await refresh()),
+    (error) => log.warn({ err: error }, 'could not read which budgets are used up'),
+  );
 
   return {
+    ...poll,
     refresh,
     require,
 
@@ -179,18 +169,6 @@ export function createBudgets(deps: {
         since: budget.usedUpAt ?? clock.now(),
         ...(until !== null && { until }),
       };
-    },
-
-    async start() {
-      isStopped = false;
-      await refresh();
-      schedule();
-    },
-
-    async stop() {
-      isStopped = true;
-      timer?.cancel();
-      await refreshing;
     },
   };
 }

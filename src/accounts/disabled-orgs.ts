@@ -1,6 +1,6 @@
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
-import type { Service } from '../base/service.ts';
+import { createPoll, type Poll } from '../base/poll.ts';
 import type { Waiting } from '../core/waiting.ts';
 import type { OrgStore } from '../store/contract/accounts.ts';
 
@@ -8,8 +8,7 @@ import type { OrgStore } from '../store/contract/accounts.ts';
 const refreshMs = 1_000;
 
 /** Disabled orgs, read every second. Claims ask the database; this tells why batches wait. */
-export interface DisabledOrgs extends Service {
-  refresh(): Promise<void>;
+export interface DisabledOrgs extends Poll {
   /** Returns why the batches of an org wait; null if it is not disabled. */
   waiting(orgId: string): Waiting | null;
 }
@@ -21,50 +20,23 @@ export function createDisabledOrgs(deps: {
 }): DisabledOrgs {
   const { orgs, clock, log } = deps;
   let since = new Map<string, number>();
-  let timer: Timer | undefined;
-  let isStopped = true;
-  let fails = false;
-  let refreshing = Promise.resolve();
-
-  async function refresh(): Promise<void> {
-    since = new Map((await orgs.disabled()).map(({ id, disabledAt }) => [id, disabledAt]));
-  }
-
-  function schedule(): void {
-    if (isStopped) return;
-    timer = clock.after(refreshMs, () => {
-      refreshing = refresh()
-        .then(
-          () => (fails = false),
-          (error: unknown) => {
-            if (!fails) log.warn({ err: error }, 'could not read which orgs are disabled');
-            fails = true;
-          },
-        )
-        .then(schedule);
-    });
-  }
+  const poll = createPoll(
+    clock,
+    refreshMs,
+    async () => {
+      since = new Map((await orgs.disabled()).map(({ id, disabledAt }) => [id, disabledAt]));
+    },
+    (error) => log.warn({ err: error }, 'could not read which orgs are disabled'),
+  );
 
   return {
-    refresh,
+    ...poll,
 
     waiting(orgId) {
       const at = since.get(orgId);
       if (at === undefined) return null;
       const message = 'The org is disabled. An administrator can enable it; the window keeps running.';
       return { reason: 'org_disabled', message, since: at };
-    },
-
-    async start() {
-      isStopped = false;
-      await refresh();
-      schedule();
-    },
-
-    async stop() {
-      isStopped = true;
-      timer?.cancel();
-      await refreshing;
     },
   };
 }

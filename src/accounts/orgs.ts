@@ -82,7 +82,7 @@ export async function issueKey(
 /**
  * Org given by its id or its name.
  * @param param of the request, for the error
- * @throws ApiError `validation_error` if there is none, or if several orgs have the name
+ * @throws ApiError `validation_error` for an unknown org and for an ambiguous name
  */
 export async function findOrg(
   orgs: Pick<Store['orgs'], 'get' | 'list'>,
@@ -94,7 +94,7 @@ export async function findOrg(
   return org;
 }
 
-/** Id of an org in the path of a request. @throws ApiError as `findOrg`, but `not_found` if there is none */
+/** Id of an org in the path of a request. @throws ApiError as `findOrg`, but `not_found` for an unknown org */
 export async function orgIdInPath(
   orgs: Pick<Store['orgs'], 'get' | 'list'>,
   idOrName: string,

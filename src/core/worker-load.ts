@@ -30,7 +30,7 @@ export interface LineRate {
 /** Milliseconds without lines in flight after which a process counts as idle. */
 const idleAfterMs = 60_000;
 
-/** Rate of several processes together: that of the busy ones or, if all are idle, of all. Null if there is none. */
+/** Sum of the rates of the busy processes, or of all processes if none is busy. Null without rates. */
 export function totalRate(rates: readonly LineRate[]): number | null {
   const busy = rates.filter(({ idleMs }) => idleMs < idleAfterMs);
   const counted = busy.length > 0 ? busy : rates;

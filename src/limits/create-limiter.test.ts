@@ -99,7 +99,7 @@ describe('requests per minute', () => {
     expect(admitted(20, limits, none, ['org_b', 'key_d'])).toHaveLength(4);
   });
 
-  it('follow a changed limit, and the defaults where there is none', () => {
+  it('follow a changed limit, and fall back to the defaults', () => {
     const { admitted } = setUp({ org: { requestsPerMinute: 3 } });
     expect(admitted(9)).toHaveLength(3);
     expect(admitted(9, { org: { requestsPerMinute: 5 } })).toHaveLength(2);

@@ -273,7 +273,7 @@ describe('a request that ends after its process stopped using the limit', () => 
     return admission;
   };
 
-  it('and used more than the limit delays later ones, but not for ever', async () => {
+  it('and used more than the limit delays later requests only until its use has drained', async () => {
     world = await new World().start(1);
     const long = await admit(1_000);
     await world.clock.advance(60_000);

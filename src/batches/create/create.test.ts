@@ -202,7 +202,7 @@ describe('createBatch', () => {
       403,
     ],
     [
-      'a model that is no longer served, which has no price',
+      'a model without a price, because it is no longer served',
       () => ((names = ['m', 'gone']), create()),
       'model_not_found',
       404,

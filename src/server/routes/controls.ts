@@ -13,7 +13,7 @@ import {
 import { quoted } from '../../wire/json/parse.ts';
 import { json } from '../answer.ts';
 import { pauseListSchema, replicaListSchema, replicaSchema } from '../openapi/admin-schemas.ts';
-import { actorOf, type Services } from '../route.ts';
+import { actorOf, type MountedRoute, type Services } from '../route.ts';
 import { defineRoutes, smallBody } from './define-routes.ts';
 
 /** Controls of operators: pauses of batch lines, and drains of replicas. All processes follow them within a second. */
@@ -35,12 +35,7 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     body: pauseScopeSchema,
     maxBytes: smallBody,
     answer: pauseListSchema,
-    async handle(incoming, services) {
-      const { accounts, controls } = services;
-      const scope = await resolveScope(parsePauseScope(incoming.body.text), services);
-      const pauses = await controls.pause(scope, actorOf(incoming));
-      return json(200, presentPauses(pauses, await accounts.orgs.names()));
-    },
+    handle: changePauses('pause'),
   },
   {
     on: 'POST /v1/admin/resume',
@@ -49,12 +44,7 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     body: pauseScopeSchema,
     maxBytes: smallBody,
     answer: pauseListSchema,
-    async handle(incoming, services) {
-      const { accounts, controls } = services;
-      const scope = await resolveScope(parsePauseScope(incoming.body.text), services);
-      const pauses = await controls.resume(scope, actorOf(incoming));
-      return json(200, presentPauses(pauses, await accounts.orgs.names()));
-    },
+    handle: changePauses('resume'),
   },
   {
     on: 'GET /v1/admin/replicas',
@@ -92,6 +82,15 @@ export const controlRoutes = defineRoutes({ access: 'admin', tag: 'Admin' }, [
     },
   },
 ]);
+
+/** Handler of a change, which answers with the pauses in force. */
+function changePauses(change: 'pause' | 'resume'): MountedRoute['handle'] {
+  return async (incoming, services) => {
+    const scope = await resolveScope(parsePauseScope(incoming.body.text), services);
+    const pauses = await services.controls[change](scope, actorOf(incoming));
+    return json(200, presentPauses(pauses, await services.accounts.orgs.names()));
+  };
+}
 
 /** @throws ApiError `validation_error` for an unknown model or org */
 async function resolveScope(
