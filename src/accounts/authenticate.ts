@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ApiError } from '../core/errors.ts';
-import type { Caller, KeyScope } from '../core/org.ts';
+import { type Caller, hasScope, type KeyScope } from '../core/org.ts';
 import type { Accounts } from './accounts.ts';
 import type { KeyCache, KnownKey } from './key-cache.ts';
 import { hashKey, isKey } from './keys.ts';
@@ -64,7 +64,8 @@ export function createAuthenticate(deps: {
 }
 
 /**
- * Returns the scopes of a key. In a disabled org only administration remains, so that an admin can enable the org of its own key.
+ * Returns the scopes of a key. In a disabled org only administration remains, so that an admin can enable the org of its own key:
+ * a key that only reads is refused.
  * @throws ApiError `org_disabled`
  */
 function scopesOf({ scopes, org }: KnownKey): readonly KeyScope[] {
@@ -75,7 +76,8 @@ function scopesOf({ scopes, org }: KnownKey): readonly KeyScope[] {
 
 /** @throws ApiError `permission_denied` */
 export function requireScope(caller: Caller, scope: KeyScope): void {
-  const isAllowed = caller.scopes.includes(scope) || (scope === 'usage' && caller.scopes.includes('admin'));
+  const isAllowed =
+    hasScope(caller.scopes, scope) || (scope === 'usage' && hasScope(caller.scopes, 'admin:read'));
   if (!isAllowed)
     throw new ApiError('permission_denied', `This key lacks the scope "${scope}". Use a key that has it.`);
 }

@@ -223,8 +223,12 @@ describe('authenticate', () => {
     expect(await rejection()).toEqual(['files']);
     await store.orgs.update(orgId, { disabled: true }, 0);
     expect(await rejection()).toBe('org_disabled');
+    await store.keys.update(id, { scopes: ['admin:read'] }, 0);
+    expect(await rejection()).toBe('org_disabled');
+    await store.keys.update(id, { scopes: ['files', 'admin'] }, 0);
+    expect(await rejection()).toEqual(['admin']);
     await store.orgs.update(orgId, { disabled: false }, 0);
-    expect(await rejection()).toEqual(['files']);
+    expect(await rejection()).toEqual(['files', 'admin']);
   });
 
   it('rejects a key from the millisecond of its expiry', async () => {
@@ -263,6 +267,12 @@ describe('keys and orgs', () => {
     const accounts = await started();
     const caller = await accounts.authenticate(bearer(accounts.firstKeys!.key!));
     accounts.require(caller, 'files');
+    accounts.require(caller, 'files:read');
+    const viewer = { ...caller, scopes: ['files:read', 'admin:read'] as const };
+    accounts.require(viewer, 'files:read');
+    accounts.require(viewer, 'usage');
+    for (const scope of ['files', 'batches:read', 'admin'] as const)
+      expect(() => accounts.require(viewer, scope)).toThrow(`lacks the scope "${scope}"`);
     expect(() => accounts.require(caller, 'admin')).toThrow(
       expect.objectContaining({ status: 403, code: 'permission_denied' }),
     );

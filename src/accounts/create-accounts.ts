@@ -4,6 +4,7 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { isDatabaseUnavailable } from '../core/database-fault.ts';
+import { hasScope } from '../core/org.ts';
 import type { Store } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { createAudit } from './audit.ts';
@@ -72,10 +73,10 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     authenticate: createAuthenticate({ clock, cache, environmentHashes, used }),
     require: requireScope,
     async usage(caller, query) {
-      const isAdmin = caller.scopes.includes('admin');
+      const isAdmin = hasScope(caller.scopes, 'admin:read');
       let orgId = query.orgId ?? (isAdmin ? undefined : caller.orgId);
       if (orgId !== undefined && orgId !== caller.orgId) {
-        requireScope(caller, 'admin');
+        requireScope(caller, 'admin:read');
         orgId = (await findOrg(store.orgs, orgId, 'org_id')).id;
       }
       const report = await readUsage(store.ledger, { ...query, orgId });

@@ -19,7 +19,9 @@ const models = ['m1', 'm2'];
 function abilitiesOf(key: ApiKey): string[] {
   const { scopes: owned, models: allowed, expiresAt, maxPriority, limits, budget } = key;
   const isAdmin = owned.includes('admin');
-  const able: string[] = scopes.filter((scope) => isAdmin || owned.includes(scope));
+  const able: string[] = scopes.filter(
+    (scope) => isAdmin || owned.some((each) => each === scope || `${each}:read` === scope),
+  );
   for (const model of models) {
     if (allowed === null || allowed.includes(model)) able.push(`use ${model}`);
     for (const tokens of [0, 5, 10, 1e6])

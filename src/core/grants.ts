@@ -1,7 +1,7 @@
 import { isoSeconds } from '../base/clock.ts';
 import type { Budget } from './budget.ts';
 import { limitNames, limitFields } from './limits.ts';
-import type { ApiKey } from './org.ts';
+import { type ApiKey, hasScope } from './org.ts';
 import { formatDollars } from './price.ts';
 
 /** Settings of a key that bound what it may do. */
@@ -22,7 +22,7 @@ export interface Excess {
 export function excessesOf(key: Grant, by: Grant): Excess[] {
   const found: Excess[] = [];
   const { scopes, models, expiresAt, maxPriority } = by;
-  if (!scopes.includes('admin') && !key.scopes.every((scope) => scopes.includes(scope)))
+  if (!scopes.includes('admin') && !key.scopes.every((scope) => hasScope(scopes, scope)))
     found.push({ field: 'scopes', bound: `has only the scopes ${scopes.join(', ')}` });
   if (models !== null && (key.models === null || !key.models.every((model) => models.includes(model))))
     found.push({ field: 'models', bound: `may use only ${models.join(', ') || 'no model'}` });

@@ -13,11 +13,34 @@ export interface Org {
   disabledAt: number | null;
 }
 
-export const scopes = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
+/** Scopes with a part that only reads, `batches:read` and so on. */
+const readableScopes = ['batches', 'files', 'admin'] as const;
+
+export const scopes = [
+  'inference',
+  'batches',
+  'batches:read',
+  'files',
+  'files:read',
+  'usage',
+  'admin',
+  'admin:read',
+] as const;
 export type KeyScope = (typeof scopes)[number];
 
-/** Scopes of a new key by default: all but `admin`. */
-export const defaultScopes: readonly KeyScope[] = scopes.filter((scope) => scope !== 'admin');
+/** Scopes of a new key by default: all but `admin`. Each includes its `:read`. */
+export const defaultScopes: readonly KeyScope[] = ['inference', 'batches', 'files', 'usage'];
+
+/** The part of a scope that only reads; the scope itself if it has none. */
+export function readScope(scope: KeyScope): KeyScope {
+  const readable = readableScopes.find((each) => each === scope);
+  return readable ? `${readable}:read` : scope;
+}
+
+/** True if the scopes include `scope`, or the one that `scope` is a part of. */
+export function hasScope(owned: readonly KeyScope[], scope: KeyScope): boolean {
+  return owned.some((each) => each === scope || readScope(each) === scope);
+}
 
 /** API key without its secret, which is never stored. Instants are epoch milliseconds. */
 export interface ApiKey {

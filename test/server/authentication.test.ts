@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { serverActor } from '../../src/core/audit.ts';
+import { type KeyScope, scopes } from '../../src/core/org.ts';
 import { makeKey } from '../../src/accounts/keys.ts';
 import { systemRandom } from '../../src/base/system.ts';
 import { routes } from '../../src/server/routes/routes.ts';
@@ -126,8 +127,8 @@ describe('without a valid key', () => {
 
 /** Calls with their required scope, read from docs/http-api.md and not from the code. */
 const scoped = [
-  ...readFileSync('docs/http-api.md', 'utf8').matchAll(/^\| `([A-Z]+) (\/[^`]*)` \| `(\w+)` \|/gm),
-].map(([, method, path, scope]) => [`${method} ${path}`, scope!] as const);
+  ...readFileSync('docs/http-api.md', 'utf8').matchAll(/^\| `([A-Z]+) (\/[^`]*)` \| `([\w:]+)` \|/gm),
+].map(([, method, path, scope]) => [`${method} ${path}`, scope as KeyScope] as const);
 
 describe('scopes', () => {
   it('are documented for every call except those open to any key', () => {
@@ -136,16 +137,32 @@ describe('scopes', () => {
 
   it.each(scoped)('403: rejects %s with every scope except %s', async (call, scope) => {
     const [org] = await app.accounts.orgs.list();
-    const all = ['inference', 'batches', 'files', 'usage', 'admin'] as const;
+    // Admins can see the usage of every org.
+    const gives = (each: string) =>
+      `${each}:read` === scope || (scope === 'usage' && each.startsWith('admin'));
     const { key } = await app.accounts.keys.create(serverActor, {
       orgId: org!.id,
-      // Admins can see the usage of every org.
-      scopes: all.filter((each) => each !== scope && !(scope === 'usage' && each === 'admin')),
+      scopes: scopes.filter((each) => each !== scope && !gives(each)),
     });
     const [method, path] = call.split(' ') as [string, string];
     const { status, json } = await app.call(method, path.replaceAll(/\{[^}]*\}/g, 'x'), { key });
     expect([status, json.error.code]).toEqual([403, 'permission_denied']);
     expect(json.error.message).toContain(`"${scope}"`);
+  });
+
+  const reading = scoped.filter(([, scope]) => scope.endsWith(':read'));
+  it.each(reading)('allow %s with %s, and with the whole scope', async (call, scope) => {
+    const [org] = await app.accounts.orgs.list();
+    const path = call.split(' ')[1]!.replaceAll(/\{[^}]*\}/g, 'x');
+    for (const given of [scope, scope.replace(':read', '') as KeyScope]) {
+      const made = await app.accounts.keys.create(serverActor, { orgId: org!.id, scopes: [given] });
+      expect([200, 404, 422]).toContain((await app.call('HEAD', path, { key: made.key })).status);
+    }
+  });
+
+  it('that only read are needed by GET routes alone', () => {
+    const others = scoped.filter(([call]) => !call.startsWith('GET '));
+    expect(others.filter(([, scope]) => scope.endsWith(':read'))).toEqual([]);
   });
 
   it('401: rejects a revoked key at once', async () => {

@@ -19,7 +19,10 @@ interface Fields {
 
 const settings = [
   new Option('--name <name>', 'display name'),
-  new Option('--scopes <scope...>', 'inference, batches, files, usage, admin (new keys: all but admin)'),
+  new Option(
+    '--scopes <scope...>',
+    'inference, batches, files, usage, admin (new keys: all but admin); batches:read, files:read and admin:read only read',
+  ),
   new Option('--models <id...>', 'models that the key may use, or all (new keys: all)'),
   new Option('--expires <time>', 'expiry such as 2027-01-31T00:00:00Z, or never (new keys: never)'),
   limitsOption,

@@ -1,4 +1,5 @@
 import { refuseUnknownParams } from '../../wire/shared/query-params.ts';
+import { type KeyScope, readScope } from '../../core/org.ts';
 import type { Schema } from '../../wire/schema/schema.ts';
 import type { MountedRoute, Route, RouteDocs, ServerLimits } from '../route.ts';
 
@@ -9,6 +10,8 @@ interface RouteRow extends Pick<
 > {
   /** Method and path, such as `GET /v1/files/:file_id`. */
   on: `${MountedRoute['method']} ${string}`;
+  /** Default: the access of the group; of a GET route, the part that only reads. */
+  access?: KeyScope;
   /** Default: the tag of the group. */
   tag?: RouteDocs['tag'];
   /** Rejects parameters that are not in `query`, except those that clients of other services add to every call. */
@@ -49,7 +52,18 @@ export function defineRoutes(
   rows: readonly RouteRow[],
 ): Route[] {
   return rows.map((row) => {
-    const { on, body, maxBytes = defaultBody, form, answer, status, type, strictQuery, ...rest } = row;
+    const {
+      on,
+      access: own,
+      body,
+      maxBytes = defaultBody,
+      form,
+      answer,
+      status,
+      type,
+      strictQuery,
+      ...rest
+    } = row;
     const { handle: given, ...docs } = rest;
     const names = Object.keys(docs.query ?? {});
     const handle: MountedRoute['handle'] = async (incoming, services) => {
@@ -57,11 +71,12 @@ export function defineRoutes(
       return given(incoming, services);
     };
     const [method, path] = on.split(' ') as [MountedRoute['method'], string];
+    const access = own ?? (method === 'GET' ? readAccess(group.access) : group.access);
     const id = ids[/:(\w+)/.exec(path)?.[1] ?? ''];
     return {
       method,
       path,
-      access: group.access,
+      access,
       ...(id && { id }),
       ...(form && { body: 'multipart' }),
       ...(body && { body: { maxBytes, optional: rest.optionalBody === true } }),
@@ -74,4 +89,8 @@ export function defineRoutes(
       handle: strictQuery ? handle : given,
     };
   });
+}
+
+function readAccess(access: Route['access']): Route['access'] {
+  return access === 'key' || access === 'open' ? access : readScope(access);
 }

@@ -1,7 +1,7 @@
 import { truncate } from '../../base/truncate.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Model } from '../../core/model.ts';
-import type { KeyScope } from '../../core/org.ts';
+import { hasScope, type KeyScope } from '../../core/org.ts';
 import { pageOfModels, parseModelListQuery } from '../../wire/models/list.ts';
 import { type ModelState, presentModel, presentModels } from '../../wire/models/present.ts';
 import { json } from '../answer.ts';
@@ -46,7 +46,7 @@ function stateIn(
   { catalog, capacity, clock }: Services,
   scopes: readonly KeyScope[],
 ): (model: Model) => ModelState {
-  const isAdmin = scopes.includes('admin');
+  const isAdmin = hasScope(scopes, 'admin:read');
   return ({ id }) => {
     const isLocal = catalog.find(id) !== undefined;
     return {
